@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use greenlight::domain::anchor::{DiffFile, Hunk, cut, parse_hunks, proves};
+use greenlight::domain::anchor::{DiffFile, VisibleLines, cut, parse_hunks, proves};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 
 const SIZES: [usize; 3] = [300, 3_000, 30_000];
@@ -203,11 +203,16 @@ fn other(number: usize, lines: &[String]) -> DiffFile {
 
 /// A hunk of one line for every fifth line.
 fn shown_every_fifth(lines: &[String]) -> DiffFile {
-    let hunks = lines.iter().enumerate().skip(1).step_by(5).map(|(index, line)| Hunk {
-        new_start: u32::try_from(index + 1).unwrap(),
-        right: vec![line.clone()],
-        added: Vec::new(),
-    });
+    let hunks = lines
+        .iter()
+        .enumerate()
+        .skip(1)
+        .step_by(5)
+        .map(|(index, line)| VisibleLines {
+            new_start: u32::try_from(index + 1).unwrap(),
+            right: vec![line.clone()],
+            added: Vec::new(),
+        });
     DiffFile {
         path: "src/lib.rs".parse().unwrap(),
         hunks: hunks.collect(),

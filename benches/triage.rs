@@ -3,12 +3,12 @@
 //!
 //! `cargo bench --bench triage` prints the table for the defaults and for other settings of `[triage]`.
 
-use greenlight::domain::triage::Rules;
+use greenlight::domain::triage::StoppingRules;
 use greenlight::domain::triage::sequential::error_rates;
 
 fn main() {
     for (runs, confidence) in [(5, 0.95), (3, 0.9), (10, 0.95), (20, 0.99)] {
-        let rules = Rules { runs, confidence };
+        let rules = StoppingRules { runs, confidence };
         show(&format!("runs = {runs}, confidence = {} %\n", confidence * 100.0));
         show("  red at  red at    called          called   called broken    mean\n");
         show("    head    base    deterministic    flaky        on base    runs\n");

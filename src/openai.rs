@@ -10,11 +10,11 @@ mod endpoint;
 mod events;
 mod exchange;
 mod failure;
-mod heard;
 mod read;
 mod request;
 mod responses;
 mod speech;
+mod stream_tap;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -30,8 +30,8 @@ use url::Url;
 use self::endpoint::Endpoint;
 use self::exchange::Sender;
 use self::failure::{About, Failure, MAX_WAIT};
-use self::heard::Ear;
 use self::request::{Question, Streaming};
+use self::stream_tap::StreamTap;
 use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn};
 use crate::domain::clock::{Clock, in_words};
 use crate::domain::model::{Api, Price, Prices, ToolUse};
@@ -179,18 +179,18 @@ impl OpenAi {
     /// Asks until there is an answer, and looks at the clock.
     async fn answer(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         let began = Instant::now();
-        let answered = self.ask_in_turn(question, live).await;
+        let answered = self.try_fallbacks(question, live).await;
         self.clock.add(began.elapsed());
         answered
     }
 
     /// Asks the models in turn until one answers.
-    async fn ask_in_turn(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
+    async fn try_fallbacks(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         let now = Instant::now();
         let (rested, resting): (Vec<_>, Vec<_>) = self.candidates.iter().partition(|one| !one.rests(now));
         let mut failure = Failure::Unreachable("there is no model to ask".into());
         for candidate in rested.into_iter().chain(resting) {
-            match self.insist(candidate, question, live).await {
+            match self.send_with_retry(candidate, question, live).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) if error.is_of_this_model() && self.candidates.len() > 1 => {
                     tracing::warn!(
@@ -208,7 +208,12 @@ impl OpenAi {
     }
 
     /// Asks one model again as long as that may help.
-    async fn insist(&self, candidate: &Candidate, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
+    async fn send_with_retry(
+        &self,
+        candidate: &Candidate,
+        question: &Question<'_>,
+        live: &Live,
+    ) -> Result<Reply, Failure> {
         let waits = ExponentialBuilder::default()
             .with_min_delay(self.first_wait)
             .with_max_delay(MAX_WAIT)
@@ -254,7 +259,7 @@ impl OpenAi {
         live: &Live,
     ) -> Result<Reply, Failure> {
         let body = request::body(self.api, &candidate.name, question, streaming);
-        let (ear, mut hears) = Ear::new();
+        let (ear, mut hears) = StreamTap::new();
         let sender = Sender {
             http: self.http.clone(),
             idle: self.idle,

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use greenlight::domain::anchor::{
-    Cut, DiffFile, Hunk, Suggestion, added_lines, apply, cut, parse_hunks, proves, read_block,
+    Cut, DiffFile, Suggestion, VisibleLines, added_lines, apply, cut, parse_hunks, proves, read_block,
 };
 use greenlight::domain::command;
 use greenlight::domain::id::RepoPath;
@@ -116,12 +116,12 @@ fn path() -> RepoPath {
     "file".parse().unwrap()
 }
 
-fn right(hunk: &Hunk) -> Range<u64> {
+fn right(hunk: &VisibleLines) -> Range<u64> {
     let start = u64::from(hunk.new_start);
     start..start + hunk.right.len() as u64
 }
 
-fn check_hunks(hunks: &[Hunk], diff: &str) {
+fn check_hunks(hunks: &[VisibleLines], diff: &str) {
     let mut end = 0;
     let mut added = Vec::new();
     for hunk in hunks {
@@ -145,7 +145,7 @@ fn check_hunks(hunks: &[Hunk], diff: &str) {
 }
 
 /// A file of which the diff could be.
-fn made_up(hunks: &[Hunk]) -> Vec<u8> {
+fn made_up(hunks: &[VisibleLines]) -> Vec<u8> {
     let mut lines: Vec<&str> = Vec::new();
     for hunk in hunks.iter().filter(|hunk| !hunk.right.is_empty()) {
         let above = (hunk.new_start as usize).saturating_sub(1);
@@ -164,7 +164,7 @@ fn made_up(hunks: &[Hunk]) -> Vec<u8> {
         .into_bytes()
 }
 
-fn check_cut(before: &[u8], after: &[u8], hunks: Vec<Hunk>) {
+fn check_cut(before: &[u8], after: &[u8], hunks: Vec<VisibleLines>) {
     let change = FileChange {
         before: Some(Blob::regular(before)),
         after: Some(Blob::regular(after)),

@@ -9,7 +9,7 @@ use greenlight::config::RepoConfig;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::test_run::TestRun;
 use greenlight::engine::bundle;
-use greenlight::git::wire::{Answer, Part};
+use greenlight::git::wire::{PackParser, ServerMessage};
 use greenlight::sandbox::{Captured, Outcome, Output};
 use greenlight::suite::{self, Framework, Hints, Report, TestSettings};
 use zip::ZipWriter;
@@ -32,8 +32,8 @@ pub fn packets(input: &[u8]) {
 }
 
 /// What is read of an answer; an error is the last thing, and what it says depends on how much was there.
-fn parts_of(answer: &[u8], chunk: usize) -> (Vec<Part>, bool) {
-    let (mut reader, mut parts) = (Answer::new(), Vec::new());
+fn parts_of(answer: &[u8], chunk: usize) -> (Vec<ServerMessage>, bool) {
+    let (mut reader, mut parts) = (PackParser::new(), Vec::new());
     for chunk in answer.chunks(chunk) {
         reader.push(chunk);
         loop {

@@ -9,14 +9,14 @@
 mod blocks;
 mod cells;
 mod conversation;
+mod feedback;
 mod functions;
 mod past;
-mod told;
 
 use tokio_util::sync::CancellationToken;
 
 use super::model::{Speech, ToolSpec};
-use super::tools::Answer;
+use super::tools::CallResult;
 use super::transcript::{Item, Reply, ToolCall};
 use super::{Error, Journal, Shell, Transcript, prompt};
 
@@ -89,12 +89,12 @@ pub(super) async fn answer(
     shell: &mut Shell<'_>,
     (transcript, journal): (&mut Transcript, &mut Journal<'_>),
     stop: &CancellationToken,
-) -> Result<Answer, Error> {
+) -> Result<CallResult, Error> {
     if shell.speech == Speech::Tools {
         return super::tools::answer(call, tools, shell, stop).await;
     }
     match blocks::of(call) {
         Ok(block) => cells::run((call, &block), tools, shell, (transcript, journal), stop).await,
-        Err(sentence) => Ok(Answer::text(sentence)),
+        Err(sentence) => Ok(CallResult::text(sentence)),
     }
 }

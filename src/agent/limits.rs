@@ -15,7 +15,7 @@ const NUDGES: usize = 2;
 
 /// The bounds of a run, counted over the whole transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct AgentLimits {
     /// Replies of the model.
     pub turns: u32,
     /// Tokens of prompts and completions together.
@@ -36,7 +36,7 @@ pub enum LimitKind {
     Wall,
 }
 
-impl Limits {
+impl AgentLimits {
     /// The limit that forbids to ask the model once more, if one does.
     pub(super) fn reached(&self, transcript: &Transcript) -> Option<LimitKind> {
         let usage = transcript.usage();

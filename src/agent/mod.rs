@@ -26,7 +26,7 @@ use self::catch_up::{catch_up, edits_but_of};
 pub use self::codeact::{acts_by_code, how_to_act};
 pub use self::compact::as_shown;
 pub use self::history::{History, Question};
-pub use self::limits::{LimitKind, Limits};
+pub use self::limits::{AgentLimits, LimitKind};
 pub use self::model::{DEFAULT_CONTEXT, Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
 pub use self::tools::{all as all_tools, carry_out, edits};
@@ -124,13 +124,13 @@ async fn work(
         for call in transcript.unanswered() {
             let answer = match exit {
                 None => codeact::answer(&call, &tools, shell, (&mut *transcript, &mut *journal), stop).await,
-                Some(_) => Ok(tools::Answer::text(tools::TOO_LATE)),
+                Some(_) => Ok(tools::CallResult::text(tools::TOO_LATE)),
             };
             if stop.is_cancelled() {
                 // What was cut short says nothing: it is not kept, and done again when the run continues.
                 return Ok(Exit::Cancelled);
             }
-            let tools::Answer { text, exit: ended } = answer?;
+            let tools::CallResult { text, exit: ended } = answer?;
             if let Some(Exit::Deferred(_)) = ended {
                 return Ok(ended.unwrap_or(Exit::Cancelled));
             }

@@ -3,7 +3,7 @@
 //! Whether what it submits is accepted is not decided here: code does that, in `engine::work`, no matter what the model
 //! was told.
 
-use super::prompt::{self, Known};
+use super::prompt::{self, Background};
 use super::{Shell, Transcript, codeact};
 use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
@@ -12,7 +12,7 @@ use crate::domain::test_run::TestRun;
 
 /// One part of a mode that a model works on alone.
 #[derive(Debug, Clone, Copy)]
-pub enum Part<'a> {
+pub enum ModePart<'a> {
     Debug,
     /// The tests of a specification.
     Tests {
@@ -31,7 +31,7 @@ pub enum Part<'a> {
     Explain,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ModePart<'a> {
     /// The part of a mode that comes next, given the tests that were written first.
     pub fn of(mode: &'a Mode, tests_first: Option<(&'a [String], &'a TestRun)>) -> Self {
         match (mode, tests_first) {
@@ -51,7 +51,7 @@ impl<'a> Part<'a> {
     }
 
     /// A transcript that has not begun, for a model in a shell. `None` is one that calls tools.
-    pub fn begin(&self, known: &Known<'_>, shell: Option<&Shell<'_>>) -> Transcript {
+    pub fn begin(&self, known: &Background<'_>, shell: Option<&Shell<'_>>) -> Transcript {
         let task = match self {
             Self::Debug => prompt::debug(known),
             Self::Tests { specification } => prompt::tests(specification, known),
@@ -136,20 +136,20 @@ mod tests {
         let text = "refund gives back what was paid";
         let (specification, goal) = (text, text);
         let parts = [
-            Part::Debug,
-            Part::Tests { specification },
-            Part::Code {
+            ModePart::Debug,
+            ModePart::Tests { specification },
+            ModePart::Code {
                 specification,
                 names: &names,
                 red: &red,
             },
-            Part::Refactor { goal, path: None },
-            Part::Explain,
+            ModePart::Refactor { goal, path: None },
+            ModePart::Explain,
         ];
         for part in parts {
-            let known = Known {
+            let known = Background {
                 may_execute: true,
-                ..Known::default()
+                ..Background::default()
             };
             let transcript = serde_json::to_string(part.begin(&known, None).items()).unwrap();
             let offered = tools::all();
@@ -169,8 +169,8 @@ mod tests {
     fn each_part_leaves_other_files_alone() {
         let path = |text: &str| -> RepoPath { text.parse().unwrap() };
         let src = path("src/fare");
-        let tests = Part::Tests { specification: "" };
-        let refactor = Part::Refactor {
+        let tests = ModePart::Tests { specification: "" };
+        let refactor = ModePart::Refactor {
             goal: "",
             path: Some(&src),
         };
@@ -182,7 +182,7 @@ mod tests {
             (refactor, "src/fare", false),
             (refactor, "src/fare_old.py", true),
             (refactor, "src/fare/test_zones.py", true),
-            (Part::Explain, "src/fare.py", true),
+            (ModePart::Explain, "src/fare.py", true),
         ] {
             assert_eq!(part.leaves_alone(&path(file)).is_some(), is_left, "{part:?} {file}");
         }

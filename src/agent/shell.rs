@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Limits;
+use super::AgentLimits;
 use super::history::History;
 use super::interpreters::Cells;
 use super::model::{Live, Speech};
@@ -39,7 +39,7 @@ pub struct Shell<'a> {
     /// How to run the tests. None: nothing may be executed, and the tool for it is not offered.
     pub tests: Option<Suite>,
     pub bounds: Bounds<'a>,
-    pub limits: Limits,
+    pub limits: AgentLimits,
     /// Tools that this run is not offered.
     pub without: &'static [&'static str],
     /// Why a file must stay as it is, besides being protected.
@@ -81,7 +81,7 @@ impl From<String> for NotWritten {
 
 impl<'a> Shell<'a> {
     /// A shell over a tree as the transcript finds it; a workspace is made when tests are first run.
-    pub fn new(checkout: Checkout, tests: Option<Suite>, bounds: Bounds<'a>, limits: Limits) -> Self {
+    pub fn new(checkout: Checkout, tests: Option<Suite>, bounds: Bounds<'a>, limits: AgentLimits) -> Self {
         Self {
             start: checkout.clone(),
             checkout,
@@ -268,7 +268,7 @@ mod tests {
             weakenings: &|_| Vec::new(),
             without_tests: |_| None,
         };
-        let limits = Limits {
+        let limits = AgentLimits {
             turns: 1,
             tokens: 1,
             cost_micros: None,

@@ -30,7 +30,7 @@ pub(super) struct Question<'a> {
 
 /// What was meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum TypedAnswer {
     Yes,
     /// Without a reason: left as it is.
     No,
@@ -40,7 +40,7 @@ pub(super) enum Answer {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Heard {
-    Answer(Answer),
+    Answer(TypedAnswer),
     /// Not understood, and what would be.
     Again(String),
 }
@@ -62,7 +62,7 @@ impl Question<'_> {
     ///
     /// # Errors
     /// When the work is stopped meanwhile, or nothing that was typed is an answer.
-    pub(super) async fn ask(&self, cancel: &CancellationToken) -> Result<Option<Answer>, Exit> {
+    pub(super) async fn ask(&self, cancel: &CancellationToken) -> Result<Option<TypedAnswer>, Exit> {
         let question = format!("\n{} {}", self.text, self.choices());
         for _ in 0..MAX_ASKED {
             let typed = tokio::select! {
@@ -111,7 +111,7 @@ impl Question<'_> {
 
     fn word(&self, word: &str) -> Heard {
         if self.word == Some(word) {
-            return Heard::Answer(Answer::Yes);
+            return Heard::Answer(TypedAnswer::Yes);
         }
         if YES.contains(&word) {
             return self.yes(word);
@@ -120,7 +120,7 @@ impl Question<'_> {
             return no(None);
         }
         if self.another.is_some() && ANOTHER.contains(&word) {
-            return Heard::Answer(Answer::Because(String::new()));
+            return Heard::Answer(TypedAnswer::Because(String::new()));
         }
         let another = ANOTHER.first().filter(|_| self.another.is_some()).copied();
         let known = [YES[0], YES[4], NO[0], NO[3]]
@@ -155,7 +155,7 @@ impl Question<'_> {
     /// A usual word for yes.
     fn yes(&self, said: &str) -> Heard {
         match self.word {
-            None => Heard::Answer(Answer::Yes),
+            None => Heard::Answer(TypedAnswer::Yes),
             Some(word) => Heard::Again(format!("`{said}` is not enough here; type `{word}` to approve")),
         }
     }
@@ -172,8 +172,8 @@ impl Question<'_> {
 
 fn no(reason: Option<String>) -> Heard {
     Heard::Answer(match reason.filter(|reason| !reason.is_empty()) {
-        Some(reason) => Answer::Because(reason),
-        None => Answer::No,
+        Some(reason) => TypedAnswer::Because(reason),
+        None => TypedAnswer::No,
     })
 }
 
@@ -220,10 +220,10 @@ mod tests {
             "/greenlight approve",
         ];
         for typed in yes {
-            assert_eq!(FIX.heard(typed), Heard::Answer(Answer::Yes), "{typed}");
+            assert_eq!(FIX.heard(typed), Heard::Answer(TypedAnswer::Yes), "{typed}");
         }
         for typed in ["n", "No", "no.", "reject", "/greenlight reject"] {
-            assert_eq!(FIX.heard(typed), Heard::Answer(Answer::No), "{typed}");
+            assert_eq!(FIX.heard(typed), Heard::Answer(TypedAnswer::No), "{typed}");
         }
         for (typed, reason) in [
             ("reject too broad", "too broad"),
@@ -235,11 +235,11 @@ mod tests {
         ] {
             assert_eq!(
                 FIX.heard(typed),
-                Heard::Answer(Answer::Because(reason.into())),
+                Heard::Answer(TypedAnswer::Because(reason.into())),
                 "{typed}"
             );
         }
-        assert_eq!(FIX.heard("a"), Heard::Answer(Answer::Because(String::new())));
+        assert_eq!(FIX.heard("a"), Heard::Answer(TypedAnswer::Because(String::new())));
     }
 
     #[test]
@@ -258,13 +258,13 @@ mod tests {
 
     #[test]
     fn a_change_of_a_test_takes_its_own_word() {
-        assert_eq!(TESTS.heard("test"), Heard::Answer(Answer::Yes));
-        assert_eq!(TESTS.heard("`Test`"), Heard::Answer(Answer::Yes));
+        assert_eq!(TESTS.heard("test"), Heard::Answer(TypedAnswer::Yes));
+        assert_eq!(TESTS.heard("`Test`"), Heard::Answer(TypedAnswer::Yes));
         for typed in ["y", "yes", "ok", "approve", "/greenlight approve"] {
             again(TESTS, typed, "type `test` to approve");
         }
         again(TESTS, "tset", "did you mean `test`?");
-        assert_eq!(TESTS.heard("n"), Heard::Answer(Answer::No));
+        assert_eq!(TESTS.heard("n"), Heard::Answer(TypedAnswer::No));
     }
 
     #[test]

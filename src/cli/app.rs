@@ -6,8 +6,8 @@ use super::{Exit, hidden, terminal};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::{self, ModelSettings, Settings};
 use crate::domain::model::Who;
-use crate::engine::desk::{CONFIG_FILE, Desk};
-use crate::engine::{App, Interrupts, Voices};
+use crate::engine::worktree::{CONFIG_FILE, Worktree};
+use crate::engine::{App, Interrupts, ModelStream};
 use crate::github::{self, Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
@@ -32,7 +32,7 @@ pub(super) fn app(
         folder: settings.data_dir()?,
         allow_list: settings.allow_list.clone(),
         interrupts: Interrupts::default(),
-        voices: Voices::default(),
+        voices: ModelStream::default(),
         bundles: settings.bundles.clone(),
         retention: settings.retention,
     })
@@ -112,9 +112,9 @@ pub(super) async fn sandbox(settings: &Settings) -> Result<Result<Sandbox, Unusa
 }
 
 /// The confinement of what a person runs on this machine, or why there is none: the code may be a stranger's.
-pub(super) async fn sandbox_for(settings: &Settings, desk: &Desk) -> Result<Sandbox, Exit> {
+pub(super) async fn sandbox_for(settings: &Settings, worktree: &Worktree) -> Result<Sandbox, Exit> {
     let sandbox = sandbox(settings).await?.and_then(|sandbox| {
-        let required = &desk.config.sandbox.require;
+        let required = &worktree.config.sandbox.require;
         sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
     });
     let sandbox = sandbox.map_err(|unusable| {
@@ -123,7 +123,7 @@ pub(super) async fn sandbox_for(settings: &Settings, desk: &Desk) -> Result<Sand
         ))
     })?;
     hidden::tighten(settings)?;
-    hidden::check(settings, &sandbox, Some(desk.checkout.root()))?;
+    hidden::check(settings, &sandbox, Some(worktree.checkout.root()))?;
     warn_without(&sandbox);
     Ok(sandbox)
 }
@@ -151,7 +151,7 @@ pub(super) fn warn_without(sandbox: &Sandbox) {
 }
 
 /// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
-pub(super) async fn desk(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Desk, Exit> {
+pub(super) async fn worktree(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Worktree, Exit> {
     let root = root.to_owned();
     // In a thread that may be left behind: no matter what lies in a stranger's checkout, ctrl-c has to work.
     let opened = tokio::task::spawn_blocking(move || {
@@ -161,7 +161,7 @@ pub(super) async fn desk(root: &Path, workspaces: PathBuf, installed: PathBuf) -
             Err(FileError::Missing) => RepoConfig::default(),
             Err(error) => return Err(Exit::Usage(format!("{}: {error}", root.join(CONFIG_FILE).display()))),
         };
-        Desk::local(&root, config, workspaces, installed).map_err(|error| Exit::Usage(error.to_string()))
+        Worktree::local(&root, config, workspaces, installed).map_err(|error| Exit::Usage(error.to_string()))
     });
     opened.await.map_err(|error| Exit::Fault(error.to_string()))?
 }

@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-type Found = [(Backend, Result<Sandbox, Unusable>)];
+type SandboxSurvey = [(Backend, Result<Sandbox, Unusable>)];
 
 /// What each usable sandbox could not hold, in the words of the self-test.
 type Attacks<'a> = [(&'a Sandbox, Vec<String>)];
@@ -99,13 +99,13 @@ async fn examine(arguments: Arguments) -> Result<Exit, Exit> {
     })
 }
 
-fn confining(found: &Found) -> impl Iterator<Item = &Sandbox> {
+fn confining(found: &SandboxSurvey) -> impl Iterator<Item = &Sandbox> {
     let confining = found.iter().filter(|(backend, _)| *backend != Backend::None);
     confining.filter_map(|(_, sandbox)| sandbox.as_ref().ok())
 }
 
 fn document(
-    found: &Found,
+    found: &SandboxSurvey,
     chosen: Option<Backend>,
     (attacks, tried): (&Attacks<'_>, &[Tried<'_>]),
 ) -> serde_json::Value {
@@ -163,7 +163,7 @@ fn trials(attacks: &Attacks<'_>, tried: &[Tried<'_>]) -> String {
 }
 
 /// One column for each backend, one line for each property.
-fn table(found: &Found) -> String {
+fn table(found: &SandboxSurvey) -> String {
     let line = |head: &str, cell: &dyn Fn(&Result<Sandbox, Unusable>, Backend) -> String| {
         let cells = found
             .iter()
@@ -186,7 +186,7 @@ fn table(found: &Found) -> String {
     table
 }
 
-fn advice(found: &Found, chosen: Option<Backend>) -> String {
+fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
     let mut advice = match chosen {
         Some(backend) => format!("`--sandbox auto` takes {backend}.\n"),
         None => String::new(),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::Exit;
-use crate::engine::desk::INSTALLED;
+use crate::engine::worktree::INSTALLED;
 use crate::{private, sandbox};
 
 const LOCK: &str = ".lock";

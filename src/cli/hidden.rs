@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::Exit;
-use crate::config::secrets::Place;
+use crate::config::secrets::PrivatePath;
 use crate::config::settings::Settings;
 use crate::private;
 use crate::sandbox::{Backend, Sandbox};
@@ -30,7 +30,7 @@ pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Pa
     if checkout.is_some() && sandbox.backend() == Backend::None {
         return Ok(());
     }
-    for Place { setting, path } in settings.private_places()? {
+    for PrivatePath { setting, path } in settings.private_places()? {
         let real = real(&path);
         let shown = if checkout.is_some_and(|root| real.starts_with(root)) {
             "is inside the checkout, where the tests could read it"

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::local::kept;
+use super::local::memory_file;
 use super::{Exit, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags};
@@ -119,7 +119,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
             }
         },
     };
-    kept::write(&file, &memory).map_err(|error| unusable(&file, &error))?;
+    memory_file::write(&file, &memory).map_err(|error| unusable(&file, &error))?;
     if arguments.json {
         terminal::show_document(&json!({ "forgotten": names }));
     } else if names.is_empty() {
@@ -138,8 +138,8 @@ fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
     };
     let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     let root = folder::checkout(path)?;
-    let file = kept::file(&folder::packages(&settings.data_dir()?, &root));
-    let memory = kept::read(&file).map_err(|error| unusable(&file, &error))?;
+    let file = memory_file::file(&folder::packages(&settings.data_dir()?, &root));
+    let memory = memory_file::read(&file).map_err(|error| unusable(&file, &error))?;
     Ok((file, memory))
 }
 
@@ -156,7 +156,7 @@ fn show(memory: &Memory) {
         return;
     }
     for down in &memory.rejections {
-        let said = Said {
+        let said = MemoryEntry {
             id: down.id(),
             what: "turned down",
             at: &down.at,
@@ -166,7 +166,7 @@ fn show(memory: &Memory) {
         said.show(down.edit.as_ref());
     }
     for fix in &memory.fixes {
-        let said = Said {
+        let said = MemoryEntry {
             id: fix.id(),
             what: "accepted",
             at: &fix.at,
@@ -181,7 +181,7 @@ fn show(memory: &Memory) {
     );
 }
 
-struct Said<'a> {
+struct MemoryEntry<'a> {
     id: String,
     what: &'a str,
     at: &'a jiff::Timestamp,
@@ -189,7 +189,7 @@ struct Said<'a> {
     reason: Option<&'a str>,
 }
 
-impl Said<'_> {
+impl MemoryEntry<'_> {
     fn show(&self, patch: Option<&Patch>) {
         let mut text = format!(
             "{}  {} on {}",

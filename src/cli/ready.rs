@@ -7,15 +7,15 @@ use tokio_util::sync::CancellationToken;
 use super::{Exit, elapsed, terminal};
 use crate::config::environment::Environment;
 use crate::domain::execution::REGISTRIES;
-use crate::engine::desk::{CONFIG_FILE, Desk};
+use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::suite::{self, Suite, TestCommand};
 
 /// The test command, or what to do about there being none.
-pub(super) fn found(desk: &Desk) -> Result<TestCommand, Exit> {
-    desk.test_command().map_err(|nothing| {
+pub(super) fn found(worktree: &Worktree) -> Result<TestCommand, Exit> {
+    worktree.test_command().map_err(|nothing| {
         Exit::Usage(format!(
             "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
-            desk.checkout.root().display(),
+            worktree.checkout.root().display(),
             nothing.looked_for.join(", ")
         ))
     })
@@ -29,15 +29,15 @@ pub(super) fn active(environment: &Environment) -> Option<PathBuf> {
 
 /// Installs what the tests import, or shares with them what lies beside the checkout; and says what they got.
 pub(super) async fn supply(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &mut Suite,
     (installs, active): (bool, Option<&Path>),
     cancel: &CancellationToken,
 ) -> Result<(), Exit> {
     if installs {
-        install(desk, suite, cancel).await?;
+        install(worktree, suite, cancel).await?;
     } else {
-        suite.installed = suite::reuse_installed(desk.checkout.root(), &suite.command, active);
+        suite.installed = suite::reuse_installed(worktree.checkout.root(), &suite.command, active);
     }
     for note in &suite.installed.notes {
         terminal::tell(&format!("note: {note}"));
@@ -46,8 +46,8 @@ pub(super) async fn supply(
 }
 
 /// Says that something would be installed, where nobody said that it may be.
-pub(super) fn offer(desk: &Desk) {
-    if desk.install_settings(Vec::new()).asks_for_something() {
+pub(super) fn offer(worktree: &Worktree) {
+    if worktree.install_settings(Vec::new()).asks_for_something() {
         terminal::tell(&format!(
             "note: {CONFIG_FILE} has an install command; `--install` runs it"
         ));
@@ -55,15 +55,15 @@ pub(super) fn offer(desk: &Desk) {
 }
 
 /// Installs what the tests need, as the person at the terminal said: the checkout may be a stranger's.
-async fn install(desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
-    let mut granted = desk.install_settings(Vec::new());
+async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
+    let mut granted = worktree.install_settings(Vec::new());
     granted.registries = true;
     let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
     terminal::tell(&format!(
         "installing the dependencies (network: {})",
         hosts.collect::<Vec<_>>().join(", ")
     ));
-    let installing = elapsed::telling("installing", desk.install(suite, &granted, cancel));
+    let installing = elapsed::telling("installing", worktree.install(suite, &granted, cancel));
     installing.await?.map_err(Exit::Refused)?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);

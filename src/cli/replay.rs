@@ -11,8 +11,8 @@ use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::Settings;
 use crate::engine::bundle;
-use crate::engine::desk::Desk;
 use crate::engine::replay::{self, Replayed};
+use crate::engine::worktree::Worktree;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -52,16 +52,16 @@ async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result
     let config = RepoConfig::parse(&manifest.config)
         .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
     let kept = folder::packages(&settings.data_dir()?, tree.root());
-    let mut desk = Desk::over(tree, config, own.path(), kept);
-    desk.changed.clone_from(&manifest.changed);
-    let sandbox = app::sandbox_for(&settings, &desk).await?;
-    let command = desk.test_command().map_err(|nothing| {
+    let mut worktree = Worktree::over(tree, config, own.path(), kept);
+    worktree.changed.clone_from(&manifest.changed);
+    let sandbox = app::sandbox_for(&settings, &worktree).await?;
+    let command = worktree.test_command().map_err(|nothing| {
         let looked = nothing.looked_for.join(", ");
         Exit::Usage(format!("the tree in the bundle has no tests; looked for {looked}"))
     })?;
     terminal::tell(&format!("replaying the run, with `{command}`"));
-    let suite = desk.suite(&sandbox, command);
-    let replayed = replay::replay((desk, Some(suite)), &manifest, steps, cancel).await?;
+    let suite = worktree.suite(&sandbox, command);
+    let replayed = replay::replay((worktree, Some(suite)), &manifest, steps, cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

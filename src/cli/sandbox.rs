@@ -13,7 +13,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::clock::in_words;
-use crate::engine::desk::Desk;
+use crate::engine::worktree::Worktree;
 use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
 use crate::suite;
 
@@ -57,7 +57,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A run and how it was confined.
-struct Report<'a> {
+struct ConfinementReport<'a> {
     command: &'a [OsString],
     sandbox: &'a Sandbox,
     policy: &'a Policy,
@@ -95,10 +95,10 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     let root = folder::checkout(Path::new("."))?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let desk = app::desk(&root, own.path(), kept).await?;
+    let worktree = app::worktree(&root, own.path(), kept).await?;
     let sandbox = app::sandbox(&settings).await?;
     let sandbox = sandbox.and_then(|sandbox| {
-        let required = &desk.config.sandbox.require;
+        let required = &worktree.config.sandbox.require;
         sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
     });
     let sandbox = sandbox.map_err(|unusable| Exit::Refused(unusable.to_string()))?;
@@ -106,19 +106,19 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     hidden::check(&settings, &sandbox, Some(&root))?;
     app::warn_without(&sandbox);
 
-    let mut policy = desk.policy(arguments.timeout.unwrap_or(desk.config.test.timeout));
+    let mut policy = worktree.policy(arguments.timeout.unwrap_or(worktree.config.test.timeout));
     policy.network = match arguments.network {
         Reach::None => Network::None,
         Reach::Loopback => Network::Loopback,
-        Reach::Registries => Network::Registries(registries(&sandbox, &desk, cancel).await?),
+        Reach::Registries => Network::Registries(registries(&sandbox, &worktree, cancel).await?),
     };
-    let within = sandbox.workspaces(&desk.workspaces);
-    let workspace = desk.checkout.fresh_copy(&within).await;
+    let within = sandbox.workspaces(&worktree.workspaces);
+    let workspace = worktree.checkout.fresh_copy(&within).await;
     let workspace = workspace.map_err(|error| Exit::Usage(error.to_string()))?;
     let command = Command::new(&arguments.command, workspace.path());
     let output = sandbox.exec(&command, &policy, cancel).await;
     let output = output.map_err(|error| Exit::Fault(error.to_string()))?;
-    let report = Report {
+    let report = ConfinementReport {
         command: &arguments.command,
         sandbox: &sandbox,
         policy: &policy,
@@ -133,10 +133,10 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
 }
 
 /// What an installation could reach: the registries of this machine's own tools, and what the configuration adds.
-async fn registries(sandbox: &Sandbox, desk: &Desk, cancel: &CancellationToken) -> Result<Vec<String>, Exit> {
+async fn registries(sandbox: &Sandbox, worktree: &Worktree, cancel: &CancellationToken) -> Result<Vec<String>, Exit> {
     let own = suite::hosts_of_tools(sandbox, cancel).await;
     let mut hosts = own.map_err(|error| Exit::Refused(error.to_string()))?;
-    hosts.extend(desk.install_settings(Vec::new()).hosts);
+    hosts.extend(worktree.install_settings(Vec::new()).hosts);
     Ok(hosts)
 }
 
@@ -154,7 +154,7 @@ fn code(outcome: &Outcome) -> u8 {
     }
 }
 
-impl Report<'_> {
+impl ConfinementReport<'_> {
     fn document(&self) -> Value {
         let Self { output, policy, .. } = self;
         let words = self.command.iter().map(|word| word.to_string_lossy());

@@ -59,7 +59,7 @@ pub(super) struct Arguments {
 }
 
 /// What was found out about a patch.
-struct Found {
+struct CheckedPatch {
     base: CommitSha,
     head: CommitSha,
     patch: Patch,
@@ -112,7 +112,7 @@ fn words(arguments: &Arguments) -> Words {
 }
 
 /// Cuts the patch by the diff that GitHub would show, and proves the result.
-fn find(arguments: &Arguments) -> Result<Found, Exit> {
+fn find(arguments: &Arguments) -> Result<CheckedPatch, Exit> {
     let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
     let head = repository.resolve(&arguments.head).map_err(usage)?;
     let base = repository
@@ -134,7 +134,7 @@ fn find(arguments: &Arguments) -> Result<Found, Exit> {
     let diff = anchor::diff_files(shown.iter().map(|(path, hunks)| (path.as_str(), hunks.as_deref())));
     let cut = anchor::cut_within(&patch, &diff, MAX_SUGGESTIONS);
     let tree = repository.tree_with(&head, &patch).map_err(usage)?;
-    Ok(Found {
+    Ok(CheckedPatch {
         base,
         head,
         patch,
@@ -229,7 +229,7 @@ async fn put(
     }
 }
 
-fn document(found: &Found, (body, comments): (&str, &[ReviewComment])) -> Value {
+fn document(found: &CheckedPatch, (body, comments): (&str, &[ReviewComment])) -> Value {
     let left_out: Vec<Value> = found
         .cut
         .left_out
@@ -253,7 +253,7 @@ fn document(found: &Found, (body, comments): (&str, &[ReviewComment])) -> Value 
     })
 }
 
-fn show(found: &Found, comments: &[ReviewComment]) {
+fn show(found: &CheckedPatch, comments: &[ReviewComment]) {
     terminal::show(&counted(&found.cut));
     for comment in comments {
         let lines = if comment.start_line == comment.line {

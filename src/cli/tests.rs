@@ -9,7 +9,7 @@ mod whole;
 
 use std::path::PathBuf;
 
-use report::Report;
+use report::TestsReport;
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, elapsed, folder, ready, terminal};
@@ -48,7 +48,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn tests(arguments: Arguments) -> Exit {
     let as_json = arguments.json;
-    let mut report = Report::default();
+    let mut report = TestsReport::default();
     let cancel = CancellationToken::new();
     let exit = terminal::unless_stopped(try_tests(arguments, &mut report, &cancel), &cancel).await;
     if as_json {
@@ -57,7 +57,7 @@ pub(super) async fn tests(arguments: Arguments) -> Exit {
     exit
 }
 
-async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
+async fn try_tests(arguments: Arguments, report: &mut TestsReport, cancel: &CancellationToken) -> Result<(), Exit> {
     let flags = Flags {
         storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),
@@ -79,12 +79,12 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     }
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let mut desk = app::desk(&root, own.path(), kept).await?;
-    desk.hints.near.extend(near);
-    report.commands = desk.test_commands();
+    let mut worktree = app::worktree(&root, own.path(), kept).await?;
+    worktree.hints.near.extend(near);
+    report.commands = worktree.test_commands();
     let command = match report.commands.first() {
         Some(command) => command.clone(),
-        None => ready::found(&desk)?,
+        None => ready::found(&worktree)?,
     };
     if !arguments.json {
         report.show_commands();
@@ -92,10 +92,10 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     if arguments.list {
         return Ok(());
     }
-    let sandbox = app::sandbox_for(&settings, &desk).await?;
-    let mut suite = desk.suite(&sandbox, command);
-    ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
-    let running = named::run(&suite, &desk.checkout, &arguments.only, cancel);
+    let sandbox = app::sandbox_for(&settings, &worktree).await?;
+    let mut suite = worktree.suite(&sandbox, command);
+    ready::supply(&worktree, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
+    let running = named::run(&suite, &worktree.checkout, &arguments.only, cancel);
     let run = elapsed::telling("running the tests", running).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);

@@ -23,7 +23,7 @@ use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{Outcome, TestRun, is_better};
-use crate::engine::desk::{CONFIG_FILE, Desk};
+use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::guard::touches_tests;
 use crate::suite::{self, Suite};
 
@@ -71,7 +71,7 @@ pub(super) struct Arguments {
 const MAX_NAMED: usize = 10;
 
 /// What was recomputed.
-struct Found {
+struct Recomputed {
     head: CommitSha,
     merged_with: Option<CommitSha>,
     patch: Patch,
@@ -122,7 +122,7 @@ pub(super) async fn verify(arguments: Arguments) -> Exit {
     exit
 }
 
-async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<Found, Exit> {
+async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<Recomputed, Exit> {
     let flags = Flags {
         storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),
@@ -151,19 +151,19 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
             head.short()
         )));
     }
-    let mut desk = app::desk(&tree, own.path(), kept).await?;
-    desk.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
+    let mut worktree = app::worktree(&tree, own.path(), kept).await?;
+    worktree.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(command) = &arguments.command {
-        desk.config.test.command = Some(command.clone());
+        worktree.config.test.command = Some(command.clone());
     }
-    let command = desk.test_command().map_err(|nothing| {
+    let command = worktree.test_command().map_err(|nothing| {
         let looked_for = nothing.looked_for.join(", ");
         Exit::Usage(format!(
             "no tests found at {}; looked for {looked_for}; give --command",
             head.short()
         ))
     })?;
-    let sandbox = app::sandbox_for(&settings, &desk).await?;
+    let sandbox = app::sandbox_for(&settings, &worktree).await?;
     let merged = merged_with
         .as_ref()
         .map_or_else(String::new, |tip| format!(", both merged with {}", tip.short()));
@@ -171,13 +171,15 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
         "running `{command}` on {} and on the patched tree{merged}",
         head.short()
     ));
-    let mut suite = desk.suite(&sandbox, command);
-    install(arguments.install, &desk, &mut suite, cancel).await?;
-    let before = run(&suite, &desk.checkout, cancel).await?.excusing(&arguments.excuse);
-    let mut patched = desk.checkout.clone();
+    let mut suite = worktree.suite(&sandbox, command);
+    install(arguments.install, &worktree, &mut suite, cancel).await?;
+    let before = run(&suite, &worktree.checkout, cancel)
+        .await?
+        .excusing(&arguments.excuse);
+    let mut patched = worktree.checkout.clone();
     patched.apply(&on_tree);
     let after = run(&suite, &patched, cancel).await?.excusing(&arguments.excuse);
-    Ok(Found {
+    Ok(Recomputed {
         head,
         merged_with,
         patch,
@@ -186,8 +188,13 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     })
 }
 
-async fn install(granted: bool, desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
-    let mut settings = desk.install_settings(Vec::new());
+async fn install(
+    granted: bool,
+    worktree: &Worktree,
+    suite: &mut Suite,
+    cancel: &CancellationToken,
+) -> Result<(), Exit> {
+    let mut settings = worktree.install_settings(Vec::new());
     if !granted {
         if settings.asks_for_something() {
             terminal::tell(&format!(
@@ -202,7 +209,7 @@ async fn install(granted: bool, desk: &Desk, suite: &mut Suite, cancel: &Cancell
         .chain(settings.hosts.iter().map(String::as_str));
     let hosts = hosts.collect::<Vec<_>>().join(", ");
     terminal::tell(&format!("installing the dependencies (network: {hosts})"));
-    desk.install(suite, &settings, cancel).await?.map_err(Exit::Refused)
+    worktree.install(suite, &settings, cancel).await?.map_err(Exit::Refused)
 }
 
 async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> Result<TestRun, Exit> {
@@ -215,7 +222,7 @@ async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> 
     Ok(run)
 }
 
-impl Found {
+impl Recomputed {
     fn digest(&self) -> String {
         let head = (&self.head, self.merged_with.as_ref());
         proposal::digest_of_merge(head, &self.patch, &self.before, &self.after)
@@ -227,7 +234,7 @@ impl Found {
 }
 
 /// Whether this proves the patch, and is what was expected.
-fn judge(found: &Found, expected: Option<&str>) -> Exit {
+fn judge(found: &Recomputed, expected: Option<&str>) -> Exit {
     let is_the_same = expected.is_none_or(|expected| expected == found.digest());
     match is_better(&found.before, &found.after) {
         Ok(()) if is_the_same => Exit::Done,
@@ -241,8 +248,8 @@ fn judge(found: &Found, expected: Option<&str>) -> Exit {
 }
 
 /// What may be another: a digest is all or nothing, but most differences can be seen from one side.
-fn suspects(found: &Found) -> Vec<String> {
-    let Found { before, after, .. } = found;
+fn suspects(found: &Recomputed) -> Vec<String> {
+    let Recomputed { before, after, .. } = found;
     let mut suspects = Vec::new();
     let could_not_run = |run: &TestRun| {
         matches!(
@@ -284,8 +291,8 @@ fn changed(path: &RepoPath, change: &FileChange) -> String {
     }
 }
 
-fn show(found: &Found) {
-    let Found {
+fn show(found: &Recomputed) {
+    let Recomputed {
         head,
         patch,
         before,
@@ -346,7 +353,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-fn document(found: Option<&Found>, expected: Option<&str>, exit: &Exit) -> Value {
+fn document(found: Option<&Recomputed>, expected: Option<&str>, exit: &Exit) -> Value {
     let (outcome, message) = match exit {
         Exit::Done => ("proven", None),
         Exit::NoFix(text) => ("not_proven", Some(text)),
@@ -366,8 +373,8 @@ fn document(found: Option<&Found>, expected: Option<&str>, exit: &Exit) -> Value
         "test_command": found.map(|found| &found.after.command),
         "before": found.map(|found| &found.before),
         "after": found.map(|found| &found.after),
-        "worse": found.map(Found::worse),
-        "digest": found.map(Found::digest),
+        "worse": found.map(Recomputed::worse),
+        "digest": found.map(Recomputed::digest),
         "expected": expected,
         "same": found.and_then(|found| Some(expected? == found.digest())),
     })

@@ -25,11 +25,11 @@ const DAY: u64 = 24 * HOUR;
 pub struct RepoConfig {
     pub execution: Execution,
     pub trigger: Trigger,
-    pub test: Test,
+    pub test: TestConfig,
     pub triage: Triage,
     pub repair: Repair,
     pub gate: Gate,
-    pub limits: Limits,
+    pub limits: RunLimits,
     pub protect: Protect,
     pub sandbox: Sandbox,
 }
@@ -59,7 +59,7 @@ pub struct Trigger {
 /// How the tests are run; what is left out is found.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub struct Test {
+pub struct TestConfig {
     /// Runs the tests, as one line of shell.
     #[serde(deserialize_with = "command")]
     pub command: Option<String>,
@@ -115,7 +115,7 @@ pub struct Gate {
 /// What one run may use up.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub struct Limits {
+pub struct RunLimits {
     /// Round-trips to the model.
     #[serde(deserialize_with = "whole::<_, _, 1, 200>")]
     pub turns: u32,
@@ -203,7 +203,7 @@ impl Default for Trigger {
     }
 }
 
-impl Default for Test {
+impl Default for TestConfig {
     fn default() -> Self {
         Self {
             command: None,
@@ -242,7 +242,7 @@ impl Default for Gate {
     }
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self {
             turns: 30,
@@ -283,7 +283,7 @@ fn allowed_day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Allowed, D:
     Ok(Allowed::deserialize(deserializer)?.or(ONE_DAY))
 }
 
-impl Limits {
+impl RunLimits {
     /// The limits of one run, as they are counted.
     pub fn allowance(&self) -> Allowance {
         Allowance {

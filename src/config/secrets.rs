@@ -59,10 +59,10 @@ pub(super) const MODEL_API_KEY: SecretSource = SecretSource {
 
 impl SecretSource {
     /// The file this secret is kept in, if it is kept in one.
-    pub(super) fn place(&self, flag: Option<&Path>, environment: &Environment) -> Option<Place> {
+    pub(super) fn place(&self, flag: Option<&Path>, environment: &Environment) -> Option<PrivatePath> {
         let named = || environment.get(self.file_variable).map(PathBuf::from);
         let path = flag.map(Path::to_path_buf).or_else(named)?;
-        Some(Place::new(self.file_variable, path))
+        Some(PrivatePath::new(self.file_variable, path))
     }
 
     /// The secret from the first place that has one: the file of the flag, the variable, the file of the variable,
@@ -151,12 +151,12 @@ pub(super) fn private_key(key: &SecretString) -> Result<SecretString, SettingsEr
 
 /// Where something lies that only greenlight may read, and the variable to move it with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct PrivatePath {
     pub setting: &'static str,
     pub path: PathBuf,
 }
 
-impl Place {
+impl PrivatePath {
     pub(super) fn new(setting: &'static str, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self { setting, path }

@@ -16,7 +16,7 @@ use super::environment::Environment;
 use super::flags::Flags;
 pub use super::model::ModelSettings;
 use super::retention::Retention;
-use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, Place, WEBHOOK_SECRET, private_key};
+use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, PrivatePath, WEBHOOK_SECRET, private_key};
 use super::settings_error::SettingsError;
 use crate::domain::model::Who;
 
@@ -35,7 +35,7 @@ pub struct Settings {
     pub log: String,
     pub log_format: LogFormat,
     /// The files that secrets and prices were read from.
-    named_files: Vec<Place>,
+    named_files: Vec<PrivatePath>,
     /// The name of the wanted sandbox, none for the best one.
     pub sandbox: Option<String>,
     /// Where to look for an engine of containers first.
@@ -105,7 +105,7 @@ impl Settings {
             GITHUB_TOKEN.place(github.github_token_file.as_deref(), environment),
             WEBHOOK_SECRET.place(webhook.webhook_secret_file.as_deref(), environment),
             MODEL_API_KEY.place(model.model_api_key_file.as_deref(), environment),
-            prices.map(|path| Place::new("GREENLIGHT_MODEL_PRICES", path)),
+            prices.map(|path| PrivatePath::new("GREENLIGHT_MODEL_PRICES", path)),
         ];
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
         Ok(Self {
@@ -212,11 +212,15 @@ impl Settings {
     ///
     /// # Errors
     /// When one of these settings is wrong.
-    pub fn private_places(&self) -> Result<Vec<Place>, SettingsError> {
+    pub fn private_places(&self) -> Result<Vec<PrivatePath>, SettingsError> {
         let mut places = self.named_files.clone();
-        places.push(Place::new("GREENLIGHT_DATA_DIR", self.data_dir()?));
-        places.push(Place::new("GREENLIGHT_DATABASE_URL", self.database()?));
-        places.extend(self.bundles.as_ref().map(|path| Place::new("GREENLIGHT_BUNDLES", path)));
+        places.push(PrivatePath::new("GREENLIGHT_DATA_DIR", self.data_dir()?));
+        places.push(PrivatePath::new("GREENLIGHT_DATABASE_URL", self.database()?));
+        places.extend(
+            self.bundles
+                .as_ref()
+                .map(|path| PrivatePath::new("GREENLIGHT_BUNDLES", path)),
+        );
         Ok(places)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::protect::Protected;
 use super::repository::{
-    Allowed, Execution, Gate, Limits, Protect, Repair, RepoConfig, Sandbox, Test, Triage, Trigger,
+    Allowed, Execution, Gate, Protect, Repair, RepoConfig, RunLimits, Sandbox, TestConfig, Triage, Trigger,
 };
 
 /// The configuration for a pull request whose base is not the default branch.
@@ -50,13 +50,13 @@ fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
 
 /// The commands are the base's: they belong to the code they are run on, are run in the sandbox alone, and are named
 /// before anybody approves them. What they may reach is [`of_sandbox`]'s.
-fn of_test(default: &Test, base: &Test) -> Test {
-    let Test {
+fn of_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
+    let TestConfig {
         command: _,
         install: _,
         timeout,
     } = default;
-    Test {
+    TestConfig {
         command: base.command.clone(),
         install: base.install.clone(),
         timeout: base.timeout.min(*timeout),
@@ -97,8 +97,8 @@ fn of_gate(default: &Gate, base: &Gate) -> Gate {
     }
 }
 
-fn of_limits(default: &Limits, base: &Limits) -> Limits {
-    let Limits {
+fn of_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
+    let RunLimits {
         turns,
         tokens,
         cost_usd,
@@ -108,7 +108,7 @@ fn of_limits(default: &Limits, base: &Limits) -> Limits {
         user,
         day,
     } = default;
-    Limits {
+    RunLimits {
         turns: base.turns.min(*turns),
         tokens: base.tokens.min(*tokens),
         // What is read is a number.

@@ -76,7 +76,7 @@ pub struct Left {
 /// What a limit is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum BudgetKind {
     Turns,
     Tokens,
     Money,
@@ -108,32 +108,38 @@ pub fn left(limits: &[(Scope, Allowance, Used)]) -> Left {
 }
 
 impl Left {
-    fn amount(&self, kind: Kind) -> Option<Amount> {
+    fn amount(&self, kind: BudgetKind) -> Option<Amount> {
         match kind {
-            Kind::Turns => self.turns,
-            Kind::Tokens => self.tokens,
-            Kind::Money => self.cost_micros,
-            Kind::Wall => self.wall_ms,
-            Kind::PatchLines => self.patch_lines,
+            BudgetKind::Turns => self.turns,
+            BudgetKind::Tokens => self.tokens,
+            BudgetKind::Money => self.cost_micros,
+            BudgetKind::Wall => self.wall_ms,
+            BudgetKind::PatchLines => self.patch_lines,
         }
     }
 
     /// A kind of which nothing is left, so that there is no use in beginning.
-    pub fn exhausted(&self) -> Option<Kind> {
-        let kinds = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall, Kind::PatchLines];
+    pub fn exhausted(&self) -> Option<BudgetKind> {
+        let kinds = [
+            BudgetKind::Turns,
+            BudgetKind::Tokens,
+            BudgetKind::Money,
+            BudgetKind::Wall,
+            BudgetKind::PatchLines,
+        ];
         kinds
             .into_iter()
             .find(|kind| self.amount(*kind).is_some_and(|amount| amount.left == 0))
     }
 
     /// Says that a limit was reached, and whose it is.
-    pub fn reached(&self, kind: Kind) -> String {
+    pub fn reached(&self, kind: BudgetKind) -> String {
         let Some(amount) = self.amount(kind) else {
             return "A limit was reached".into();
         };
-        let of = Shown(kind, amount.of);
+        let of = AmountWithUnit(kind, amount.of);
         match amount.scope {
-            Scope::Run if kind == Kind::Wall => format!("The time limit of {of} was reached"),
+            Scope::Run if kind == BudgetKind::Wall => format!("The time limit of {of} was reached"),
             Scope::Run => format!("The limit of {of} was reached"),
             Scope::PullRequest => format!("The limit of {of} for this pull request was reached"),
             Scope::User => format!("The limit of {of} a day for one person was reached"),
@@ -143,10 +149,15 @@ impl Left {
 
     /// What the model may still use up, for a person who decides whether it continues.
     pub fn at_most(&self) -> String {
-        let kinds = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall];
+        let kinds = [
+            BudgetKind::Turns,
+            BudgetKind::Tokens,
+            BudgetKind::Money,
+            BudgetKind::Wall,
+        ];
         let shown = kinds
             .into_iter()
-            .filter_map(|kind| Some(Shown(kind, self.amount(kind)?.left).to_string()));
+            .filter_map(|kind| Some(AmountWithUnit(kind, self.amount(kind)?.left).to_string()));
         shown.collect::<Vec<_>>().join(", ")
     }
 }
@@ -182,17 +193,17 @@ impl Estimate {
 }
 
 /// An amount with its unit.
-struct Shown(Kind, u64);
+struct AmountWithUnit(BudgetKind, u64);
 
-impl fmt::Display for Shown {
+impl fmt::Display for AmountWithUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(kind, amount) = self;
         match kind {
-            Kind::Turns => f.write_str(&count(*amount, "turn")),
-            Kind::Tokens => f.write_str(&count(*amount, "token")),
-            Kind::Money => f.write_str(&dollars(*amount)),
-            Kind::Wall => f.write_str(&in_words(Duration::from_secs(amount.div_ceil(1000)))),
-            Kind::PatchLines => f.write_str(&count(*amount, "changed line")),
+            BudgetKind::Turns => f.write_str(&count(*amount, "turn")),
+            BudgetKind::Tokens => f.write_str(&count(*amount, "token")),
+            BudgetKind::Money => f.write_str(&dollars(*amount)),
+            BudgetKind::Wall => f.write_str(&in_words(Duration::from_secs(amount.div_ceil(1000)))),
+            BudgetKind::PatchLines => f.write_str(&count(*amount, "changed line")),
         }
     }
 }
@@ -248,7 +259,13 @@ mod tests {
         ]);
         assert_eq!(left.exhausted(), None);
         assert_eq!(left.at_most(), "20 turns, 1 token, $1.90, 30 min");
-        let told = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall].map(|kind| left.reached(kind));
+        let told = [
+            BudgetKind::Turns,
+            BudgetKind::Tokens,
+            BudgetKind::Money,
+            BudgetKind::Wall,
+        ]
+        .map(|kind| left.reached(kind));
         assert_eq!(
             told,
             [
@@ -268,8 +285,8 @@ mod tests {
         };
         let of = |micros| left(&[(Scope::PullRequest, may, used(1, 1, Some(micros)))]);
         assert_eq!(of(999_999).exhausted(), None);
-        assert_eq!(of(1_000_000).exhausted(), Some(Kind::Money));
-        assert_eq!(of(3_000_000).exhausted(), Some(Kind::Money));
+        assert_eq!(of(1_000_000).exhausted(), Some(BudgetKind::Money));
+        assert_eq!(of(3_000_000).exhausted(), Some(BudgetKind::Money));
         assert_eq!(left(&[]).exhausted(), None);
     }
 

@@ -10,7 +10,7 @@ use super::patch::{Blob, FileChange, Patch};
 
 /// A part of a patch that can be left out separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct PatchPiece {
     path: RepoPath,
     /// None: the change of the file as a whole, because it comes, goes, changes its mode or is no text.
     lines: Option<LineChange>,
@@ -24,11 +24,11 @@ struct LineChange {
 }
 
 /// Takes a patch apart into its hunks: runs of changed lines without an unchanged one between them.
-pub fn hunks(patch: &Patch) -> Vec<Piece> {
+pub fn hunks(patch: &Patch) -> Vec<PatchPiece> {
     let mut pieces = Vec::new();
     for (path, change) in patch.files() {
         let Some((before, after)) = texts(change) else {
-            pieces.push(Piece {
+            pieces.push(PatchPiece {
                 path: path.clone(),
                 lines: None,
             });
@@ -47,7 +47,7 @@ pub fn hunks(patch: &Patch) -> Vec<Piece> {
                 _ => edits.push(LineChange { old, new }),
             }
         }
-        pieces.extend(edits.into_iter().map(|edit| Piece {
+        pieces.extend(edits.into_iter().map(|edit| PatchPiece {
             path: path.clone(),
             lines: Some(edit),
         }));
@@ -56,7 +56,7 @@ pub fn hunks(patch: &Patch) -> Vec<Piece> {
 }
 
 /// Takes hunks apart into single lines: a removed line goes with the added one in its place, if there is one.
-pub fn lines(hunks: &[Piece]) -> Vec<Piece> {
+pub fn lines(hunks: &[PatchPiece]) -> Vec<PatchPiece> {
     let mut pieces = Vec::new();
     for hunk in hunks {
         let Some(LineChange { old, new }) = &hunk.lines else {
@@ -65,7 +65,7 @@ pub fn lines(hunks: &[Piece]) -> Vec<Piece> {
         };
         for at in 0..old.len().max(new.len()) {
             let one = |range: &Range<usize>| (range.start + at).min(range.end)..(range.start + at + 1).min(range.end);
-            pieces.push(Piece {
+            pieces.push(PatchPiece {
                 path: hunk.path.clone(),
                 lines: Some(LineChange {
                     old: one(old),
@@ -78,7 +78,7 @@ pub fn lines(hunks: &[Piece]) -> Vec<Piece> {
 }
 
 /// The patch with these of its pieces and no others.
-pub fn only(patch: &Patch, pieces: &[Piece]) -> Patch {
+pub fn only(patch: &Patch, pieces: &[PatchPiece]) -> Patch {
     let mut kept: BTreeMap<&RepoPath, Vec<&LineChange>> = BTreeMap::new();
     for piece in pieces {
         let edits = kept.entry(&piece.path).or_default();
@@ -124,9 +124,9 @@ fn spliced(old: &[&str], new: &[&str], edits: &[&LineChange]) -> Vec<u8> {
 /// Which of these hunks are nothing but formatting, as far as text alone can tell: they differ in white space and
 /// blank lines, or the hunks of a file only move its imports. In Python and in strings white space has a meaning, so
 /// the tests still have the last word.
-pub fn noise(patch: &Patch, hunks: &[Piece]) -> Vec<bool> {
+pub fn noise(patch: &Patch, hunks: &[PatchPiece]) -> Vec<bool> {
     let changes: BTreeMap<&RepoPath, &FileChange> = patch.files().collect();
-    let sides = |piece: &Piece| {
+    let sides = |piece: &PatchPiece| {
         let (before, after) = texts(changes.get(&piece.path)?)?;
         let edit = piece.lines.as_ref()?;
         let owned = |text: &str, range: &Range<usize>| -> Vec<String> {
@@ -206,7 +206,7 @@ fn split(text: &str) -> Vec<&str> {
 /// Which of some parts are needed, found by leaving out ever smaller groups of them. Nothing is ever asked twice, and
 /// never about no part at all.
 #[derive(Debug, Clone)]
-pub struct Search {
+pub struct Minimization {
     kept: Vec<usize>,
     /// Into how many groups the kept ones are divided.
     groups: usize,
@@ -215,7 +215,7 @@ pub struct Search {
     refuted: HashSet<Vec<usize>>,
 }
 
-impl Search {
+impl Minimization {
     /// Starts with all of this many parts, which are known to do together.
     pub fn new(parts: usize) -> Self {
         Self {
@@ -255,7 +255,7 @@ impl Search {
         None
     }
 
-    /// Takes in whether what [`Search::ask`] named does.
+    /// Takes in whether what [`Minimization::ask`] named does.
     pub fn learn(&mut self, candidate: Vec<usize>, does: bool) {
         if does {
             self.groups = self.groups.saturating_sub(1).max(2);
@@ -290,7 +290,7 @@ mod tests {
 
     /// Searches to the end; also how often it asked.
     fn search(parts: usize, does: impl Fn(&[usize]) -> bool) -> (Vec<usize>, usize) {
-        let (mut search, mut asked) = (Search::new(parts), 0);
+        let (mut search, mut asked) = (Minimization::new(parts), 0);
         while let Some(candidate) = search.ask() {
             asked += 1;
             let does = does(&candidate);

@@ -9,7 +9,7 @@ use super::id::RepoPath;
 /// In which way tests say less than before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum WeakeningKind {
     /// A test is gone, emptied, or where no runner collects it.
     Removed,
     /// It is skipped, or expected to fail, or others are.
@@ -41,7 +41,7 @@ pub enum Kind {
     CannotBeJudged,
 }
 
-impl Kind {
+impl WeakeningKind {
     /// Whether a person may be asked to approve it, as the claim that the test is wrong. How tests run, what CI does,
     /// and code that cheats, are never asked for.
     pub fn may_be_proposed(self) -> bool {
@@ -76,7 +76,7 @@ pub struct Weakening {
     pub line: usize,
     /// The test or helper, as its file names it; empty if it is the file as a whole. Untrusted.
     pub test: String,
-    pub kind: Kind,
+    pub kind: WeakeningKind,
     /// What was done, to be read after the place and the name. It may quote code, so it is untrusted, too.
     pub what: String,
 }

@@ -1,8 +1,8 @@
 //! What was said to be so is seen once more: the red tests, the log of CI, and that a proposal holds.
 
 use super::base::Reproduced;
-use super::desk::Desk;
 use super::work::{self, Red};
+use super::worktree::Worktree;
 use super::{Broken, Context, reading, reproduced, vouch};
 use crate::domain::proposal::Evidence;
 use crate::domain::run::{End, Run, Step};
@@ -39,31 +39,33 @@ async fn look(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
 pub(super) async fn verify(
     context: &Context<'_>,
     run: &mut Run,
-    (desk, suite): (&Desk, &suite::Suite),
+    (worktree, suite): (&Worktree, &suite::Suite),
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Result<Step, Broken> {
     let Some(proposal) = run.proposal.clone() else {
         return Err(Broken::Bug("nothing to verify".into()));
     };
     let Reproduced { before, triage, ground } =
-        Box::pin(reproduced::reproduce(context, run, (desk, suite), cancel)).await?;
+        Box::pin(reproduced::reproduce(context, run, (worktree, suite), cancel)).await?;
     if run.places.reproduced.is_some() {
         let (before, triage) = (before.clone(), triage.clone());
         let seen = Step::Reproduced { before, triage };
         context.app.journal.append(run, seen).await?;
     }
     if !run.started.mode.is_debug() {
-        let judged = Box::pin(work::judge_again((desk, suite), (run, &proposal), &before, cancel)).await?;
+        let judged = Box::pin(work::judge_again((worktree, suite), (run, &proposal), &before, cancel)).await?;
         return Ok(told(run, judged));
     }
-    if !triage.is_worked_on() && (before.outcome.is_red() || triage.merged.is_some()) {
+    if !triage.has_regression() && (before.outcome.is_red() || triage.merged.is_some()) {
         let reason = triage.why_not(&before);
         return Ok(Step::Ended(End::GaveUp {
             reason: format!("The suggestion was executed as approved, but there is nothing for it to fix: {reason}"),
         }));
     }
-    let (desk, suite) = ground.as_ref().map_or((desk, suite), |(desk, suite)| (desk, suite));
-    let patch = match &desk.merge {
+    let (worktree, suite) = ground
+        .as_ref()
+        .map_or((worktree, suite), |(worktree, suite)| (worktree, suite));
+    let patch = match &worktree.merge {
         None => proposal.patch.clone(),
         Some(merge) => match merge.from_head(&proposal.patch).await? {
             Ok(patch) => patch,
@@ -84,7 +86,7 @@ pub(super) async fn verify(
         triage: Some(&triage),
         on_head: Some(&proposal.patch),
     };
-    let proved = Box::pin(work::prove(desk, suite, (&patch, proposal.claim()), &red, cancel)).await?;
+    let proved = Box::pin(work::prove(worktree, suite, (&patch, proposal.claim()), &red, cancel)).await?;
     Ok(told(run, proved))
 }
 

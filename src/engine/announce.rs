@@ -50,7 +50,7 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             .client
             .stick(context.id(), (&context.me, &accounts), reply::STICKY_MARKER, &body)
             .await;
-        said(stuck)?;
+        map_result(stuck)?;
     }
     let text = reply::check(run, branch);
     let mut check = CheckRun {
@@ -66,13 +66,13 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             Vec::new()
         },
     };
-    said(context.client.check(&context.id().repository, &check).await)?;
+    map_result(context.client.check(&context.id().repository, &check).await)?;
     if let Some(End::Landed { commit }) = &run.end {
         // What landed is the tree that was tested, so the new head is green, too.
         check.head = commit.clone();
         check.annotations.clear();
         check.buttons.clear();
-        said(context.client.check(&context.id().repository, &check).await)?;
+        map_result(context.client.check(&context.id().repository, &check).await)?;
     }
     Ok(())
 }
@@ -101,7 +101,7 @@ async fn answer(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
 
 /// A refusal of GitHub's to show something is no reason to stop: a plain token may not write check runs, and a locked
 /// conversation takes no comments.
-fn said(result: Result<u64, Error>) -> Result<(), Error> {
+fn map_result(result: Result<u64, Error>) -> Result<(), Error> {
     match result {
         Ok(_) => Ok(()),
         Err(error @ Error::Refused { .. }) => {

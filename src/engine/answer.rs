@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::begin::begin;
-use super::verdict::Verdict;
+use super::verdict::VerbResult;
 use super::{App, Broken, Context, cancel, pull_request, retry, vouch};
 use crate::domain::command::Command;
 use crate::domain::event::RERUN;
@@ -41,12 +41,12 @@ pub(super) async fn approve(
     context: &Context<'_>,
     request: &Authorized<Approve>,
     said_in: Option<SaidIn>,
-) -> Result<Verdict, Broken> {
+) -> Result<VerbResult, Broken> {
     let by = request.by();
     let (run, gate) = match find(context, request.request().gate.as_ref(), said_in).await? {
-        Found::Open(run, gate) => (run, *gate),
-        Found::Answered(run) => return go_on(context, *run).await,
-        Found::Refused(refusal) => return Ok(Err(refusal)),
+        GateLookup::Open(run, gate) => (run, *gate),
+        GateLookup::Answered(run) => return go_on(context, *run).await,
+        GateLookup::Refused(refusal) => return Ok(Err(refusal)),
     };
     let already = run
         .gates
@@ -68,18 +68,18 @@ pub(super) async fn reject(
     context: &Context<'_>,
     request: &Authorized<Reject>,
     said_in: Option<SaidIn>,
-) -> Result<Verdict, Broken> {
+) -> Result<VerbResult, Broken> {
     let Reject { gate: wanted, reason } = request.request();
     match find(context, wanted.as_ref(), said_in).await? {
-        Found::Open(run, gate) => {
+        GateLookup::Open(run, gate) => {
             let answer = Answer::Rejected {
                 by: request.by().clone(),
                 reason: reason.clone(),
             };
             take(context, *run, &gate, answer, said_in).await
         }
-        Found::Answered(run) => go_on(context, *run).await,
-        Found::Refused(refusal) => Ok(Err(refusal)),
+        GateLookup::Answered(run) => go_on(context, *run).await,
+        GateLookup::Refused(refusal) => Ok(Err(refusal)),
     }
 }
 
@@ -161,7 +161,7 @@ async fn authorized(context: &Context<'_>, command: Command, by: &Account) -> Re
 }
 
 /// Carries out requests that need no comment: those of buttons and of the REST API.
-async fn without_a_comment(context: &Context<'_>, request: Request) -> Result<Verdict, Broken> {
+async fn without_a_comment(context: &Context<'_>, request: Request) -> Result<VerbResult, Broken> {
     match request {
         Request::Approve(request) if request.request().gate.is_some() => approve(context, &request, None).await,
         Request::Reject(request) if request.request().gate.is_some() => reject(context, &request, None).await,
@@ -188,48 +188,52 @@ fn pressed(identifier: &str) -> Option<Command> {
     }
 }
 
-enum Found {
+enum GateLookup {
     Open(Box<Run>, Box<Gate>),
     /// This very comment was taken before: a redelivery, or a restart in between.
     Answered(Box<Run>),
     Refused(Refusal),
 }
 
-async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<SaidIn>) -> Result<Found, Broken> {
+async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<SaidIn>) -> Result<GateLookup, Broken> {
     let mut runs = context.app.journal.runs_of(context.id()).await?;
     let is_broken = |run: &&Run| run.unreadable.is_some() && run.end.is_none();
     for broken in runs.iter().filter(is_broken) {
         // Where nothing else resumes runs, this ends it, and says why.
         pull_request::drive_in(context, broken.clone()).await?;
     }
-    Box::pin(vouch::hold(context, &mut runs)).await?;
+    Box::pin(vouch::check_approvals(context, &mut runs)).await?;
     if let Some(run) = runs
         .iter()
         .find(|run| said_in.is_some_and(|said_in| run.answered_in.contains(&said_in.comment)))
     {
-        return Ok(Found::Answered(Box::new(run.clone())));
+        return Ok(GateLookup::Answered(Box::new(run.clone())));
     }
     let open: Vec<Gate> = runs.iter().flat_map(Run::open_gates).collect();
     let gate = match gate::choose(&open, wanted) {
         Ok(gate) => gate.clone(),
         Err(refusal) => {
-            return Ok(Found::Refused(
+            return Ok(GateLookup::Refused(
                 closed(&runs, wanted, &context.pull_request.head).unwrap_or(refusal),
             ));
         }
     };
     // Anyone who names no gate means what they could read when they wrote.
     if wanted.is_none() && said_in.is_some_and(|said_in| said_in.is_before(gate.opened)) {
-        return Ok(Found::Refused(Refusal::WrittenBefore(gate.id)));
+        return Ok(GateLookup::Refused(Refusal::WrittenBefore(gate.id)));
     }
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
     let run = run.ok_or_else(|| Broken::Bug("an open gate without a run".into()))?;
     match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
-        Ok(()) => Ok(Found::Open(Box::new(run), Box::new(gate))),
+        Ok(()) => Ok(GateLookup::Open(Box::new(run), Box::new(gate))),
         Err(refusal) => {
             pull_request::drive_in(context, run).await?;
             let is_late = matches!(refusal, Refusal::Expired(_)) && gate.kind.is_for_the_model();
-            Ok(Found::Refused(if is_late { Refusal::WentOn(gate.id) } else { refusal }))
+            Ok(GateLookup::Refused(if is_late {
+                Refusal::WentOn(gate.id)
+            } else {
+                refusal
+            }))
         }
     }
 }
@@ -263,7 +267,7 @@ async fn take(
     gate: &Gate,
     answer: Answer,
     said_in: Option<SaidIn>,
-) -> Result<Verdict, Broken> {
+) -> Result<VerbResult, Broken> {
     let step = Step::Answered {
         gate: gate.id.clone(),
         answer,
@@ -274,7 +278,7 @@ async fn take(
     go_on(context, run).await
 }
 
-async fn go_on(context: &Context<'_>, run: Run) -> Result<Verdict, Broken> {
+async fn go_on(context: &Context<'_>, run: Run) -> Result<VerbResult, Broken> {
     pull_request::drive_in(context, run).await?;
     Ok(Ok(None))
 }

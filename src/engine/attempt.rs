@@ -4,9 +4,9 @@ use futures::FutureExt as _;
 use tokio::sync::Mutex;
 
 use super::Broken;
-use super::desk::Desk;
 use super::door::Door;
-use super::work::{self, Brief, Outcome};
+use super::work::{self, Brief, WorkOutcome};
+use super::worktree::Worktree;
 use crate::domain::reply;
 use crate::domain::run::{End, Run, Step};
 use crate::domain::search::Search;
@@ -19,14 +19,14 @@ use crate::suite::Suite;
 pub(super) async fn attempt<D: Door>(
     door: &D,
     run: &mut Run,
-    (desk, suite): (&Desk, Option<&Suite>),
+    (worktree, suite): (&Worktree, Option<&Suite>),
 ) -> Result<Step, Broken> {
-    let engine = match door.engine(run, desk, suite.is_some()) {
+    let engine = match door.engine(run, worktree, suite.is_some()) {
         Ok(engine) => engine,
         Err(end) => return Ok(Step::Ended(end)),
     };
     let before = run.clone();
-    let brief = Brief::of(&before, desk);
+    let brief = Brief::of(&before, worktree);
     // The loop keeps items one at a time; the lock only satisfies the borrow checker.
     let shared = Mutex::new(run);
     let append = async |step: Step| {
@@ -46,9 +46,9 @@ pub(super) async fn attempt<D: Door>(
         cancel: &cancel,
     };
     let mut outcome = door
-        .watched(work::work(desk, suite, engine, &brief, watch).boxed())
+        .watched(work::work(worktree, suite, engine, &brief, watch).boxed())
         .await?;
-    if let Outcome::Proposed(proposal) = &mut outcome {
+    if let WorkOutcome::Proposed(proposal) = &mut outcome {
         if let Some(found_by) = &proposal.found_by {
             tracing::info!(run.id = %before.id(), how = reply::found_by(found_by, "the pull request"), "found without a model");
         }
@@ -60,24 +60,24 @@ pub(super) async fn attempt<D: Door>(
     Ok(Step::from(outcome))
 }
 
-impl From<Outcome> for Step {
+impl From<WorkOutcome> for Step {
     /// An outcome as the journal has it.
-    fn from(outcome: Outcome) -> Self {
+    fn from(outcome: WorkOutcome) -> Self {
         match outcome {
-            Outcome::Proposed(proposal) => Self::Proposed(proposal),
-            Outcome::TestsWritten(tests) => Self::TestsWritten(tests),
-            Outcome::Explained(explanation) => Self::Ended(End::Explained(explanation)),
-            Outcome::Deferred(deferred) => Self::Deferred(deferred),
-            Outcome::ActsByCode => Self::NeedsExecution,
-            Outcome::Refused { reason } => Self::Ended(End::Refused { reason }),
-            Outcome::NothingToDo { reason } => Self::Ended(End::NothingToFix { reason }),
-            Outcome::NotFound { reason, search } => Self::Ended(End::NotFound {
+            WorkOutcome::Proposed(proposal) => Self::Proposed(proposal),
+            WorkOutcome::TestsWritten(tests) => Self::TestsWritten(tests),
+            WorkOutcome::Explained(explanation) => Self::Ended(End::Explained(explanation)),
+            WorkOutcome::Deferred(deferred) => Self::Deferred(deferred),
+            WorkOutcome::ActsByCode => Self::NeedsExecution,
+            WorkOutcome::Refused { reason } => Self::Ended(End::Refused { reason }),
+            WorkOutcome::NothingToDo { reason } => Self::Ended(End::NothingToFix { reason }),
+            WorkOutcome::NotFound { reason, search } => Self::Ended(End::NotFound {
                 reason,
                 search: Box::new(search.told()),
             }),
-            Outcome::LimitReached { reason, found } => Self::Ended(End::LimitReached { reason, found }),
-            Outcome::GaveUp { reason } => Self::Ended(End::GaveUp { reason }),
-            Outcome::Interrupted => Self::Ended(End::Cancelled { by: None }),
+            WorkOutcome::LimitReached { reason, found } => Self::Ended(End::LimitReached { reason, found }),
+            WorkOutcome::GaveUp { reason } => Self::Ended(End::GaveUp { reason }),
+            WorkOutcome::Interrupted => Self::Ended(End::Cancelled { by: None }),
         }
     }
 }

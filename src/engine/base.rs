@@ -2,8 +2,8 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{self, Desk};
 use super::work::Base;
+use super::worktree::{self, Worktree};
 use super::{Broken, Context};
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
@@ -24,11 +24,11 @@ pub(super) struct Reproduced {
     pub(super) before: TestRun,
     pub(super) triage: Triage,
     /// What it is a failure of, where that is not the head: the merge of the head with its base branch.
-    pub(super) ground: Option<(Desk, Suite)>,
+    pub(super) ground: Option<(Worktree, Suite)>,
 }
 
 /// Where the pull request itself makes tests say less. Nothing depends on it: it is what a reader should know.
-pub(super) async fn by_pull_request(base: &Desk, head: &Desk) -> Vec<Weakening> {
+pub(super) async fn by_pull_request(base: &Worktree, head: &Worktree) -> Vec<Weakening> {
     let (old, new) = (base.checkout.clone(), head.checkout.clone());
     let changed: Vec<RepoPath> = head.changed.keys().cloned().collect();
     let found = tokio::task::spawn_blocking(move || {
@@ -58,7 +58,7 @@ fn between(old: &Checkout, new: &Checkout, changed: Vec<RepoPath>) -> Patch {
 pub(super) async fn laid_out(
     context: &Context<'_>,
     run: &Run,
-    (desk, suite): (&Desk, &Suite),
+    (worktree, suite): (&Worktree, &Suite),
     cancel: &CancellationToken,
 ) -> Result<Option<Base>, Broken> {
     let (repository, started) = (&context.id().repository, &run.started);
@@ -69,7 +69,7 @@ pub(super) async fn laid_out(
     let Some(commit) = found.filter(|commit| *commit != started.head) else {
         return Ok(None);
     };
-    at(context, &commit, (desk, suite), cancel).await
+    at(context, &commit, (worktree, suite), cancel).await
 }
 
 /// A commit of the base branch to compare with, with the same command. `None` if what it needs cannot be installed.
@@ -79,16 +79,20 @@ pub(super) async fn laid_out(
 pub(super) async fn at(
     context: &Context<'_>,
     commit: &CommitSha,
-    (desk, suite): (&Desk, &Suite),
+    (worktree, suite): (&Worktree, &Suite),
     cancel: &CancellationToken,
 ) -> Result<Option<Base>, Broken> {
-    let desk = desk::lay_out(context, commit, desk.config.clone()).await?;
+    let worktree = worktree::lay_out(context, commit, worktree.config.clone()).await?;
     let mut suite = suite.clone();
-    let settings = desk.install_settings(context.app.github.hosts());
-    if let Err(reason) = desk.install(&mut suite, &settings, cancel).await? {
+    let settings = worktree.install_settings(context.app.github.hosts());
+    if let Err(reason) = worktree.install(&mut suite, &settings, cancel).await? {
         tracing::info!(reason, "the base branch has no dependencies to run with");
         return Ok(None);
     }
     let commit = commit.clone();
-    Ok(Some(Base { commit, desk, suite }))
+    Ok(Some(Base {
+        commit,
+        worktree,
+        suite,
+    }))
 }

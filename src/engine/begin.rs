@@ -1,7 +1,7 @@
 //! Begins what a person asked for, and ends what was at work before.
 
-use super::verdict::Verdict;
-use super::{Broken, Context, desk, pull_request, retarget, start};
+use super::verdict::VerbResult;
+use super::{Broken, Context, pull_request, retarget, start, worktree};
 use crate::domain::gate::Gate;
 use crate::domain::id::Account;
 use crate::domain::mode::Mode;
@@ -15,12 +15,12 @@ pub(super) async fn begin(
     context: &Context<'_>,
     origin: Origin,
     request: &Authorized<Mode>,
-) -> Result<Verdict, Broken> {
+) -> Result<VerbResult, Broken> {
     let (by, mode) = (request.by(), request.request().clone());
     if !mode.is_debug() && context.app.model.is_none() {
         return Ok(Ok(Some(format!("{}.", reply::needs_a_model(&mode)))));
     }
-    let config = match desk::config(&context.client, &context.pull_request).await? {
+    let config = match worktree::config(&context.client, &context.pull_request).await? {
         Ok(config) => config,
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };

@@ -2,9 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::desk::Desk;
+use super::worktree::Worktree;
 use super::{Broken, Context};
-use crate::config::repository::Limits;
+use crate::config::repository::RunLimits;
 use crate::domain::budget::{self, Allowance, Estimate, Left, Scope, Used};
 use crate::domain::gate::Gate;
 use crate::domain::id::Account;
@@ -22,7 +22,7 @@ const MAX_TYPICAL: usize = 50;
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> Result<Left, Broken> {
+pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &RunLimits) -> Result<Left, Broken> {
     let mut counted = vec![own(run, limits)];
     let shared = [&limits.pull_request, &limits.user, &limits.day];
     if shared.iter().all(|allowed| allowed.allowance() == Allowance::default()) {
@@ -46,11 +46,11 @@ pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> R
 }
 
 /// What is left for a run alone, where it shares no limit with others.
-pub fn of_run(run: &Run, limits: &Limits) -> Left {
+pub fn of_run(run: &Run, limits: &RunLimits) -> Left {
     budget::left(&[own(run, limits)])
 }
 
-fn own(run: &Run, limits: &Limits) -> (Scope, Allowance, Used) {
+fn own(run: &Run, limits: &RunLimits) -> (Scope, Allowance, Used) {
     // The lines of one proposal are not those of the next.
     let used = Used {
         spend: run.spent,
@@ -67,11 +67,11 @@ pub(super) async fn estimated(
     context: &Context<'_>,
     run: &Run,
     step: Step,
-    desk: Option<&Desk>,
+    worktree: Option<&Worktree>,
 ) -> Result<Step, Broken> {
-    Ok(match (step, &context.app.model, desk) {
-        (Step::GateOpened(gate), Some(_), Some(desk)) => Step::GateOpened(Gate {
-            estimate: Some(estimate(context, run, &desk.config.limits).await?),
+    Ok(match (step, &context.app.model, worktree) {
+        (Step::GateOpened(gate), Some(_), Some(worktree)) => Step::GateOpened(Gate {
+            estimate: Some(estimate(context, run, &worktree.config.limits).await?),
             ..gate
         }),
         (step, _, _) => step,
@@ -82,7 +82,7 @@ pub(super) async fn estimated(
 ///
 /// # Errors
 /// When the journal cannot be read.
-async fn estimate(context: &Context<'_>, run: &Run, limits: &Limits) -> Result<Estimate, Broken> {
+async fn estimate(context: &Context<'_>, run: &Run, limits: &RunLimits) -> Result<Estimate, Broken> {
     let runs = context
         .app
         .journal

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use super::desk::Desk;
+use super::worktree::Worktree;
 use crate::agent::{Model as _, Speech};
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
@@ -119,12 +119,12 @@ impl Manifest {
 /// When a file of the tree cannot be read.
 pub async fn manifest(
     run: &Run,
-    desk: &Desk,
+    worktree: &Worktree,
     model: Option<&(OpenAi, String)>,
     memory: &Memory,
 ) -> Result<Manifest, git::Error> {
     let (version, greenlight) = Manifest::of_this_version();
-    let mut pristine = desk.checkout.clone();
+    let mut pristine = worktree.checkout.clone();
     pristine.reset();
     let tree = git::tree_name(&pristine)?;
     let proposed_tree = match &run.proposal {
@@ -149,13 +149,13 @@ pub async fn manifest(
         model: model.map(|(_, name)| name.clone()),
         speech,
         context,
-        config: desk.config.to_string(),
+        config: worktree.config.to_string(),
         command: run
             .reproduced
             .as_ref()
             .map(|(before, _)| before.command.clone())
             .unwrap_or_default(),
-        changed: desk.changed.clone(),
+        changed: worktree.changed.clone(),
         proposed_tree,
         memory: run
             .reproduced

@@ -1,6 +1,6 @@
 //! Stops the run of a pull request: within a moment when it is at work, at once when it waits.
 
-use super::verdict::Verdict;
+use super::verdict::VerbResult;
 use super::{Broken, Context, Interrupt, pull_request};
 use crate::domain::gate::Refusal;
 use crate::domain::permission::{Authorized, Cancel};
@@ -14,7 +14,7 @@ const MAX_ATTEMPTS: usize = 5;
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn cancel(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<Verdict, Broken> {
+pub(super) async fn cancel(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<VerbResult, Broken> {
     for _ in 1..MAX_ATTEMPTS {
         match attempt(context, request).await {
             // The run continued in its own lane in between: it is at work now, or over.
@@ -25,7 +25,7 @@ pub(super) async fn cancel(context: &Context<'_>, request: &Authorized<Cancel>) 
     attempt(context, request).await
 }
 
-async fn attempt(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<Verdict, Broken> {
+async fn attempt(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<VerbResult, Broken> {
     let by = request.by();
     // At work: the run itself writes its end, in its own lane.
     if context

@@ -1,6 +1,6 @@
 //! Red CI, or the label that asks for greenlight: begins at most one run a head, and never on greenlight's own commits.
 
-use super::{App, Broken, Context, desk, pull_request, start};
+use super::{App, Broken, Context, pull_request, start, worktree};
 use crate::domain::event::{CheckSource, FailedChecks};
 use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
 use crate::domain::mode::Mode;
@@ -75,7 +75,7 @@ pub(super) async fn labelled(
     (label, by, head): (&str, &Account, &CommitSha),
 ) -> Result<(), Broken> {
     let context = Context::of(app, installation, id).await?;
-    let Ok(config) = desk::config(&context.client, &context.pull_request).await? else {
+    let Ok(config) = worktree::config(&context.client, &context.pull_request).await? else {
         return Ok(());
     };
     if config.trigger.label.as_deref() != Some(label) || context.pull_request.head != *head {
@@ -104,7 +104,7 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     if landed_by_us || runs.iter().filter(works_here).any(|run| !goes_on(run)) {
         return Ok(());
     }
-    let config = match desk::config(&context.client, &context.pull_request).await? {
+    let config = match worktree::config(&context.client, &context.pull_request).await? {
         Ok(config) if matches!(origin, Origin::Ci { .. }) && !config.trigger.ci => return Ok(()),
         Ok(config) => config,
         Err(mistake) => {

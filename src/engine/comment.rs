@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::begin::{MAX_TAKING_OVER, begin};
-use super::verdict::Verdict;
-use super::{App, Broken, Context, answer, cancel, desk, pull_request, retry, start, undo, vouch};
+use super::verdict::VerbResult;
+use super::{App, Broken, Context, answer, cancel, pull_request, retry, start, undo, vouch, worktree};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
@@ -108,7 +108,7 @@ async fn obey(
     context: &Context<'_>,
     (comment, received): (&Comment, Timestamp),
     command: Result<Command, CommandError>,
-) -> Result<Verdict, Broken> {
+) -> Result<VerbResult, Broken> {
     let command = match command {
         Ok(command) => command,
         Err(error) => return Ok(Ok(Some(reply::command_error(&error)))),
@@ -136,7 +136,7 @@ async fn carry_out(
     context: &Context<'_>,
     (comment, received): (&Comment, Timestamp),
     request: Request,
-) -> Result<Verdict, Broken> {
+) -> Result<VerbResult, Broken> {
     if !context.pull_request.is_open {
         return Ok(Err(Refusal::PullRequestClosed));
     }
@@ -165,7 +165,7 @@ async fn begin_on_comment(
     context: &Context<'_>,
     (comment, received): (&Comment, Timestamp),
     request: &Authorized<Mode>,
-) -> Result<Verdict, Broken> {
+) -> Result<VerbResult, Broken> {
     if context.app.interrupts.was_cancelled_after(context.id(), received) {
         return Ok(Ok(Some("This was cancelled before it started.".into())));
     }
@@ -207,11 +207,11 @@ async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Ti
 }
 
 /// Has a model find out why the tests fail, beside anything else that runs; without one, says what was seen.
-async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<Verdict, Broken> {
+async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<VerbResult, Broken> {
     if context.app.model.is_none() {
         return Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref()))));
     }
-    let config = match desk::config(&context.client, &context.pull_request).await? {
+    let config = match worktree::config(&context.client, &context.pull_request).await? {
         Ok(config) => config,
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };
@@ -228,7 +228,7 @@ async fn newest(context: &Context<'_>) -> Result<Option<Run>, Broken> {
     Ok(runs.into_iter().rfind(|run| run.started.mode != Mode::Explain))
 }
 
-async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
+async fn status(context: &Context<'_>) -> Result<VerbResult, Broken> {
     let run = newest(context).await?;
     let status = reply::status(run.as_ref(), &context.pull_request.head_branch);
     let id = context.id();
@@ -245,9 +245,9 @@ async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
     )))
 }
 
-async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {
+async fn config(context: &Context<'_>) -> Result<VerbResult, Broken> {
     Ok(Ok(Some(
-        match desk::config(&context.client, &context.pull_request).await? {
+        match worktree::config(&context.client, &context.pull_request).await? {
             Ok(config) => {
                 let PullRequest {
                     base_branch,

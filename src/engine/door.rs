@@ -4,11 +4,11 @@
 use tokio_util::sync::CancellationToken;
 
 use super::Broken;
-use super::desk::Desk;
 use super::work::Engine;
+use super::worktree::Worktree;
 use crate::agent::Live;
 use crate::domain::budget::Left;
-use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
+use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::repair;
 use crate::suite::Suite;
 
@@ -51,31 +51,41 @@ pub trait Door: Sync {
     fn announce(&self, run: &Run) -> impl Future<Output = Result<(), Broken>> + Send;
 
     /// The tree and its rules, or the end of a run that cannot work.
-    fn set_up(&mut self, run: &Run) -> impl Future<Output = Result<Result<Desk, End>, Broken>> + Send;
+    fn set_up(&mut self, run: &Run) -> impl Future<Output = Result<Result<Worktree, End>, Broken>> + Send;
 
-    /// Whether a desk that was set up earlier still is the right one.
-    fn still_fits(&self, desk: &Desk, run: &Run) -> bool;
+    /// Whether a worktree that was set up earlier still is the right one.
+    fn still_fits(&self, worktree: &Worktree, run: &Run) -> bool;
 
     /// Cancelled when the work has to stop.
     fn cancel(&self) -> CancellationToken;
 
     /// What may still be used up.
-    fn left(&self, run: &Run, desk: &Desk) -> impl Future<Output = Result<Left, Broken>> + Send;
+    fn left(&self, run: &Run, worktree: &Worktree) -> impl Future<Output = Result<Left, Broken>> + Send;
 
     /// The suite with what its tests need, or the end of a run that cannot run them. `None` if the tree has no tests.
-    fn suite(&self, desk: &Desk) -> impl Future<Output = Result<Result<Option<Suite>, End>, Broken>> + Send;
+    fn suite(&self, worktree: &Worktree) -> impl Future<Output = Result<Result<Option<Suite>, End>, Broken>> + Send;
 
     /// What CI said.
-    fn read_log(&self, run: &Run) -> impl Future<Output = Result<Reading, Broken>> + Send;
+    fn read_log(&self, run: &Run) -> impl Future<Output = Result<JobReading, Broken>> + Send;
 
     /// Runs the tests, and compares what is red with the base.
-    fn reproduce(&self, run: &Run, desk: &Desk, suite: &Suite) -> impl Future<Output = Result<Step, Broken>> + Send;
+    fn reproduce(
+        &self,
+        run: &Run,
+        worktree: &Worktree,
+        suite: &Suite,
+    ) -> impl Future<Output = Result<Step, Broken>> + Send;
 
     /// Runs the tests on an approved proposal.
-    fn verify(&self, run: &mut Run, desk: &Desk, suite: &Suite) -> impl Future<Output = Result<Step, Broken>> + Send;
+    fn verify(
+        &self,
+        run: &mut Run,
+        worktree: &Worktree,
+        suite: &Suite,
+    ) -> impl Future<Output = Result<Step, Broken>> + Send;
 
     /// Who works on a fix, or the end of a run that may use nothing more.
-    fn engine(&self, run: &Run, desk: &Desk, may_execute: bool) -> Result<Engine<'_>, End>;
+    fn engine(&self, run: &Run, worktree: &Worktree, may_execute: bool) -> Result<Engine<'_>, End>;
 
     /// Receives what the model says while it says it.
     fn live(&self, run: &Run) -> Box<Live>;
@@ -89,7 +99,7 @@ pub trait Door: Sync {
     }
 
     /// Called with the run after each piece of work.
-    fn worked(&self, _run: &Run, _desk: &Desk) -> impl Future<Output = ()> + Send {
+    fn worked(&self, _run: &Run, _worktree: &Worktree) -> impl Future<Output = ()> + Send {
         async {}
     }
 
@@ -101,7 +111,7 @@ pub trait Door: Sync {
         &self,
         run: &Run,
         needed: GateNeeded,
-        desk: Option<&Desk>,
+        worktree: Option<&Worktree>,
     ) -> impl Future<Output = Result<Step, Broken>> + Send;
 
     /// Waits for an answer, or leaves that to somebody else.

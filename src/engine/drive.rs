@@ -6,8 +6,8 @@
 
 use std::time::Instant;
 
-use super::desk::Desk;
 use super::door::{Door, Turn, Waiting};
+use super::worktree::Worktree;
 use super::{Broken, attempt, work};
 use crate::domain::clock::millis;
 use crate::domain::execution::Resolution;
@@ -25,7 +25,7 @@ const MAX_STEPS: usize = 2_000;
 /// When the network, the disk, the sandbox or a model fails. What was done by then is written down.
 pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
     expire(door, run).await?;
-    let mut desk: Option<Desk> = None;
+    let mut worktree: Option<Worktree> = None;
     for _ in 0..MAX_STEPS {
         let next = run.next(door.has_reader(run));
         let next = match door.turn(run, next).await? {
@@ -33,12 +33,12 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
             Turn::Again => continue,
             Turn::Leave => return Ok(()),
         };
-        desk = desk.filter(|desk| door.still_fits(desk, run));
-        if needs_a_desk(&next) {
+        worktree = worktree.filter(|worktree| door.still_fits(worktree, run));
+        if needs_a_worktree(&next) {
             door.announce(run).await?;
-            if desk.is_none() {
+            if worktree.is_none() {
                 match door.set_up(run).await? {
-                    Ok(ready) => desk = Some(ready),
+                    Ok(ready) => worktree = Some(ready),
                     Err(end) => {
                         door.append(run, Step::Ended(end)).await?;
                         continue;
@@ -64,12 +64,12 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
             Next::ReadLog => Step::Read(door.read_log(run).await?),
             Next::PostReview => door.post_review(run).await?,
             Next::Land => Box::pin(door.land(run)).await?,
-            Next::OpenGate(needed) => door.open_gate(run, needed, desk.as_ref()).await?,
+            Next::OpenGate(needed) => door.open_gate(run, needed, worktree.as_ref()).await?,
             Next::Reproduce | Next::Verify | Next::Work { .. } | Next::Resolve(_) => {
-                let Some(desk) = &mut desk else {
-                    return Err(Broken::Bug("no desk".into()));
+                let Some(worktree) = &mut worktree else {
+                    return Err(Broken::Bug("no worktree".into()));
                 };
-                execute_and_journal(door, run, desk, &next).await?;
+                execute_and_journal(door, run, worktree, &next).await?;
                 continue;
             }
         };
@@ -79,11 +79,16 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
 }
 
 /// Does what is next on the tree, and writes down what came of it and how long it took.
-async fn execute_and_journal<D: Door>(door: &D, run: &mut Run, desk: &mut Desk, next: &Next) -> Result<(), Broken> {
-    desk.left = door.left(run, desk).await?;
+async fn execute_and_journal<D: Door>(
+    door: &D,
+    run: &mut Run,
+    worktree: &mut Worktree,
+    next: &Next,
+) -> Result<(), Broken> {
+    worktree.left = door.left(run, worktree).await?;
     let begun = Instant::now();
     // None if interrupted: the door says by what.
-    let step = Box::pin(execute(door, run, desk, next)).await?;
+    let step = Box::pin(execute(door, run, worktree, next)).await?;
     let wall_ms = millis(begun.elapsed());
     let spent = Step::Spent(Spend {
         wall_ms,
@@ -92,7 +97,7 @@ async fn execute_and_journal<D: Door>(door: &D, run: &mut Run, desk: &mut Desk, 
     for step in step.into_iter().chain([spent]) {
         door.append(run, step).await?;
     }
-    door.worked(run, desk).await;
+    door.worked(run, worktree).await;
     Ok(())
 }
 
@@ -102,7 +107,7 @@ pub(super) fn takes_a_worker(next: &Next) -> bool {
 }
 
 /// Whether the next thing is done on the tree.
-fn needs_a_desk(next: &Next) -> bool {
+fn needs_a_worktree(next: &Next) -> bool {
     matches!(
         next,
         Next::Reproduce
@@ -129,7 +134,7 @@ async fn expire<D: Door>(door: &D, run: &mut Run) -> Result<(), Broken> {
 }
 
 /// The steps that may run code. `None` if interrupted.
-async fn execute<D: Door>(door: &D, run: &mut Run, desk: &Desk, next: &Next) -> Result<Option<Step>, Broken> {
+async fn execute<D: Door>(door: &D, run: &mut Run, worktree: &Worktree, next: &Next) -> Result<Option<Step>, Broken> {
     let may_execute = match next {
         Next::Reproduce | Next::Verify | Next::Work { may_execute: true } => true,
         Next::Resolve(Resolution::Approved) => run.deferred.as_ref().is_some_and(|call| call.execution.runs_code()),
@@ -137,7 +142,7 @@ async fn execute<D: Door>(door: &D, run: &mut Run, desk: &Desk, next: &Next) -> 
     };
     let suite = match may_execute {
         false => None,
-        true => match door.suite(desk).await? {
+        true => match door.suite(worktree).await? {
             Ok(suite) => suite,
             Err(end) => return Ok(Some(Step::Ended(end))),
         },
@@ -147,10 +152,10 @@ async fn execute<D: Door>(door: &D, run: &mut Run, desk: &Desk, next: &Next) -> 
         return Ok(None);
     }
     let step = match (next, &suite) {
-        (Next::Reproduce, Some(suite)) => Box::pin(door.reproduce(run, desk, suite)).await?,
-        (Next::Verify, Some(suite)) => Box::pin(door.verify(run, desk, suite)).await?,
-        (Next::Resolve(resolution), suite) => resolve(run, (desk, suite.as_ref()), resolution, &cancel).await?,
-        _ => Box::pin(attempt::attempt(door, run, (desk, suite.as_ref()))).await?,
+        (Next::Reproduce, Some(suite)) => Box::pin(door.reproduce(run, worktree, suite)).await?,
+        (Next::Verify, Some(suite)) => Box::pin(door.verify(run, worktree, suite)).await?,
+        (Next::Resolve(resolution), suite) => resolve(run, (worktree, suite.as_ref()), resolution, &cancel).await?,
+        _ => Box::pin(attempt::attempt(door, run, (worktree, suite.as_ref()))).await?,
     };
     Ok((!cancel.is_cancelled()).then_some(step))
 }
@@ -159,7 +164,7 @@ async fn execute<D: Door>(door: &D, run: &mut Run, desk: &Desk, next: &Next) -> 
 /// or why it was not done.
 async fn resolve(
     run: &Run,
-    suite: (&Desk, Option<&Suite>),
+    suite: (&Worktree, Option<&Suite>),
     resolution: &Resolution,
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Result<Step, Broken> {

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::desk::INSTALLED;
 use super::retention::{MIRRORS, delete_bundles};
+use super::worktree::INSTALLED;
 use super::{App, Broken, Interrupt, pull_request};
 use crate::domain::id::{InstallationId, PullRequestId, Repository};
 use crate::journal;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::desk::Desk;
+use super::worktree::Worktree;
 use super::{Broken, work};
 use crate::domain::gate::{Circumstances, Gate, GateKind};
 use crate::domain::run::{GateNeeded, Run};
@@ -17,7 +17,7 @@ pub fn open(
     run: &Run,
     needed: GateNeeded,
     command: Option<(String, u64)>,
-    desk: Option<&Desk>,
+    worktree: Option<&Worktree>,
 ) -> Result<Gate, Broken> {
     let nothing = || Broken::Bug("nothing is asked for".into());
     let proposed = || {
@@ -25,7 +25,7 @@ pub fn open(
         Ok::<_, Broken>((proposal, proposal.patch.paths().count(), proposal.patch.digest()))
     };
     let (kind, content) = match needed {
-        GateNeeded::Execute => return request(run, desk),
+        GateNeeded::Execute => return request(run, worktree),
         GateNeeded::Land => {
             let (_, files, patch) = proposed()?;
             (GateKind::Land { files }, patch)
@@ -65,14 +65,14 @@ pub fn open(
 }
 
 /// Opens the gate of what the model waits for.
-fn request(run: &Run, desk: Option<&Desk>) -> Result<Gate, Broken> {
-    let (Some(deferred), Some(desk)) = (&run.deferred, desk) else {
+fn request(run: &Run, worktree: Option<&Worktree>) -> Result<Gate, Broken> {
+    let (Some(deferred), Some(worktree)) = (&run.deferred, worktree) else {
         return Err(Broken::Bug("nothing is asked for".into()));
     };
     let execution = &deferred.execution;
     let circumstances = Circumstances {
-        command: desk.executes_for(&execution.what),
-        edits: Some(work::edits(desk, work::stage(run), &run.said)?.unified())
+        command: worktree.executes_for(&execution.what),
+        edits: Some(work::edits(worktree, work::stage(run), &run.said)?.unified())
             .filter(|diff| diff.len() <= reply::MAX_EDITS && redact::redact(diff) == *diff),
     };
     let terms = run.terms(Timestamp::now());

@@ -5,10 +5,10 @@ mod since;
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use self::since::Search;
+use self::since::MergeBisection;
 use super::base::{self, Reproduced};
-use super::desk::{Desk, With};
-use super::work::{self, Wants};
+use super::work::{self, Scope};
+use super::worktree::{With, Worktree};
 use super::{Broken, Context};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::run::Run;
@@ -28,7 +28,7 @@ pub(super) fn is_wanted(run: &Run, triage: &Triage) -> bool {
 pub(super) async fn reproduce(
     context: &Context<'_>,
     run: &Run,
-    (desk, suite): (&Desk, &Suite),
+    (worktree, suite): (&Worktree, &Suite),
     (before, triage): (TestRun, Triage),
     cancel: &CancellationToken,
 ) -> Result<Reproduced, Broken> {
@@ -62,7 +62,7 @@ pub(super) async fn reproduce(
         tip: tip.clone(),
         base: base.clone(),
     };
-    let ground = match desk.merged(context, head, with.clone()).await? {
+    let ground = match worktree.merged(context, head, with.clone()).await? {
         Ok(ground) => ground,
         Err(conflict) => return Ok(alone(Some(merged(MergeState::Conflict { paths: conflict.paths })))),
     };
@@ -82,19 +82,19 @@ pub(super) async fn reproduce(
             Ok(alone(Some(merged(MergeState::NotRun { why }))))
         }
         _ => {
-            let search = Search {
+            let search = MergeBisection {
                 context,
-                desk,
+                worktree,
                 suite,
                 head,
                 with: &with,
                 red: &its_run,
             };
-            let since = match its_triage.is_worked_on() {
+            let since = match its_triage.has_regression() {
                 true => since::since(&search, cancel).await?,
                 false => None,
             };
-            let differ = differ(&its_run, (&ground, desk));
+            let differ = differ(&its_run, (&ground, worktree));
             its_triage.merged = Some(Box::new(merged(MergeState::Red { since, differ })));
             Ok(Reproduced {
                 before: its_run,
@@ -109,7 +109,7 @@ pub(super) async fn reproduce(
 async fn against_tip(
     context: &Context<'_>,
     tip: &CommitSha,
-    (ground, suite): (&Desk, &Suite),
+    (ground, suite): (&Worktree, &Suite),
     cancel: &CancellationToken,
 ) -> Result<(TestRun, Triage), Broken> {
     let mut tip_alone = || {
@@ -125,21 +125,23 @@ async fn against_tip(
         }
         .boxed()
     };
-    work::reproduce(ground, suite, (&mut tip_alone, Wants::ItsOwn), cancel).await
+    work::reproduce(ground, suite, (&mut tip_alone, Scope::ItsOwn), cancel).await
 }
 
-/// The desk that a run works on: that over the merge, where only the merge is red.
+/// The worktree that a run works on: that over the merge, where only the merge is red.
 ///
 /// # Errors
 /// When GitHub or git cannot give the commits.
-pub(super) async fn again(context: &Context<'_>, run: &Run, desk: Desk) -> Result<Desk, Broken> {
-    let Some(merged) = run.red_merge() else { return Ok(desk) };
+pub(super) async fn again(context: &Context<'_>, run: &Run, worktree: Worktree) -> Result<Worktree, Broken> {
+    let Some(merged) = run.red_merge() else {
+        return Ok(worktree);
+    };
     let with = With {
         branch: merged.branch.clone(),
         tip: merged.tip.clone(),
         base: merged.base.clone(),
     };
-    match desk.merged(context, &run.started.head, with).await? {
+    match worktree.merged(context, &run.started.head, with).await? {
         Ok(ground) => Ok(ground),
         Err(_) => Err(Broken::Bug("what was merged before conflicts now".into())),
     }
@@ -158,7 +160,7 @@ pub(super) async fn moved(context: &Context<'_>, run: &Run) -> Result<Option<Com
 }
 
 /// The files of failures that are not the same on the merge and on the head.
-fn differ(run: &TestRun, (merge, head): (&Desk, &Desk)) -> Vec<String> {
+fn differ(run: &TestRun, (merge, head): (&Worktree, &Worktree)) -> Vec<String> {
     let places = run.failures.iter().filter_map(|failure| failure.location.as_ref());
     let mut paths: Vec<&str> = places.map(|place| place.path.as_str()).collect();
     paths.sort_unstable();
@@ -172,9 +174,9 @@ fn differ(run: &TestRun, (merge, head): (&Desk, &Desk)) -> Vec<String> {
 
 async fn install(
     context: &Context<'_>,
-    (desk, suite): (&Desk, &mut Suite),
+    (worktree, suite): (&Worktree, &mut Suite),
     cancel: &CancellationToken,
 ) -> Result<Result<(), String>, Broken> {
-    let settings = desk.install_settings(context.app.github.hosts());
-    desk.install(suite, &settings, cancel).await
+    let settings = worktree.install_settings(context.app.github.hosts());
+    worktree.install(suite, &settings, cancel).await
 }

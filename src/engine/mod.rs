@@ -15,7 +15,6 @@ pub mod bundle;
 mod cancel;
 mod checks_failed;
 mod comment;
-pub mod desk;
 mod door;
 mod drive;
 mod forget;
@@ -24,9 +23,11 @@ mod identify;
 mod interrupt;
 mod land;
 mod merge;
+mod model_stream;
 mod propose;
 mod pull_request;
 mod reading;
+mod reconcile_suggestions;
 mod record;
 pub mod replay;
 mod reproduced;
@@ -34,16 +35,15 @@ mod retarget;
 mod retention;
 mod retry;
 mod set_up;
-mod settle;
 mod split;
 mod start;
 mod stop;
 pub mod suggest;
 mod undo;
 mod verdict;
-mod voices;
 mod vouch;
 pub mod work;
+pub mod worktree;
 
 use std::io;
 use std::path::PathBuf;
@@ -52,9 +52,9 @@ pub use door::{Door, Turn, Waiting};
 pub use drive::drive;
 pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
+pub use model_stream::{Chunk, ModelStream};
 pub use retention::prune;
 pub use split::split;
-pub use voices::{Piece, Voices};
 
 use crate::config::allow_list::AllowList;
 use crate::config::retention::Retention;
@@ -85,7 +85,7 @@ pub struct App {
     pub allow_list: AllowList,
     pub interrupts: Interrupts,
     /// What models say while they say it.
-    pub voices: Voices,
+    pub voices: ModelStream,
     /// Where each run is written to for looking into it later; none writes none.
     pub bundles: Option<PathBuf>,
     /// What is forgotten when.
@@ -276,14 +276,14 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
                 (run.started.head != head).then_some(End::Superseded { head })
             })
             .await?;
-            settle::settle(app, installation, &pull_request).await
+            reconcile_suggestions::reconcile(app, installation, &pull_request).await
         }
         Fact::PullRequestClosed { pull_request } => {
             end_open_runs(app, (installation, may_work), &pull_request, |_, now| {
                 (!now.is_open).then_some(End::Cancelled { by: None })
             })
             .await?;
-            settle::settle(app, installation, &pull_request).await
+            reconcile_suggestions::reconcile(app, installation, &pull_request).await
         }
         // Deliveries come in any order: what counts is which base it has now.
         Fact::PullRequestRetargeted { pull_request } => {
@@ -331,7 +331,7 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
 
 /// Removes the working copies that an earlier process left when it was killed. For a start, before any work.
 pub async fn sweep(app: &App) {
-    desk::sweep(&app.folder).await;
+    worktree::sweep(&app.folder).await;
 }
 
 /// Continues with a run that a restart, or the clock, left open; from where it is by now.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::desk::{self, Desk};
 use super::suggest::{Target, can_be_pushed};
+use super::worktree::{self, Worktree};
 use super::{Broken, Context, branch_rules, gate};
 use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
@@ -70,7 +70,7 @@ pub(super) async fn open_gate(
     context: &Context<'_>,
     run: &Run,
     needed: GateNeeded,
-    desk: Option<&Desk>,
+    worktree: Option<&Worktree>,
 ) -> Result<Step, Broken> {
     let lands = !matches!(needed, GateNeeded::Search | GateNeeded::Execute | GateNeeded::Tests);
     if lands && !can_be_pushed(&context.pull_request) {
@@ -80,7 +80,7 @@ pub(super) async fn open_gate(
         return Ok(Step::Ended(End::NotTaken { reason }));
     }
     let command = match needed {
-        GateNeeded::Search | GateNeeded::VerifyAndLand => match command(context, run, desk).await? {
+        GateNeeded::Search | GateNeeded::VerifyAndLand => match command(context, run, worktree).await? {
             Some(command) => Some(command),
             None => {
                 return Ok(Step::Ended(End::NothingToFix {
@@ -90,23 +90,28 @@ pub(super) async fn open_gate(
         },
         GateNeeded::Land | GateNeeded::ChangeTests | GateNeeded::Execute | GateNeeded::Tests => None,
     };
-    Ok(Step::GateOpened(gate::open(run, needed, command, desk)?))
+    Ok(Step::GateOpened(gate::open(run, needed, command, worktree)?))
 }
 
 /// The test command and how many minutes it may take, as the gate says them.
-async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<Option<(String, u64)>, Broken> {
-    let found = |desk: &Desk| {
-        desk.test_command()
+async fn command(
+    context: &Context<'_>,
+    run: &Run,
+    worktree: Option<&Worktree>,
+) -> Result<Option<(String, u64)>, Broken> {
+    let found = |worktree: &Worktree| {
+        worktree
+            .test_command()
             .ok()
-            .map(|command| (desk.executes(&command), super::set_up::minutes_of(&command)))
+            .map(|command| (worktree.executes(&command), super::set_up::minutes_of(&command)))
     };
-    if let Some(desk) = desk {
-        return Ok(found(desk));
+    if let Some(worktree) = worktree {
+        return Ok(found(worktree));
     }
-    let config = desk::config(&context.client, &context.pull_request)
+    let config = worktree::config(&context.client, &context.pull_request)
         .await?
         .unwrap_or_default();
-    Ok(found(&desk::fetch(context, run, config).await?))
+    Ok(found(&worktree::fetch(context, run, config).await?))
 }
 
 /// The name of the tree that was tested, computed from git's own objects. Without it nothing may land.
@@ -117,7 +122,7 @@ pub(super) async fn tested_tree(context: &Context<'_>, run: &Run) -> Result<Stri
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing was tested".into()));
     };
-    let mirror = desk::mirror(context, std::slice::from_ref(&run.started.head)).await?;
+    let mirror = worktree::mirror(context, std::slice::from_ref(&run.started.head)).await?;
     let (head, patch) = (run.started.head.clone(), proposal.patch.clone());
     let computed = tokio::task::spawn_blocking(move || mirror.tree_with(&head, &patch)).await;
     Ok(computed.map_err(|error| Broken::Bug(error.to_string()))??)

@@ -5,19 +5,19 @@ use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::base::Reproduced;
-use super::desk::Desk;
 use super::door::{Door, Turn, Waiting};
 use super::drive::{drive, takes_a_worker};
 use super::interrupt::Working;
 use super::stop::stop;
 use super::work::Engine;
+use super::worktree::Worktree;
 use super::{
     App, Broken, Context, again, announce, budget, land, propose, reading, record, reproduced, retry, set_up, vouch,
 };
 use crate::agent::{Live, Model as _, Speech};
 use crate::domain::budget::Left;
 use crate::domain::memory::{self, Memory};
-use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
+use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::journal;
 use crate::sandbox::Code;
 use crate::suite::Suite;
@@ -73,7 +73,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts; what was pushed before is seen by looking again.
     let context = &context.looked_at_again().await;
-    Box::pin(vouch::hold(context, std::slice::from_mut(&mut run))).await?;
+    Box::pin(vouch::check_approvals(context, std::slice::from_mut(&mut run))).await?;
     if context.pull_request.is_from_fork() {
         run.forget_consent_by_config();
     }
@@ -170,24 +170,24 @@ impl Door for OnPullRequest<'_> {
         announce::announce(self.context, run).await
     }
 
-    async fn set_up(&mut self, run: &Run) -> Result<Result<Desk, End>, Broken> {
+    async fn set_up(&mut self, run: &Run) -> Result<Result<Worktree, End>, Broken> {
         set_up::set_up(self.context, run).await
     }
 
     /// Once it is known that only the merge is red, the work continues there.
-    fn still_fits(&self, desk: &Desk, run: &Run) -> bool {
-        desk.merge.is_some() == run.red_merge().is_some()
+    fn still_fits(&self, worktree: &Worktree, run: &Run) -> bool {
+        worktree.merge.is_some() == run.red_merge().is_some()
     }
 
     fn cancel(&self) -> CancellationToken {
         self.working.token().clone()
     }
 
-    async fn left(&self, run: &Run, desk: &Desk) -> Result<Left, Broken> {
-        budget::left(self.context, run, &desk.config.limits).await
+    async fn left(&self, run: &Run, worktree: &Worktree) -> Result<Left, Broken> {
+        budget::left(self.context, run, &worktree.config.limits).await
     }
 
-    async fn suite(&self, desk: &Desk) -> Result<Result<Option<Suite>, End>, Broken> {
+    async fn suite(&self, worktree: &Worktree) -> Result<Result<Option<Suite>, End>, Broken> {
         let app = self.context.app;
         let code = if self.context.pull_request.is_from_fork() {
             Code::OfFork
@@ -196,60 +196,60 @@ impl Door for OnPullRequest<'_> {
         };
         let refused = |reason: String| Ok(Err(End::Refused { reason }));
         let sandbox = app.sandbox.as_ref().map_err(Clone::clone).and_then(|sandbox| {
-            let required = &desk.config.sandbox.require;
+            let required = &worktree.config.sandbox.require;
             sandbox.suffices(code, required).map(|()| sandbox)
         });
         let sandbox = match sandbox {
             Ok(sandbox) => sandbox,
             Err(unusable) => return refused(format!("{unusable}. Nothing was executed.")),
         };
-        let Ok(command) = desk.test_command() else {
+        let Ok(command) = worktree.test_command() else {
             return Ok(Ok(None));
         };
-        let mut suite = desk.suite(sandbox, command);
-        let settings = desk.install_settings(app.github.hosts());
+        let mut suite = worktree.suite(sandbox, command);
+        let settings = worktree.install_settings(app.github.hosts());
         // A failed installation is the environment's matter: it says nothing about the tests.
-        match desk.install(&mut suite, &settings, self.working.token()).await? {
+        match worktree.install(&mut suite, &settings, self.working.token()).await? {
             Ok(()) => Ok(Ok(Some(suite))),
             Err(reason) => refused(format!("The tests were not run: {reason}")),
         }
     }
 
-    async fn read_log(&self, run: &Run) -> Result<Reading, Broken> {
+    async fn read_log(&self, run: &Run) -> Result<JobReading, Broken> {
         reading::read_log(self.context, run).await
     }
 
-    async fn reproduce(&self, run: &Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
-        let reproduced = reproduced::reproduce(self.context, run, (desk, suite), self.working.token());
+    async fn reproduce(&self, run: &Run, worktree: &Worktree, suite: &Suite) -> Result<Step, Broken> {
+        let reproduced = reproduced::reproduce(self.context, run, (worktree, suite), self.working.token());
         let Reproduced { before, triage, .. } = Box::pin(reproduced).await?;
         Ok(Step::Reproduced { before, triage })
     }
 
-    async fn verify(&self, run: &mut Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
-        again::verify(self.context, run, (desk, suite), self.working.token()).await
+    async fn verify(&self, run: &mut Run, worktree: &Worktree, suite: &Suite) -> Result<Step, Broken> {
+        again::verify(self.context, run, (worktree, suite), self.working.token()).await
     }
 
-    fn engine(&self, run: &Run, desk: &Desk, may_execute: bool) -> Result<Engine<'_>, End> {
+    fn engine(&self, run: &Run, worktree: &Worktree, may_execute: bool) -> Result<Engine<'_>, End> {
         let app = self.context.app;
         let model = app.model.as_ref().map(|(model, name)| (model, name.as_str()));
-        Engine::choose(model, app.who, (run, &desk.left), may_execute)
+        Engine::choose(model, app.who, (run, &worktree.left), may_execute)
     }
 
     fn live(&self, run: &Run) -> Box<Live> {
         Box::new(self.context.app.voices.of(run.id()))
     }
 
-    async fn worked(&self, run: &Run, desk: &Desk) {
-        record::record(self.context, run, desk).await;
+    async fn worked(&self, run: &Run, worktree: &Worktree) {
+        record::record(self.context, run, worktree).await;
     }
 
     async fn post_review(&self, run: &Run) -> Result<Step, Broken> {
         propose::post_review(self.context, run).await
     }
 
-    async fn open_gate(&self, run: &Run, needed: GateNeeded, desk: Option<&Desk>) -> Result<Step, Broken> {
-        let step = propose::open_gate(self.context, run, needed, desk).await?;
-        budget::estimated(self.context, run, step, desk).await
+    async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {
+        let step = propose::open_gate(self.context, run, needed, worktree).await?;
+        budget::estimated(self.context, run, step, worktree).await
     }
 
     async fn wait(&mut self, _run: &Run) -> Result<Waiting, Broken> {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use super::{Broken, Context};
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::{CommitSha, RepoPath};
-use crate::domain::run::{Log, Origin, Reading, Run, Tested};
+use crate::domain::run::{JobReading, Log, Origin, Run, Tested};
 use crate::domain::test_run::Location;
 use crate::github::{self, Job, Streamed, WorkflowRun};
 use crate::suite::{self, Distillate, Distiller, GreenLog};
@@ -25,7 +25,7 @@ const CUT: &str = "the log is incomplete: the download was interrupted or took t
 ///
 /// # Errors
 /// When GitHub cannot be reached; a log that is gone, or may not be read, is left out, and that is said.
-pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
+pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobReading, Broken> {
     let (client, repository) = (&context.client, &context.id().repository);
     let (told, tested) = match run.started.origin {
         Origin::Ci { workflow_run: Some(id) } => match client.workflow_run(repository, id).await {
@@ -49,7 +49,7 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
                 None => {
                     let is_red = client.has_red_checks(repository, &run.started.head).await?;
                     let unread = unread(is_red.then_some(Tested::Unknown));
-                    return Ok(Reading { log, ..unread });
+                    return Ok(JobReading { log, ..unread });
                 }
             }
         }
@@ -57,7 +57,7 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
     let jobs = match client.jobs(repository, told.id).await {
         Ok(jobs) => jobs,
         Err(error) => {
-            return unreadable(error).map(|reading| Reading { tested, ..reading });
+            return unreadable(error).map(|reading| JobReading { tested, ..reading });
         }
     };
     let mut reading = unread(tested);
@@ -99,7 +99,7 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
 async fn without_foreign_lines(
     context: &Context<'_>,
     head: &CommitSha,
-    reading: &mut Reading,
+    reading: &mut JobReading,
 ) -> Result<(), github::Error> {
     if reading.failures.iter().all(|failure| failure.location.is_none()) {
         return Ok(());
@@ -128,11 +128,11 @@ fn tested(run: &WorkflowRun) -> Tested {
 }
 
 /// There is no log, or none was read yet.
-fn unread(tested: Option<Tested>) -> Reading {
-    Reading {
+fn unread(tested: Option<Tested>) -> JobReading {
+    JobReading {
         log: Log::None,
         tested,
-        ..Reading::default()
+        ..JobReading::default()
     }
 }
 
@@ -140,12 +140,12 @@ fn unread(tested: Option<Tested>) -> Reading {
 ///
 /// # Errors
 /// The same error, if asking again may help.
-fn unreadable(error: github::Error) -> Result<Reading, Broken> {
+fn unreadable(error: github::Error) -> Result<JobReading, Broken> {
     if error.may_pass() {
         return Err(error.into());
     }
     tracing::warn!(%error, "a workflow run could not be read");
-    Ok(Reading {
+    Ok(JobReading {
         log: refused(&error),
         ..unread(Some(Tested::Unknown))
     })

@@ -1,11 +1,11 @@
 //! Writes a run down in its own file, where somebody wants to look into it later. Nothing relies on it.
 
-use super::desk::Desk;
+use super::worktree::Worktree;
 use super::{Context, bundle};
 use crate::domain::run::{Run, Step};
 
 /// Writes the run as it is by now, in place of what was there of it.
-pub(super) async fn record(context: &Context<'_>, run: &Run, desk: &Desk) {
+pub(super) async fn record(context: &Context<'_>, run: &Run, worktree: &Worktree) {
     let Some(folder) = &context.app.bundles else { return };
     let repository = &context.id().repository;
     let folder = folder.join(repository.owner()).join(repository.name());
@@ -14,8 +14,8 @@ pub(super) async fn record(context: &Context<'_>, run: &Run, desk: &Desk) {
         let steps = context.app.journal.steps(run.id(), 0, bundle::MAX_STEPS).await?;
         let steps = steps.iter().map(|(_, step)| serde_json::from_str::<Step>(step));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
-        let manifest = bundle::manifest(run, desk, context.app.model.as_ref(), &desk.memory).await?;
-        let (tree, place) = (desk.checkout.clone(), file.clone());
+        let manifest = bundle::manifest(run, worktree, context.app.model.as_ref(), &worktree.memory).await?;
+        let (tree, place) = (worktree.checkout.clone(), file.clone());
         tokio::task::spawn_blocking(move || bundle::write(&place, &manifest, &steps, &tree)).await??;
         anyhow::Ok(())
     };

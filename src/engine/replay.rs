@@ -15,16 +15,16 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use self::compare::{broken_told, step_told};
-use self::state::{State, is_outcome, said};
+use self::state::{ReplayState, is_outcome, said};
 use super::bundle::Manifest;
-use super::desk::Desk;
 use super::work::Engine;
+use super::worktree::Worktree;
 use super::{Broken, Door, Turn, Waiting, budget, drive, gate};
 use crate::agent::{self, Item, Live, Recorded, Reply, Speech};
 use crate::domain::budget::Left;
 use crate::domain::gate::Answer;
 use crate::domain::id::Account;
-use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
+use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::suite::{self, Suite};
 
 /// What was compared, and what was not the same.
@@ -52,7 +52,7 @@ pub struct Difference {
 /// # Errors
 /// When the steps are no run.
 pub async fn replay(
-    (mut desk, suite): (Desk, Option<Suite>),
+    (mut worktree, suite): (Worktree, Option<Suite>),
     manifest: &Manifest,
     steps: Vec<Step>,
     cancel: &CancellationToken,
@@ -62,16 +62,16 @@ pub async fn replay(
         return Err(Broken::Bug("the journal in it does not begin with a start".into()));
     };
     started.asks_nobody |= manifest.asks_nobody;
-    desk.memory = manifest.memory.clone();
+    worktree.memory = manifest.memory.clone();
     let mut run = Run::start(*started);
     let mut door = Recording {
-        desk,
+        worktree,
         suite,
         manifest,
         model: Recorded::new(Vec::new()),
         is_by_model: false,
         cancel: cancel.clone(),
-        state: Mutex::new(State {
+        state: Mutex::new(ReplayState {
             steps,
             item: 0,
             replayed: Replayed::default(),
@@ -95,7 +95,7 @@ pub async fn replay(
 
 /// The door of a replay: the recording is its journal, what is done again is compared with it, and what it says counts.
 struct Recording<'a> {
-    desk: Desk,
+    worktree: Worktree,
     suite: Option<Suite>,
     manifest: &'a Manifest,
     /// The replies of the current attempt.
@@ -103,11 +103,11 @@ struct Recording<'a> {
     /// Whether a model made it.
     is_by_model: bool,
     cancel: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<ReplayState>,
 }
 
 impl Recording<'_> {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReplayState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -153,11 +153,11 @@ impl Door for Recording<'_> {
         Ok(())
     }
 
-    async fn set_up(&mut self, _run: &Run) -> Result<Result<Desk, End>, Broken> {
-        Ok(Ok(self.desk.clone()))
+    async fn set_up(&mut self, _run: &Run) -> Result<Result<Worktree, End>, Broken> {
+        Ok(Ok(self.worktree.clone()))
     }
 
-    fn still_fits(&self, _desk: &Desk, _run: &Run) -> bool {
+    fn still_fits(&self, _worktree: &Worktree, _run: &Run) -> bool {
         true
     }
 
@@ -165,20 +165,20 @@ impl Door for Recording<'_> {
         self.cancel.clone()
     }
 
-    async fn left(&self, run: &Run, desk: &Desk) -> Result<Left, Broken> {
-        Ok(budget::of_run(run, &desk.config.limits))
+    async fn left(&self, run: &Run, worktree: &Worktree) -> Result<Left, Broken> {
+        Ok(budget::of_run(run, &worktree.config.limits))
     }
 
-    async fn suite(&self, _desk: &Desk) -> Result<Result<Option<Suite>, End>, Broken> {
+    async fn suite(&self, _worktree: &Worktree) -> Result<Result<Option<Suite>, End>, Broken> {
         Ok(Ok(self.suite.clone()))
     }
 
-    async fn read_log(&self, _run: &Run) -> Result<Reading, Broken> {
-        Ok(Reading::default())
+    async fn read_log(&self, _run: &Run) -> Result<JobReading, Broken> {
+        Ok(JobReading::default())
     }
 
-    async fn reproduce(&self, _run: &Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
-        let workspace = desk.checkout.fresh_copy(&suite.workspaces).await?;
+    async fn reproduce(&self, _run: &Run, worktree: &Worktree, suite: &Suite) -> Result<Step, Broken> {
+        let workspace = worktree.checkout.fresh_copy(&suite.workspaces).await?;
         let before = suite::run(suite, &workspace, &[], &self.cancel)
             .await
             .map_err(suite::Error::from)?;
@@ -194,13 +194,13 @@ impl Door for Recording<'_> {
         Ok(Step::Reproduced { before, triage })
     }
 
-    async fn verify(&self, _run: &mut Run, _desk: &Desk, _suite: &Suite) -> Result<Step, Broken> {
+    async fn verify(&self, _run: &mut Run, _worktree: &Worktree, _suite: &Suite) -> Result<Step, Broken> {
         Ok(Step::Ended(End::GaveUp {
             reason: "the recording does not say what came of the approved run".into(),
         }))
     }
 
-    fn engine(&self, _run: &Run, _desk: &Desk, _may_execute: bool) -> Result<Engine<'_>, End> {
+    fn engine(&self, _run: &Run, _worktree: &Worktree, _may_execute: bool) -> Result<Engine<'_>, End> {
         Ok(match self.is_by_model {
             true => Engine::Recorded { model: &self.model },
             false => Engine::BuiltIn,
@@ -219,12 +219,12 @@ impl Door for Recording<'_> {
         })
     }
 
-    async fn open_gate(&self, run: &Run, needed: GateNeeded, desk: Option<&Desk>) -> Result<Step, Broken> {
+    async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {
         let command = run
             .reproduced
             .as_ref()
             .map_or_else(String::new, |(before, _)| before.command.clone());
-        Ok(Step::GateOpened(gate::open(run, needed, Some((command, 0)), desk)?))
+        Ok(Step::GateOpened(gate::open(run, needed, Some((command, 0)), worktree)?))
     }
 
     /// Recordings of earlier versions have no answer where the run continued.

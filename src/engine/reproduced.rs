@@ -6,8 +6,8 @@ use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::base::{Reproduced, by_pull_request, laid_out};
-use super::desk::Desk;
-use super::work::{self, Wants};
+use super::work::{self, Scope};
+use super::worktree::Worktree;
 use super::{Broken, Context, merge};
 use crate::domain::run::Run;
 use crate::suite::Suite;
@@ -20,17 +20,17 @@ use crate::suite::Suite;
 pub(super) async fn reproduce(
     context: &Context<'_>,
     run: &Run,
-    (desk, suite): (&Desk, &Suite),
+    (worktree, suite): (&Worktree, &Suite),
     cancel: &CancellationToken,
 ) -> Result<Reproduced, Broken> {
     let weakened = OnceLock::new();
     let weakened_here = &weakened;
     let mut base = || {
         async move {
-            match laid_out(context, run, (desk, suite), cancel).await {
+            match laid_out(context, run, (worktree, suite), cancel).await {
                 Ok(base) => {
                     if let Some(base) = &base {
-                        let _only_once = weakened_here.set(by_pull_request(&base.desk, desk).await);
+                        let _only_once = weakened_here.set(by_pull_request(&base.worktree, worktree).await);
                     }
                     Ok(base)
                 }
@@ -43,10 +43,17 @@ pub(super) async fn reproduce(
         }
         .boxed()
     };
-    let (before, mut triage) = work::reproduce(desk, suite, (&mut base, Wants::ItsOwn), cancel).await?;
+    let (before, mut triage) = work::reproduce(worktree, suite, (&mut base, Scope::ItsOwn), cancel).await?;
     triage.weakened = weakened.into_inner().unwrap_or_default();
     if merge::is_wanted(run, &triage) && !cancel.is_cancelled() {
-        return Box::pin(merge::reproduce(context, run, (desk, suite), (before, triage), cancel)).await;
+        return Box::pin(merge::reproduce(
+            context,
+            run,
+            (worktree, suite),
+            (before, triage),
+            cancel,
+        ))
+        .await;
     }
     Ok(Reproduced {
         before,

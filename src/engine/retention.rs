@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::desk::INSTALLED;
+use super::worktree::INSTALLED;
 use super::{App, Broken};
 use crate::domain::id::RunId;
 use crate::{git, suite};

@@ -1,6 +1,6 @@
 //! Has GitHub run the failed CI jobs of this head again.
 
-use super::verdict::Verdict;
+use super::verdict::VerbResult;
 use super::{Broken, Context};
 use crate::domain::gate::Refusal;
 use crate::domain::id::CommitSha;
@@ -16,7 +16,7 @@ pub(super) const BUTTON: &str = "retry";
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn retry(context: &Context<'_>, _: &Authorized<Retry>) -> Result<Verdict, Broken> {
+pub(super) async fn retry(context: &Context<'_>, _: &Authorized<Retry>) -> Result<VerbResult, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     let (repository, head) = (&context.id().repository, &context.pull_request.head);
     let workflow_run = match failed_on(&runs, head) {

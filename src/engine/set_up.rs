@@ -1,6 +1,6 @@
 //! What a run needs before it works: the tree, the rules of the base branch, and the standing of those who allowed it.
 
-use super::desk::{self, Desk};
+use super::worktree::{self, Worktree};
 use super::{Broken, Context, merge};
 use crate::domain::count::count;
 use crate::domain::run::{End, Run};
@@ -10,8 +10,8 @@ use crate::suite;
 ///
 /// # Errors
 /// When GitHub or git cannot be reached.
-pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, Broken> {
-    let config = match desk::config(&context.client, &context.pull_request).await? {
+pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Worktree, End>, Broken> {
+    let config = match worktree::config(&context.client, &context.pull_request).await? {
         Ok(config) => config,
         Err(mistake) => {
             return Ok(Err(End::Refused {
@@ -26,12 +26,12 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<De
             return Ok(Err(End::Refused { reason }));
         }
     }
-    let desk = desk::fetch(context, run, config).await?;
-    if let Some(end) = differs(run, &desk) {
+    let worktree = worktree::fetch(context, run, config).await?;
+    if let Some(end) = differs(run, &worktree) {
         return Ok(Err(end));
     }
-    Ok(match desk.test_command() {
-        Ok(_) => Ok(merge::again(context, run, desk).await?),
+    Ok(match worktree.test_command() {
+        Ok(_) => Ok(merge::again(context, run, worktree).await?),
         Err(nothing) => Err(End::NothingToFix {
             reason: format!(
                 "I found no tests. I looked for: {}. Set `[test]` `command` in `greenlight.toml` on the base branch.",
@@ -42,7 +42,7 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<De
 }
 
 /// The end of a run that was approved to execute something else than it would by now.
-fn differs(run: &Run, desk: &Desk) -> Option<End> {
+fn differs(run: &Run, worktree: &Worktree) -> Option<End> {
     let refused = |approved: &str, now: &str| {
         Some(End::Refused {
             reason: format!(
@@ -51,8 +51,8 @@ fn differs(run: &Run, desk: &Desk) -> Option<End> {
             ),
         })
     };
-    if let (Ok(now), Some((command, minutes))) = (desk.test_command(), run.granted()) {
-        let (now_command, now_minutes) = (desk.executes(&now), minutes_of(&now));
+    if let (Ok(now), Some((command, minutes))) = (worktree.test_command(), run.granted()) {
+        let (now_command, now_minutes) = (worktree.executes(&now), minutes_of(&now));
         if now_command != command || now_minutes != minutes {
             return refused(
                 &format!("`{command}` for at most {}", count(minutes, "minute")),
@@ -61,7 +61,7 @@ fn differs(run: &Run, desk: &Desk) -> Option<End> {
         }
     }
     let asked = run.request().filter(|asked| asked.is_approved())?;
-    let now = desk.executes_for(&run.deferred.as_ref()?.execution.what);
+    let now = worktree.executes_for(&run.deferred.as_ref()?.execution.what);
     let shown = |command: &Option<String>| {
         command
             .as_ref()

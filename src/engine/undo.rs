@@ -1,6 +1,6 @@
 //! Takes back the commit that greenlight landed last, if nothing came after it.
 
-use super::verdict::Verdict;
+use super::verdict::VerbResult;
 use super::{Broken, Context, announce};
 use crate::domain::gate::Refusal;
 use crate::domain::landing::Landing;
@@ -13,7 +13,7 @@ use crate::github::{Branch, LandError};
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> Result<Verdict, Broken> {
+pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> Result<VerbResult, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     let pull_request = &context.pull_request;
     let landed = runs.iter().rev().find_map(|run| match &run.end {

@@ -3,4 +3,4 @@
 use crate::domain::gate::Refusal;
 
 /// What a verb leads to: text for the one answer, a refusal, or nothing to say.
-pub(super) type Verdict = Result<Option<String>, Refusal>;
+pub(super) type VerbResult = Result<Option<String>, Refusal>;

@@ -9,14 +9,14 @@
 
 mod announced;
 mod consent;
-mod word;
+mod vouched_comment;
 
 use announced::Announced;
 
-use super::{Broken, Context, desk};
+use super::{Broken, Context, worktree};
 use crate::domain::execution::Resolution;
 use crate::domain::id::Account;
-use crate::domain::run::{Approved, Asked, End, Next, NotApproved, Rules, Run, Step, Unvouched};
+use crate::domain::run::{Approved, Asked, End, GateRules, Next, NotApproved, Run, Step, Unvouched};
 
 /// Whether this executes or lands something, or hands the model what was allowed.
 pub(super) fn rests_on_a_word(next: &Next) -> bool {
@@ -34,13 +34,13 @@ pub(super) fn rests_on_a_word(next: &Next) -> bool {
 ///
 /// # Errors
 /// When GitHub cannot be reached.
-pub(super) async fn hold(context: &Context<'_>, runs: &mut [Run]) -> Result<(), Broken> {
+pub(super) async fn check_approvals(context: &Context<'_>, runs: &mut [Run]) -> Result<(), Broken> {
     if context.app.journal.is_own() || runs.iter().all(|run| run.end.is_some()) {
         return Ok(());
     }
     // With a configuration that cannot be read, nothing is executed and nothing lands.
-    if let Ok(config) = desk::config(&context.client, &context.pull_request).await? {
-        let rules = Rules {
+    if let Ok(config) = worktree::config(&context.client, &context.pull_request).await? {
+        let rules = GateRules {
             approvers: config.gate.approvers,
             gate_seconds: config.gate.expires.as_secs(),
             asks_about_tests: config.gate.tests,
@@ -111,7 +111,7 @@ pub(super) async fn approved<'a>(context: &Context<'_>, run: &'a Run) -> Result<
         if let Some(Unvouched { by, why }) = unvouched.first() {
             return Ok(Err(format!("The approval of {by} does not count: {why}.")));
         }
-        let Ok(config) = desk::config(&context.client, &context.pull_request).await? else {
+        let Ok(config) = worktree::config(&context.client, &context.pull_request).await? else {
             return Ok(Err("greenlight.toml on the base branch cannot be used.".into()));
         };
         let (needed, count) = (config.gate.approvers, approved.by().len());
@@ -136,7 +136,7 @@ async fn vouched(
     let expected = run.digest_now(&asked.gate);
     for approval in &asked.approvals {
         let doubt = if expected.as_ref() == Some(&asked.gate.digest) {
-            word::approves(context, (run, &asked.gate), approval, announced).await?
+            vouched_comment::approves(context, (run, &asked.gate), approval, announced).await?
         } else {
             Err("what was approved is not what is there now".into())
         };

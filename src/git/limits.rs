@@ -18,7 +18,7 @@ pub(super) fn too_large(what: &str, limit: usize) -> Error {
 }
 
 /// What libgit2 says about a repository of the user's.
-pub(super) fn said(error: &git2::Error) -> Error {
+pub(super) fn limit_error(error: &git2::Error) -> Error {
     let advice = if error.code() == ErrorCode::Owner {
         "; if you trust it: git config --global --add safe.directory <path>"
     } else {

@@ -10,9 +10,9 @@ use git2::{ErrorCode, Oid, Repository};
 
 use super::disk::Disk;
 use super::entries::Entry;
-use super::limits::{MAX_BYTES, said, too_large};
+use super::limits::{MAX_BYTES, limit_error, too_large};
 use super::lookup::{Lookup, listing};
-use super::{Error, Exported, name, shown, store, tree, working};
+use super::{Error, Exported, name, pull_request_diff, store, tree, working};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, Patch};
 
@@ -35,7 +35,7 @@ impl LocalRepository {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let repository = Repository::discover(path).map_err(|error| match error.code() {
             ErrorCode::NotFound => Error::Local(format!("{} is not inside a git repository", path.display())),
-            _ => said(&error),
+            _ => limit_error(&error),
         })?;
         Ok(Self {
             git: repository.path().to_path_buf(),
@@ -84,7 +84,7 @@ impl LocalRepository {
                 _ => Error::Local(format!("{shown:?} is not a commit: {}", error.message())),
             }
         };
-        let repository = Repository::open(&self.git).map_err(|error| said(&error))?;
+        let repository = Repository::open(&self.git).map_err(|error| limit_error(&error))?;
         let commit = repository
             .revparse_single(rev)
             .and_then(|object| object.peel_to_commit())
@@ -123,7 +123,7 @@ impl LocalRepository {
         let base = self.merge_base(base, head)?;
         let repository = self.objects()?;
         let trees = (root(&repository, &base)?, root(&repository, head)?);
-        shown::files(&repository, trees, is_wanted)
+        pull_request_diff::files(&repository, trees, is_wanted)
     }
 
     /// What `b` changes against `a`, as they are.
@@ -229,7 +229,7 @@ pub(super) fn root(repository: &Repository, sha: &CommitSha) -> Result<Oid, Erro
 }
 
 fn oid(sha: &CommitSha) -> Result<Oid, Error> {
-    Oid::from_str(sha.as_str()).map_err(|error| said(&error))
+    Oid::from_str(sha.as_str()).map_err(|error| limit_error(&error))
 }
 
 fn named(id: Oid) -> Result<CommitSha, Error> {

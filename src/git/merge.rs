@@ -11,7 +11,7 @@ use git2::{MergeOptions, ObjectType, Oid, Repository};
 
 use super::entries::{self, Budget, Entry, checked};
 use super::tree::{self, Exported};
-use super::{Error, LocalRepository, Mirror, local, name, shown, store};
+use super::{Error, LocalRepository, Mirror, local, name, pull_request_diff, store};
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 
@@ -117,7 +117,11 @@ impl Merge {
     pub fn changes(&self) -> Merged<Vec<(String, Option<String>)>> {
         self.make(|open| {
             let merged = merged!(open.with_tip(open.head));
-            Ok(Ok(shown::files(&open.repository, (open.tip, merged), &|_| true)?))
+            Ok(Ok(pull_request_diff::files(
+                &open.repository,
+                (open.tip, merged),
+                &|_| true,
+            )?))
         })
     }
 

@@ -17,7 +17,7 @@ mod lookup;
 mod merge;
 mod mirrors;
 mod name;
-mod shown;
+mod pull_request_diff;
 mod store;
 mod tracked;
 mod transfer;

@@ -19,7 +19,7 @@ use secrecy::ExposeSecret as _;
 use tokio::sync::mpsc;
 use url::Url;
 
-use super::wire::{self, Answer, Part};
+use super::wire::{self, PackParser, ServerMessage};
 use super::{Error, FetchLimits, Mirror, Remote, at, printable, store};
 use crate::domain::id::CommitSha;
 
@@ -267,9 +267,13 @@ enum Delivery {
 }
 
 /// Passes the answer on to the indexer, piece by piece.
-async fn receive(mut response: Response, indexer: mpsc::Sender<Part>, max_bytes: u64) -> Result<Delivery, Error> {
+async fn receive(
+    mut response: Response,
+    indexer: mpsc::Sender<ServerMessage>,
+    max_bytes: u64,
+) -> Result<Delivery, Error> {
     let host = host(response.url());
-    let mut answer = Answer::new();
+    let mut answer = PackParser::new();
     let mut received = 0_u64;
     loop {
         let chunk = response.chunk().await.map_err(|error| Error::Unreachable {
@@ -291,7 +295,7 @@ async fn receive(mut response: Response, indexer: mpsc::Sender<Part>, max_bytes:
         }
         answer.push(&chunk);
         while let Some(part) = answer.part()? {
-            let whole = part == Part::End;
+            let whole = part == ServerMessage::End;
             if indexer.send(part).await.is_err() {
                 return Ok(Delivery::Declined);
             }
@@ -303,7 +307,7 @@ async fn receive(mut response: Response, indexer: mpsc::Sender<Part>, max_bytes:
 }
 
 /// Indexes the pack beside the mirror, sees that what was wanted is in it, and only then moves it in.
-fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<Part>) -> Result<(), Error> {
+fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<ServerMessage>) -> Result<(), Error> {
     let incoming = tempfile::Builder::new()
         .prefix(store::INCOMING)
         .tempdir_in(&mirror.directory)
@@ -321,12 +325,12 @@ fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<Part>) -> Re
     loop {
         match parts.blocking_recv() {
             None => return Err(Error::Server("the pack is incomplete".into())),
-            Some(Part::Shallow(sha)) => shallow.push(sha),
-            Some(Part::Pack(bytes)) => {
+            Some(ServerMessage::Shallow(sha)) => shallow.push(sha),
+            Some(ServerMessage::Pack(bytes)) => {
                 check_header(&mut head, &bytes)?;
                 indexer.write_all(&bytes).map_err(|error| bad_pack(&error, order))?;
             }
-            Some(Part::End) => break,
+            Some(ServerMessage::End) => break,
         }
     }
     indexer.commit().map_err(|error| bad_pack(&error, order))?;

@@ -22,7 +22,7 @@ enum Packet {
 
 /// A piece of the server's answer.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ServerMessage {
     /// The server left out the parents of this commit.
     Shallow(CommitSha),
     /// The next bytes of the pack.
@@ -73,12 +73,12 @@ fn push_line(body: &mut Vec<u8>, text: &str) {
 
 /// Takes the answer apart while it arrives; never holds more than one packet and one network chunk.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct PackParser {
     received: BytesMut,
     section: Section,
 }
 
-impl Answer {
+impl PackParser {
     pub fn new() -> Self {
         Self {
             received: BytesMut::new(),
@@ -95,7 +95,7 @@ impl Answer {
     ///
     /// # Errors
     /// When the server reports an error, or does not speak this protocol.
-    pub fn part(&mut self) -> Result<Option<Part>, Error> {
+    pub fn part(&mut self) -> Result<Option<ServerMessage>, Error> {
         while self.section != Section::Over {
             let Some(packet) = self.packet()? else { return Ok(None) };
             match (self.section, packet) {
@@ -112,15 +112,15 @@ impl Answer {
                     let line = String::from_utf8_lossy(line.trim_ascii_end());
                     if let Some(sha) = line.strip_prefix("shallow ") {
                         let sha = sha.parse().map_err(|_| unexpected(line.as_bytes()))?;
-                        return Ok(Some(Part::Shallow(sha)));
+                        return Ok(Some(ServerMessage::Shallow(sha)));
                     }
                 }
                 (Section::Pack, Packet::Flush) => {
                     self.section = Section::Over;
-                    return Ok(Some(Part::End));
+                    return Ok(Some(ServerMessage::End));
                 }
                 (Section::Pack, Packet::Line(mut line)) => match line.try_get_u8() {
-                    Ok(1) => return Ok(Some(Part::Pack(line))),
+                    Ok(1) => return Ok(Some(ServerMessage::Pack(line))),
                     Ok(2) => {}
                     Ok(3) => return Err(reported(&line)),
                     _ => return Err(Error::Server("it sent a packet on no known band".into())),
@@ -177,8 +177,8 @@ fn unexpected(bytes: &[u8]) -> Error {
 mod tests {
     use super::*;
 
-    fn parts(answer: &[u8], chunk: usize) -> Result<Vec<Part>, Error> {
-        let mut reader = Answer::new();
+    fn parts(answer: &[u8], chunk: usize) -> Result<Vec<ServerMessage>, Error> {
+        let mut reader = PackParser::new();
         let mut parts = Vec::new();
         for chunk in answer.chunks(chunk) {
             reader.push(chunk);
@@ -208,10 +208,10 @@ mod tests {
             sha("c")
         );
         let expected = [
-            Part::Shallow(sha("c")),
-            Part::Pack("PACK".into()),
-            Part::Pack("!".into()),
-            Part::End,
+            ServerMessage::Shallow(sha("c")),
+            ServerMessage::Pack("PACK".into()),
+            ServerMessage::Pack("!".into()),
+            ServerMessage::End,
         ];
         for chunk in [1, 2, 3, 7, 1000] {
             assert_eq!(parts(answer.as_bytes(), chunk).unwrap(), expected, "chunks of {chunk}");

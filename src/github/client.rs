@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-use super::error::{Answer, Error, Holder, judge, unsent};
-use super::known::Known;
+use super::answer_cache::AnswerCache;
+use super::error::{Error, Holder, HttpAnswer, judge, unsent};
 use super::limit::RateLimit;
 use super::redirect::{MAX_HOPS, Redirect};
 
@@ -37,7 +37,7 @@ pub struct Client {
     pub(super) graphql: Option<Arc<Url>>,
     pub(super) limit: Arc<RateLimit>,
     /// What was read before, and the number that keeps it apart from what other credentials read.
-    pub(super) known: Option<(Arc<Known>, u64)>,
+    pub(super) known: Option<(Arc<AnswerCache>, u64)>,
 }
 
 /// How many clients remember what they read; the number of the next one.
@@ -56,7 +56,7 @@ impl Client {
     }
 
     /// The same client, which asks about what it read before whether that changed.
-    pub(super) fn remembering(self, known: &Arc<Known>) -> Self {
+    pub(super) fn remembering(self, known: &Arc<AnswerCache>) -> Self {
         let number = REMEMBERING.fetch_add(1, Ordering::Relaxed);
         let known = Some((Arc::clone(known), number));
         Self { known, ..self }
@@ -198,7 +198,7 @@ impl Client {
         route: &str,
         body: Option<&Value>,
         accept: &'static str,
-    ) -> Result<Answer, Error> {
+    ) -> Result<HttpAnswer, Error> {
         let mut waits = waits();
         loop {
             let error = match self.send(method.clone(), route, body, accept).await {
@@ -221,7 +221,7 @@ impl Client {
         route: &str,
         body: Option<&Value>,
         accept: &'static str,
-    ) -> Result<Answer, Error> {
+    ) -> Result<HttpAnswer, Error> {
         let mut to = route.to_string();
         for _ in 0..=MAX_HOPS {
             let answer = self.send_to(&method, &to, body, accept).await?;
@@ -240,7 +240,7 @@ impl Client {
         route: &str,
         body: Option<&Value>,
         accept: &'static str,
-    ) -> Result<Answer, Error> {
+    ) -> Result<HttpAnswer, Error> {
         self.limit.permit(route)?;
         let known = self.known.as_ref().filter(|_| method == Method::GET);
         let read = known.and_then(|(known, number)| known.find(*number, route, accept));
@@ -275,7 +275,7 @@ impl Client {
             })?
             .to_bytes();
         tracing::debug!(http.method = %method, http.route = route, http.status = parts.status.as_u16(), "asked GitHub");
-        let answer = Answer {
+        let answer = HttpAnswer {
             status: parts.status,
             headers: parts.headers,
             body,

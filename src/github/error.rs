@@ -154,14 +154,14 @@ impl fmt::Display for MissingPermission {
 }
 
 /// What came back.
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: bytes::Bytes,
 }
 
 /// Tells an answer that did what was asked from one that did not.
-pub(super) fn judge(holder: Holder, route: &str, answer: Answer) -> Result<Answer, Error> {
+pub(super) fn judge(holder: Holder, route: &str, answer: HttpAnswer) -> Result<HttpAnswer, Error> {
     let status = answer.status;
     if status.is_success() {
         return Ok(answer);
@@ -173,7 +173,7 @@ pub(super) fn judge(holder: Holder, route: &str, answer: Answer) -> Result<Answe
 }
 
 /// What a client error means.
-pub(super) fn refusal(holder: Holder, route: &str, answer: &Answer) -> Error {
+pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error {
     let (status, message) = (answer.status, message(&answer.body));
     let text = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
     let number = |name: &str| text(name).and_then(|value| value.parse::<u64>().ok());
@@ -309,7 +309,7 @@ mod tests {
         let pair = |(name, value): &(&'static str, &'static str)| {
             (http::HeaderName::from_static(name), HeaderValue::from_static(value))
         };
-        let answer = Answer {
+        let answer = HttpAnswer {
             status: StatusCode::from_u16(status).unwrap(),
             headers: pairs.iter().map(pair).collect(),
             body: serde_json::json!({ "message": message }).to_string().into(),

@@ -5,15 +5,16 @@
 //! buttons, the collaborator permission), and so are the retries: octocrab would send a POST again at once.
 
 mod actions;
+mod answer_cache;
 mod before;
 mod checks;
 mod client;
 mod comments;
 mod commits;
+mod current_comment;
 mod deliveries;
 mod error;
 mod graphql;
-mod known;
 mod limit;
 mod merging;
 mod people;
@@ -24,7 +25,6 @@ mod repositories;
 mod reset;
 mod reviews;
 mod rules;
-mod said;
 pub mod state;
 mod stream;
 mod threads;
@@ -39,6 +39,7 @@ pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS};
 pub use client::Client;
 pub use comments::IssueComment;
 pub use commits::{Branch, LandError, commit_message};
+pub use current_comment::{Actor, CurrentComment, Push, Revision};
 pub use deliveries::Missed;
 pub use error::{Error, Holder, MissingPermission, Pause};
 use octocrab::Octocrab;
@@ -46,14 +47,13 @@ pub use people::{Person, TokenKind};
 pub use pulls::{ChangedFile, PullRequest};
 pub use repositories::Named;
 pub use reviews::{MAX_COMMENTS, NewReview, Review, ReviewComment};
-pub use said::{Actor, Push, Revision, Said};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 pub use stream::{Streamed, Take};
 pub use threads::{Classifier, SuggestionComment};
 use tokio::sync::{Mutex, OnceCell};
 
-use self::known::Known;
+use self::answer_cache::AnswerCache;
 use crate::domain::id::{Account, AccountId, InstallationId, Login, Repository, RepositoryId, RepositoryName};
 
 /// How greenlight proves who it is.
@@ -70,7 +70,7 @@ pub struct GitHub {
     auth: Auth,
     me: OnceCell<Account>,
     api: url::Url,
-    known: Arc<Known>,
+    known: Arc<AnswerCache>,
 }
 
 enum Auth {
@@ -102,7 +102,7 @@ impl GitHub {
     /// When the URL or the key cannot be used.
     pub fn new(api: &url::Url, credentials: Credentials) -> Result<Self, Error> {
         let builder = builder(api)?;
-        let known: Arc<Known> = Arc::default();
+        let known: Arc<AnswerCache> = Arc::default();
         let setup = |error: octocrab::Error| Error::Setup(error::describe(&error));
         let auth = match credentials {
             Credentials::Token(token) => {

@@ -17,7 +17,7 @@ use crate::domain::id::RepositoryName;
 
 /// Where the files are: `refs/greenlight/<name>`.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct StateRef {
     pub repository: RepositoryName,
     pub name: String,
 }
@@ -27,11 +27,11 @@ pub struct Place {
 pub struct Saved {
     /// The commit the ref is at. `None` before the first save.
     commit: Option<String>,
-    files: BTreeMap<String, File>,
+    files: BTreeMap<String, StateFile>,
 }
 
 #[derive(Debug, Clone)]
-struct File {
+struct StateFile {
     text: String,
     /// Its name in git, while the text is as git has it: then it is not sent again.
     blob: Option<String>,
@@ -50,7 +50,7 @@ impl Saved {
     }
 
     pub fn put(&mut self, name: &str, text: String) {
-        self.files.insert(name.into(), File { text, blob: None });
+        self.files.insert(name.into(), StateFile { text, blob: None });
     }
 
     pub fn remove(&mut self, name: &str) {
@@ -91,8 +91,8 @@ impl Client {
     ///
     /// # Errors
     /// When GitHub cannot be reached.
-    pub async fn load_state(&self, place: &Place) -> Result<Saved, Error> {
-        let Place { repository, name } = place;
+    pub async fn load_state(&self, place: &StateRef) -> Result<Saved, Error> {
+        let StateRef { repository, name } = place;
         let reference: Option<Reference> = self
             .get_optional(&format!("/repos/{repository}/git/ref/greenlight/{}", escaped(name)))
             .await?;
@@ -115,7 +115,7 @@ impl Client {
                 .await?;
             let text = String::from_utf8_lossy(&raw).into_owned();
             let blob = Some(entry.sha);
-            files.insert(entry.path, File { text, blob });
+            files.insert(entry.path, StateFile { text, blob });
         }
         Ok(Saved {
             commit: Some(commit.sha),
@@ -127,8 +127,8 @@ impl Client {
     ///
     /// # Errors
     /// [`SaveError::Lost`] when somebody else saved in between.
-    pub async fn save_state(&self, place: &Place, mut saved: Saved) -> Result<Saved, SaveError> {
-        let Place { repository, name } = place;
+    pub async fn save_state(&self, place: &StateRef, mut saved: Saved) -> Result<Saved, SaveError> {
+        let StateRef { repository, name } = place;
         let entries: Vec<Value> = saved
             .files
             .iter()

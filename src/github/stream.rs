@@ -12,7 +12,7 @@ use http_body_util::{BodyExt as _, Limited};
 use url::Url;
 
 use super::client::{AGENT, Client};
-use super::error::{Answer, Error, describe, refusal, unsent};
+use super::error::{Error, HttpAnswer, describe, refusal, unsent};
 use super::redirect::{MAX_HOPS, Redirect};
 
 type Response = http::Response<BoxBody<Bytes, octocrab::Error>>;
@@ -53,7 +53,7 @@ impl Client {
             let body = read
                 .map_err(late)?
                 .map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
-            let answer = Answer {
+            let answer = HttpAnswer {
                 status: parts.status,
                 headers: parts.headers,
                 body,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use greenlight_syntax::Language;
 use regex::Regex;
 
-use crate::domain::weakening::Kind;
+use crate::domain::weakening::WeakeningKind;
 
 /// Compiles a pattern of this file; they are all constant.
 fn pattern(text: &str) -> Option<Regex> {
@@ -152,18 +152,18 @@ pub(super) fn is_condition(key: &str) -> bool {
 }
 
 /// What an added or changed statement does to a test, if it is known for it; `old` is what stood there.
-pub(super) fn known_for(old: &str, new: &str) -> Option<Kind> {
+pub(super) fn known_for(old: &str, new: &str) -> Option<WeakeningKind> {
     let newly = |pattern: &LazyLock<Option<Regex>>| fits(pattern, new) && !fits(pattern, old);
     if newly(&SKIPS) {
-        Some(Kind::Skipped)
+        Some(WeakeningKind::Skipped)
     } else if newly(&SWALLOWS) {
-        Some(Kind::ErrorSwallowed)
+        Some(WeakeningKind::ErrorSwallowed)
     } else if newly(&LEAVES) {
-        Some(Kind::NotReached)
+        Some(WeakeningKind::NotReached)
     } else if newly(&RETRIES) {
-        Some(Kind::Retried)
+        Some(WeakeningKind::Retried)
     } else if newly(&MOCKS) {
-        Some(Kind::Mocked)
+        Some(WeakeningKind::Mocked)
     } else {
         None
     }
@@ -287,7 +287,7 @@ fn compares_with_itself(key: &str) -> bool {
 }
 
 /// What is wrong with an assertion that stands where another one stood. `None` if it says at least as much.
-pub(super) fn compare(old: &str, new: &str) -> Option<Kind> {
+pub(super) fn compare(old: &str, new: &str) -> Option<WeakeningKind> {
     if old == new {
         return None;
     }
@@ -301,20 +301,20 @@ pub(super) fn compare(old: &str, new: &str) -> Option<Kind> {
     if more {
         return None;
     }
-    if let Some(kind @ (Kind::Skipped | Kind::ErrorSwallowed)) = known_for(old, new) {
+    if let Some(kind @ (WeakeningKind::Skipped | WeakeningKind::ErrorSwallowed)) = known_for(old, new) {
         return Some(kind);
     }
     let (before, after) = (strength(old), strength(new));
     if after == Strength::Nothing && before > after {
-        return Some(Kind::WeakerAssertion);
+        return Some(WeakeningKind::WeakerAssertion);
     }
     match widens(old, new) {
-        Some(true) => return Some(Kind::ToleranceWidened),
+        Some(true) => return Some(WeakeningKind::ToleranceWidened),
         Some(false) => return None,
         None => {}
     }
     if after < before {
-        return Some(Kind::WeakerAssertion);
+        return Some(WeakeningKind::WeakerAssertion);
     }
     // A stricter assertion about the same thing.
     if after > before && before != Strength::Nothing && subject(new).contains(&subject(old)) {
@@ -323,7 +323,7 @@ pub(super) fn compare(old: &str, new: &str) -> Option<Kind> {
     if before == Strength::Nothing {
         return None;
     }
-    Some(Kind::ExpectationChanged)
+    Some(WeakeningKind::ExpectationChanged)
 }
 
 /// What an assertion is about: its first operand or argument.

@@ -8,10 +8,10 @@ use regex::Regex;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::assertion::{self, fits};
+use super::item_report::ItemReport;
 use super::items::{Item, Role};
-use super::said::Said;
-use super::statements::{Part, Statement, grows};
-use crate::domain::weakening::Kind;
+use super::statements::{Statement, StatementPart, grows};
+use crate::domain::weakening::WeakeningKind;
 
 /// With more pairs than this to hold against each other, their order decides.
 const MAX_PAIRS: usize = 10_000;
@@ -49,7 +49,7 @@ pub(super) fn compare(
     (old_file, old): (&Parsed<'_>, &Item<'_>),
     (new_file, new): (&Parsed<'_>, &Item<'_>),
     words: &HashSet<&str>,
-    said: &mut Said<'_>,
+    said: &mut ItemReport<'_>,
 ) {
     let Difference {
         gone,
@@ -98,9 +98,9 @@ fn difference<'a, 't>(old: &'a [Statement<'t>], new: &'a [Statement<'t>]) -> Dif
         difference.gone.extend(
             old[op.old_range()]
                 .iter()
-                .filter(|statement| statement.part != Part::Close),
+                .filter(|statement| statement.part != StatementPart::Close),
         );
-        let came = op.new_range().filter(|at| new[*at].part != Part::Close);
+        let came = op.new_range().filter(|at| new[*at].part != StatementPart::Close);
         difference.came.extend(came.map(|at| (at, &new[at])));
     }
     difference
@@ -129,16 +129,20 @@ fn partner(old: &Statement<'_>, came: &[(usize, &Statement<'_>)], gone: usize) -
 fn pair(
     (old_file, old): (&Parsed<'_>, &Statement<'_>),
     (new_file, new): (&Parsed<'_>, &Statement<'_>),
-    said: &mut Said<'_>,
+    said: &mut ItemReport<'_>,
 ) {
     let line = new.line;
     if old.key == new.key {
         if !is_import(&old.key) {
-            said.say(Kind::SetupChanged, line, format!("{} has moved", quoted(&new.key)));
+            said.say(
+                WeakeningKind::SetupChanged,
+                line,
+                format!("{} has moved", quoted(&new.key)),
+            );
         }
         return;
     }
-    if old.part == new.part && old.part == Part::Whole && grows((old_file, old.node), (new_file, new.node)) {
+    if old.part == new.part && old.part == StatementPart::Whole && grows((old_file, old.node), (new_file, new.node)) {
         return;
     }
     if is_import(&old.key) {
@@ -153,7 +157,7 @@ fn pair(
         let is_there = strings(&old.key).is_subset(&strings(&new.key));
         if !is_there || !before.iter().all(|word| after.contains(word)) {
             said.say(
-                Kind::SetupChanged,
+                WeakeningKind::SetupChanged,
                 line,
                 format!("{} is now {}", quoted(&old.key), quoted(&new.key)),
             );
@@ -169,8 +173,8 @@ fn pair(
         ) {
             (Some(kind), _) => Some(kind),
             (None, Some(false)) => None,
-            (None, Some(true)) => Some(Kind::ToleranceWidened),
-            (None, None) => Some(Kind::SetupChanged),
+            (None, Some(true)) => Some(WeakeningKind::ToleranceWidened),
+            (None, None) => Some(WeakeningKind::SetupChanged),
         }
     };
     if let Some(kind) = kind {
@@ -178,10 +182,14 @@ fn pair(
     }
 }
 
-fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut Said<'_>) {
+fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut ItemReport<'_>) {
     let what = format!("{} is gone", quoted(&old.key));
     if old.key.starts_with("mod ") {
-        said.say(Kind::Removed, old.line, format!("{what}, with the tests in it"));
+        said.say(
+            WeakeningKind::Removed,
+            old.line,
+            format!("{what}, with the tests in it"),
+        );
     } else if is_import(&old.key) {
         let left = words(new_file.text);
         let used = words_of(&old.key)
@@ -189,16 +197,16 @@ fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut Said<'_>) {
             .next_back()
             .is_some_and(|name| left.contains(name));
         if used {
-            said.say(Kind::SetupChanged, old.line, what);
+            said.say(WeakeningKind::SetupChanged, old.line, what);
         }
     } else if old.asserts {
-        said.say(Kind::FewerAssertions, old.line, what);
+        said.say(WeakeningKind::FewerAssertions, old.line, what);
     } else {
         let skips = fits(&COLLECTS, &old.key) && assertion::is_skip_mark(&old.key);
-        let is_known = assertion::known_for("", &old.key) == Some(Kind::Skipped);
-        let handles = old.part == Part::Open && assertion::is_handler(&old.key);
+        let is_known = assertion::known_for("", &old.key) == Some(WeakeningKind::Skipped);
+        let handles = old.part == StatementPart::Open && assertion::is_handler(&old.key);
         if !(skips || is_known || handles) {
-            said.say(Kind::SetupChanged, old.line, what);
+            said.say(WeakeningKind::SetupChanged, old.line, what);
         }
     }
 }
@@ -208,32 +216,32 @@ fn added(
     (at, new): (usize, &Statement<'_>),
     (body, kept): (&[Statement<'_>], &HashSet<usize>),
     (is_before, words): (bool, &HashSet<&str>),
-    said: &mut Said<'_>,
+    said: &mut ItemReport<'_>,
 ) {
     let key = new.key.as_str();
     let line = new.line;
     let quoted = quoted(key);
     if fits(&COLLECTS, key) {
         said.say(
-            Kind::Skipped,
+            WeakeningKind::Skipped,
             line,
             format!("{quoted} decides which tests are collected"),
         );
         return;
     }
-    if new.part == Part::Open {
+    if new.part == StatementPart::Open {
         let end = format!("end of {key}");
         let close = (at..body.len()).find(|at| body[*at].key == end).unwrap_or(body.len());
-        let wraps = (at + 1..close).any(|inside| kept.contains(&inside) && body[inside].part != Part::Close);
+        let wraps = (at + 1..close).any(|inside| kept.contains(&inside) && body[inside].part != StatementPart::Close);
         if wraps {
             let kind = if assertion::is_handler(key)
                 && (key.contains("except") || key.contains("catch") || !key.starts_with("try"))
             {
-                Kind::ErrorSwallowed
+                WeakeningKind::ErrorSwallowed
             } else if key.starts_with("try") || key.contains("subTest") {
                 return;
             } else {
-                assertion::known_for("", key).unwrap_or(Kind::NotReached)
+                assertion::known_for("", key).unwrap_or(WeakeningKind::NotReached)
             };
             said.say(kind, line, format!("it moved into {quoted}"));
             return;
@@ -248,7 +256,7 @@ fn added(
             let is_function = ["def ", "=>", "function", "func(", "fn ", "||{}", "->"]
                 .iter()
                 .any(|word| body[open].key.contains(word));
-            body[open].part == Part::Open
+            body[open].part == StatementPart::Open
                 && is_function
                 && !kept.contains(&open)
                 && (at..body.len()).any(|at| body[at].key == end)
@@ -259,21 +267,26 @@ fn added(
         return;
     }
     match assertion::known_for("", key) {
-        Some(Kind::ErrorSwallowed) if new.part == Part::Open => {}
-        Some(kind @ (Kind::Skipped | Kind::NotReached | Kind::ErrorSwallowed | Kind::Mocked | Kind::Retried))
-            if !new.asserts || kind == Kind::Skipped =>
-        {
+        Some(WeakeningKind::ErrorSwallowed) if new.part == StatementPart::Open => {}
+        Some(
+            kind @ (WeakeningKind::Skipped
+            | WeakeningKind::NotReached
+            | WeakeningKind::ErrorSwallowed
+            | WeakeningKind::Mocked
+            | WeakeningKind::Retried),
+        ) if !new.asserts || kind == WeakeningKind::Skipped => {
             said.say(kind, line, format!("{quoted} is new"));
         }
-        _ if new.asserts || new.part == Part::Open && names(key).is_empty() => {}
+        _ if new.asserts || new.part == StatementPart::Open && names(key).is_empty() => {}
         _ if key.contains("import*") || key.contains("import *") => {
-            said.say(Kind::SetupChanged, line, format!("{quoted} is new"));
+            said.say(WeakeningKind::SetupChanged, line, format!("{quoted} is new"));
         }
         _ => {
             let names = names(key);
             let is_fresh = !names.is_empty() && names.iter().all(|name| !words.contains(name));
             if !is_fresh {
-                let kind = assertion::widens("", key).map_or(Kind::SetupChanged, |_| Kind::ToleranceWidened);
+                let kind =
+                    assertion::widens("", key).map_or(WeakeningKind::SetupChanged, |_| WeakeningKind::ToleranceWidened);
                 said.say(kind, line, format!("{quoted} is new"));
             }
         }

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use greenlight_syntax::{Language, Parsed};
 
+use super::item_report::ItemReport;
 use super::items::{Item, Mark, Role};
-use super::said::Said;
 use super::statements::grows;
 use super::{assertion, body};
 use crate::domain::id::RepoPath;
-use crate::domain::weakening::{Kind, Weakening};
+use crate::domain::weakening::{Weakening, WeakeningKind};
 
 /// One side of a file.
 pub(super) struct Side<'t> {
@@ -35,7 +35,7 @@ pub(super) fn compare<'t>(
     let words: HashSet<&str> = old.map(|side| body::words(side.file.text)).unwrap_or_default();
     for item in old_items {
         let Some(old) = old else { continue };
-        let mut said = Said {
+        let mut said = ItemReport {
             path,
             test: item.full_name(),
             found,
@@ -59,10 +59,14 @@ pub(super) fn compare<'t>(
         let counterpart = counterpart.or_else(|| (item.role == Role::Test).then(moved).flatten());
         match (counterpart, item.role) {
             (Some((file, other)), _) => items((old.file, item), (file, other), &words, &mut said),
-            (None, Role::Test) => said.say(Kind::Removed, item.line, "the test is removed or no longer collected"),
+            (None, Role::Test) => said.say(
+                WeakeningKind::Removed,
+                item.line,
+                "the test is removed or no longer collected",
+            ),
             (None, Role::Support) if !item.full_name().is_empty() => {
                 said.say(
-                    Kind::SetupChanged,
+                    WeakeningKind::SetupChanged,
                     item.line,
                     "something that tests may rely on is removed",
                 );
@@ -99,7 +103,7 @@ fn items(
     (old_file, old): (&Parsed<'_>, &Item<'_>),
     (new_file, new): (&Parsed<'_>, &Item<'_>),
     words: &HashSet<&str>,
-    said: &mut Said<'_>,
+    said: &mut ItemReport<'_>,
 ) {
     marks((old_file, old), (new_file, new), said);
     if old.head != new.head {
@@ -108,23 +112,27 @@ fn items(
         let has_more = old.role == Role::Test && before.iter().all(|part| after.contains(part));
         match old.role {
             Role::Group => said.say(
-                Kind::SetupChanged,
+                WeakeningKind::SetupChanged,
                 new.line,
                 "the test class has a different base class",
             ),
             _ if has_more => {}
-            _ => said.say(Kind::SetupChanged, new.line, "it takes different parameters"),
+            _ => said.say(WeakeningKind::SetupChanged, new.line, "it takes different parameters"),
         }
     }
     let is_empty = |item: &Item<'_>| item.body.is_empty();
     if old.role == Role::Test && !is_empty(old) && is_empty(new) {
-        said.say(Kind::Removed, new.line, "the test is emptied");
+        said.say(WeakeningKind::Removed, new.line, "the test is emptied");
         return;
     }
     body::compare((old_file, old), (new_file, new), words, said);
 }
 
-fn marks((old_file, old): (&Parsed<'_>, &Item<'_>), (new_file, new): (&Parsed<'_>, &Item<'_>), said: &mut Said<'_>) {
+fn marks(
+    (old_file, old): (&Parsed<'_>, &Item<'_>),
+    (new_file, new): (&Parsed<'_>, &Item<'_>),
+    said: &mut ItemReport<'_>,
+) {
     let missing = |from: &[Mark<'_>], of: &[Mark<'_>]| -> Vec<usize> {
         let mut left: Vec<&str> = of.iter().map(|mark| mark.text.as_str()).collect();
         let is_missing = |mark: &Mark<'_>| match left.iter().position(|other| *other == mark.text) {
@@ -157,24 +165,32 @@ fn marks((old_file, old): (&Parsed<'_>, &Item<'_>), (new_file, new): (&Parsed<'_
             continue;
         }
         if assertion::is_skip_mark(&mark.text) {
-            said.say(Kind::Skipped, line, format!("it is marked {quoted}"));
+            said.say(WeakeningKind::Skipped, line, format!("it is marked {quoted}"));
         } else if let Some(kind) = assertion::known_for(text, &mark.text) {
             said.say(kind, line, format!("it is marked {quoted}"));
         } else if let Some(widened) = assertion::widens(text, &mark.text) {
             if widened && !mark.text.starts_with("@Timeout") {
-                said.say(Kind::ToleranceWidened, line, format!("it is more tolerant: {quoted}"));
+                said.say(
+                    WeakeningKind::ToleranceWidened,
+                    line,
+                    format!("it is more tolerant: {quoted}"),
+                );
             }
         } else if !is_neutral(&mark.text) {
-            said.say(Kind::SetupChanged, line, format!("it is marked {quoted}"));
+            said.say(WeakeningKind::SetupChanged, line, format!("it is marked {quoted}"));
         }
     }
     for at in gone {
         let mark = &old.marks[at];
         let quoted = body::quoted(&mark.text);
         if mark.text.contains("should_panic") {
-            said.say(Kind::ExpectationChanged, new.line, format!("{quoted} is removed"));
+            said.say(
+                WeakeningKind::ExpectationChanged,
+                new.line,
+                format!("{quoted} is removed"),
+            );
         } else if !assertion::is_skip_mark(&mark.text) && !is_neutral(&mark.text) {
-            said.say(Kind::SetupChanged, new.line, format!("{quoted} is removed"));
+            said.say(WeakeningKind::SetupChanged, new.line, format!("{quoted} is removed"));
         }
     }
 }
@@ -222,13 +238,17 @@ fn added<'t>(
         if old_items.iter().any(|other| is_same(other, item)) {
             continue;
         }
-        let mut said = Said {
+        let mut said = ItemReport {
             path,
             test: item.full_name(),
             found,
         };
         if item.marks.iter().any(|mark| mark.text == "only") {
-            said.say(Kind::Skipped, item.line, "only it runs, and no other test of the file");
+            said.say(
+                WeakeningKind::Skipped,
+                item.line,
+                "only it runs, and no other test of the file",
+            );
         }
         // What is in a new class or block concerns only what is new in there.
         let group = old_items.iter().any(|other| {
@@ -240,13 +260,13 @@ fn added<'t>(
         if item.role == Role::Support && reaches_others && (group || old_items.is_empty()) {
             if item.is_hook() || is_conftest {
                 said.say(
-                    Kind::SetupChanged,
+                    WeakeningKind::SetupChanged,
                     item.line,
                     "it runs around existing tests, or replaces something in them",
                 );
             } else if words.contains(item.name.as_str()) && !was_there(item) {
                 said.say(
-                    Kind::SetupChanged,
+                    WeakeningKind::SetupChanged,
                     item.line,
                     "it replaces something that tests use by this name",
                 );
@@ -254,13 +274,13 @@ fn added<'t>(
         }
         if item.role == Role::Group && group && words.contains(item.name.as_str()) && language == Language::Python {
             said.say(
-                Kind::SetupChanged,
+                WeakeningKind::SetupChanged,
                 item.line,
                 "it replaces something that tests use by this name",
             );
         }
         if item.role == Role::Group && name == "conftest.py" && !item.body.is_empty() {
-            said.say(Kind::SetupChanged, item.line, "it runs before every test");
+            said.say(WeakeningKind::SetupChanged, item.line, "it runs before every test");
         }
     }
     if language == Language::Python {
@@ -273,13 +293,13 @@ fn twice(path: &RepoPath, old_items: &[Item<'_>], new_items: &[Item<'_>], found:
     let count = |items: &[Item<'_>], of: &Item<'_>| items.iter().filter(|item| is_same(item, of)).count();
     for item in new_items.iter().filter(|item| item.role != Role::Group) {
         if count(new_items, item) > count(old_items, item).max(1) {
-            let mut said = Said {
+            let mut said = ItemReport {
                 path,
                 test: item.full_name(),
                 found,
             };
             said.say(
-                Kind::Removed,
+                WeakeningKind::Removed,
                 item.line,
                 "it is defined twice, so that only one of them runs",
             );

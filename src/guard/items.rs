@@ -114,7 +114,7 @@ pub(super) struct Collector<'t> {
 
 /// Where the collector stands.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) names: Vec<String>,
     /// The index of the group around.
     pub(super) group: usize,
@@ -133,7 +133,7 @@ pub(super) fn of<'t>(file: &'t Parsed<'t>, whole: bool) -> Vec<Item<'t>> {
         items: Vec::new(),
     };
     let place = collector.group((Vec::new(), String::new()), root, Vec::new(), String::new());
-    let place = Place {
+    let place = Position {
         in_tests: whole,
         ..place
     };
@@ -142,7 +142,7 @@ pub(super) fn of<'t>(file: &'t Parsed<'t>, whole: bool) -> Vec<Item<'t>> {
 }
 
 impl<'t> Collector<'t> {
-    pub(super) fn collect(&mut self, container: Node<'t>, place: &Place) {
+    pub(super) fn collect(&mut self, container: Node<'t>, place: &Position) {
         if place.depth > MAX_DEPTH {
             return;
         }
@@ -162,7 +162,7 @@ impl<'t> Collector<'t> {
         node: Node<'t>,
         marks: Vec<Mark<'t>>,
         head: String,
-    ) -> Place {
+    ) -> Position {
         let inside = names
             .iter()
             .cloned()
@@ -178,7 +178,7 @@ impl<'t> Collector<'t> {
             head,
             body: Vec::new(),
         });
-        Place {
+        Position {
             names: inside,
             group: self.items.len() - 1,
             in_tests: true,
@@ -188,7 +188,7 @@ impl<'t> Collector<'t> {
     }
 
     /// Notes a statement that is no separate item.
-    pub(super) fn loose(&mut self, node: Node<'t>, place: &Place) {
+    pub(super) fn loose(&mut self, node: Node<'t>, place: &Position) {
         if place.in_tests {
             let found = statements::one(self.file, node);
             self.items[place.group].body.extend(found);
@@ -200,7 +200,7 @@ impl<'t> Collector<'t> {
         (role, name): (Role, &str),
         marks: Vec<Mark<'t>>,
         parts: (Node<'t>, Option<Node<'t>>),
-        place: &Place,
+        place: &Position,
     ) {
         let (node, body) = parts;
         let left_out: Vec<_> = body.iter().map(Node::byte_range).collect();

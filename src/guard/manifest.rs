@@ -53,10 +53,10 @@ const PACKAGE: &[&str] = &[
 const SETUP: &[&str] = &["aliases", "tool:pytest", "pytest", "tox", "testenv", "coverage"];
 
 /// Reads the settings of a manifest that decide how tests run. `None` if it does not parse.
-pub(super) type Reader = fn(&str) -> Option<Vec<String>>;
+pub(super) type ManifestReader = fn(&str) -> Option<Vec<String>>;
 
 /// What reads a manifest, by its file name; the reader gives none if the text is not well-formed.
-pub(super) fn reader(path: &str) -> Option<Reader> {
+pub(super) fn reader(path: &str) -> Option<ManifestReader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     Some(match name.to_ascii_lowercase().as_str() {
         "cargo.toml" => |text| Some(picked(&toml::from_str(text).ok()?, CARGO)),

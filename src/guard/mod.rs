@@ -9,12 +9,12 @@ mod body;
 mod collected;
 mod compare;
 mod docs;
+mod item_report;
 mod items;
 mod manifest;
 mod new_tests;
 mod parts;
 mod restore;
-mod said;
 mod special;
 mod statements;
 mod test_item;
@@ -25,15 +25,15 @@ use greenlight_syntax::{Language, Parsed};
 
 use self::collected::is_collected;
 use self::compare::{Elsewhere, Side};
+use self::item_report::ItemReport;
 use self::items::Role;
 pub use self::new_tests::{NewTest, new_tests, writes_more_than_tests};
 pub use self::restore::{with_own_tests, without_tests};
-use self::said::Said;
 pub use self::test_item::{is_test_item, test_module_paths};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path, is_test_path, shadows_test_tool};
-use crate::domain::weakening::{Kind, Weakening};
+use crate::domain::weakening::{Weakening, WeakeningKind};
 
 /// Items nested deeper than this are not looked into.
 const MAX_DEPTH: usize = 60;
@@ -65,7 +65,7 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
     for (at, (path, change)) in patch.files().enumerate() {
         if at >= MAX_FILES {
             let why = format!("the patch has more than {MAX_FILES} files");
-            of_file(path, &mut found).say(Kind::CannotBeJudged, 1, why);
+            of_file(path, &mut found).say(WeakeningKind::CannotBeJudged, 1, why);
             break;
         }
         if let Some(read) = by_path(path, change, &mut found) {
@@ -125,8 +125,8 @@ impl<'p> Read<'p> {
     }
 }
 
-fn of_file<'a>(path: &'a RepoPath, found: &'a mut Vec<Weakening>) -> Said<'a> {
-    Said {
+fn of_file<'a>(path: &'a RepoPath, found: &'a mut Vec<Weakening>) -> ItemReport<'a> {
+    ItemReport {
         path,
         test: String::new(),
         found,
@@ -140,15 +140,19 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
     let is_new = change.before.is_none();
     let is_tests = is_test_path(name);
     if is_ci_path(name) {
-        said.say(Kind::Ci, 1, "it decides what CI does");
+        said.say(WeakeningKind::Ci, 1, "it decides what CI does");
         return None;
     }
     if name.contains("__mocks__/") {
-        said.say(Kind::Mocked, 1, "it replaces a module in tests");
+        said.say(WeakeningKind::Mocked, 1, "it replaces a module in tests");
         return None;
     }
     if decides_how_tests_run(name) || (is_new && shadows_test_tool(name)) {
-        said.say(Kind::Configuration, 1, "it decides how tests are found, built or run");
+        said.say(
+            WeakeningKind::Configuration,
+            1,
+            "it decides how tests are found, built or run",
+        );
         return None;
     }
     if let Some(read) = manifest::reader(name) {
@@ -157,10 +161,10 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
             None => Some(Vec::new()),
         };
         match (read(&change.before), read(&change.after)) {
-            (_, None) => said.say(Kind::CannotBeJudged, 1, "it cannot be read"),
-            (None, _) => said.say(Kind::CannotBeJudged, 1, "its original content cannot be read"),
+            (_, None) => said.say(WeakeningKind::CannotBeJudged, 1, "it cannot be read"),
+            (None, _) => said.say(WeakeningKind::CannotBeJudged, 1, "its original content cannot be read"),
             (before, after) if before != after => {
-                said.say(Kind::Configuration, 1, "it changes how tests are built or run");
+                said.say(WeakeningKind::Configuration, 1, "it changes how tests are built or run");
             }
             _ => {}
         }
@@ -177,7 +181,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
         None => Some(None),
     });
     let [Some(before), Some(after)] = sides else {
-        said.say(Kind::CannotBeJudged, 1, "it cannot be parsed");
+        said.say(WeakeningKind::CannotBeJudged, 1, "it cannot be parsed");
         return None;
     };
     let broken = |side: &Option<Parsed<'_>>| -> Vec<String> {
@@ -187,7 +191,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
     // Grammars do not know all of their languages: in code under test, what was not understood before says nothing.
     let is_worse = is.len() > was.len() || (is_tests && is.iter().any(|error| !was.contains(error)));
     if is_worse {
-        said.say(Kind::CannotBeJudged, 1, "it has a syntax error");
+        said.say(WeakeningKind::CannotBeJudged, 1, "it has a syntax error");
     }
     Some(Read {
         path,
@@ -199,7 +203,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
 }
 
 /// A file among tests whose language is not known.
-fn unknown(name: &str, change: &FileChange, said: &mut Said<'_>) {
+fn unknown(name: &str, change: &FileChange, said: &mut ItemReport<'_>) {
     const CODE: [&str; 22] = [
         "rb", "php", "cs", "kt", "kts", "scala", "swift", "c", "cc", "cpp", "h", "hpp", "m", "ex", "exs", "clj", "hs",
         "sh", "bats", "pl", "lua", "vue",
@@ -218,10 +222,14 @@ fn unknown(name: &str, change: &FileChange, said: &mut Said<'_>) {
         return;
     }
     if CODE.contains(&extension.as_str()) || extension.is_empty() {
-        said.say(Kind::CannotBeJudged, 1, "tests in this language cannot be compared");
+        said.say(
+            WeakeningKind::CannotBeJudged,
+            1,
+            "tests in this language cannot be compared",
+        );
     } else if change.before.is_some() {
         said.say(
-            Kind::DataChanged,
+            WeakeningKind::DataChanged,
             1,
             "a file that tests read or compare with is changed",
         );
@@ -243,7 +251,7 @@ fn examples(read: &Read<'_>, found: &mut Vec<Weakening>) {
     {
         let shown = body::quoted(gone.lines().nth(1).unwrap_or(gone).trim());
         let what = format!("a documentation example, which is run as a test, is changed or removed: {shown}");
-        of_file(read.path, found).say(Kind::ExpectationChanged, 1, what);
+        of_file(read.path, found).say(WeakeningKind::ExpectationChanged, 1, what);
     }
 }
 

@@ -8,7 +8,7 @@ use greenlight_syntax::{Language, Parsed};
 use regex::Regex;
 
 use super::items::{self, Item, Role};
-use super::statements::{Part, Statement};
+use super::statements::{Statement, StatementPart};
 use super::{body, parts};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
@@ -94,14 +94,14 @@ fn always_fails(body: &[Statement<'_>]) -> Option<String> {
     let mut depth = 0_usize;
     for statement in body {
         match statement.part {
-            Part::Open => depth += 1,
-            Part::Close => depth = depth.saturating_sub(1),
-            Part::Whole => {}
+            StatementPart::Open => depth += 1,
+            StatementPart::Close => depth = depth.saturating_sub(1),
+            StatementPart::Whole => {}
         }
         if statement.key.starts_with("return") {
             return None;
         }
-        if depth == 0 && statement.part == Part::Whole && fails(&statement.key) {
+        if depth == 0 && statement.part == StatementPart::Whole && fails(&statement.key) {
             return Some(body::quoted(&statement.key));
         }
     }

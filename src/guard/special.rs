@@ -8,11 +8,11 @@ use greenlight_syntax::{Below, Parsed, is_string};
 use regex::Regex;
 use tree_sitter::Node;
 
+use super::item_report::ItemReport;
 use super::items::{self, Role};
-use super::said::Said;
 use super::{Inputs, body, statements};
 use crate::domain::id::RepoPath;
-use crate::domain::weakening::{Kind, Weakening};
+use crate::domain::weakening::{Weakening, WeakeningKind};
 
 /// More literals than these of tests are not remembered.
 const MAX_LITERALS: usize = 5_000;
@@ -56,7 +56,7 @@ pub(super) fn compare(
     inputs: &Inputs,
     found: &mut Vec<Weakening>,
 ) {
-    let mut said = Said {
+    let mut said = ItemReport {
         path,
         test: String::new(),
         found,
@@ -72,7 +72,7 @@ pub(super) fn compare(
         if before.detections.get(text).map_or(0, |(count, _)| *count) < *count {
             let quoted = body::quoted(text);
             said.say(
-                Kind::DetectsTests,
+                WeakeningKind::DetectsTests,
                 *line,
                 format!("{quoted} lets the code detect that it is being tested, or changes how it is tested"),
             );
@@ -88,7 +88,7 @@ pub(super) fn compare(
         let is_known = |other: &String| other == text || of_truth(other).is_some_and(|it| Some(it) == of_truth(text));
         if !before.answers.iter().any(|(other, _)| is_known(other)) {
             said.say(
-                Kind::SpecialCased,
+                WeakeningKind::SpecialCased,
                 *line,
                 format!("{} gives the same answer for every comparison", body::quoted(text)),
             );
@@ -114,7 +114,7 @@ pub(super) fn compare(
         if asked >= 2 || (asked == 1 && given) || is_disguised(branch, inputs) {
             let quoted = body::quoted(&branch.text);
             said.say(
-                Kind::SpecialCased,
+                WeakeningKind::SpecialCased,
                 branch.line,
                 format!("{quoted} recognises a value that a test passes in"),
             );
@@ -371,7 +371,7 @@ pub(super) fn note(file: &Parsed<'_>, whole: bool, names: &[&str], inputs: &mut 
         let nodes = item
             .body
             .iter()
-            .filter(|part| part.part != statements::Part::Close)
+            .filter(|part| part.part != statements::StatementPart::Close)
             .map(|part| part.node);
         for node in marks.chain(nodes) {
             let found = literals_in(file, node);

@@ -18,13 +18,13 @@ pub(super) struct Statement<'t> {
     pub(super) key: String,
     pub(super) line: usize,
     pub(super) node: Node<'t>,
-    pub(super) part: Part,
+    pub(super) part: StatementPart,
     /// Whether it can fail the test alone.
     pub(super) asserts: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum StatementPart {
     Whole,
     /// The head of a block; its end has the same key with a mark.
     Open,
@@ -78,7 +78,7 @@ fn statement<'t>(file: &'t Parsed<'t>, node: Node<'t>, depth: usize, found: &mut
                 key,
                 line,
                 node,
-                part: Part::Whole,
+                part: StatementPart::Whole,
                 asserts,
             });
         }
@@ -92,7 +92,7 @@ fn statement<'t>(file: &'t Parsed<'t>, node: Node<'t>, depth: usize, found: &mut
         key: key.clone(),
         line,
         node,
-        part: Part::Open,
+        part: StatementPart::Open,
         asserts,
     });
     for block_node in inner {
@@ -107,7 +107,7 @@ fn statement<'t>(file: &'t Parsed<'t>, node: Node<'t>, depth: usize, found: &mut
         key: format!("end of {key}"),
         line,
         node,
-        part: Part::Close,
+        part: StatementPart::Close,
         asserts: false,
     });
 }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::format::{self, FORMAT, Newer, Unread};
-use super::{Error, told};
+use super::{Error, activity_log};
 use crate::domain::run::{Run, Started, Step};
 use crate::private;
 
@@ -111,7 +111,7 @@ impl RunFile {
             file.write_all(line.as_bytes())?;
             if is_worth_waiting { file.sync_data() } else { Ok(()) }
         })?;
-        told::tell(run, &step);
+        activity_log::tell(run, &step);
         run.take(step);
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! A step is appended at its place, and a place is taken once: of two that work on the same run, one is told so.
 //! The state of a run is never stored; it is folded from the steps (`domain::run`).
 
+mod activity_log;
 mod arrivals;
 mod columns;
 mod file;
@@ -13,7 +14,6 @@ mod refs;
 mod retention;
 mod rows;
 mod sqlite;
-mod told;
 mod unreadable;
 
 pub use file::{Opened, RunFile};
@@ -213,7 +213,7 @@ impl Journal {
             Self::Sqlite(sqlite) => sqlite.append(run, &step).await?,
             Self::Refs(refs) => refs.append(run, &step).await?,
         }
-        told::tell(run, &step);
+        activity_log::tell(run, &step);
         run.take(step);
         Ok(())
     }

@@ -7,9 +7,9 @@ use super::format::{Newer, Unread};
 
 /// What was told of already.
 #[derive(Clone, Default)]
-pub(super) struct Told(Arc<Mutex<HashSet<String>>>);
+pub(super) struct ReportedOnce(Arc<Mutex<HashSet<String>>>);
 
-impl Told {
+impl ReportedOnce {
     /// Whether this is told for the first time.
     pub(super) fn is_news(&self, what: &str) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);

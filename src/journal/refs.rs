@@ -20,14 +20,14 @@ use std::sync::PoisonError;
 use tokio::sync::Mutex;
 
 use super::format::{self, Newer, Unread};
-use super::once::Told;
+use super::once::ReportedOnce;
 use super::unreadable::Unreadable;
 use super::{Error, fold};
 use crate::domain::id::{PullRequestId, Repository, RepositoryName, RunId};
 use crate::domain::run::{End, Run, Started, Step, Subject};
 use crate::domain::search::Search;
 use crate::github::Client;
-use crate::github::state::{Place, SaveError, Saved};
+use crate::github::state::{SaveError, Saved, StateRef};
 
 /// Runs kept in a ref; older ones that are over are dropped.
 const MAX_RUNS: usize = 20;
@@ -47,7 +47,7 @@ pub struct Refs {
     /// The places of runs that this process wrote to.
     written: std::sync::Mutex<HashSet<(RunId, usize)>>,
     /// The files that cannot be read.
-    told: Told,
+    told: ReportedOnce,
 }
 
 impl Refs {
@@ -56,7 +56,7 @@ impl Refs {
             client,
             loaded: Mutex::default(),
             written: std::sync::Mutex::default(),
-            told: Told::default(),
+            told: ReportedOnce::default(),
         }
     }
 
@@ -269,15 +269,15 @@ impl Refs {
     }
 }
 
-fn place(pull_request: &PullRequestId) -> Place {
-    Place {
+fn place(pull_request: &PullRequestId) -> StateRef {
+    StateRef {
         repository: pull_request.repository.name.clone(),
         name: format!("pr-{}", pull_request.number),
     }
 }
 
-fn memory(repository: &RepositoryName) -> Place {
-    Place {
+fn memory(repository: &RepositoryName) -> StateRef {
+    StateRef {
         repository: repository.clone(),
         name: "memory".into(),
     }

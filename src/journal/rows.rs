@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteRow;
 use super::Error;
 use super::columns::{broken, installation};
 use super::format::{self, Newer, Unread};
-use super::once::Told;
+use super::once::ReportedOnce;
 use crate::domain::id::RepositoryId;
 use crate::domain::run::{Run, Step};
 
@@ -19,7 +19,7 @@ pub(super) struct Folded {
 }
 
 /// Folds rows that come run by run, each in order. A run that cannot be read is told of, once, and left out.
-pub(super) fn fold(rows: &[SqliteRow], told: &Told) -> Folded {
+pub(super) fn fold(rows: &[SqliteRow], told: &ReportedOnce) -> Folded {
     let mut folded = Folded::default();
     let id = |row: &SqliteRow| row.try_get::<String, _>("id").unwrap_or_default();
     for rows in rows.chunk_by(|one, other| id(one) == id(other)) {

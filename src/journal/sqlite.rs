@@ -10,7 +10,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 
 use super::columns::{broken, installation, number};
 use super::format::FORMAT;
-use super::once::Told;
+use super::once::ReportedOnce;
 use super::rows::{self, Folded};
 use super::{Admission, Error, Unidentified};
 use crate::domain::event::Event;
@@ -27,7 +27,7 @@ const MAX_UNIDENTIFIED: i64 = 1_000;
 pub struct Sqlite {
     pub(super) pool: SqlitePool,
     /// What cannot be read.
-    pub(super) told: Told,
+    pub(super) told: ReportedOnce,
 }
 
 impl Sqlite {
@@ -68,7 +68,7 @@ impl Sqlite {
                 )),
                 error => broken(error),
             })?;
-        let told = Told::default();
+        let told = ReportedOnce::default();
         Ok(Self { pool, told })
     }
 

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 
 use super::failure::error_message;
-use super::heard::{Ear, Heard};
 use super::read::{arguments, text};
+use super::stream_tap::{Heard, StreamTap};
 
 /// More calls than this in one answer are not put together; far fewer are kept.
 const MAX_CALLS: usize = 64;
@@ -16,7 +16,7 @@ const MAX_CALLS: usize = 64;
 pub(super) struct Chunks {
     text: String,
     refusal: String,
-    calls: Vec<Call>,
+    calls: Vec<FunctionCall>,
     finish_reason: Option<Value>,
     usage: Value,
     /// An answer that came in one piece, or an error: nothing else counts then.
@@ -25,7 +25,7 @@ pub(super) struct Chunks {
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct FunctionCall {
     index: Option<u64>,
     id: String,
     name: String,
@@ -34,7 +34,7 @@ struct Call {
 
 impl Chunks {
     /// Takes the next chunk.
-    pub(super) fn take(&mut self, chunk: Value, ear: &Ear) {
+    pub(super) fn take(&mut self, chunk: Value, ear: &StreamTap) {
         if self.whole.is_some() {
             return;
         }
@@ -61,7 +61,7 @@ impl Chunks {
         }
     }
 
-    fn delta(&mut self, delta: &Value, ear: &Ear) {
+    fn delta(&mut self, delta: &Value, ear: &StreamTap) {
         self.has_begun = true;
         if let Some(thought) = text(&delta["reasoning_content"]).or_else(|| text(&delta["reasoning"])) {
             ear.hear(Heard::Reasoning(thought));
@@ -86,14 +86,14 @@ impl Chunks {
 
     /// Adds to the call that a piece belongs to. Some servers leave out the index, some the id, and some give all calls
     /// the same index.
-    fn call(&mut self, piece: &Value, ear: &Ear) {
+    fn call(&mut self, piece: &Value, ear: &StreamTap) {
         let function = piece
             .get("function")
             .filter(|function| function.is_object())
             .unwrap_or(piece);
         let (index, id) = (piece["index"].as_u64(), piece["id"].as_str().unwrap_or_default());
         let name = function["name"].as_str().unwrap_or_default();
-        let is_other = |call: &Call| !id.is_empty() && !call.id.is_empty() && call.id != id;
+        let is_other = |call: &FunctionCall| !id.is_empty() && !call.id.is_empty() && call.id != id;
         let known = match index {
             Some(_) => self
                 .calls
@@ -106,9 +106,9 @@ impl Chunks {
         let at = match known {
             Some(at) => at,
             None if self.calls.len() < MAX_CALLS => {
-                self.calls.push(Call {
+                self.calls.push(FunctionCall {
                     index,
-                    ..Call::default()
+                    ..FunctionCall::default()
                 });
                 self.calls.len() - 1
             }
@@ -141,7 +141,7 @@ impl Chunks {
         if self.whole.is_some() {
             return self.whole;
         }
-        let is_json = |call: &Call| serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
+        let is_json = |call: &FunctionCall| serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
         let is_cut = !is_done && self.finish_reason.is_none() && !self.calls.iter().all(is_json);
         if !self.has_begun || is_cut {
             return None;
@@ -171,7 +171,7 @@ mod tests {
     /// What is read of the chunks, and what was heard meanwhile.
     #[track_caller]
     fn check(deltas: &[Value], end: Option<&str>, calls: &[(&str, &str, &str)], heard: &str) {
-        let (ear, mut hears) = Ear::new();
+        let (ear, mut hears) = StreamTap::new();
         let mut chunks = Chunks::default();
         for delta in deltas {
             chunks.take(json!({ "choices": [{ "delta": delta }] }), &ear);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_or_empty_is_no_answer() {
-        let (ear, _) = Ear::new();
+        let (ear, _) = StreamTap::new();
         assert_eq!(Chunks::default().answer(true), None);
         let half =
             json!({ "choices": [{ "delta": { "tool_calls": [{ "function": { "name": "f", "arguments": "{" } }] } }] });
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn an_error_within_a_stream_is_the_answer() {
-        let (ear, _) = Ear::new();
+        let (ear, _) = StreamTap::new();
         let mut chunks = Chunks::default();
         chunks.take(json!({ "choices": [{ "delta": { "content": "a" } }] }), &ear);
         chunks.take(json!({ "error": { "message": "overloaded", "code": 503 } }), &ear);
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn usage_comes_last_or_in_every_chunk() {
-        let (ear, _) = Ear::new();
+        let (ear, _) = StreamTap::new();
         let mut chunks = Chunks::default();
         for tokens in 1..4 {
             let usage = json!({ "prompt_tokens": 7, "completion_tokens": tokens });

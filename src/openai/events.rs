@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A body that has been read in part. It is as large as the body at most, whose size its caller bounds.
 #[derive(Debug, Default)]
-pub(super) struct Body {
+pub(super) struct PartialBody {
     kind: EventKind,
     /// The whole document, or the line that has no end yet.
     open: Vec<u8>,
@@ -27,7 +27,7 @@ enum EventKind {
     Document,
 }
 
-impl Body {
+impl PartialBody {
     /// Takes what came in, and hands on the events that are complete.
     pub(super) fn take(&mut self, bytes: &[u8], on_event: &mut impl FnMut(Value)) {
         for &byte in bytes {
@@ -106,7 +106,7 @@ mod tests {
     #[track_caller]
     fn read(body: &str) -> (Vec<Value>, Option<String>, bool) {
         let parts = |size: usize| {
-            let (mut reader, mut events) = (Body::default(), Vec::new());
+            let (mut reader, mut events) = (PartialBody::default(), Vec::new());
             for part in body.as_bytes().chunks(size) {
                 reader.take(part, &mut |event| events.push(event));
             }

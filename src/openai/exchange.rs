@@ -6,10 +6,10 @@ use async_openai::middleware::HttpRequestFactory;
 use serde_json::Value;
 
 use super::chat::Chunks;
-use super::events::Body;
+use super::events::PartialBody;
 use super::failure::Failure;
-use super::heard::Ear;
 use super::responses::Events;
+use super::stream_tap::StreamTap;
 use crate::domain::model::Api;
 
 /// The largest answer that is read, in bytes.
@@ -24,7 +24,7 @@ pub(super) struct Sender {
     /// The longest silence within an answer.
     pub(super) idle: Duration,
     pub(super) api: Api,
-    pub(super) ear: Ear,
+    pub(super) ear: StreamTap,
 }
 
 /// An answer that comes in as a stream, in either interface.
@@ -34,7 +34,7 @@ enum Stream {
 }
 
 impl Stream {
-    fn take(&mut self, event: Value, ear: &Ear) {
+    fn take(&mut self, event: Value, ear: &StreamTap) {
         match self {
             Self::Chat(chunks) => chunks.take(event, ear),
             Self::Responses(events) => events.take(event, ear),
@@ -67,7 +67,7 @@ impl Sender {
             Api::Chat => Stream::Chat(Chunks::default()),
             Api::Responses => Stream::Responses(Events::default()),
         };
-        let (mut body, mut size) = (Body::default(), 0);
+        let (mut body, mut size) = (PartialBody::default(), 0);
         // A refusal is no answer, no matter what it looks like.
         let mut raw = Vec::new();
         loop {

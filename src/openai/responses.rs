@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::failure::Failure;
-use super::heard::{Ear, Heard};
 use super::read::{arguments, call, refused_within, text, usage};
+use super::stream_tap::{Heard, StreamTap};
 use crate::agent::Reply;
 
 /// More items than this in one answer are not put together.
@@ -59,7 +59,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Takes the next event.
-    pub(super) fn take(&mut self, mut event: Value, ear: &Ear) {
+    pub(super) fn take(&mut self, mut event: Value, ear: &StreamTap) {
         if self.last.is_some() {
             return;
         }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn streamed(events: &[Value]) -> (Option<Value>, String) {
-        let (ear, mut hears) = Ear::new();
+        let (ear, mut hears) = StreamTap::new();
         let mut stream = Events::default();
         for event in events {
             stream.take(event.clone(), &ear);

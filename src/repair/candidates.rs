@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::rows::Rows;
 use super::suspect::Suspect;
 use super::syntax::Source;
-use super::templates::{self, Edit, Known, Stage, Template};
+use super::templates::{self, Edit, KnownNames, Stage, Template};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
@@ -100,7 +100,7 @@ enum QueuedWork {
 /// A file that was looked into.
 struct Read {
     source: Source,
-    known: Known,
+    known: KnownNames,
     rows: Rows,
 }
 
@@ -165,7 +165,7 @@ impl Candidates {
             return;
         };
         let read = Arc::new(Read {
-            known: Known::of(&source, Arc::clone(&self.printed)),
+            known: KnownNames::of(&source, Arc::clone(&self.printed)),
             rows: Rows::of(&source.text),
             source,
         });

@@ -2,7 +2,7 @@
 //! spans and on one line.
 
 use super::candidates::Candidate;
-use super::templates::Kind;
+use super::templates::EditKind;
 use crate::domain::count::count;
 
 /// Characters of code that are quoted at most, on each side.
@@ -17,7 +17,7 @@ pub(super) fn sentence(candidate: &Candidate) -> String {
     } else {
         format!(" ({})", code(&candidate.within))
     };
-    let is_put_back = candidate.template.kind() == Kind::Revert;
+    let is_put_back = candidate.template.kind() == EditKind::Revert;
     let edit = match (lines(&candidate.before), lines(&candidate.after)) {
         (Some(before), Some(after)) if is_put_back => format!("{after} restored in place of {before} in"),
         (Some(before), Some(after)) => format!("{before} became {after} in"),

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::candidates::Candidate;
 use super::runner::Runner;
 use super::suspect::Ranking;
-use super::templates::Kind;
+use super::templates::EditKind;
 use super::turned_down::TurnedDown;
 use super::verdict::Behaviour;
 use super::{Task, explain};
@@ -109,8 +109,8 @@ impl Gate<'_> {
             risks.push("it is in code that the change did not touch and that is not among the top suspects");
         }
         match candidate.template.kind() {
-            Kind::Removal => risks.push("it only removes code"),
-            Kind::Insertion => risks.push("it adds a way around the code that fails"),
+            EditKind::Removal => risks.push("it only removes code"),
+            EditKind::Insertion => risks.push("it adds a way around the code that fails"),
             _ => {}
         }
         if candidate.weight < MIN_WEIGHT {
@@ -124,7 +124,7 @@ impl Gate<'_> {
 
     fn is_near(&self, candidate: &Candidate) -> bool {
         let changed = self.task.changed.get(&candidate.path).into_iter().flatten();
-        candidate.template.kind() == Kind::Revert
+        candidate.template.kind() == EditKind::Revert
             || changed.into_iter().any(|lines| lines.contains(&candidate.line))
             || self.ranking.has(&candidate.path, &candidate.range)
     }

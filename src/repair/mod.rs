@@ -14,16 +14,16 @@ mod evidence;
 mod expected;
 mod explain;
 mod gate;
-mod hunt;
 mod language;
 mod localise;
 mod outline;
-mod process;
+mod process_runner;
 mod reach;
 mod revert;
 mod rows;
 mod runner;
 mod schemata;
+mod search_loop;
 mod spectrum;
 mod spelling;
 mod suspect;
@@ -44,8 +44,8 @@ use tokio_util::sync::CancellationToken;
 use self::candidates::Candidates;
 use self::evidence::Evidence;
 use self::gate::Gate;
-use self::hunt::Quarry;
 use self::runner::Runner;
+use self::search_loop::CandidateSource;
 pub use self::spelling::is_spelled_like;
 use self::suspect::{Ranking, Suspect};
 pub use self::tools::{ToolFix, tool_fixes};
@@ -105,7 +105,7 @@ pub struct Progress {
 
 /// A patch after which all tests pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PassingPatch {
     pub patch: Patch,
     /// One sentence without its full stop, in Markdown: what became what, and where.
     pub explanation: String,
@@ -131,7 +131,7 @@ pub struct Tried {
 /// How a search ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    Found(Box<Found>),
+    Found(Box<PassingPatch>),
     /// Every candidate was tried, or what passes the tests is as likely as something else that does, too.
     NotFound(Tried),
     /// There are more candidates than the budget has room for.
@@ -154,18 +154,18 @@ pub async fn search(
     let mut tried = Tried::default();
     let searching = async {
         let Some(mut suspects) = localised(task, &stop).await? else {
-            return Ok(hunt::End::Stopped);
+            return Ok(search_loop::End::Stopped);
         };
         tried.suspects = suspect::places(&suspects);
         let reverts = revert::candidates(task);
         let is_searched = is_searched(task.before.outcome);
         if reverts.is_empty() && !is_searched {
-            return Ok(hunt::End::NothingLeft);
+            return Ok(search_loop::End::NothingLeft);
         }
         let Some(runner) = Runner::set_up(task, &stop).await? else {
             return Ok(match stop.is_cancelled() {
-                true => hunt::End::Stopped,
-                false => hunt::End::NothingLeft,
+                true => search_loop::End::Stopped,
+                false => search_loop::End::NothingLeft,
             });
         };
         if let Some(spectrum) = runner.spectrum(budget.wall / SPECTRUM_SHARE, &stop).await? {
@@ -183,22 +183,22 @@ pub async fn search(
             turned_down: &turned_down,
             cancel,
         };
-        let mut quarry = Quarry {
+        let mut quarry = CandidateSource {
             reverts: reverts.into_iter(),
             edits: is_searched.then_some(&mut candidates),
         };
         let found = &mut tried;
-        hunt::hunt(&gate, budget.candidates, &mut quarry, (found, progress), &stop).await
+        search_loop::search_candidates(&gate, budget.candidates, &mut quarry, (found, progress), &stop).await
     };
     let end = tokio::select! {
         ended = searching => ended?,
         never = stop_at(deadline, &stop) => match never {},
     };
     Ok(match end {
-        hunt::End::Found(found) => End::Found(found),
+        search_loop::End::Found(found) => End::Found(found),
         _ if cancel.is_cancelled() => End::Cancelled,
-        hunt::End::NothingLeft => End::NotFound(tried),
-        hunt::End::Stopped => End::BudgetSpent(tried),
+        search_loop::End::NothingLeft => End::NotFound(tried),
+        search_loop::End::Stopped => End::BudgetSpent(tried),
     })
 }
 

@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
 use super::spectrum::Spectrum;
-use super::verdict::{Behaviour, Verdict};
-use super::{Task, process, schemata, warm};
+use super::verdict::{Behaviour, CandidateVerdict};
+use super::{Task, process_runner, schemata, warm};
 use crate::suite;
 
 /// Where candidates are tried.
@@ -18,7 +18,7 @@ pub(super) enum Runner<'a> {
     /// Many compiled into one program, each behind a switch.
     Schemata(Box<schemata::Build<'a>>),
     /// A new process of the test command each.
-    Process(Box<process::Bench<'a>>),
+    Process(Box<process_runner::ProcessRunner<'a>>),
 }
 
 impl<'a> Runner<'a> {
@@ -26,7 +26,7 @@ impl<'a> Runner<'a> {
     /// way, or when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         if !super::is_searched(task.before.outcome) {
-            return Ok(process::Bench::set_up(task, stop)
+            return Ok(process_runner::ProcessRunner::set_up(task, stop)
                 .await?
                 .map(|bench| Self::Process(Box::new(bench))));
         }
@@ -36,7 +36,7 @@ impl<'a> Runner<'a> {
         if let Some(build) = schemata::Build::set_up(task, stop).await? {
             return Ok(Some(Self::Schemata(Box::new(build))));
         }
-        Ok(process::Bench::set_up(task, stop)
+        Ok(process_runner::ProcessRunner::set_up(task, stop)
             .await?
             .map(|bench| Self::Process(Box::new(bench))))
     }
@@ -78,7 +78,7 @@ impl<'a> Runner<'a> {
         &self,
         candidates: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Vec<Verdict>, suite::Error> {
+    ) -> Result<Vec<CandidateVerdict>, suite::Error> {
         match self {
             Self::Warm(pool) => pool.judge(candidates, stop).await,
             Self::Schemata(build) => build.judge(candidates, stop).await,

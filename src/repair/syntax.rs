@@ -8,7 +8,7 @@ pub(super) use greenlight_syntax::{Below, Step};
 use greenlight_syntax::{Bounds, parse};
 use tree_sitter::{Node, Tree};
 
-use super::language::{self, Language};
+use super::language::{self, TemplateLanguage};
 
 /// Larger files are generated, and slow to search.
 const BOUNDS: Bounds = Bounds {
@@ -24,7 +24,7 @@ const MAX_LEVELS_QUOTED: usize = 4;
 
 /// A file and its tree.
 pub(super) struct Source {
-    pub(super) language: &'static Language,
+    pub(super) language: &'static TemplateLanguage,
     pub(super) text: String,
     tree: Tree,
 }

@@ -5,7 +5,7 @@ const MAX_WORKERS: usize = 8;
 
 /// What came of trying a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CandidateVerdict {
     /// The tests that failed pass, and of those that passed none was seen to fail.
     Passes,
     Fails,

@@ -95,8 +95,8 @@ pub async fn execute(
 }
 
 /// Where an interpreter runs in a workspace: at its root, with what is installed, and finding the project's own packages.
-pub fn place(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
-    let mut place = sandbox::Place::new(workspace.path());
+pub fn place(suite: &Suite, workspace: &Workspace) -> sandbox::SessionPaths {
+    let mut place = sandbox::SessionPaths::new(workspace.path());
     place.env = environment();
     place.env.extend(suite.installed.env.clone());
     if let Some(root) = own_packages(suite) {

@@ -11,12 +11,12 @@
 //!
 //! Not here: whether anything may be installed at all.
 
+mod install_tree;
 mod javascript;
 mod others;
 pub(super) mod plan;
 mod python;
 mod registries;
-mod seen;
 mod steps;
 mod store;
 
@@ -25,8 +25,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use install_tree::InstallTree;
 pub use plan::plan;
-use seen::Seen;
 pub use steps::Plan;
 use steps::{Phase, Step, StepDirectory};
 use store::Store;
@@ -98,7 +98,7 @@ pub enum InstallError {
 }
 
 /// Everything an installation works with.
-pub struct Request<'a> {
+pub struct InstallRequest<'a> {
     pub sandbox: &'a Sandbox,
     pub checkout: &'a Checkout,
     pub command: &'a TestCommand,
@@ -115,7 +115,7 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// [`InstallError::Failed`] when a step fails, which is a matter of the environment.
-pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Result<Installed, InstallError> {
+pub async fn install(request: &InstallRequest<'_>, cancel: &CancellationToken) -> Result<Installed, InstallError> {
     if let backend @ (Backend::Landlock | Backend::None) = request.sandbox.backend() {
         let why = "has no separate network or file system, so nothing can be installed in it; use another one, or \
                    install the dependencies on this machine";
@@ -152,12 +152,12 @@ pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Resul
 /// A plan, what it is shown, and the name of what comes of it.
 struct Attempt {
     plan: Plan,
-    files: Seen,
+    files: InstallTree,
     key: String,
 }
 
 impl Attempt {
-    fn new(request: &Request<'_>, plan: Plan, tools: &registries::Tools) -> Self {
+    fn new(request: &InstallRequest<'_>, plan: Plan, tools: &registries::Tools) -> Self {
         let files = plan.files(request.checkout);
         let key = files.key(&plan, tools);
         Self { plan, files, key }
@@ -166,12 +166,12 @@ impl Attempt {
 
 /// Runs the steps of a plan and keeps the result; `empty` is a directory with nothing in it.
 async fn make(
-    request: &Request<'_>,
+    request: &InstallRequest<'_>,
     Attempt { plan, files, key }: &Attempt,
     tools: &registries::Tools,
     (store, empty): (&Store, &Path),
     cancel: &CancellationToken,
-) -> Result<store::Kept, InstallError> {
+) -> Result<store::StoredInstall, InstallError> {
     let new = store.begin().map_err(|error| at(request.store, error))?;
     let workspace = files.tree(empty)?.fresh_copy(request.workspaces).await?;
     let run = Run {
@@ -254,7 +254,7 @@ fn policy(of_tests: &Policy) -> Policy {
 
 /// One installation under way.
 struct Run<'a> {
-    request: &'a Request<'a>,
+    request: &'a InstallRequest<'a>,
     proxy: Proxy,
     policy: Policy,
     env: BTreeMap<String, String>,
@@ -344,7 +344,7 @@ impl Run<'_> {
 }
 
 /// What the tests get to see of a result.
-fn installed(plan: &Plan, sandbox: &Sandbox, result: store::Kept) -> Installed {
+fn installed(plan: &Plan, sandbox: &Sandbox, result: store::StoredInstall) -> Installed {
     let mut env = plan.environment(sandbox);
     // These are for the installation only.
     env.retain(|name, _| !plan::ONLY_WHILE_INSTALLING.contains(&name.as_str()));

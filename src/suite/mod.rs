@@ -9,11 +9,11 @@
 mod ci_log;
 mod discover;
 mod execute;
+mod file_lookup;
 mod filter;
 mod frameworks;
 mod install;
 mod parse;
-mod places;
 mod reporters;
 mod reports;
 mod reuse;
@@ -29,12 +29,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
-pub use self::discover::{CiStep, Hints, NothingFound, Part, find, find_all, has_member, parts};
+pub use self::discover::{CiStep, CommandPart, Hints, NothingFound, find, find_all, has_member, parts};
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, granted_hosts, packages, place};
 pub use self::filter::{narrows, package};
 pub use self::frameworks::{Framework, Runtime, Snapshots};
 pub use self::install::{
-    InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan, remove_old_packages,
+    InstallError, InstallRequest, InstallSettings, Installed, Plan, hosts_of_tools, install, plan, remove_old_packages,
 };
 pub use self::parse::{Report, read};
 pub use self::reuse::reuse_installed;

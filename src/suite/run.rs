@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::file_lookup::Places;
 use super::frameworks::Ecosystem;
-use super::places::Places;
 use super::{Installed, TestCommand, filter, parse, reporters, reports};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::clock::Clock;
@@ -209,7 +209,7 @@ pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &Cancellation
 
 /// Where an interpreter runs the tests of a suite alone: in the directory of the command, with its variables, in a
 /// workspace that is [prepared](prepare). `GREENLIGHT_UP` is the way from there to the root of the tree.
-pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
+pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::SessionPaths {
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let parts = directory.split('/').filter(|part| !part.is_empty());
@@ -233,7 +233,7 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
         let path = format!("{environment}/bin:{others}");
         env.insert("PATH".into(), path);
     }
-    let mut place = sandbox::Place::new(workspace.path());
+    let mut place = sandbox::SessionPaths::new(workspace.path());
     place.cwd = PathBuf::from(directory);
     place.env = env;
     place.mounts.clone_from(&suite.installed.mounts);

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use greenlight::agent::{self, Exit, Item, LimitKind, Limits, Model, Recorded, Shell, Transcript, prompt};
+use greenlight::agent::{self, AgentLimits, Exit, Item, LimitKind, Model, Recorded, Shell, Transcript, prompt};
 use greenlight::checkout::Checkout;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::proposal::Bounds;
@@ -40,7 +40,7 @@ mod tests {
 }
 ";
 const FIXED: &str = "The range included its end; it no longer does.";
-const LIMITS: Limits = Limits {
+const LIMITS: AgentLimits = AgentLimits {
     turns: 30,
     tokens: 1_000_000,
     cost_micros: None,
@@ -51,7 +51,7 @@ const LIMITS: Limits = Limits {
 struct Scene {
     repository: tempfile::TempDir,
     tests: Option<Suite>,
-    limits: Limits,
+    limits: AgentLimits,
     patch_lines: usize,
     cancel: CancellationToken,
     journal: Arc<Mutex<Vec<Item>>>,

@@ -7,11 +7,11 @@ mod touches;
 mod whole;
 
 use greenlight::domain::patch::{Blob, FileChange, Patch};
-use greenlight::domain::weakening::{Kind, Weakening};
+use greenlight::domain::weakening::{Weakening, WeakeningKind};
 use greenlight::guard::{Inputs, weakenings};
 
 /// What is in the file, what the patch puts there, and what is found.
-type Case = (&'static str, &'static str, &'static [Kind]);
+type Case = (&'static str, &'static str, &'static [WeakeningKind]);
 
 /// Holds every case against one file, and says all that differ at once.
 #[track_caller]
@@ -48,8 +48,8 @@ fn patch(files: &[(&str, Option<&str>, Option<&str>)]) -> Patch {
 }
 
 /// The kinds, each once.
-fn named(found: &[Weakening]) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = found.iter().map(|weakening| weakening.kind).collect();
+fn named(found: &[Weakening]) -> Vec<WeakeningKind> {
+    let mut kinds: Vec<WeakeningKind> = found.iter().map(|weakening| weakening.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds

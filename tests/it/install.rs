@@ -10,7 +10,8 @@ use greenlight::domain::clock::Clock;
 use greenlight::domain::test_run::Outcome;
 use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
-    Hints, InstallError, InstallSettings, Installed, Request, Suite, TestSettings, find, install, plan, run_fresh,
+    Hints, InstallError, InstallRequest, InstallSettings, Installed, Suite, TestSettings, find, install, plan,
+    run_fresh,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -230,7 +231,7 @@ impl Scene {
             command: Some(line.to_owned()),
             ..InstallSettings::default()
         };
-        let request = Request {
+        let request = InstallRequest {
             sandbox: &self.sandbox,
             checkout,
             command: &suite.command,

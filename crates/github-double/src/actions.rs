@@ -4,10 +4,10 @@ use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::objects;
 use super::paging::counted_page;
-use super::route::{Call, Needs, Route, get, post};
+use super::route::{Needs, Route, RouteCall, get, post};
 use super::state::{Job, Repository, State, WorkflowRun};
 
 const READ: Needs = Needs::Read(&["actions"]);
@@ -38,12 +38,12 @@ pub(super) const ROUTES: &[Route] = &[
     get("/_logs/{link}", Needs::Nothing, show_log),
 ];
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let run = find(call)?;
-    Ok(Answer::ok(object(call.state, &run)))
+    Ok(RestAnswer::ok(object(call.state, &run)))
 }
 
-fn find(call: &Call<'_>) -> Result<WorkflowRun, Answer> {
+fn find(call: &RouteCall<'_>) -> Result<WorkflowRun, RestAnswer> {
     let id = call.number("run_id")?;
     let repository = call.repository_id()?;
     let run = call
@@ -51,11 +51,11 @@ fn find(call: &Call<'_>) -> Result<WorkflowRun, Answer> {
         .workflow_runs
         .get(&id)
         .filter(|run| run.repository == repository);
-    run.cloned().ok_or_else(Answer::not_found)
+    run.cloned().ok_or_else(RestAnswer::not_found)
 }
 
 /// The jobs of the latest attempt, or of all with `filter=all`.
-fn list_jobs(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list_jobs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let run = find(call)?;
     let all = call.query.get("filter").is_some_and(|filter| filter == "all");
     let fits = |job: &&Job| job.run == run.id && (all || is_latest(call.state, job));
@@ -77,15 +77,15 @@ fn is_latest(state: &State, job: &Job) -> bool {
 }
 
 /// The runs of the one workflow, the newest first.
-fn list_runs(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list_runs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.number("workflow_id")? != WORKFLOW {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     }
     list_all_runs(call)
 }
 
 /// The runs of a repository, the newest first.
-fn list_all_runs(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list_all_runs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository_id()?;
     let asked = |name: &str, own: &str| call.query.get(name).is_none_or(|asked| asked == own);
     let fits = |run: &&WorkflowRun| {
@@ -102,38 +102,38 @@ fn list_all_runs(call: &mut Call<'_>) -> Result<Answer, Answer> {
 }
 
 /// 302 to the archive of all logs of a run.
-fn link_logs(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn link_logs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let run = find(call)?;
     link(call, run.id)
 }
 
 /// 302 to a place that needs no credentials and is gone after a minute.
-fn link_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn link_log(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let id = call.number("job_id")?;
-    let job = call.state.jobs.get(&id).ok_or_else(Answer::not_found)?;
+    let job = call.state.jobs.get(&id).ok_or_else(RestAnswer::not_found)?;
     if job.status != "completed" {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     }
     link(call, id)
 }
 
-fn link(call: &mut Call<'_>, id: u64) -> Result<Answer, Answer> {
+fn link(call: &mut RouteCall<'_>, id: u64) -> Result<RestAnswer, RestAnswer> {
     let serial = call.state.fresh_id();
     let link = hex::encode(Sha256::digest(format!("log {serial} of {}", call.state.web)));
     let now = Timestamp::now();
     let expires = now.checked_add(LINK_SECONDS.seconds()).unwrap_or(now);
     let address = format!("{}{}/_logs/{link}", call.state.store, call.state.prefix);
     call.state.log_links.insert(link, (id, expires));
-    Ok(Answer::empty(302).header("location", address))
+    Ok(RestAnswer::empty(302).header("location", address))
 }
 
 /// The store of logs, which is another host and takes no credentials, not even good ones.
-fn show_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_log(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.authorized {
         call.state
             .recorder
             .violation("credentials were sent to the store of logs".into());
-        return Err(Answer::error(
+        return Err(RestAnswer::error(
             400,
             "Authentication information is not given in the correct format.",
         ));
@@ -142,19 +142,19 @@ fn show_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
         .state
         .log_links
         .get(call.capture("link"))
-        .ok_or_else(Answer::not_found)?;
+        .ok_or_else(RestAnswer::not_found)?;
     if *expires < Timestamp::now() {
-        return Err(Answer::error(403, "Signed link has expired"));
+        return Err(RestAnswer::error(403, "Signed link has expired"));
     }
     Ok(match call.state.jobs.get(id) {
-        Some(job) => Answer::bytes("text/plain; charset=utf-8", job.log.clone().into_bytes()),
-        None => Answer::bytes("application/zip", archive(call.state, *id)?),
+        Some(job) => RestAnswer::bytes("text/plain; charset=utf-8", job.log.clone().into_bytes()),
+        None => RestAnswer::bytes("application/zip", archive(call.state, *id)?),
     })
 }
 
 /// All logs of a run as GitHub packs them: a file for each job, and one for each of its steps.
-fn archive(state: &State, run: u64) -> Result<Vec<u8>, Answer> {
-    let broken = |error: String| Answer::error(500, &error);
+fn archive(state: &State, run: u64) -> Result<Vec<u8>, RestAnswer> {
+    let broken = |error: String| RestAnswer::error(500, &error);
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
     for (number, job) in state.jobs.values().filter(|job| job.run == run).enumerate() {
@@ -171,10 +171,10 @@ fn archive(state: &State, run: u64) -> Result<Vec<u8>, Answer> {
     Ok(written.into_inner())
 }
 
-fn rerun(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn rerun(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let run = find(call)?;
     if run.status != "completed" {
-        return Err(Answer::error(403, "This workflow is already running"));
+        return Err(RestAnswer::error(403, "This workflow is already running"));
     }
     let now = call.state.now();
     let failed: Vec<Job> = call
@@ -208,7 +208,7 @@ fn rerun(call: &mut Call<'_>) -> Result<Answer, Answer> {
         let run = run.clone();
         notify(call.state, "requested", &run, &login);
     }
-    Ok(Answer::created(json!({})))
+    Ok(RestAnswer::created(json!({})))
 }
 
 /// Sends one event about a workflow run.

@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 /// What is sent back.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct RestAnswer {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Body,
+    pub(super) body: ResponseBody,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Body {
+pub(super) enum ResponseBody {
     Empty,
     Json(Value),
     Bytes(&'static str, Vec<u8>),
 }
 
-impl Answer {
+impl RestAnswer {
     pub(super) fn ok(body: Value) -> Self {
         Self::json(200, body)
     }
@@ -30,7 +30,7 @@ impl Answer {
         Self {
             status,
             headers: Vec::new(),
-            body: Body::Json(body),
+            body: ResponseBody::Json(body),
         }
     }
 
@@ -38,7 +38,7 @@ impl Answer {
         Self {
             status,
             headers: Vec::new(),
-            body: Body::Empty,
+            body: ResponseBody::Empty,
         }
     }
 
@@ -46,7 +46,7 @@ impl Answer {
         Self {
             status: 200,
             headers: Vec::new(),
-            body: Body::Bytes(kind, bytes),
+            body: ResponseBody::Bytes(kind, bytes),
         }
     }
 
@@ -81,32 +81,32 @@ impl Answer {
     /// 422 for a body that fits the schema and breaks a rule.
     pub(super) fn unprocessable(errors: &[Value]) -> Self {
         let mut answer = Self::error(422, "Validation Failed");
-        if let Body::Json(Value::Object(body)) = &mut answer.body {
+        if let ResponseBody::Json(Value::Object(body)) = &mut answer.body {
             body.insert("errors".into(), json!(errors));
         }
         answer
     }
 }
 
-impl From<git2::Error> for Answer {
+impl From<git2::Error> for RestAnswer {
     fn from(error: git2::Error) -> Self {
         Self::error(500, &format!("the double's git failed: {error}"))
     }
 }
 
 /// GitHub's limit for the text of anything a person or an App writes.
-pub(super) fn check_body(body: &str) -> Result<(), Answer> {
+pub(super) fn check_body(body: &str) -> Result<(), RestAnswer> {
     if body.chars().count() <= 65_536 {
         return Ok(());
     }
-    Err(Answer::unprocessable(&[json!({
+    Err(RestAnswer::unprocessable(&[json!({
         "resource": "IssueComment", "code": "unprocessable", "field": "data",
         "message": "Body is too long (maximum is 65536 characters)"
     })]))
 }
 
-pub(super) fn wrong_type(key: &str, value: &Value, wanted: &str) -> Answer {
-    Answer::invalid(&format!(
+pub(super) fn wrong_type(key: &str, value: &Value, wanted: &str) -> RestAnswer {
+    RestAnswer::invalid(&format!(
         "Invalid request.\n\nFor 'properties/{key}', {value} is not {wanted}."
     ))
 }

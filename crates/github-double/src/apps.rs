@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::auth;
 use super::faults::Uninstalled;
 use super::objects::{self, LONG_AGO};
-use super::route::{Call, Needs, Route, get, post};
+use super::route::{Needs, Route, RouteCall, get, post};
 use super::state::{Holder, State};
 
 pub(super) const ROUTES: &[Route] = &[
@@ -24,10 +24,10 @@ pub(super) const ROUTES: &[Route] = &[
     get("/user/{account_id}", Needs::Token, show_account),
 ];
 
-fn show_app(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_app(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let mut app = objects::app(call.state, call.state.app());
     app["installations_count"] = json!(1);
-    Ok(Answer::ok(app))
+    Ok(RestAnswer::ok(app))
 }
 
 /// `installation`, in answers and in payloads.
@@ -60,20 +60,23 @@ pub(super) fn installation(state: &State, id: u64) -> Value {
     })
 }
 
-fn show_installation(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_installation(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.state.faults.uninstalled == Some(Uninstalled::Removed) {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     }
     let id = call.state.installation_of(&call.repository()?.owner);
-    Ok(Answer::ok(installation(call.state, id.ok_or_else(Answer::not_found)?)))
+    Ok(RestAnswer::ok(installation(
+        call.state,
+        id.ok_or_else(RestAnswer::not_found)?,
+    )))
 }
 
 /// A token of the installation, with all of its permissions or fewer.
-fn create_token(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create_token(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let app = call.state.app().clone();
     let id = call.number("installation_id")?;
     let of = app.installations.iter().find(|(other, _)| *other == id);
-    let (_, owner) = of.ok_or_else(Answer::not_found)?;
+    let (_, owner) = of.ok_or_else(RestAnswer::not_found)?;
     if let Some(end) = call.state.faults.uninstalled {
         return Err(end.no_token());
     }
@@ -101,13 +104,13 @@ fn create_token(call: &mut Call<'_>) -> Result<Answer, Answer> {
         let shown = ids.iter().filter_map(|id| call.state.repository(*id));
         body["repositories"] = shown.map(|one| objects::repository(call.state, one)).collect();
     }
-    Ok(Answer::created(body))
+    Ok(RestAnswer::created(body))
 }
 
 fn wanted_permissions(
     wanted: &serde_json::Map<String, Value>,
     granted: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, Answer> {
+) -> Result<BTreeMap<String, String>, RestAnswer> {
     let mut permissions: BTreeMap<String, String> = BTreeMap::from([("metadata".into(), "read".into())]);
     for (name, level) in wanted {
         let level = level.as_str().unwrap_or_default();
@@ -117,7 +120,7 @@ fn wanted_permissions(
             _ => false,
         };
         if !fits {
-            return Err(Answer::invalid(
+            return Err(RestAnswer::invalid(
                 "The permissions requested are not granted to this installation.",
             ));
         }
@@ -126,7 +129,7 @@ fn wanted_permissions(
     Ok(permissions)
 }
 
-fn wanted_repositories(call: &Call<'_>, owner: &str) -> Result<Option<Vec<u64>>, Answer> {
+fn wanted_repositories(call: &RouteCall<'_>, owner: &str) -> Result<Option<Vec<u64>>, RestAnswer> {
     let (names, ids) = (call.list("repositories")?, call.list("repository_ids")?);
     if names.is_empty() && ids.is_empty() {
         return Ok(None);
@@ -135,7 +138,7 @@ fn wanted_repositories(call: &Call<'_>, owner: &str) -> Result<Option<Vec<u64>>,
         let mut theirs = call.state.repositories.iter().filter(|one| one.owner == *owner);
         let found = theirs.find(|one| value.as_str() == Some(&one.name) || value.as_u64() == Some(one.id));
         found.map(|one| one.id).ok_or_else(|| {
-            Answer::invalid(
+            RestAnswer::invalid(
                 "There is at least one repository that does not exist or is not accessible to the parent installation.",
             )
         })
@@ -143,20 +146,20 @@ fn wanted_repositories(call: &Call<'_>, owner: &str) -> Result<Option<Vec<u64>>,
     names.iter().chain(&ids).map(known).collect::<Result<_, _>>().map(Some)
 }
 
-fn show_account(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_account(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let id = call.number("account_id")?;
     let found = call.state.accounts.iter().find(|account| account.id == id);
-    Ok(Answer::ok(user(
+    Ok(RestAnswer::ok(user(
         call.state,
-        &found.ok_or_else(Answer::not_found)?.login,
+        &found.ok_or_else(RestAnswer::not_found)?.login,
     )))
 }
 
-fn show_user(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_user(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.app().is_some() {
-        return Err(Answer::not_accessible());
+        return Err(RestAnswer::not_accessible());
     }
-    let mut answer = Answer::ok(user(call.state, &call.login()));
+    let mut answer = RestAnswer::ok(user(call.state, &call.login()));
     if let Some(Holder::Person { scopes, .. }) = &call.holder {
         answer.headers.push(("x-oauth-scopes", (*scopes).into()));
     }

@@ -11,7 +11,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::names::Role;
 use super::route::Needs;
 use super::state::{Holder, Repository, State, Token};
@@ -28,7 +28,7 @@ pub(super) enum Credentials {
 }
 
 /// Reads and checks the credentials of a request.
-pub(super) fn credentials(state: &State, headers: &HeaderMap) -> Result<Credentials, Answer> {
+pub(super) fn credentials(state: &State, headers: &HeaderMap) -> Result<Credentials, RestAnswer> {
     let Some(header) = headers.get("authorization").and_then(|value| value.to_str().ok()) else {
         return Ok(Credentials::Missing);
     };
@@ -52,11 +52,11 @@ pub(super) fn credentials(state: &State, headers: &HeaderMap) -> Result<Credenti
     }
 }
 
-fn bad_credentials() -> Answer {
-    Answer::error(401, "Bad credentials")
+fn bad_credentials() -> RestAnswer {
+    RestAnswer::error(401, "Bad credentials")
 }
 
-fn token(state: &State, secret: &str) -> Result<Credentials, Answer> {
+fn token(state: &State, secret: &str) -> Result<Credentials, RestAnswer> {
     match state.tokens.get(secret) {
         Some(token) if token.expires_at > Timestamp::now() => {
             if let (Holder::Installation { slug, .. }, Some(end)) = (&token.holder, state.faults.uninstalled)
@@ -72,10 +72,10 @@ fn token(state: &State, secret: &str) -> Result<Credentials, Answer> {
 
 /// Checks an App's JSON web token: signature, issuer, and a life of at most ten minutes.
 /// <https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>
-fn check_jwt(state: &State, jwt: &str) -> Result<Credentials, Answer> {
-    let refuse = |message: &str| Answer::error(401, message);
+fn check_jwt(state: &State, jwt: &str) -> Result<Credentials, RestAnswer> {
+    let refuse = |message: &str| RestAnswer::error(401, message);
     let key = DecodingKey::from_rsa_pem(APP_PUBLIC_KEY.as_bytes())
-        .map_err(|error| Answer::error(500, &format!("the double's App key is broken: {error}")))?;
+        .map_err(|error| RestAnswer::error(500, &format!("the double's App key is broken: {error}")))?;
     let mut validation = Validation::new(Algorithm::RS256);
     validation.validate_exp = false;
     validation.validate_aud = false;
@@ -115,16 +115,16 @@ pub(super) fn permit(
     needs: Needs,
     credentials: &Credentials,
     repository: Option<&Repository>,
-) -> Result<(), Answer> {
+) -> Result<(), RestAnswer> {
     match (needs, credentials) {
         (Needs::Nothing, _) | (Needs::App, Credentials::App) => Ok(()),
-        (Needs::App, Credentials::Token(..)) => Err(Answer::error(401, "A JSON web token could not be decoded")),
-        (_, Credentials::Missing) => Err(Answer::error(401, "Requires authentication")),
-        (_, Credentials::App) => Err(Answer::not_accessible()),
+        (Needs::App, Credentials::Token(..)) => Err(RestAnswer::error(401, "A JSON web token could not be decoded")),
+        (_, Credentials::Missing) => Err(RestAnswer::error(401, "Requires authentication")),
+        (_, Credentials::App) => Err(RestAnswer::not_accessible()),
         (needs, Credentials::Token(holder)) => {
             let Some(repository) = repository else { return Ok(()) };
             if !may_see(state, holder, repository) {
-                return Err(Answer::not_found());
+                return Err(RestAnswer::not_found());
             }
             match needs {
                 Needs::Read(permissions) => permit_reading(holder, repository, permissions),
@@ -158,12 +158,16 @@ fn is_installed(state: &State, holder: &Holder, repository: &Repository) -> bool
     }
 }
 
-fn permit_reading(holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), Answer> {
+fn permit_reading(holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), RestAnswer> {
     match holder {
         // What anybody may read, an App may read as well.
         Holder::Installation { permissions, .. } if repository.private || any_of == ["actions"] => {
             let granted = any_of.iter().any(|name| permissions.contains_key(*name));
-            if granted { Ok(()) } else { Err(Answer::not_accessible()) }
+            if granted {
+                Ok(())
+            } else {
+                Err(RestAnswer::not_accessible())
+            }
         }
         Holder::FineGrained { permissions, .. } if repository.private => {
             let granted = any_of.iter().any(|name| permissions.contains_key(*name));
@@ -173,11 +177,11 @@ fn permit_reading(holder: &Holder, repository: &Repository, any_of: &[&str]) -> 
     }
 }
 
-fn not_for_this_token() -> Answer {
-    Answer::error(403, "Resource not accessible by personal access token")
+fn not_for_this_token() -> RestAnswer {
+    RestAnswer::error(403, "Resource not accessible by personal access token")
 }
 
-fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), Answer> {
+fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), RestAnswer> {
     match holder {
         Holder::Installation { permissions, .. } => {
             let granted = any_of
@@ -187,7 +191,7 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
             if granted && reaches {
                 Ok(())
             } else {
-                Err(Answer::not_accessible())
+                Err(RestAnswer::not_accessible())
             }
         }
         Holder::FineGrained {
@@ -206,14 +210,14 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
             }
         }
         Holder::Person { .. } if any_of == ["checks"] => {
-            Err(Answer::error(403, "You must authenticate via a GitHub App."))
+            Err(RestAnswer::error(403, "You must authenticate via a GitHub App."))
         }
         Holder::Person { login, .. } => {
             let speaking = any_of.contains(&"pull_requests");
             if speaking || repository.role(login) >= Role::Write {
                 Ok(())
             } else {
-                Err(Answer::error(403, "Must have push access to repository"))
+                Err(RestAnswer::error(403, "Must have push access to repository"))
             }
         }
     }

@@ -7,11 +7,11 @@
 use git2::Oid;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::names::HOME;
 use super::paging::page;
 use super::protection::{Demand, Protection};
-use super::route::{Call, Needs, Route, get};
+use super::route::{Needs, Route, RouteCall, get};
 use super::state::{Holder, Repository, State};
 use super::{Double, objects};
 
@@ -39,7 +39,7 @@ impl Double {
 ///
 /// The words are those that dependabot-core and others recognise:
 /// <https://github.com/dependabot/dependabot-core/blob/main/common/lib/dependabot/pull_request_updater/github.rb>
-pub(super) fn refusal(call: &Call<'_>, repository: &Repository, name: &str, to: Oid) -> Option<String> {
+pub(super) fn refusal(call: &RouteCall<'_>, repository: &Repository, name: &str, to: Oid) -> Option<String> {
     let branch = name.strip_prefix("refs/heads/").filter(|_| repository.id == HOME)?;
     let protections = call.state.protections.iter();
     let standing = protections.filter(|one| {
@@ -61,7 +61,7 @@ pub(super) fn refusal(call: &Call<'_>, repository: &Repository, name: &str, to: 
 }
 
 /// Whether the caller may bypass it.
-fn is_bypassed_by(protection: &Protection, call: &Call<'_>) -> bool {
+fn is_bypassed_by(protection: &Protection, call: &RouteCall<'_>) -> bool {
     let is_ours = matches!(&call.holder, Some(Holder::Installation { slug, .. }) if *slug == call.state.app().slug);
     protection.is_bypassed_by_the_app && is_ours
 }
@@ -113,9 +113,9 @@ fn rulesets(state: &State) -> impl Iterator<Item = (u64, &Protection)> {
     (1_u64..).zip(&state.protections).filter(|(_, one)| one.is_ruleset)
 }
 
-fn of_branch(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn of_branch(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.state.predates_rulesets {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     }
     let repository = call.repository()?;
     let (source, is_home) = (repository.full_name(), repository.id == HOME);
@@ -134,14 +134,14 @@ fn of_branch(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(page(call, rules))
 }
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let wanted = call.number("ruleset_id")?;
     let repository = call.repository()?;
     let found = rulesets(call.state).find(|(number, _)| *number == wanted && repository.id == HOME);
-    let (number, ruleset) = found.ok_or_else(Answer::not_found)?;
+    let (number, ruleset) = found.ok_or_else(RestAnswer::not_found)?;
     let may_bypass = is_bypassed_by(ruleset, call);
     let rules: Vec<Value> = ruleset.demands.iter().filter_map(described).collect();
-    Ok(Answer::ok(json!({
+    Ok(RestAnswer::ok(json!({
         "id": number,
         "name": format!("rules of {}", ruleset.branch),
         "target": "branch",

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::state::{CheckRun, State};
 
 const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "waiting", "requested", "pending"];
@@ -25,7 +25,7 @@ const MOST_ANNOTATIONS: usize = 50;
 const MOST_ACTIONS: usize = 3;
 
 /// Refuses a body that breaks a rule.
-pub(super) fn check(body: &Value) -> Result<(), Answer> {
+pub(super) fn check(body: &Value) -> Result<(), RestAnswer> {
     one_of(body, "status", &STATUSES)?;
     one_of(body, "conclusion", &CONCLUSIONS)?;
     if body["status"] == "completed" && body["conclusion"].is_null() {
@@ -47,7 +47,7 @@ pub(super) fn check(body: &Value) -> Result<(), Answer> {
     Ok(())
 }
 
-fn check_annotation(annotation: &Value) -> Result<(), Answer> {
+fn check_annotation(annotation: &Value) -> Result<(), RestAnswer> {
     required(annotation, &["path", "annotation_level", "message"])?;
     one_of(annotation, "annotation_level", &LEVELS)?;
     at_most(annotation, "title", 255)?;
@@ -71,11 +71,11 @@ fn check_annotation(annotation: &Value) -> Result<(), Answer> {
     Ok(())
 }
 
-fn invalid(what: &str) -> Answer {
-    Answer::invalid(&format!("Invalid request.\n\n{what}"))
+fn invalid(what: &str) -> RestAnswer {
+    RestAnswer::invalid(&format!("Invalid request.\n\n{what}"))
 }
 
-fn one_of(body: &Value, key: &str, allowed: &[&str]) -> Result<(), Answer> {
+fn one_of(body: &Value, key: &str, allowed: &[&str]) -> Result<(), RestAnswer> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(()),
         Some(Value::String(text)) if allowed.contains(&text.as_str()) => Ok(()),
@@ -85,14 +85,14 @@ fn one_of(body: &Value, key: &str, allowed: &[&str]) -> Result<(), Answer> {
     }
 }
 
-fn required(object: &Value, keys: &[&str]) -> Result<(), Answer> {
+fn required(object: &Value, keys: &[&str]) -> Result<(), RestAnswer> {
     match keys.iter().find(|key| object[**key].as_str().is_none()) {
         Some(key) => Err(invalid(&format!("\"{key}\" wasn't supplied."))),
         None => Ok(()),
     }
 }
 
-fn at_most(object: &Value, key: &str, limit: usize) -> Result<(), Answer> {
+fn at_most(object: &Value, key: &str, limit: usize) -> Result<(), RestAnswer> {
     let length = object[key].as_str().map_or(0, |text| text.chars().count());
     if length <= limit {
         return Ok(());
@@ -102,7 +102,7 @@ fn at_most(object: &Value, key: &str, limit: usize) -> Result<(), Answer> {
     )))
 }
 
-fn items<'a>(object: &'a Value, key: &str, limit: usize) -> Result<&'a [Value], Answer> {
+fn items<'a>(object: &'a Value, key: &str, limit: usize) -> Result<&'a [Value], RestAnswer> {
     let items = object[key].as_array().map_or(&[][..], Vec::as_slice);
     if items.len() <= limit {
         return Ok(items);

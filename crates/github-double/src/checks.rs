@@ -3,9 +3,9 @@
 use git2::Oid;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::paging::counted_page;
-use super::route::{Call, Needs, Route, get, patch, post};
+use super::route::{Needs, Route, RouteCall, get, patch, post};
 use super::state::{CheckRun, Happening, State};
 use super::{check_rules, objects, store};
 
@@ -50,7 +50,7 @@ pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/commits/{ref}/check-runs", READ, list),
 ];
 
-fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let name = call.text("name")?;
     let sha = call.text("head_sha")?;
     check_rules::check(&call.body)?;
@@ -58,28 +58,28 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let known = Oid::from_str(&sha)
         .ok()
         .filter(|id| repository.git.find_commit(*id).is_ok());
-    let head = known.ok_or_else(|| Answer::invalid(&format!("No commit found for SHA: {sha}")))?;
+    let head = known.ok_or_else(|| RestAnswer::invalid(&format!("No commit found for SHA: {sha}")))?;
     let repository = repository.id;
-    let app = call.app().map(str::to_owned).ok_or_else(Answer::not_accessible)?;
+    let app = call.app().map(str::to_owned).ok_or_else(RestAnswer::not_accessible)?;
     let mut run = blank(call.state, repository, head, &name, &app);
     check_rules::apply(call.state, &mut run, &call.body);
     let run = add(call.state, run);
-    Ok(Answer::created(object(call.state, &run)))
+    Ok(RestAnswer::created(object(call.state, &run)))
 }
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let run = find(call)?;
-    Ok(Answer::ok(object(call.state, &run)))
+    Ok(RestAnswer::ok(object(call.state, &run)))
 }
 
-fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let mut run = find(call)?;
     check_rules::check(&call.body)?;
     if call.app() != Some(run.app.as_str()) {
         let id = call.app().map_or(0, |slug| call.state.app_named(slug).id);
         let reason =
             format!("Invalid app_id `{id}` - check run can only be modified by the GitHub App that created it.");
-        return Err(Answer::error(403, &reason));
+        return Err(RestAnswer::error(403, &reason));
     }
     let was = run.status.clone();
     if let Some(name) = call.optional_text("name")? {
@@ -90,15 +90,15 @@ fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     if run.status == "completed" && was != "completed" {
         completed(call.state, &run);
     }
-    Ok(Answer::ok(object(call.state, &run)))
+    Ok(RestAnswer::ok(object(call.state, &run)))
 }
 
 /// The check runs of a commit; of several with one name the latest, unless `filter=all`.
-fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let name = call.capture("ref");
     let commit = store::resolve(&repository.git, name)
-        .ok_or_else(|| Answer::error(422, &format!("No commit found for SHA: {name}")))?;
+        .ok_or_else(|| RestAnswer::error(422, &format!("No commit found for SHA: {name}")))?;
     let wanted = |key: &str| call.query.get(key).map(String::as_str);
     let fits = |run: &&CheckRun| {
         run.head == commit
@@ -119,7 +119,7 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(counted_page(call, "check_runs", shown))
 }
 
-fn find(call: &Call<'_>) -> Result<CheckRun, Answer> {
+fn find(call: &RouteCall<'_>) -> Result<CheckRun, RestAnswer> {
     let id = call.number("check_run_id")?;
     let repository = call.repository_id()?;
     let run = call
@@ -127,7 +127,7 @@ fn find(call: &Call<'_>) -> Result<CheckRun, Answer> {
         .check_runs
         .get(&id)
         .filter(|run| run.repository == repository);
-    run.cloned().ok_or_else(Answer::not_found)
+    run.cloned().ok_or_else(RestAnswer::not_found)
 }
 
 /// A check run nobody has reported on yet.

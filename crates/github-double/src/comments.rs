@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::paging::page;
-use super::route::{Call, Needs, Route, delete, get, patch, post};
+use super::route::{Needs, Route, RouteCall, delete, get, patch, post};
 use super::state::{Comment, Edit, Happening, State};
 use super::{objects, pulls};
 
@@ -29,7 +29,7 @@ pub(super) const ROUTES: &[Route] = &[
     delete("/repos/{owner}/{repo}/issues/comments/{comment_id}", WRITE, remove),
 ];
 
-fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository, pull) = call.pull()?;
     let ours = |comment: &&Comment| comment.repository == repository && comment.number == pull.number;
     let shown = call
@@ -42,32 +42,32 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(page(call, shown))
 }
 
-fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository, pull) = call.pull()?;
     let body = call.comment_body()?;
     let login = call.login();
     let comment = add(call.state, repository, pull.number, &login, &body);
-    Ok(Answer::created(object(call.state, &comment)))
+    Ok(RestAnswer::created(object(call.state, &comment)))
 }
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let comment = find(call)?;
-    Ok(Answer::ok(object(call.state, &comment)))
+    Ok(RestAnswer::ok(object(call.state, &comment)))
 }
 
-fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let comment = find(call)?;
     let body = call.comment_body()?;
     let login = call.login();
-    let comment = edit(call.state, comment.id, &login, &body).ok_or_else(Answer::not_found)?;
-    Ok(Answer::ok(object(call.state, &comment)))
+    let comment = edit(call.state, comment.id, &login, &body).ok_or_else(RestAnswer::not_found)?;
+    Ok(RestAnswer::ok(object(call.state, &comment)))
 }
 
-fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn remove(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let comment = find(call)?;
     let login = call.login();
-    take_away(call.state, comment.id, &login).ok_or_else(Answer::not_found)?;
-    Ok(Answer::empty(204))
+    take_away(call.state, comment.id, &login).ok_or_else(RestAnswer::not_found)?;
+    Ok(RestAnswer::empty(204))
 }
 
 /// Takes a comment away and sends `issue_comment.deleted`. `None` when there is no such comment.
@@ -80,7 +80,7 @@ pub(super) fn take_away(state: &mut State, id: u64, login: &str) -> Option<()> {
     Some(())
 }
 
-fn find(call: &Call<'_>) -> Result<Comment, Answer> {
+fn find(call: &RouteCall<'_>) -> Result<Comment, RestAnswer> {
     let id = call.number("comment_id")?;
     let repository = call.repository_id()?;
     let comment = call
@@ -88,7 +88,7 @@ fn find(call: &Call<'_>) -> Result<Comment, Answer> {
         .comments
         .get(&id)
         .filter(|comment| comment.repository == repository);
-    comment.cloned().ok_or_else(Answer::not_found)
+    comment.cloned().ok_or_else(RestAnswer::not_found)
 }
 
 /// Writes a comment and sends `issue_comment.created`.

@@ -8,9 +8,9 @@ use git2::{ObjectType, Oid};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::names::DEFAULT_BRANCH;
-use super::route::{Call, Needs, Route, get};
+use super::route::{Needs, Route, RouteCall, get};
 use super::store;
 
 /// What stays as it is in the path of a URL.
@@ -24,12 +24,12 @@ pub(super) const ROUTES: &[Route] = &[get(
     show,
 )];
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let git = &repository.git;
     let name = call.query.get("ref").map_or(DEFAULT_BRANCH, String::as_str);
-    let commit =
-        store::resolve(git, name).ok_or_else(|| Answer::error(404, &format!("No commit found for the ref {name}")))?;
+    let commit = store::resolve(git, name)
+        .ok_or_else(|| RestAnswer::error(404, &format!("No commit found for the ref {name}")))?;
     let path = call.capture("path").trim_end_matches('/');
     let tree = git.find_commit(commit)?.tree()?;
     let entry = |path: &str, name: &str, id: Oid, kind: &str, size: usize| {
@@ -61,12 +61,12 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
     };
     let (folder, prefix) = match tree.get_path(Path::new(path)) {
         _ if path.is_empty() => (tree, String::new()),
-        Err(_) => return Err(Answer::not_found()),
+        Err(_) => return Err(RestAnswer::not_found()),
         Ok(found) if found.kind() == Some(ObjectType::Tree) => (git.find_tree(found.id())?, format!("{path}/")),
         Ok(found) => {
             let blob = git.find_blob(found.id())?;
             if call.accept.contains("raw") {
-                return Ok(Answer::bytes(
+                return Ok(RestAnswer::bytes(
                     "application/vnd.github.raw+json; charset=utf-8",
                     blob.content().to_vec(),
                 ));
@@ -79,7 +79,7 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
             } else {
                 String::new()
             });
-            return Ok(Answer::ok(file));
+            return Ok(RestAnswer::ok(file));
         }
     };
     let listed: Vec<Value> = folder
@@ -95,7 +95,7 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
             entry(&path, name, item.id(), kind, size)
         })
         .collect();
-    Ok(Answer::ok(Value::Array(listed)))
+    Ok(RestAnswer::ok(Value::Array(listed)))
 }
 
 /// Base64 in lines of sixty characters, as GitHub sends it.

@@ -5,9 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::hooks::Attempt;
-use super::route::{Call, Needs, Route, get};
+use super::route::{Needs, Route, RouteCall, get};
 
 pub(super) const ROUTES: &[Route] = &[
     get("/app/hook/deliveries", Needs::App, list),
@@ -15,7 +15,7 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 /// Newest first; the next page is named by a cursor in the `Link` header.
-fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let query = |name: &str| call.query.get(name).map(String::as_str);
     let size = query("per_page")
         .and_then(|size| size.parse().ok())
@@ -23,7 +23,7 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
         .clamp(1, 100);
     let below = query("cursor").map(|cursor| cursor.strip_prefix("v1_").and_then(|id| id.parse::<u64>().ok()));
     let below = match below {
-        Some(None) => return Err(Answer::error(422, "Invalid cursor")),
+        Some(None) => return Err(RestAnswer::error(422, "Invalid cursor")),
         Some(Some(below)) => below,
         None => u64::MAX,
     };
@@ -41,18 +41,18 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
         );
         format!("<{at}>; rel=\"next\"")
     });
-    let answer = Answer::ok(attempts.iter().map(item).collect());
+    let answer = RestAnswer::ok(attempts.iter().map(item).collect());
     Ok(match link {
         Some(link) => answer.header("link", link),
         None => answer,
     })
 }
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let id = call.number("delivery_id")?;
     let attempts = call.state.hooks.log.attempts();
     let attempt = attempts.iter().find(|attempt| attempt.id == id);
-    let attempt = attempt.ok_or_else(Answer::not_found)?;
+    let attempt = attempt.ok_or_else(RestAnswer::not_found)?;
     let mut body = item(attempt);
     body["url"] = json!("http://127.0.0.1");
     body["request"] = json!({
@@ -60,7 +60,7 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
         "payload": attempt.delivery.payload,
     });
     body["response"] = json!({ "headers": {}, "payload": "" });
-    Ok(Answer::ok(body))
+    Ok(RestAnswer::ok(body))
 }
 
 fn item(attempt: &Attempt) -> Value {

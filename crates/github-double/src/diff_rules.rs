@@ -5,7 +5,7 @@
 
 use git2::{Delta, Diff, Patch};
 
-use super::state::Place;
+use super::state::CommentPosition;
 
 /// A file whose diff has more lines than this has no patch.
 const MOST_PATCH_LINES: usize = 20_000;
@@ -26,11 +26,11 @@ pub(super) struct FileDiff {
 #[derive(Debug, Clone)]
 pub(super) struct Hunk {
     pub(super) header: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<DiffLine>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct DiffLine {
     /// `' '`, `'+'`, `'-'`, or `'\\'` for the note about a missing newline.
     pub(super) kind: char,
     pub(super) old: Option<u32>,
@@ -134,13 +134,13 @@ fn read_hunk(patch: &Patch<'_>, index: usize) -> Result<Hunk, git2::Error> {
         let text = String::from_utf8_lossy(line.content());
         let text = text.strip_suffix('\n').unwrap_or(&text);
         lines.push(match line.origin() {
-            kind @ (' ' | '+' | '-') => Line {
+            kind @ (' ' | '+' | '-') => DiffLine {
                 kind,
                 old: line.old_lineno(),
                 new: line.new_lineno(),
                 text: text.to_owned(),
             },
-            _ => Line {
+            _ => DiffLine {
                 kind: '\\',
                 old: None,
                 new: None,
@@ -167,7 +167,7 @@ const START_NOT_IN_HUNK: &str = "Pull request review thread start line must be p
 const START_AFTER_END: &str = "Pull request review thread start line must precede the end line.";
 
 /// Finds the place in the diff, or says in GitHub's words why there is none.
-pub(super) fn place(files: &[FileDiff], wanted: Wanted) -> Result<Place, Vec<String>> {
+pub(super) fn place(files: &[FileDiff], wanted: Wanted) -> Result<CommentPosition, Vec<String>> {
     let words = |texts: &[&str]| Err(texts.iter().map(|text| (*text).to_owned()).collect());
     let Some(file) = files.iter().find(|file| file.path == wanted.path) else {
         return words(&["Pull request review thread path is invalid", NO_HUNK]);
@@ -202,7 +202,7 @@ pub(super) fn place(files: &[FileDiff], wanted: Wanted) -> Result<Place, Vec<Str
             start_side,
         } = wanted;
         let start_side = start_line.map(|_| start_side.unwrap_or_else(|| side.clone()));
-        return Ok(Place {
+        return Ok(CommentPosition {
             path,
             side,
             line,
@@ -262,7 +262,7 @@ mod tests {
         let (mut old, mut new) = (start, start);
         let lines = lines.iter().map(|text| {
             let kind = text.chars().next().unwrap();
-            let line = Line {
+            let line = DiffLine {
                 kind,
                 old: (kind != '+').then_some(old),
                 new: (kind != '-').then_some(new),

@@ -1,6 +1,6 @@
 //! Misbehaviour on demand: what GitHub and the network between do on a bad day, once and for one request.
 
-use super::answer::{Answer, Body};
+use super::answer::{ResponseBody, RestAnswer};
 use super::limits::secondary_limit;
 
 /// One way to misbehave.
@@ -50,18 +50,18 @@ pub enum Uninstalled {
 
 impl Uninstalled {
     /// What is answered to a request for a token.
-    pub(super) fn no_token(self) -> Answer {
+    pub(super) fn no_token(self) -> RestAnswer {
         match self {
-            Self::Suspended => Answer::error(403, "This installation has been suspended"),
-            Self::Removed => Answer::not_found(),
+            Self::Suspended => RestAnswer::error(403, "This installation has been suspended"),
+            Self::Removed => RestAnswer::not_found(),
         }
     }
 
     /// What is answered to a token from before.
-    pub(super) fn void_token(self) -> Answer {
+    pub(super) fn void_token(self) -> RestAnswer {
         match self {
-            Self::Suspended => Answer::error(403, "This installation has been suspended"),
-            Self::Removed => Answer::error(401, "Bad credentials"),
+            Self::Suspended => RestAnswer::error(403, "This installation has been suspended"),
+            Self::Removed => RestAnswer::error(401, "Bad credentials"),
         }
     }
 }
@@ -84,9 +84,9 @@ pub(super) struct Faults {
 /// What a fault does to the request it met.
 pub(super) enum Effect {
     /// This is the answer; the route is not run.
-    Instead(Option<Answer>),
+    Instead(Option<RestAnswer>),
     /// The route is run; this is the answer all the same.
-    Afterwards(Option<Answer>),
+    Afterwards(Option<RestAnswer>),
 }
 
 impl Faults {
@@ -118,39 +118,40 @@ impl Faults {
             Fault::SecondaryLimit { retry_after } => Effect::Instead(Some(secondary_limit(retry_after))),
             Fault::TooManyRequests { retry_after } => {
                 let answer =
-                    Answer::error(429, "API rate limit exceeded").header("retry-after", retry_after.to_string());
+                    RestAnswer::error(429, "API rate limit exceeded").header("retry-after", retry_after.to_string());
                 Effect::Instead(Some(answer))
             }
             Fault::LineNotInDiff => {
                 let errors = serde_json::json!(["Pull request review thread line must be part of the diff"]);
                 let message = "Unprocessable Entity";
                 let body = serde_json::json!({ "message": message, "errors": errors, "status": "422" });
-                Effect::Instead(Some(Answer::json(422, body)))
+                Effect::Instead(Some(RestAnswer::json(422, body)))
             }
             Fault::SendElsewhere(to) => {
-                let answer = Answer::error(307, "Temporary Redirect").header("location", to);
+                let answer = RestAnswer::error(307, "Temporary Redirect").header("location", to);
                 Effect::Instead(Some(answer))
             }
             Fault::NotAccessible => {
-                let answer = Answer::not_accessible().header("x-accepted-github-permissions", "pull_requests=write");
+                let answer =
+                    RestAnswer::not_accessible().header("x-accepted-github-permissions", "pull_requests=write");
                 Effect::Instead(Some(answer))
             }
             Fault::MissingField => {
                 let errors =
                     [serde_json::json!({ "resource": "PullRequestReview", "code": "missing_field", "field": "body" })];
-                Effect::Instead(Some(Answer::unprocessable(&errors)))
+                Effect::Instead(Some(RestAnswer::unprocessable(&errors)))
             }
-            Fault::Gone => Effect::Instead(Some(Answer::error(410, "Gone"))),
-            Fault::BadCredentials => Effect::Instead(Some(Answer::error(401, "Bad credentials"))),
+            Fault::Gone => Effect::Instead(Some(RestAnswer::error(410, "Gone"))),
+            Fault::BadCredentials => Effect::Instead(Some(RestAnswer::error(401, "Bad credentials"))),
         })
     }
 }
 
-fn bad_gateway() -> Answer {
+fn bad_gateway() -> RestAnswer {
     let page = b"<html><head><title>502 Bad Gateway</title></head></html>".to_vec();
-    Answer {
+    RestAnswer {
         status: 502,
         headers: Vec::new(),
-        body: Body::Bytes("text/html", page),
+        body: ResponseBody::Bytes("text/html", page),
     }
 }

@@ -6,10 +6,10 @@ use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Oid, Tree, TreeWalkMode, TreeWalkResult};
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::contents::lines_of_base64;
 use super::pulls::verification;
-use super::route::{Call, Needs, Route, delete, get, patch, post};
+use super::route::{Needs, Route, RouteCall, delete, get, patch, post};
 use super::state::{Repository, State};
 use super::store::{self, Identity, NewCommit};
 use super::{objects, refs};
@@ -55,18 +55,18 @@ fn api(state: &State, repository: &Repository) -> String {
     format!("{}/repos/{}/git", state.api(), repository.full_name())
 }
 
-fn oid(text: &str) -> Result<Oid, Answer> {
+fn oid(text: &str) -> Result<Oid, RestAnswer> {
     let full = Some(text)
         .filter(|text| text.len() == 40)
         .and_then(|text| Oid::from_str(text).ok());
     full.ok_or_else(|| {
-        Answer::invalid(&format!(
+        RestAnswer::invalid(&format!(
             "The sha parameter must be exactly 40 characters and contain only [0-9a-f]: {text}"
         ))
     })
 }
 
-fn create_blob(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create_blob(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let content = call.text("content")?;
     let bytes = match call.optional_text("encoding")?.as_deref() {
         None | Some("utf-8") => content.into_bytes(),
@@ -74,27 +74,27 @@ fn create_blob(call: &mut Call<'_>) -> Result<Answer, Answer> {
             let compact: String = content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
             STANDARD
                 .decode(compact)
-                .map_err(|_| Answer::invalid("content is not valid Base64"))?
+                .map_err(|_| RestAnswer::invalid("content is not valid Base64"))?
         }
-        Some(_) => return Err(Answer::invalid("encoding must be one of: utf-8, base64")),
+        Some(_) => return Err(RestAnswer::invalid("encoding must be one of: utf-8, base64")),
     };
     let repository = call.repository()?;
     let id = repository.git.blob(&bytes)?;
     let url = format!("{}/blobs/{id}", api(call.state, repository));
-    Ok(Answer::created(json!({ "sha": id.to_string(), "url": url })))
+    Ok(RestAnswer::created(json!({ "sha": id.to_string(), "url": url })))
 }
 
-fn show_blob(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_blob(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let id = oid(call.capture("file_sha"))?;
-    let blob = repository.git.find_blob(id).map_err(|_| Answer::not_found())?;
+    let blob = repository.git.find_blob(id).map_err(|_| RestAnswer::not_found())?;
     if call.accept.contains("raw") {
-        return Ok(Answer::bytes(
+        return Ok(RestAnswer::bytes(
             "application/vnd.github.raw+json; charset=utf-8",
             blob.content().to_vec(),
         ));
     }
-    Ok(Answer::ok(json!({
+    Ok(RestAnswer::ok(json!({
         "sha": id.to_string(),
         "node_id": objects::node(&format!("Blob{id}:"), repository.id),
         "size": blob.size(),
@@ -105,11 +105,11 @@ fn show_blob(call: &mut Call<'_>) -> Result<Answer, Answer> {
 }
 
 /// A tree from entries with a SHA, inline content, or `"sha": null` to delete; on top of `base_tree` if given.
-fn create_tree(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create_tree(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let entries = call.list("tree")?;
     let base = call.optional_text("base_tree")?;
     if entries.is_empty() {
-        return Err(Answer::invalid("Invalid tree info"));
+        return Err(RestAnswer::invalid("Invalid tree info"));
     }
     let repository = call.repository()?;
     let git = &repository.git;
@@ -118,7 +118,7 @@ fn create_tree(call: &mut Call<'_>) -> Result<Answer, Answer> {
         Some(sha) => git
             .find_object(oid(&sha)?, None)
             .and_then(|object| object.peel_to_tree())
-            .map_err(|_| Answer::invalid("base_tree is not a valid tree oid"))?,
+            .map_err(|_| RestAnswer::invalid("base_tree is not a valid tree oid"))?,
         None => git.find_tree(git.treebuilder(None)?.write()?)?,
     };
     let mut update = TreeUpdateBuilder::new();
@@ -127,9 +127,9 @@ fn create_tree(call: &mut Call<'_>) -> Result<Answer, Answer> {
     }
     let id = update
         .create_updated(git, &base)
-        .map_err(|_| Answer::invalid("GitRPC::BadObjectState"))?;
+        .map_err(|_| RestAnswer::invalid("GitRPC::BadObjectState"))?;
     let tree = git.find_tree(id)?;
-    Ok(Answer::created(tree_object(call.state, repository, &tree, false)?))
+    Ok(RestAnswer::created(tree_object(call.state, repository, &tree, false)?))
 }
 
 fn put_entry(
@@ -137,10 +137,10 @@ fn put_entry(
     base: &Tree<'_>,
     update: &mut TreeUpdateBuilder,
     entry: &Value,
-) -> Result<(), Answer> {
+) -> Result<(), RestAnswer> {
     let git = &repository.git;
     let path = entry["path"].as_str().unwrap_or_default();
-    let malformed = || Answer::invalid("tree.path contains a malformed path component");
+    let malformed = || RestAnswer::invalid("tree.path contains a malformed path component");
     let bad = |part: &str| part.is_empty() || part == "." || part == ".." || part.eq_ignore_ascii_case(".git");
     if path.split('/').any(bad) {
         return Err(malformed());
@@ -152,7 +152,7 @@ fn put_entry(
         Some("040000") => FileMode::Tree,
         Some("160000") => FileMode::Commit,
         _ => {
-            return Err(Answer::invalid(
+            return Err(RestAnswer::invalid(
                 "tree.mode must be one of 100644, 100755, 040000, 160000, 120000",
             ));
         }
@@ -160,36 +160,36 @@ fn put_entry(
     let id = match (&entry["sha"], &entry["content"]) {
         (Value::Null, Value::Null) if entry.get("sha").is_some() => {
             base.get_path(std::path::Path::new(path))
-                .map_err(|_| Answer::invalid("GitRPC::BadObjectState"))?;
+                .map_err(|_| RestAnswer::invalid("GitRPC::BadObjectState"))?;
             update.remove(path);
             return Ok(());
         }
         (Value::String(sha), Value::Null) => {
             let id = oid(sha)?;
             git.find_object(id, None)
-                .map_err(|_| Answer::invalid(&format!("tree.sha {sha} is not a valid blob")))?;
+                .map_err(|_| RestAnswer::invalid(&format!("tree.sha {sha} is not a valid blob")))?;
             id
         }
         (Value::Null, Value::String(content)) => git.blob(content.as_bytes())?,
-        _ => return Err(Answer::invalid("Must supply either tree.sha or tree.content")),
+        _ => return Err(RestAnswer::invalid("Must supply either tree.sha or tree.content")),
     };
     update.upsert(path, id, mode);
     Ok(())
 }
 
-fn show_tree(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_tree(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let git = &repository.git;
     let name = call.capture("tree_sha");
     let tree = match oid(name).ok().and_then(|id| git.find_tree(id).ok()) {
         Some(tree) => tree,
         None => {
-            let commit = store::resolve(git, name).ok_or_else(Answer::not_found)?;
+            let commit = store::resolve(git, name).ok_or_else(RestAnswer::not_found)?;
             git.find_commit(commit)?.tree()?
         }
     };
     let recursive = call.query.contains_key("recursive");
-    Ok(Answer::ok(tree_object(call.state, repository, &tree, recursive)?))
+    Ok(RestAnswer::ok(tree_object(call.state, repository, &tree, recursive)?))
 }
 
 fn tree_object(state: &State, repository: &Repository, tree: &Tree<'_>, recursive: bool) -> Result<Value, git2::Error> {
@@ -224,7 +224,7 @@ fn tree_object(state: &State, repository: &Repository, tree: &Tree<'_>, recursiv
 }
 
 /// A commit without a branch. Without author and committer GitHub takes the caller's and signs for an App.
-fn create_commit(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create_commit(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let message = call.text("message")?;
     let tree = oid(&call.text("tree")?)?;
     let parents = call.list("parents")?;
@@ -251,9 +251,11 @@ fn create_commit(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let repository = call.repository()?;
     let git = &repository.git;
     git.find_tree(tree)
-        .map_err(|_| Answer::invalid("Tree SHA does not exist"))?;
+        .map_err(|_| RestAnswer::invalid("Tree SHA does not exist"))?;
     if parents.iter().any(|id| git.find_commit(*id).is_err()) {
-        return Err(Answer::invalid("Parent SHA does not exist or is not a commit object"));
+        return Err(RestAnswer::invalid(
+            "Parent SHA does not exist or is not a commit object",
+        ));
     }
     let new = NewCommit {
         author,
@@ -269,31 +271,31 @@ fn create_commit(call: &mut Call<'_>) -> Result<Answer, Answer> {
         call.state.verified.insert(id);
     }
     let repository = call.repository()?;
-    Ok(Answer::created(commit_object(call.state, repository, id)?))
+    Ok(RestAnswer::created(commit_object(call.state, repository, id)?))
 }
 
-fn person(given: &Value, otherwise: &Identity, now: i64) -> Result<(Identity, i64), Answer> {
+fn person(given: &Value, otherwise: &Identity, now: i64) -> Result<(Identity, i64), RestAnswer> {
     if given.is_null() {
         return Ok((otherwise.clone(), now));
     }
     let text = |key: &str| given[key].as_str().map(str::to_owned);
-    let name = text("name").ok_or_else(|| Answer::invalid("Invalid request.\n\n\"name\" wasn't supplied."))?;
-    let email = text("email").ok_or_else(|| Answer::invalid("Invalid request.\n\n\"email\" wasn't supplied."))?;
+    let name = text("name").ok_or_else(|| RestAnswer::invalid("Invalid request.\n\n\"name\" wasn't supplied."))?;
+    let email = text("email").ok_or_else(|| RestAnswer::invalid("Invalid request.\n\n\"email\" wasn't supplied."))?;
     let seconds = match text("date") {
         Some(date) => date
             .parse::<jiff::Timestamp>()
-            .map_err(|_| Answer::invalid("date is not a valid timestamp"))?
+            .map_err(|_| RestAnswer::invalid("date is not a valid timestamp"))?
             .as_second(),
         None => now,
     };
     Ok((Identity { name, email }, seconds))
 }
 
-fn show_commit(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show_commit(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let id = oid(call.capture("commit_sha"))?;
-    repository.git.find_commit(id).map_err(|_| Answer::not_found())?;
-    Ok(Answer::ok(commit_object(call.state, repository, id)?))
+    repository.git.find_commit(id).map_err(|_| RestAnswer::not_found())?;
+    Ok(RestAnswer::ok(commit_object(call.state, repository, id)?))
 }
 
 /// `git-commit`.

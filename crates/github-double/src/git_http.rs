@@ -9,12 +9,12 @@ use axum::http::request::Parts;
 use flate2::read::GzDecoder;
 use git2::{ObjectType, Oid, Repository};
 
-use super::answer::{Answer, Body};
+use super::answer::{ResponseBody, RestAnswer};
 use super::auth::{self, Credentials};
 use super::moving;
 use super::names::{DEFAULT_BRANCH, Role};
 use super::pack::{self, Wish};
-use super::pkt::{self, Line};
+use super::pkt::{self, PktLine};
 use super::state::{Holder, State};
 
 /// The largest request after decompression.
@@ -22,7 +22,7 @@ const LARGEST_REQUEST: u64 = 64 * 1024 * 1024;
 const AGENT: &str = "agent=git/greenlight-double";
 
 /// Answers a request of a git client. `None` when it is not one.
-pub(super) fn serve(state: &State, parts: &Parts, body: &[u8]) -> Option<Answer> {
+pub(super) fn serve(state: &State, parts: &Parts, body: &[u8]) -> Option<RestAnswer> {
     let path = parts.uri.path().strip_prefix('/')?;
     let (owner, rest) = path.split_once('/')?;
     let (name, service) = rest.split_once('/')?;
@@ -65,20 +65,20 @@ pub(super) fn serve(state: &State, parts: &Parts, body: &[u8]) -> Option<Answer>
     Some(answered.unwrap_or_else(|refusal| refusal))
 }
 
-fn answer(kind: &'static str, bytes: Vec<u8>) -> Answer {
-    Answer::bytes(kind, bytes).header("cache-control", "no-cache")
+fn answer(kind: &'static str, bytes: Vec<u8>) -> RestAnswer {
+    RestAnswer::bytes(kind, bytes).header("cache-control", "no-cache")
 }
 
-fn plain(status: u16, text: &str) -> Answer {
-    Answer {
+fn plain(status: u16, text: &str) -> RestAnswer {
+    RestAnswer {
         status,
         headers: Vec::new(),
-        body: Body::Bytes("text/plain", text.as_bytes().to_vec()),
+        body: ResponseBody::Bytes("text/plain", text.as_bytes().to_vec()),
     }
 }
 
 /// The repository, for somebody who may read it: git asks for credentials when it hears 401.
-fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<&'a Repository, Answer> {
+fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<&'a Repository, RestAnswer> {
     let challenge = || plain(401, "Authentication failed").header("www-authenticate", "Basic realm=\"GitHub\"");
     let credentials = auth::credentials(state, &parts.headers).map_err(|_| challenge())?;
     let repository = state.repository_named(owner, name);
@@ -110,7 +110,7 @@ fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<
 }
 
 /// The body as sent, or unpacked: git compresses large requests.
-fn inflate(parts: &Parts, body: &[u8]) -> Result<Vec<u8>, Answer> {
+fn inflate(parts: &Parts, body: &[u8]) -> Result<Vec<u8>, RestAnswer> {
     match parts
         .headers
         .get("content-encoding")
@@ -129,7 +129,7 @@ fn inflate(parts: &Parts, body: &[u8]) -> Result<Vec<u8>, Answer> {
     }
 }
 
-fn advertise_capabilities() -> Answer {
+fn advertise_capabilities() -> RestAnswer {
     let mut bytes = Vec::new();
     pkt::text(&mut bytes, "# service=git-upload-pack\n");
     pkt::flush(&mut bytes);
@@ -185,7 +185,7 @@ fn known_refs(git: &Repository) -> Result<Vec<KnownRef>, git2::Error> {
     Ok(known)
 }
 
-fn advertise_refs(git: &Repository) -> Result<Answer, Answer> {
+fn advertise_refs(git: &Repository) -> Result<RestAnswer, RestAnswer> {
     let mut bytes = Vec::new();
     pkt::text(&mut bytes, "# service=git-upload-pack\n");
     pkt::flush(&mut bytes);
@@ -208,14 +208,14 @@ fn advertise_refs(git: &Repository) -> Result<Answer, Answer> {
     Ok(answer("application/x-git-upload-pack-advertisement", bytes))
 }
 
-fn answer_v2(git: &Repository, request: &[u8]) -> Result<Vec<u8>, Answer> {
+fn answer_v2(git: &Repository, request: &[u8]) -> Result<Vec<u8>, RestAnswer> {
     let lines = pkt::read(request).ok_or_else(|| plain(400, "bad pkt-line"))?;
     let arguments: Vec<&str> = lines
         .iter()
-        .skip_while(|line| !matches!(line, Line::Delimiter))
-        .filter_map(Line::as_text)
+        .skip_while(|line| !matches!(line, PktLine::Delimiter))
+        .filter_map(PktLine::as_text)
         .collect();
-    match lines.first().and_then(Line::as_text) {
+    match lines.first().and_then(PktLine::as_text) {
         Some("command=ls-refs") => Ok(list_refs(git, &arguments)?),
         Some("command=fetch") => {
             let wish = Wish::read(&arguments).ok_or_else(|| plain(400, "bad fetch arguments"))?;
@@ -249,12 +249,12 @@ fn list_refs(git: &Repository, arguments: &[&str]) -> Result<Vec<u8>, git2::Erro
 }
 
 /// The older protocol, which libgit2 speaks: the same wishes in one list, the answer without sections.
-fn answer_v0(git: &Repository, request: &[u8]) -> Result<Vec<u8>, Answer> {
+fn answer_v0(git: &Repository, request: &[u8]) -> Result<Vec<u8>, RestAnswer> {
     let lines = pkt::read(request).ok_or_else(|| plain(400, "bad pkt-line"))?;
-    let arguments: Vec<&str> = lines.iter().filter_map(Line::as_text).collect();
+    let arguments: Vec<&str> = lines.iter().filter_map(PktLine::as_text).collect();
     let wish = Wish::read(&arguments).ok_or_else(|| plain(400, "bad fetch arguments"))?;
     // A client that only wants to know the shallow points ends its request after its wishes.
     let only_wishes =
-        lines.last() == Some(&Line::Flush) && lines.iter().filter(|line| **line == Line::Flush).count() == 1;
+        lines.last() == Some(&PktLine::Flush) && lines.iter().filter(|line| **line == PktLine::Flush).count() == 1;
     pack::fetch_v0(git, &wish, only_wishes)
 }

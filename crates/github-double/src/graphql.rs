@@ -5,10 +5,10 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::auth::{self, Credentials};
 use super::names::Role;
-use super::route::{Call, Needs, Route, post};
+use super::route::{Needs, Route, RouteCall, post};
 use super::{history, objects, update_refs};
 
 pub(super) const PATH: &str = "/graphql";
@@ -32,7 +32,7 @@ pub(super) fn rest_path<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(prefix)
 }
 
-fn answer(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn answer(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let query = call.text("query")?;
     let words: Vec<&str> = query
         .split(|c: char| !c.is_alphanumeric())
@@ -76,13 +76,13 @@ fn answer(call: &mut Call<'_>) -> Result<Answer, Answer> {
 
 /// Whose token this is. Unlike `GET /user`, this is answered to the tokens of installations, too.
 /// <https://github.com/fullsend-ai/fullsend/pull/1953>
-fn viewer(call: &Call<'_>) -> Answer {
+fn viewer(call: &RouteCall<'_>) -> RestAnswer {
     let login = call.login();
     let id = objects::account(call.state, &login)["id"].clone();
-    Answer::ok(json!({ "data": { "viewer": { "login": login, "databaseId": id } } }))
+    RestAnswer::ok(json!({ "data": { "viewer": { "login": login, "databaseId": id } } }))
 }
 
-fn minimize(call: &mut Call<'_>, subject: &str, classifier: &str) -> Answer {
+fn minimize(call: &mut RouteCall<'_>, subject: &str, classifier: &str) -> RestAnswer {
     let named = |id: &&u64| objects::node("PullRequestReviewComment", **id) == subject;
     let Some(id) = call.state.review_comments.keys().find(named).copied() else {
         return refuse(
@@ -97,11 +97,11 @@ fn minimize(call: &mut Call<'_>, subject: &str, classifier: &str) -> Answer {
         comment.minimized = Some(classifier.into());
     }
     let comment = json!({ "isMinimized": true });
-    Answer::ok(json!({ "data": { "minimizeComment": { "minimizedComment": comment } } }))
+    RestAnswer::ok(json!({ "data": { "minimizeComment": { "minimizedComment": comment } } }))
 }
 
 /// Apps with the permission to write pull requests may, and people who may push.
-fn may(call: &Call<'_>, comment: u64) -> bool {
+fn may(call: &RouteCall<'_>, comment: u64) -> bool {
     let comment = call.state.review_comments.get(&comment);
     let Some(repository) = comment.and_then(|comment| call.state.repository(comment.repository)) else {
         return false;
@@ -117,7 +117,7 @@ fn may(call: &Call<'_>, comment: u64) -> bool {
     }
 }
 
-fn refuse(kind: &str, message: &str) -> Answer {
+fn refuse(kind: &str, message: &str) -> RestAnswer {
     let error: Value = json!({ "type": kind, "path": ["minimizeComment"], "message": message });
-    Answer::ok(json!({ "data": { "minimizeComment": null }, "errors": [error] }))
+    RestAnswer::ok(json!({ "data": { "minimizeComment": null }, "errors": [error] }))
 }

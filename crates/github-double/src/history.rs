@@ -7,10 +7,10 @@
 use git2::Oid;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::objects;
 use super::paging::page;
-use super::route::{Call, Needs, Route, get};
+use super::route::{Needs, Route, RouteCall, get};
 use super::state::{Activity, Edit, State};
 
 pub(super) const ROUTES: &[Route] = &[get(
@@ -25,7 +25,7 @@ pub(super) fn is_asked_for(query: &str) -> bool {
 }
 
 /// When a comment was edited last, and all of its edits, newest first.
-pub(super) fn answer(call: &Call<'_>) -> Answer {
+pub(super) fn answer(call: &RouteCall<'_>) -> RestAnswer {
     let variables = &call.body["variables"];
     let wanted = variables["id"].as_str().unwrap_or_default();
     let names = |id: &u64| {
@@ -41,7 +41,7 @@ pub(super) fn answer(call: &Call<'_>) -> Answer {
     else {
         let message = format!("Could not resolve to a node with the global id of '{wanted}'");
         let error = json!({ "type": "NOT_FOUND", "path": ["node"], "message": message });
-        return Answer::ok(json!({ "data": { "node": null }, "errors": [error] }));
+        return RestAnswer::ok(json!({ "data": { "node": null }, "errors": [error] }));
     };
     let edits = state.edits.get(id).map_or(&[][..], Vec::as_slice);
     let first = variables["first"].as_u64().unwrap_or(0) as usize;
@@ -62,7 +62,7 @@ pub(super) fn answer(call: &Call<'_>) -> Answer {
     {
         node["userContentEdits"] = json!({ "nodes": nodes, "pageInfo": page });
     }
-    Answer::ok(json!({ "data": { "node": node } }))
+    RestAnswer::ok(json!({ "data": { "node": node } }))
 }
 
 /// An actor as GraphQL shows it: a bot by its name without the suffix.
@@ -75,7 +75,7 @@ fn actor(state: &State, login: &str) -> Value {
 }
 
 /// What happened to the branches of a repository, newest first.
-fn activity(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn activity(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository_id()?;
     let fits = |one: &&Activity| {
         let asked = call.query.get("ref").map(String::as_str);

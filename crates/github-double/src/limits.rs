@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jiff::{Timestamp, ToSpan as _};
 use sha2::{Digest, Sha256};
 
-use super::answer::{Answer, Body};
+use super::answer::{ResponseBody, RestAnswer};
 
 /// The documented number of content-creating requests a minute.
 /// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>
@@ -19,7 +19,7 @@ pub(super) const GRAPHQL: &str = "graphql of ";
 
 /// What was used of the limits.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(super) struct RateLimits {
     pub(super) secondary: bool,
     created: VecDeque<Instant>,
     /// By anyone who holds the tokens: all tokens of an installation count together.
@@ -31,7 +31,7 @@ pub(super) struct Limits {
     ahead: i64,
 }
 
-impl Default for Limits {
+impl Default for RateLimits {
     fn default() -> Self {
         Self {
             secondary: true,
@@ -49,7 +49,7 @@ fn later(seconds: i64) -> Timestamp {
     now.checked_add(seconds.seconds()).unwrap_or(now)
 }
 
-impl Limits {
+impl RateLimits {
     /// Leaves this many requests until the hour is over, which it is in this many seconds.
     pub(super) fn leave(&mut self, requests: u32, seconds: i64) {
         self.used.clear();
@@ -63,7 +63,7 @@ impl Limits {
     }
 
     /// Counts one request; the refusal when the hour is used up.
-    pub(super) fn count(&mut self, holder: &str) -> Result<(), Answer> {
+    pub(super) fn count(&mut self, holder: &str) -> Result<(), RestAnswer> {
         if Timestamp::now() >= self.reset {
             self.leave(REQUESTS_AN_HOUR, 3600);
         }
@@ -72,7 +72,10 @@ impl Limits {
             *used += 1;
             return Ok(());
         }
-        Err(Answer::error(403, "API rate limit exceeded for installation ID 77."))
+        Err(RestAnswer::error(
+            403,
+            "API rate limit exceeded for installation ID 77.",
+        ))
     }
 
     /// Takes a request back that turned out to be free: one that was answered with 304.
@@ -84,7 +87,7 @@ impl Limits {
     }
 
     /// Counts one content-creating request; the refusal when there were too many in the last minute.
-    pub(super) fn create(&mut self) -> Result<(), Answer> {
+    pub(super) fn create(&mut self) -> Result<(), RestAnswer> {
         let now = Instant::now();
         while self
             .created
@@ -101,7 +104,7 @@ impl Limits {
     }
 
     /// The headers that say what is left, and when that was said.
-    pub(super) fn headers(&self, holder: &str, answer: Answer) -> Answer {
+    pub(super) fn headers(&self, holder: &str, answer: RestAnswer) -> RestAnswer {
         let used = self.used.get(holder).copied().unwrap_or_default();
         let resource = if holder.starts_with(GRAPHQL) { "graphql" } else { "core" };
         let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&later(self.ahead));
@@ -116,22 +119,22 @@ impl Limits {
 }
 
 /// The answer GitHub gives to a client that writes too fast.
-pub(super) fn secondary_limit(retry_after: u64) -> Answer {
+pub(super) fn secondary_limit(retry_after: u64) -> RestAnswer {
     let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
-    Answer::error(403, message).header("retry-after", retry_after.to_string())
+    RestAnswer::error(403, message).header("retry-after", retry_after.to_string())
 }
 
 /// Adds the `ETag` of a successful reading, or answers 304 when the client has it already.
-pub(super) fn conditional(answer: Answer, if_none_match: Option<&str>) -> Answer {
+pub(super) fn conditional(answer: RestAnswer, if_none_match: Option<&str>) -> RestAnswer {
     let bytes = match &answer.body {
-        Body::Json(value) if answer.status == 200 => value.to_string().into_bytes(),
-        Body::Bytes(_, bytes) if answer.status == 200 => bytes.clone(),
+        ResponseBody::Json(value) if answer.status == 200 => value.to_string().into_bytes(),
+        ResponseBody::Bytes(_, bytes) if answer.status == 200 => bytes.clone(),
         _ => return answer,
     };
     let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
     let known = if_none_match.is_some_and(|tags| tags.split(',').any(|one| one.trim().trim_start_matches("W/") == tag));
     if known {
-        Answer::empty(304).header("etag", tag)
+        RestAnswer::empty(304).header("etag", tag)
     } else {
         answer.header("etag", format!("W/{tag}"))
     }

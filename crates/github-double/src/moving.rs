@@ -10,7 +10,7 @@
 
 use serde_json::json;
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::auth::{self, Credentials};
 use super::names::{HOME, Role};
 use super::state::{Account, Holder, PullRequest, Repository, State};
@@ -216,7 +216,7 @@ pub(super) fn redirect(
     state: &State,
     (method, path, query): (&str, &str, Option<&str>),
     credentials: &Credentials,
-) -> Option<Answer> {
+) -> Option<RestAnswer> {
     let (owner, rest) = path.strip_prefix("/repos/")?.split_once('/')?;
     let (name, rest) = split(rest);
     let moved = moved(state, owner, name)?;
@@ -226,7 +226,7 @@ pub(super) fn redirect(
         Credentials::Token(holder) => auth::may_see(state, holder, moved),
     };
     if !may_know {
-        return Some(Answer::not_found());
+        return Some(RestAnswer::not_found());
     }
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
     let location = format!("{}/repositories/{}{rest}{query}", state.api(), moved.id);
@@ -237,7 +237,7 @@ pub(super) fn redirect(
     let body = json!({
         "message": message, "url": location, "documentation_url": "https://docs.github.com/v3/#http-redirects"
     });
-    Some(Answer::json(status, body).header("location", location))
+    Some(RestAnswer::json(status, body).header("location", location))
 }
 
 /// The repository that had this name.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use git2::{ObjectType, Oid, PackBuilder, Repository};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::pkt;
 
 /// What a client asked for.
@@ -60,7 +60,7 @@ struct Selection {
 }
 
 /// Answers a fetch of protocol version 2: acknowledgments, then shallow points, then the pack.
-pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, Answer> {
+pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, RestAnswer> {
     if let Some(missing) = missing(git, wish) {
         return Ok(pkt::error(&format!("upload-pack: not our ref {missing}")));
     }
@@ -92,7 +92,7 @@ pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, Answer> {
 }
 
 /// Answers a fetch of the older protocol: shallow points, acknowledgments, then the pack once the client is done.
-pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Result<Vec<u8>, Answer> {
+pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Result<Vec<u8>, RestAnswer> {
     if let Some(missing) = missing(git, wish) {
         return Ok(pkt::error(&format!("upload-pack: not our ref {missing}")));
     }

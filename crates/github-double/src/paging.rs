@@ -2,30 +2,30 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::route::Call;
+use super::answer::RestAnswer;
+use super::route::RouteCall;
 
 /// One page of a list with its `Link` header: 30 items unless `per_page` says otherwise, never more than 100.
-pub(super) fn page(call: &Call<'_>, items: Vec<Value>) -> Answer {
+pub(super) fn page(call: &RouteCall<'_>, items: Vec<Value>) -> RestAnswer {
     let (shown, link) = cut(call, items);
-    with_link(Answer::ok(Value::Array(shown)), link)
+    with_link(RestAnswer::ok(Value::Array(shown)), link)
 }
 
 /// One page of a list that GitHub wraps as `{"total_count": …, name: […]}`.
-pub(super) fn counted_page(call: &Call<'_>, name: &str, items: Vec<Value>) -> Answer {
+pub(super) fn counted_page(call: &RouteCall<'_>, name: &str, items: Vec<Value>) -> RestAnswer {
     let total = items.len();
     let (shown, link) = cut(call, items);
-    with_link(Answer::ok(json!({ "total_count": total, name: shown })), link)
+    with_link(RestAnswer::ok(json!({ "total_count": total, name: shown })), link)
 }
 
-fn with_link(answer: Answer, link: Option<String>) -> Answer {
+fn with_link(answer: RestAnswer, link: Option<String>) -> RestAnswer {
     match link {
         Some(link) => answer.header("link", link),
         None => answer,
     }
 }
 
-fn cut(call: &Call<'_>, items: Vec<Value>) -> (Vec<Value>, Option<String>) {
+fn cut(call: &RouteCall<'_>, items: Vec<Value>) -> (Vec<Value>, Option<String>) {
     let wanted = |name: &str, otherwise: usize| {
         call.query
             .get(name)

@@ -6,13 +6,13 @@ pub(super) const MOST_IN_BAND: usize = 65_515;
 
 /// One line of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum PktLine<'a> {
     Text(&'a str),
     Flush,
     Delimiter,
 }
 
-impl<'a> Line<'a> {
+impl<'a> PktLine<'a> {
     pub(super) fn as_text(&self) -> Option<&'a str> {
         match self {
             Self::Text(text) => Some(text),
@@ -22,19 +22,19 @@ impl<'a> Line<'a> {
 }
 
 /// Reads all lines, without their line breaks. `None` when a length is wrong.
-pub(super) fn read(mut bytes: &[u8]) -> Option<Vec<Line<'_>>> {
+pub(super) fn read(mut bytes: &[u8]) -> Option<Vec<PktLine<'_>>> {
     let mut lines = Vec::new();
     while !bytes.is_empty() {
         let (length, _) = bytes.split_at_checked(4)?;
         let length = usize::from_str_radix(std::str::from_utf8(length).ok()?, 16).ok()?;
         match length {
-            0 => lines.push(Line::Flush),
-            1 => lines.push(Line::Delimiter),
+            0 => lines.push(PktLine::Flush),
+            1 => lines.push(PktLine::Delimiter),
             2 => {}
             3 => return None,
             _ => {
                 let text = std::str::from_utf8(bytes.get(4..length)?).ok()?;
-                lines.push(Line::Text(text.trim_end_matches('\n')));
+                lines.push(PktLine::Text(text.trim_end_matches('\n')));
             }
         }
         bytes = bytes.get(length.max(4)..)?;
@@ -79,7 +79,7 @@ mod tests {
         let read_all = |bytes: &'static str| read(bytes.as_bytes());
         assert_eq!(
             read_all("0009want\n00000001"),
-            Some(vec![Line::Text("want"), Line::Flush, Line::Delimiter])
+            Some(vec![PktLine::Text("want"), PktLine::Flush, PktLine::Delimiter])
         );
         for bad in ["00", "zzzz", "0003", "00ffshort", "0007\u{0}"] {
             assert_eq!(read_all(bad), None, "{bad:?}");

@@ -3,31 +3,31 @@
 use git2::Oid;
 use serde_json::{Value, json};
 
-use super::answer::{self, Answer, Body};
+use super::answer::{self, ResponseBody, RestAnswer};
 use super::diff_rules::{self, Wanted};
-use super::route::Call;
-use super::state::{Place, PullRequest, Repository};
+use super::route::RouteCall;
+use super::state::{CommentPosition, PullRequest, Repository};
 use super::{pulls, store};
 
 /// The keys GitHub documents for one comment of a review.
 pub(super) const COMMENT_KEYS: [&str; 7] = ["path", "position", "body", "line", "side", "start_line", "start_side"];
 
 /// 422 with these errors, in the form of these routes.
-pub(super) fn refuse(errors: &[&str]) -> Answer {
-    let mut answer = Answer::error(422, "Unprocessable Entity");
-    if let Body::Json(body) = &mut answer.body {
+pub(super) fn refuse(errors: &[&str]) -> RestAnswer {
+    let mut answer = RestAnswer::error(422, "Unprocessable Entity");
+    if let ResponseBody::Json(body) = &mut answer.body {
         body["errors"] = json!(errors);
     }
     answer
 }
 
 /// The limit for the text of reviews and their comments, with errors in the form of these routes.
-pub(super) fn check_body(body: &str) -> Result<(), Answer> {
+pub(super) fn check_body(body: &str) -> Result<(), RestAnswer> {
     answer::check_body(body).map_err(|_| refuse(&["Body is too long (maximum is 65536 characters)"]))
 }
 
 /// The commit a review is about: the head, or an older commit of the pull request.
-pub(super) fn wanted_commit(call: &Call<'_>, pull: &PullRequest) -> Result<Oid, Answer> {
+pub(super) fn wanted_commit(call: &RouteCall<'_>, pull: &PullRequest) -> Result<Oid, RestAnswer> {
     let Some(text) = call.optional_text("commit_id")? else {
         return Ok(pull.head);
     };
@@ -39,11 +39,11 @@ pub(super) fn wanted_commit(call: &Call<'_>, pull: &PullRequest) -> Result<Oid, 
 
 /// The place of every comment in the diff of this commit.
 pub(super) fn place_all(
-    call: &mut Call<'_>,
+    call: &mut RouteCall<'_>,
     pull: &PullRequest,
     commit: Oid,
     comments: &[Value],
-) -> Result<Vec<(Place, String)>, Answer> {
+) -> Result<Vec<(CommentPosition, String)>, RestAnswer> {
     for key in comments
         .iter()
         .filter_map(Value::as_object)
@@ -63,7 +63,10 @@ pub(super) fn place_all(
 }
 
 /// Finds the place of every comment in the diff, or refuses them all with everything that is wrong.
-pub(super) fn place_in(files: &[diff_rules::FileDiff], comments: &[Value]) -> Result<Vec<(Place, String)>, Answer> {
+pub(super) fn place_in(
+    files: &[diff_rules::FileDiff],
+    comments: &[Value],
+) -> Result<Vec<(CommentPosition, String)>, RestAnswer> {
     let mut errors: Vec<String> = Vec::new();
     let mut placed = Vec::new();
     for comment in comments {
@@ -95,7 +98,7 @@ fn files_at(
     diff_rules::files(&store::three_dot(&repository.git, base, commit)?)
 }
 
-fn read_comment(comment: &Value) -> Result<Wanted, Answer> {
+fn read_comment(comment: &Value) -> Result<Wanted, RestAnswer> {
     let text = |key: &str| comment[key].as_str().map(str::to_owned);
     let number = |key: &str| comment[key].as_u64().and_then(|number| u32::try_from(number).ok());
     let path = text("path").ok_or_else(|| refuse(&["Pull request review thread path is required"]))?;

@@ -4,11 +4,11 @@ use git2::{Diff, DiffFormat, Oid};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::diff_rules::{self, FileDiff};
 use super::merging::test_merge;
 use super::paging::page;
-use super::route::{Call, Needs, Route, get};
+use super::route::{Needs, Route, RouteCall, get};
 use super::state::{Happening, PullRequest, Repository, State};
 use super::{objects, store};
 
@@ -26,7 +26,7 @@ const MOST_DIFF_LINES: usize = 20_000;
 /// The most files the API lists.
 const MOST_FILES: usize = 3000;
 
-fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let wanted = |name: &str| call.query.get(name).map(String::as_str);
     let state = wanted("state").unwrap_or("open");
@@ -52,14 +52,14 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(page(call, shown))
 }
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (_, pull) = call.pull()?;
     let repository = call.repository()?;
     if call.accept.contains("diff") {
         let diff = diff_of(repository, &pull)?;
         let text = diff_text(&diff)?;
         if text.iter().filter(|byte| **byte == b'\n').count() > MOST_DIFF_LINES {
-            return Err(Answer::json(
+            return Err(RestAnswer::json(
                 406,
                 json!({
                     "message": format!("Sorry, the diff exceeded the maximum number of lines ({MOST_DIFF_LINES})"),
@@ -69,12 +69,12 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
                 }),
             ));
         }
-        return Ok(Answer::bytes("application/vnd.github.diff; charset=utf-8", text));
+        return Ok(RestAnswer::bytes("application/vnd.github.diff; charset=utf-8", text));
     }
-    Ok(Answer::ok(full(call.state, repository, &pull)))
+    Ok(RestAnswer::ok(full(call.state, repository, &pull)))
 }
 
-fn list_files(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list_files(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (_, pull) = call.pull()?;
     let repository = call.repository()?;
     let diff = diff_of(repository, &pull)?;
@@ -83,7 +83,7 @@ fn list_files(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(page(call, entries))
 }
 
-fn list_commits(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list_commits(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (_, pull) = call.pull()?;
     let repository = call.repository()?;
     let ids = commits_of(repository, &pull)?;

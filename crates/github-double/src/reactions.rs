@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::objects;
 use super::paging::page;
-use super::route::{Call, Needs, Route, get, post};
+use super::route::{Needs, Route, RouteCall, get, post};
 use super::state::{Reaction, State};
 
 const READ: Needs = Needs::Read(&["issues", "pull_requests"]);
@@ -38,7 +38,7 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 /// The comment in the path, of the kind the path asks for.
-fn subject(call: &Call<'_>) -> Result<u64, Answer> {
+fn subject(call: &RouteCall<'_>) -> Result<u64, RestAnswer> {
     let id = call.number("comment_id")?;
     let repository = call.repository_id()?;
     let found = if call.path.contains("/pulls/comments/") {
@@ -49,11 +49,11 @@ fn subject(call: &Call<'_>) -> Result<u64, Answer> {
     if found == Some(repository) {
         Ok(id)
     } else {
-        Err(Answer::not_found())
+        Err(RestAnswer::not_found())
     }
 }
 
-fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let subject = subject(call)?;
     let wanted = call.query.get("content");
     let fits = |one: &&Reaction| one.subject == subject && wanted.is_none_or(|content| *content == one.content);
@@ -68,11 +68,11 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
 }
 
 /// 201 for a new reaction, 200 when the same account had left the same one before.
-fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let subject = subject(call)?;
     let content = call.text("content")?;
     if !KINDS.contains(&content.as_str()) {
-        return Err(Answer::invalid(&format!(
+        return Err(RestAnswer::invalid(&format!(
             "Invalid request.\n\nFor 'properties/content', \"{content}\" is not a possible value. Must be one of the following: {}.",
             KINDS.join(", ")
         )));
@@ -80,7 +80,7 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let login = call.login();
     let same = |one: &&Reaction| one.subject == subject && one.login == login && one.content == content;
     if let Some(known) = call.state.reactions.values().find(same) {
-        return Ok(Answer::ok(object(call.state, known)));
+        return Ok(RestAnswer::ok(object(call.state, known)));
     }
     let (id, created_at) = (call.state.fresh_id(), call.state.now());
     let reaction = Reaction {
@@ -92,7 +92,7 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
     };
     let shown = object(call.state, &reaction);
     call.state.reactions.insert(id, reaction);
-    Ok(Answer::created(shown))
+    Ok(RestAnswer::created(shown))
 }
 
 fn object(state: &State, reaction: &Reaction) -> Value {

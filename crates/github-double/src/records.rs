@@ -110,7 +110,7 @@ pub(super) struct Review {
 
 /// Where a review comment was put, in the numbers of the commit it was put on.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct CommentPosition {
     pub(super) path: String,
     pub(super) side: String,
     pub(super) line: u32,
@@ -128,7 +128,7 @@ pub(super) struct ReviewComment {
     pub(super) review: u64,
     pub(super) author: String,
     pub(super) body: String,
-    pub(super) place: Place,
+    pub(super) place: CommentPosition,
     pub(super) commit: git2::Oid,
     pub(super) reply_to: Option<u64>,
     /// The classifier it was minimised with.

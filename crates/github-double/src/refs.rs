@@ -4,22 +4,22 @@ use git2::{ObjectType, Oid};
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::paging::page;
-use super::route::Call;
+use super::route::RouteCall;
 use super::state::{Happening, Holder, Repository, State};
 use super::{branch_rules, contents, objects, pulls, store};
 
-pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+pub(super) fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let name = format!("refs/{}", call.capture("ref"));
-    Ok(Answer::ok(
-        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    Ok(RestAnswer::ok(
+        object(call.state, repository, &name).ok_or_else(RestAnswer::not_found)?,
     ))
 }
 
 /// Every reference that begins with what the path says; an empty list when none does.
-pub(super) fn matching(call: &mut Call<'_>) -> Result<Answer, Answer> {
+pub(super) fn matching(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let beginning = format!("refs/{}", call.capture("ref"));
     let mut names: Vec<String> = repository
@@ -36,20 +36,20 @@ pub(super) fn matching(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(page(call, shown))
 }
 
-pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+pub(super) fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (name, sha) = (call.text("ref")?, call.text("sha")?);
     if !name.starts_with("refs/") || name.matches('/').count() < 2 {
-        return Err(Answer::invalid(
+        return Err(RestAnswer::invalid(
             "Reference name must start with 'refs/' and have at least two slashes.",
         ));
     }
     if !git2::Reference::is_valid_name(&name) || is_hidden(&name) {
-        return Err(Answer::invalid(&format!("{name} is not a valid ref name.")));
+        return Err(RestAnswer::invalid(&format!("{name} is not a valid ref name.")));
     }
     let repository = call.repository()?;
     let id = existing(repository, &name, &sha)?;
     if repository.git.find_reference(&name).is_ok() {
-        return Err(Answer::invalid("Reference already exists"));
+        return Err(RestAnswer::invalid("Reference already exists"));
     }
     let main = store::tip(&repository.git, super::names::DEFAULT_BRANCH);
     check_workflows(call, (repository, &name), main, id)?;
@@ -57,13 +57,13 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
         .git
         .reference(&name, id, false, "created through the API")?;
     let repository = call.repository()?;
-    Ok(Answer::created(
-        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    Ok(RestAnswer::created(
+        object(call.state, repository, &name).ok_or_else(RestAnswer::not_found)?,
     ))
 }
 
 /// Compare-and-swap in GitHub's way: without `force` only forward.
-pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
+pub(super) fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let name = format!("refs/{}", call.capture("ref"));
     let sha = call.text("sha")?;
     let force = call.body["force"].as_bool().unwrap_or(false);
@@ -72,43 +72,43 @@ pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let login = call.login();
     call.state.move_reference(id, &name, after, &login)?;
     let repository = call.repository()?;
-    Ok(Answer::ok(
-        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    Ok(RestAnswer::ok(
+        object(call.state, repository, &name).ok_or_else(RestAnswer::not_found)?,
     ))
 }
 
 /// The commit a reference may be moved to, no matter which request asks for it.
 pub(super) fn allowed_move(
-    call: &Call<'_>,
+    call: &RouteCall<'_>,
     repository: u64,
     (name, sha): (&str, &str),
     force: bool,
-) -> Result<Oid, Answer> {
-    let repository = call.state.repository(repository).ok_or_else(Answer::not_found)?;
+) -> Result<Oid, RestAnswer> {
+    let repository = call.state.repository(repository).ok_or_else(RestAnswer::not_found)?;
     let reference = repository.git.find_reference(name).ok();
     let Some(before) = reference.and_then(|reference| reference.target()) else {
-        return Err(Answer::invalid("Reference does not exist"));
+        return Err(RestAnswer::invalid("Reference does not exist"));
     };
     if is_hidden(name) {
-        return Err(Answer::invalid("Reference cannot be updated"));
+        return Err(RestAnswer::invalid("Reference cannot be updated"));
     }
     let after = existing(repository, name, sha)?;
     let forward = before == after || repository.git.graph_descendant_of(after, before).unwrap_or(false);
     if !force && !forward {
-        return Err(Answer::invalid("Update is not a fast forward"));
+        return Err(RestAnswer::invalid("Update is not a fast forward"));
     }
     check_workflows(call, (repository, name), Some(before), after)?;
     match branch_rules::refusal(call, repository, name, after) {
-        Some(why) => Err(Answer::invalid(&why)),
+        Some(why) => Err(RestAnswer::invalid(&why)),
         None => Ok(after),
     }
 }
 
-pub(super) fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
+pub(super) fn remove(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let name = format!("refs/{}", call.capture("ref"));
     let repository = call.repository()?;
     let found = repository.git.find_reference(&name).ok().filter(|_| !is_hidden(&name));
-    let mut found = found.ok_or_else(|| Answer::invalid("Reference does not exist"))?;
+    let mut found = found.ok_or_else(|| RestAnswer::invalid("Reference does not exist"))?;
     found.delete()?;
     drop(found);
     let (repository, login) = (repository.id, call.login());
@@ -117,7 +117,7 @@ pub(super) fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
             call.state.close(base, number, &login);
         }
     }
-    Ok(Answer::empty(204))
+    Ok(RestAnswer::empty(204))
 }
 
 /// GitHub keeps `refs/pull/*` to itself.
@@ -126,29 +126,30 @@ fn is_hidden(name: &str) -> bool {
 }
 
 /// The object a reference is to point at: any for most of them, a commit for a branch.
-fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, Answer> {
+fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, RestAnswer> {
     let id = Some(sha)
         .filter(|sha| sha.len() == 40)
         .and_then(|sha| Oid::from_str(sha).ok());
-    let id = id
-        .ok_or_else(|| Answer::invalid("The sha parameter must be exactly 40 characters and contain only [0-9a-f]."))?;
+    let id = id.ok_or_else(|| {
+        RestAnswer::invalid("The sha parameter must be exactly 40 characters and contain only [0-9a-f].")
+    })?;
     let object = repository
         .git
         .find_object(id, None)
-        .map_err(|_| Answer::invalid("Object does not exist"))?;
+        .map_err(|_| RestAnswer::invalid("Object does not exist"))?;
     if name.starts_with("refs/heads/") && object.kind() != Some(ObjectType::Commit) {
-        return Err(Answer::invalid("Object is not a commit"));
+        return Err(RestAnswer::invalid("Object is not a commit"));
     }
     Ok(id)
 }
 
 /// An App without the `workflows` permission may not move a branch over a change of a workflow.
 fn check_workflows(
-    call: &Call<'_>,
+    call: &RouteCall<'_>,
     (repository, name): (&Repository, &str),
     before: Option<Oid>,
     after: Oid,
-) -> Result<(), Answer> {
+) -> Result<(), RestAnswer> {
     let Some(Holder::Installation { permissions, .. }) = &call.holder else {
         return Ok(());
     };
@@ -165,7 +166,7 @@ fn check_workflows(
     if before.and_then(workflows) == workflows(after) {
         Ok(())
     } else {
-        Err(Answer::not_accessible())
+        Err(RestAnswer::not_accessible())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::pulls::{commit, diff_entries};
-use super::route::{Call, Needs, Route, get};
+use super::route::{Needs, Route, RouteCall, get};
 use super::{objects, store};
 
 pub(super) const ROUTES: &[Route] = &[
@@ -21,7 +21,7 @@ pub(super) const ROUTES: &[Route] = &[
     ),
 ];
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let mut object = objects::repository(call.state, repository);
     object["network_count"] = object["forks_count"].clone();
@@ -30,13 +30,13 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
         object["parent"] = objects::repository(call.state, origin);
         object["source"] = object["parent"].clone();
     }
-    Ok(Answer::ok(object))
+    Ok(RestAnswer::ok(object))
 }
 
 /// What somebody may do; GitHub answers this for every account, and 404 only for names nobody has.
-fn permission(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn permission(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let login = call.capture("username");
-    let account = call.state.account(login).ok_or_else(Answer::not_found)?;
+    let account = call.state.account(login).ok_or_else(RestAnswer::not_found)?;
     let role = call.repository()?.role(&account.login);
     let mut user = objects::account(call.state, &account.login);
     let at_least = |least: super::names::Role| role >= least;
@@ -48,18 +48,18 @@ fn permission(call: &mut Call<'_>) -> Result<Answer, Answer> {
         "admin": at_least(super::names::Role::Admin),
     });
     user["role_name"] = json!(role.name());
-    Ok(Answer::ok(
+    Ok(RestAnswer::ok(
         json!({ "permission": role.permission(), "role_name": role.name(), "user": user }),
     ))
 }
 
 /// `base...head`, with branches, tags or SHAs, and `owner:branch` for the branch of a fork.
-fn compare(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn compare(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let (base_name, head_name) = call
         .capture("basehead")
         .split_once("...")
-        .ok_or_else(Answer::not_found)?;
+        .ok_or_else(RestAnswer::not_found)?;
     let find = |name: &str| match name.split_once(':') {
         None => store::resolve(&repository.git, name),
         Some((owner, branch)) => {
@@ -71,15 +71,15 @@ fn compare(call: &mut Call<'_>) -> Result<Answer, Answer> {
             store::resolve(&there.git, branch)
         }
     };
-    let base = find(base_name).ok_or_else(Answer::not_found)?;
-    let head = find(head_name).ok_or_else(Answer::not_found)?;
+    let base = find(base_name).ok_or_else(RestAnswer::not_found)?;
+    let head = find(head_name).ok_or_else(RestAnswer::not_found)?;
     let git = &repository.git;
     let fork_point = git
         .merge_base(base, head)
-        .map_err(|_| Answer::error(404, &format!("No common ancestor between {base_name} and {head_name}.")))?;
+        .map_err(|_| RestAnswer::error(404, &format!("No common ancestor between {base_name} and {head_name}.")))?;
     let diff = store::three_dot(git, base, head)?;
     if call.accept.contains("diff") {
-        return Ok(Answer::bytes(
+        return Ok(RestAnswer::bytes(
             "application/vnd.github.diff; charset=utf-8",
             super::pulls::diff_text(&diff)?,
         ));
@@ -104,7 +104,7 @@ fn compare(call: &mut Call<'_>) -> Result<Answer, Answer> {
     );
     let show = |id: git2::Oid| commit(call.state, repository, id);
     let shown = commits.iter().map(|id| show(*id)).collect::<Result<Vec<Value>, _>>()?;
-    Ok(Answer::ok(json!({
+    Ok(RestAnswer::ok(json!({
         "url": at,
         "html_url": page,
         "permalink_url": page,

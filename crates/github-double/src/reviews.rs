@@ -3,11 +3,11 @@
 use git2::Oid;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::paging::page;
 use super::placing::{check_body, place_all, refuse, wanted_commit};
-use super::route::{Call, Needs, Route, get, post, put};
-use super::state::{Happening, Place, Review, ReviewComment, State};
+use super::route::{Needs, Route, RouteCall, get, post, put};
+use super::state::{CommentPosition, Happening, Review, ReviewComment, State};
 use super::{pulls, threads};
 
 const READ: Needs = Needs::Read(&["pull_requests"]);
@@ -34,7 +34,7 @@ pub(super) const ROUTES: &[Route] = &[
     ),
 ];
 
-fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository, pull) = call.pull()?;
     let ours = |review: &&Review| review.repository == repository && review.number == pull.number;
     let shown = call
@@ -48,7 +48,7 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
 }
 
 /// A review with all of its comments, or nothing at all: one bad comment rejects it whole.
-fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository_id, pull) = call.pull()?;
     let body = call.optional_text("body")?.unwrap_or_default();
     check_body(&body)?;
@@ -91,23 +91,23 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
             placed,
         },
     );
-    Ok(Answer::ok(object(call.state, &review)))
+    Ok(RestAnswer::ok(object(call.state, &review)))
 }
 
-fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let review = find(call)?;
     let body = call.text("body")?;
     check_body(&body)?;
     let Some(review) = call.state.reviews.get_mut(&review.id) else {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     };
     let before = std::mem::replace(&mut review.body, body);
     let (review, login) = (review.clone(), call.login());
     notify(call.state, "edited", &review, &login, Some(before));
-    Ok(Answer::ok(object(call.state, &review)))
+    Ok(RestAnswer::ok(object(call.state, &review)))
 }
 
-fn list_comments(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list_comments(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let review = find(call)?;
     let ours = call
         .state
@@ -118,12 +118,12 @@ fn list_comments(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(page(call, shown))
 }
 
-fn find(call: &Call<'_>) -> Result<Review, Answer> {
+fn find(call: &RouteCall<'_>) -> Result<Review, RestAnswer> {
     let (repository, pull) = call.pull()?;
     let id = call.number("review_id")?;
     let review = call.state.reviews.get(&id);
     let ours = |review: &&Review| review.repository == repository && review.number == pull.number;
-    review.filter(ours).cloned().ok_or_else(Answer::not_found)
+    review.filter(ours).cloned().ok_or_else(RestAnswer::not_found)
 }
 
 /// A review that passed all rules.
@@ -134,7 +134,7 @@ struct NewReview {
     body: String,
     state: &'static str,
     commit: Oid,
-    placed: Vec<(Place, String)>,
+    placed: Vec<(CommentPosition, String)>,
 }
 
 fn add(state: &mut State, new: NewReview) -> Review {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, check_body, wrong_type};
+use super::answer::{RestAnswer, check_body, wrong_type};
 use super::state::{Holder, PullRequest, Repository, State};
 
 /// What a token must be allowed.
@@ -25,7 +25,7 @@ pub(super) enum Needs {
     Write(&'static [&'static str]),
 }
 
-pub(super) type Handler = fn(&mut Call<'_>) -> Result<Answer, Answer>;
+pub(super) type Handler = fn(&mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer>;
 
 /// The captures that may hold several segments.
 const LONG: [&str; 3] = ["ref", "path", "basehead"];
@@ -120,7 +120,7 @@ impl Route {
 }
 
 /// A request on its way through a handler.
-pub(super) struct Call<'a> {
+pub(super) struct RouteCall<'a> {
     pub(super) state: &'a mut State,
     pub(super) holder: Option<Holder>,
     pub(super) captures: HashMap<&'static str, String>,
@@ -133,32 +133,32 @@ pub(super) struct Call<'a> {
     pub(super) path: String,
 }
 
-impl Call<'_> {
+impl RouteCall<'_> {
     pub(super) fn capture(&self, name: &str) -> &str {
         self.captures.get(name).map_or("", String::as_str)
     }
 
     /// A number out of the path; GitHub answers 404 to anything else.
-    pub(super) fn number(&self, name: &str) -> Result<u64, Answer> {
-        self.capture(name).parse().map_err(|_| Answer::not_found())
+    pub(super) fn number(&self, name: &str) -> Result<u64, RestAnswer> {
+        self.capture(name).parse().map_err(|_| RestAnswer::not_found())
     }
 
     /// The repository the path names. Whether the holder may see it was checked before.
-    pub(super) fn repository(&self) -> Result<&Repository, Answer> {
+    pub(super) fn repository(&self) -> Result<&Repository, RestAnswer> {
         self.state
             .repository_named(self.capture("owner"), self.capture("repo"))
-            .ok_or_else(Answer::not_found)
+            .ok_or_else(RestAnswer::not_found)
     }
 
-    pub(super) fn repository_id(&self) -> Result<u64, Answer> {
+    pub(super) fn repository_id(&self) -> Result<u64, RestAnswer> {
         Ok(self.repository()?.id)
     }
 
     /// The pull request the path names, with the id of its repository; as an issue or as itself.
-    pub(super) fn pull(&self) -> Result<(u64, PullRequest), Answer> {
+    pub(super) fn pull(&self) -> Result<(u64, PullRequest), RestAnswer> {
         let number = self.number("pull_number").or_else(|_| self.number("issue_number"))?;
         let repository = self.repository()?;
-        let pull = repository.pulls.get(&number).ok_or_else(Answer::not_found)?;
+        let pull = repository.pulls.get(&number).ok_or_else(RestAnswer::not_found)?;
         Ok((repository.id, pull.clone()))
     }
 
@@ -180,10 +180,10 @@ impl Call<'_> {
     }
 
     /// A required string of the body.
-    pub(super) fn text(&self, key: &str) -> Result<String, Answer> {
+    pub(super) fn text(&self, key: &str) -> Result<String, RestAnswer> {
         match self.body.get(key) {
             Some(Value::String(text)) => Ok(text.clone()),
-            Some(Value::Null) | None => Err(Answer::invalid(&format!(
+            Some(Value::Null) | None => Err(RestAnswer::invalid(&format!(
                 "Invalid request.\n\n\"{key}\" wasn't supplied."
             ))),
             Some(other) => Err(wrong_type(key, other, "a string")),
@@ -191,7 +191,7 @@ impl Call<'_> {
     }
 
     /// An optional string of the body; `null` counts as left out.
-    pub(super) fn optional_text(&self, key: &str) -> Result<Option<String>, Answer> {
+    pub(super) fn optional_text(&self, key: &str) -> Result<Option<String>, RestAnswer> {
         match self.body.get(key) {
             Some(Value::Null) | None => Ok(None),
             Some(_) => self.text(key).map(Some),
@@ -199,7 +199,7 @@ impl Call<'_> {
     }
 
     /// An optional list of the body.
-    pub(super) fn list(&self, key: &str) -> Result<Vec<Value>, Answer> {
+    pub(super) fn list(&self, key: &str) -> Result<Vec<Value>, RestAnswer> {
         match self.body.get(key) {
             Some(Value::Array(items)) => Ok(items.clone()),
             Some(Value::Null) | None => Ok(Vec::new()),
@@ -208,11 +208,11 @@ impl Call<'_> {
     }
 
     /// A comment's text: required, not blank, at most 65 536 characters.
-    pub(super) fn comment_body(&self) -> Result<String, Answer> {
+    pub(super) fn comment_body(&self) -> Result<String, RestAnswer> {
         let body = self.text("body")?;
         check_body(&body)?;
         if body.trim().is_empty() {
-            return Err(Answer::unprocessable(&[json!({
+            return Err(RestAnswer::unprocessable(&[json!({
                 "resource": "IssueComment", "code": "missing_field", "field": "body"
             })]));
         }

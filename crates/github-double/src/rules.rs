@@ -11,9 +11,9 @@ use git2::{FileMode, ObjectType, Oid, Repository, TreeWalkMode, TreeWalkResult};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::answer::{Answer, Body};
+use super::answer::{ResponseBody, RestAnswer};
 use super::diff_rules::{self, FileDiff};
-use super::state::Place;
+use super::state::CommentPosition;
 use super::suggestions::{self, Suggestion};
 use super::{DoubleError, placing, store, threads};
 
@@ -109,7 +109,7 @@ impl PullRequestDiff {
         read(&self.git, tree)
     }
 
-    fn commit_on(&self, tree: Oid, comments: Vec<(Place, String)>) -> Result<Oid, DoubleError> {
+    fn commit_on(&self, tree: Oid, comments: Vec<(CommentPosition, String)>) -> Result<Oid, DoubleError> {
         let mut batch: BTreeMap<String, Vec<Suggestion>> = BTreeMap::new();
         for (place, body) in comments {
             let suggestion = suggestion(place, &body)?;
@@ -125,7 +125,7 @@ impl PullRequestDiff {
         Ok(store::write_changes(&self.git, Some(&tree), &changes)?)
     }
 
-    fn place(&self, comments: &[Value]) -> Result<Vec<(Place, String)>, DoubleError> {
+    fn place(&self, comments: &[Value]) -> Result<Vec<(CommentPosition, String)>, DoubleError> {
         let mut keys = comments
             .iter()
             .filter_map(Value::as_object)
@@ -138,14 +138,14 @@ impl PullRequestDiff {
 }
 
 /// What an answer says is wrong.
-fn words(answer: &Answer) -> String {
+fn words(answer: &RestAnswer) -> String {
     match &answer.body {
-        Body::Json(body) => body["errors"].to_string(),
-        Body::Empty | Body::Bytes(..) => answer.status.to_string(),
+        ResponseBody::Json(body) => body["errors"].to_string(),
+        ResponseBody::Empty | ResponseBody::Bytes(..) => answer.status.to_string(),
     }
 }
 
-fn suggestion(place: Place, body: &str) -> Result<Suggestion, DoubleError> {
+fn suggestion(place: CommentPosition, body: &str) -> Result<Suggestion, DoubleError> {
     if place.side != "RIGHT" || place.start_side.as_deref() == Some("LEFT") {
         return suggestions::refuse("Applying suggestions on deleted lines is not supported.");
     }

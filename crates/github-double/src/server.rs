@@ -10,12 +10,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response, StatusCode};
 use serde_json::Value;
 
-use super::answer::{Answer, Body};
+use super::answer::{ResponseBody, RestAnswer};
 use super::auth::{self, Credentials};
 use super::faults::Effect;
 use super::limits::{GRAPHQL, conditional};
 use super::record::RecordedExchange;
-use super::route::{self, Call, Needs, Route};
+use super::route::{self, Needs, Route, RouteCall};
 use super::state::{Holder, State};
 use super::{Shared, git_http, graphql, moving, table};
 
@@ -56,7 +56,7 @@ fn close_connection() -> Response<HttpBody> {
     Response::new(HttpBody::from_stream(broken))
 }
 
-fn into_response(answer: Answer) -> Response<HttpBody> {
+fn into_response(answer: RestAnswer) -> Response<HttpBody> {
     let mut response = Response::builder()
         .status(answer.status)
         .header("server", "github.com (double)")
@@ -65,12 +65,12 @@ fn into_response(answer: Answer) -> Response<HttpBody> {
         response = response.header(*name, value);
     }
     let built = match answer.body {
-        Body::Empty => response.body(HttpBody::empty()),
-        Body::Json(value) => {
+        ResponseBody::Empty => response.body(HttpBody::empty()),
+        ResponseBody::Json(value) => {
             let response = response.header("content-type", "application/json; charset=utf-8");
             response.body(HttpBody::from(value.to_string()))
         }
-        Body::Bytes(kind, bytes) => response.header("content-type", kind).body(HttpBody::from(bytes)),
+        ResponseBody::Bytes(kind, bytes) => response.header("content-type", kind).body(HttpBody::from(bytes)),
     };
     built.unwrap_or_else(|_| {
         let mut failed = Response::new(HttpBody::from("the double built a broken answer"));
@@ -80,18 +80,18 @@ fn into_response(answer: Answer) -> Response<HttpBody> {
 }
 
 /// Answers one request and records it. `None` when the connection is to be closed instead.
-fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
+fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<RestAnswer> {
     let path = parts.uri.path();
     let effect = state.faults.take(parts.method.as_str(), path);
 
     let (mut record, answer) = match &effect {
-        Some(Effect::Instead(_)) => (blank_record(state, parts), Answer::empty(502)),
+        Some(Effect::Instead(_)) => (blank_record(state, parts), RestAnswer::empty(502)),
         _ => dispatch(state, parts, body),
     };
     record.faulty = effect.is_some();
     record.request = serde_json::from_slice(body).unwrap_or(Value::Null);
     record.status = answer.status;
-    if let Body::Json(value) = &answer.body {
+    if let ResponseBody::Json(value) = &answer.body {
         record.response = value.clone();
     }
     let sent = match effect {
@@ -122,7 +122,7 @@ fn blank_record(state: &State, parts: &Parts) -> RecordedExchange {
     }
 }
 
-fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange, Answer) {
+fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange, RestAnswer) {
     let mut record = blank_record(state, parts);
     if let Some(answer) = git_http::serve(state, parts, body) {
         return (record, answer);
@@ -192,7 +192,7 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
 
 /// Adds the permissions, any of which is enough; GitHub does so whether or not they were there.
 /// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#resource-not-accessible>
-fn accepted(answer: Answer, names: &[&str], level: &str) -> Answer {
+fn accepted(answer: RestAnswer, names: &[&str], level: &str) -> RestAnswer {
     let any: Vec<String> = names.iter().map(|name| format!("{name}={level}")).collect();
     answer.header("x-accepted-github-permissions", any.join("; "))
 }
@@ -206,10 +206,10 @@ struct Checked {
 }
 
 /// Permission first, then the limits: a refused request costs nothing but its place in the hour.
-fn check(state: &mut State, request: &Checked, credentials: &Credentials, counted: &str) -> Result<(), Answer> {
+fn check(state: &mut State, request: &Checked, credentials: &Credentials, counted: &str) -> Result<(), RestAnswer> {
     let route = request.route;
     let repository = match (request.captures.get("owner"), request.captures.get("repo")) {
-        (Some(owner), Some(name)) => Some(state.repository_named(owner, name).ok_or_else(Answer::not_found)),
+        (Some(owner), Some(name)) => Some(state.repository_named(owner, name).ok_or_else(RestAnswer::not_found)),
         _ => None,
     };
     let permitted = match repository {
@@ -240,20 +240,20 @@ fn login(state: &State, credentials: &Credentials) -> String {
     }
 }
 
-fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) -> Result<Answer, Answer> {
+fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) -> Result<RestAnswer, RestAnswer> {
     let route = request.route;
     if headers.get("user-agent").is_none() {
-        return Err(Answer::error(
+        return Err(RestAnswer::error(
             403,
             "Request forbidden by administrative rules. Please make sure your request has a User-Agent header",
         ));
     }
     let parsed = match body {
         [] => Value::Null,
-        bytes => serde_json::from_slice(bytes).map_err(|_| Answer::error(400, "Problems parsing JSON"))?,
+        bytes => serde_json::from_slice(bytes).map_err(|_| RestAnswer::error(400, "Problems parsing JSON"))?,
     };
     if !(parsed.is_null() || parsed.is_object()) {
-        return Err(Answer::error(400, "Body should be a JSON object"));
+        return Err(RestAnswer::error(400, "Body should be a JSON object"));
     }
     for key in route::unknown_keys(route, &parsed) {
         state
@@ -273,7 +273,7 @@ fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) ->
         path,
         ..
     } = request;
-    (route.run)(&mut Call {
+    (route.run)(&mut RouteCall {
         state,
         holder,
         captures,
@@ -286,8 +286,8 @@ fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) ->
 }
 
 /// 404 that cannot be overlooked: the double has a gap, or the client a wrong address.
-fn unknown_route(state: &mut State, record: &RecordedExchange) -> Answer {
+fn unknown_route(state: &mut State, record: &RecordedExchange) -> RestAnswer {
     let line = format!("{} {}", record.method, record.path);
     state.recorder.violation(format!("unknown route {line}"));
-    Answer::error(404, &format!("THE DOUBLE HAS NO ROUTE FOR {line}"))
+    RestAnswer::error(404, &format!("THE DOUBLE HAS NO ROUTE FOR {line}"))
 }

@@ -11,12 +11,12 @@ use tempfile::TempDir;
 pub(super) use super::accounts::{Account, App, Holder, Token};
 use super::faults::Faults;
 use super::hooks::Hooks;
-use super::limits::Limits;
+use super::limits::RateLimits;
 use super::protection::Protection;
 use super::record::Recorder;
 pub(super) use super::records::{
-    Activity, CheckRun, Comment, Edit, Happening, Job, Place, PullRequest, Reaction, Repository, Review, ReviewComment,
-    Status, WorkflowRun,
+    Activity, CheckRun, Comment, CommentPosition, Edit, Happening, Job, PullRequest, Reaction, Repository, Review,
+    ReviewComment, Status, WorkflowRun,
 };
 
 /// Where a double is served.
@@ -61,7 +61,7 @@ pub(super) struct State {
     pub(super) predates_rulesets: bool,
     pub(super) hooks: Hooks,
     pub(super) faults: Faults,
-    pub(super) limits: Limits,
+    pub(super) limits: RateLimits,
     pub(super) recorder: Recorder,
     pub(super) folder: TempDir,
     pub(super) next_id: u64,
@@ -101,7 +101,7 @@ impl State {
             predates_rulesets: false,
             hooks: Hooks::default(),
             faults: Faults::default(),
-            limits: Limits::default(),
+            limits: RateLimits::default(),
             recorder: Recorder::default(),
             folder,
             next_id: 1000,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::route::{Call, Needs, Route, get};
+use super::answer::RestAnswer;
+use super::route::{Needs, Route, RouteCall, get};
 use super::state::Status;
 use super::{objects, store};
 
@@ -14,9 +14,9 @@ pub(super) const ROUTES: &[Route] = &[get(
 )];
 
 /// What every context said last, and the worst of it.
-fn combined(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn combined(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
-    let commit = store::resolve(&repository.git, call.capture("ref")).ok_or_else(Answer::not_found)?;
+    let commit = store::resolve(&repository.git, call.capture("ref")).ok_or_else(RestAnswer::not_found)?;
     let api = format!("{}/repos/{}", call.state.api(), repository.full_name());
     let url = format!("{api}/statuses/{commit}");
     let here = |one: &&Status| one.repository == repository.id && one.commit == commit;
@@ -46,7 +46,7 @@ fn combined(call: &mut Call<'_>) -> Result<Answer, Answer> {
     } else {
         "pending"
     };
-    Ok(Answer::ok(json!({
+    Ok(RestAnswer::ok(json!({
         "state": state, "statuses": shown, "sha": commit.to_string(), "total_count": latest.len(),
         "repository": objects::repository(call.state, repository),
         "commit_url": format!("{api}/commits/{commit}"), "url": format!("{api}/commits/{commit}/status"),

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::paging::page;
-use super::route::{Call, Needs, Route, delete, get, patch, post};
-use super::state::{Edit, Happening, Place, Review, ReviewComment, State};
+use super::route::{Needs, Route, RouteCall, delete, get, patch, post};
+use super::state::{CommentPosition, Edit, Happening, Review, ReviewComment, State};
 use super::{diff_rules, objects, placing, pulls, store};
 
 const READ: Needs = Needs::Read(&["pull_requests"]);
@@ -46,7 +46,7 @@ pub(super) const ROUTES: &[Route] = &[
     delete("/repos/{owner}/{repo}/pulls/comments/{comment_id}", WRITE, remove),
 ];
 
-fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository, pull) = call.pull()?;
     let ours = |one: &&ReviewComment| one.repository == repository && one.number == pull.number;
     let published = |one: &&ReviewComment| !is_pending(call.state, one);
@@ -63,7 +63,7 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
 
 /// One more comment on the diff, outside of any review: the beginning of a thread.
 /// <https://docs.github.com/en/rest/pulls/comments#create-a-review-comment-for-a-pull-request>
-fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository, pull) = call.pull()?;
     let body = call.comment_body()?;
     call.text("commit_id")?;
@@ -74,7 +74,7 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
     }
     let placed = placing::place_all(call, &pull, commit, &[wanted])?;
     let Some((place, _)) = placed.into_iter().next() else {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     };
     let login = call.login();
     let comment = ReviewComment {
@@ -92,20 +92,20 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
         updated_at: String::new(),
     };
     let comment = add(call.state, comment);
-    Ok(Answer::created(object(call.state, &comment)))
+    Ok(RestAnswer::created(object(call.state, &comment)))
 }
 
-fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let comment = find(call)?;
-    Ok(Answer::ok(object(call.state, &comment)))
+    Ok(RestAnswer::ok(object(call.state, &comment)))
 }
 
-fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let comment = find(call)?;
     let body = call.comment_body()?;
     let (now, login) = (objects::present(), call.login());
     let Some(comment) = call.state.review_comments.get_mut(&comment.id) else {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     };
     let before = std::mem::replace(&mut comment.body, body.clone());
     comment.updated_at.clone_from(&now);
@@ -122,10 +122,10 @@ fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     };
     call.state.note_edit(comment.id, was, edit);
     notify(call.state, "edited", &comment, &login, Some(before));
-    Ok(Answer::ok(object(call.state, &comment)))
+    Ok(RestAnswer::ok(object(call.state, &comment)))
 }
 
-fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn remove(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let comment = find(call)?;
     let login = call.login();
     call.state.review_comments.remove(&comment.id);
@@ -133,22 +133,22 @@ fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
         pull.timeline.retain(|what| *what != Happening::Reply(comment.id));
     }
     notify(call.state, "deleted", &comment, &login, None);
-    Ok(Answer::empty(204))
+    Ok(RestAnswer::empty(204))
 }
 
-fn reply(call: &mut Call<'_>) -> Result<Answer, Answer> {
+fn reply(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (_, pull) = call.pull()?;
     let top = find(call)?;
     if top.number != pull.number {
-        return Err(Answer::not_found());
+        return Err(RestAnswer::not_found());
     }
     let body = call.comment_body()?;
     let login = call.login();
     let comment = add_reply(call.state, &top, &login, &body);
-    Ok(Answer::created(object(call.state, &comment)))
+    Ok(RestAnswer::created(object(call.state, &comment)))
 }
 
-fn find(call: &Call<'_>) -> Result<ReviewComment, Answer> {
+fn find(call: &RouteCall<'_>) -> Result<ReviewComment, RestAnswer> {
     let id = call.number("comment_id")?;
     let repository = call.repository_id()?;
     let comment = call
@@ -156,7 +156,7 @@ fn find(call: &Call<'_>) -> Result<ReviewComment, Answer> {
         .review_comments
         .get(&id)
         .filter(|comment| comment.repository == repository);
-    comment.cloned().ok_or_else(Answer::not_found)
+    comment.cloned().ok_or_else(RestAnswer::not_found)
 }
 
 /// Writes a reply in a thread.
@@ -242,7 +242,7 @@ pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u
 pub(super) fn moved_lines(
     git: &git2::Repository,
     (from, to): (&git2::Tree<'_>, &git2::Tree<'_>),
-    place: &Place,
+    place: &CommentPosition,
 ) -> Option<(u32, u32)> {
     let diff = store::tree_diff(git, from, to).ok()?;
     let files = diff_rules::files(&diff).ok()?;

@@ -5,9 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Body};
+use super::answer::{ResponseBody, RestAnswer};
 use super::auth::{self, Credentials};
-use super::route::{Call, Needs};
+use super::route::{Needs, RouteCall};
 use super::{Double, objects, refs};
 
 const FIELD: &str = "updateRefs";
@@ -20,7 +20,7 @@ impl Double {
 }
 
 /// The answer, if this is what the query asks for.
-pub(super) fn answer(call: &mut Call<'_>, query: &str) -> Option<Answer> {
+pub(super) fn answer(call: &mut RouteCall<'_>, query: &str) -> Option<RestAnswer> {
     if !query.trim_start().starts_with("mutation") || !query.contains("updateRefs(input: $input)") {
         return None;
     }
@@ -33,14 +33,14 @@ pub(super) fn answer(call: &mut Call<'_>, query: &str) -> Option<Answer> {
     Some(match result {
         Ok(()) => {
             let done = json!({ "clientMutationId": input["clientMutationId"] });
-            Answer::ok(json!({ "data": { FIELD: done } }))
+            RestAnswer::ok(json!({ "data": { FIELD: done } }))
         }
         Err(Refusal { kind, message }) => {
             if kind == "argumentNotAccepted" {
                 call.state.recorder.violation(message.clone());
             }
             let error = json!({ "type": kind, "path": [FIELD], "message": message });
-            Answer::ok(json!({ "data": { FIELD: null }, "errors": [error] }))
+            RestAnswer::ok(json!({ "data": { FIELD: null }, "errors": [error] }))
         }
     })
 }
@@ -63,7 +63,7 @@ fn check_keys(input: &Value, known: &[&str]) -> Result<(), Refusal> {
     }
 }
 
-fn update(call: &mut Call<'_>, input: &Value) -> Result<(), Refusal> {
+fn update(call: &mut RouteCall<'_>, input: &Value) -> Result<(), Refusal> {
     let named = input["repositoryId"].as_str().unwrap_or_default();
     let mut repositories = call.state.repositories.iter();
     let found = repositories.find(|one| objects::node("Repository", one.id) == named);
@@ -86,7 +86,7 @@ fn update(call: &mut Call<'_>, input: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn permit(call: &Call<'_>, repository: u64) -> Result<(), Refusal> {
+fn permit(call: &RouteCall<'_>, repository: u64) -> Result<(), Refusal> {
     let repository = call.state.repository(repository);
     let credentials = call.holder.clone().map_or(Credentials::Missing, Credentials::Token);
     match auth::permit(call.state, Needs::Write(&["contents"]), &credentials, repository) {
@@ -95,7 +95,7 @@ fn permit(call: &Call<'_>, repository: u64) -> Result<(), Refusal> {
     }
 }
 
-fn allowed(call: &Call<'_>, repository: u64, update: &Value) -> Result<(String, git2::Oid), Refusal> {
+fn allowed(call: &RouteCall<'_>, repository: u64, update: &Value) -> Result<(String, git2::Oid), Refusal> {
     let text = |key: &str| update[key].as_str().unwrap_or_default().to_string();
     let (name, after) = (text("name"), text("afterOid"));
     let git = call.state.repository(repository).map(|repository| &repository.git);
@@ -114,15 +114,15 @@ fn allowed(call: &Call<'_>, repository: u64, update: &Value) -> Result<(String, 
     }
 }
 
-fn words(answer: &Answer) -> String {
+fn words(answer: &RestAnswer) -> String {
     match &answer.body {
-        Body::Json(body) => body["message"].as_str().unwrap_or_default().into(),
+        ResponseBody::Json(body) => body["message"].as_str().unwrap_or_default().into(),
         _ => String::new(),
     }
 }
 
 /// What a server answers that does not know the mutation: nothing is run, and every mistake is named.
-fn unknown_field() -> Answer {
+fn unknown_field() -> RestAnswer {
     let variable = json!({
         "path": ["mutation"],
         "extensions": { "code": "variableRequiresValidType", "typeName": "UpdateRefsInput", "variableName": "input" },
@@ -135,5 +135,5 @@ fn unknown_field() -> Answer {
         "locations": [{ "line": 1, "column": 38 }],
         "message": "Field 'updateRefs' doesn't exist on type 'Mutation'",
     });
-    Answer::ok(json!({ "errors": [variable, field] }))
+    RestAnswer::ok(json!({ "errors": [variable, field] }))
 }

@@ -330,5 +330,5 @@ pub fn settle_from(text: &str, label: &str, parsed: &mut ParsedRun) {
             _ => skipped = skipped.saturating_add(number),
         }
     }
-    parsed.settle(passed, failed, skipped);
+    parsed.reconcile_totals(passed, failed, skipped);
 }

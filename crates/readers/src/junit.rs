@@ -29,7 +29,7 @@ pub struct Case {
     /// As written; pytest counts from 0.
     pub line: Option<u32>,
     /// The worst of what its elements say.
-    pub verdict: Verdict,
+    pub verdict: CaseVerdict,
     /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
     pub kind: String,
     /// The attribute `message` of the failure.
@@ -46,7 +46,7 @@ pub struct Case {
 
 /// From the best to the worst.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum CaseVerdict {
     /// Nothing in it says otherwise.
     #[default]
     Passed,
@@ -140,15 +140,15 @@ fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Opt
             });
             return Some(());
         }
-        "skipped" | "warning" => Verdict::Skipped,
-        "failure" => Verdict::Failed,
-        "error" => Verdict::Error,
+        "skipped" | "warning" => CaseVerdict::Skipped,
+        "failure" => CaseVerdict::Failed,
+        "error" => CaseVerdict::Error,
         _ => return Some(()),
     };
     match path.last().map(String::as_str) {
         Some("testcase") => {}
         // Of a whole suite, and of none of its cases.
-        Some("testsuite" | "testsuites") if verdict > Verdict::Skipped => cases.push(Case {
+        Some("testsuite" | "testsuites") if verdict > CaseVerdict::Skipped => cases.push(Case {
             name: "(outside of the tests)".into(),
             ..Case::default()
         }),
@@ -212,7 +212,7 @@ mod tests {
   <![CDATA[three]]></failure></testcase></testsuite></testsuite></testsuites>"#;
         let cases = cases(report).unwrap();
         assert_eq!(cases.len(), 2);
-        assert_eq!((cases[0].name.as_str(), cases[0].verdict), ("top", Verdict::Passed));
+        assert_eq!((cases[0].name.as_str(), cases[0].verdict), ("top", CaseVerdict::Passed));
         assert_eq!(cases[1].name, "a<b");
         assert_eq!(cases[1].message, "m & n");
         assert_eq!(cases[1].text, "one <two> é\n  three");
@@ -232,7 +232,7 @@ mod tests {
             <properties><error/></properties><error message="no class"/><skipped/></testsuite>"#;
         let cases = cases(report).unwrap();
         let seen: Vec<_> = cases.iter().map(|case| (case.verdict, case.message.as_str())).collect();
-        assert_eq!(seen, [(Verdict::Failed, "m"), (Verdict::Error, "no class")]);
+        assert_eq!(seen, [(CaseVerdict::Failed, "m"), (CaseVerdict::Error, "no class")]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::junit::{self, Case, Verdict};
+use super::junit::{self, Case, CaseVerdict};
 use super::{Anomaly, ParsedRun, Report, compared, location};
 use crate::Location;
 use crate::text::pattern;
@@ -97,19 +97,19 @@ pub fn read_reports(reports: &[Report], parsed: &mut ParsedRun, named: fn(&str, 
         for case in junit::cases(&report.bytes).unwrap_or_default() {
             let name = named(&case.class, &case.name);
             let count = match case.verdict {
-                Verdict::Passed => {
+                CaseVerdict::Passed => {
                     parsed.pass(&name);
                     &mut counted.passed
                 }
-                Verdict::Skipped => {
+                CaseVerdict::Skipped => {
                     parsed.skip_named(&name);
                     &mut counted.skipped
                 }
-                Verdict::Failed => {
+                CaseVerdict::Failed => {
                     fail(parsed, &name, &case.class, &message(&case));
                     &mut counted.failures
                 }
-                Verdict::Error => {
+                CaseVerdict::Error => {
                     fail(parsed, &name, &case.class, &message(&case));
                     &mut counted.errors
                 }

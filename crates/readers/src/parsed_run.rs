@@ -180,7 +180,7 @@ impl ParsedRun {
     }
 
     /// Takes the framework's own sums over what was counted.
-    pub fn settle(&mut self, passed: u32, failed: u32, skipped: u32) {
+    pub fn reconcile_totals(&mut self, passed: u32, failed: u32, skipped: u32) {
         let bounded = |sum: u32| sum.min(MAX_SUM);
         (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
     }
@@ -193,7 +193,7 @@ impl ParsedRun {
         }
         // The findings themselves are counted with the diagnostics.
         let listed = u32::try_from(self.diagnostics.len()).unwrap_or(0);
-        self.settle(0, total.max(read).saturating_sub(listed), 0);
+        self.reconcile_totals(0, total.max(read).saturating_sub(listed), 0);
     }
 
     /// Takes the framework's own sum of tests that failed as they are marked to.

@@ -56,6 +56,6 @@ pub(crate) fn read(text: &str) -> Option<ParsedRun> {
             parsed.fail(&file[1], None, line);
         }
     }
-    parsed.settle(all?.saturating_sub(red), red, 0);
+    parsed.reconcile_totals(all?.saturating_sub(red), red, 0);
     Some(parsed)
 }

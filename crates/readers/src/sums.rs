@@ -52,7 +52,7 @@ pub(crate) fn read(text: &str) -> ParsedRun {
         ava(text, &mut parsed)
     };
     if let Some((passed, failed, skipped)) = sums {
-        parsed.settle(passed, failed, skipped);
+        parsed.reconcile_totals(passed, failed, skipped);
     }
     let no_browser = [
         "No binary for Chrome",

@@ -146,7 +146,7 @@ fn settle(text: &str, parsed: &mut ParsedRun) {
     let broken = u32::try_from(parsed.diagnostics.len()).unwrap_or(0);
     let failed = failed.saturating_add(cancelled).saturating_sub(broken);
     let unsuccessful = todo.saturating_sub(parsed.expected_failures);
-    parsed.settle(
+    parsed.reconcile_totals(
         passed,
         failed,
         skipped.saturating_add(unsuccessful).saturating_sub(filtered),
@@ -154,7 +154,7 @@ fn settle(text: &str, parsed: &mut ParsedRun) {
 }
 
 fn read_points(text: &str) -> ParsedRun {
-    let mut reader = Reader {
+    let mut reader = TapReader {
         producer: if is_by_node(text) {
             Producer::Node
         } else if prove::is_perl(text) {
@@ -162,7 +162,7 @@ fn read_points(text: &str) -> ParsedRun {
         } else {
             Producer::Any
         },
-        ..Reader::default()
+        ..TapReader::default()
     };
     for line in text.lines() {
         reader.line(line);
@@ -181,7 +181,7 @@ enum Producer {
 }
 
 #[derive(Default)]
-struct Reader {
+struct TapReader {
     producer: Producer,
     parsed: ParsedRun,
     /// The comments before a result: what its file printed.
@@ -195,7 +195,7 @@ struct Reader {
     in_yaml: bool,
 }
 
-impl Reader {
+impl TapReader {
     fn line(&mut self, line: &str) {
         let trimmed = line.trim_start();
         if self.in_yaml {
@@ -222,7 +222,7 @@ impl Reader {
             self.close();
             let (passed, failed, skipped) = (self.parsed.passed, self.parsed.failed, self.parsed.skipped);
             self.parsed.crash("bail out", reason.trim());
-            self.parsed.settle(passed, failed, skipped);
+            self.parsed.reconcile_totals(passed, failed, skipped);
         } else if let Some(comment) = line.strip_prefix("# ") {
             let remarks = self
                 .point

@@ -36,7 +36,7 @@ pub use kernel::files::{FileError, read_result, remove_tree, write_file};
 use kernel::scratch::Scratch;
 use kernel::{cgroup, scratch};
 use proxy::{Proxy, World};
-pub use session::{Call, Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
+pub use session::{Cell, CellCall, CellOutcome, Language, LostReason, Session, SessionPaths, Spent};
 pub use spec::backend::Backend;
 pub use spec::choice::{Choice, Places};
 pub use spec::command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};

@@ -113,11 +113,11 @@ struct Shared {
     world: World,
     /// How many may still be carried.
     bytes: AtomicU64,
-    seen: Mutex<Seen>,
+    seen: Mutex<Traffic>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Traffic {
     allowed: BTreeSet<String>,
     refused: BTreeMap<String, Why>,
 }
@@ -166,7 +166,7 @@ impl Proxy {
 }
 
 impl Shared {
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn seen(&self) -> std::sync::MutexGuard<'_, Traffic> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

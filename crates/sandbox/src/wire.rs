@@ -117,7 +117,7 @@ pub(super) enum Progress {
 
 /// From the supervisor to init, once it has its [`Orders`].
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Word {
+pub(super) enum SupervisorMessage {
     /// The supervisor watches: start the command.
     Go,
     /// Send everything inside the signal of ctrl-c.
@@ -126,7 +126,7 @@ pub(super) enum Word {
     Next,
 }
 
-/// What greenlight says to the supervisor, after the spec, for [`Word::Interrupt`]. Anything else, and the end of the
+/// What greenlight says to the supervisor, after the spec, for [`SupervisorMessage::Interrupt`]. Anything else, and the end of the
 /// stream, ends the run.
 pub(super) const INTERRUPT: u8 = b'i';
 
@@ -142,7 +142,7 @@ pub(super) enum Counted {
 
 /// From the supervisor to greenlight, when the last process is dead.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Report {
+pub(super) struct ExitReport {
     pub(super) outcome: Outcome,
     pub(super) cpu: Duration,
     pub(super) peak_memory: u64,

@@ -4,13 +4,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::blocks::{self, Block};
-use super::conversation::{Conversation, Live, Said};
+use super::conversation::{CallOutcome, Conversation, Live};
 use super::past::{self, Past, RESTARTED, STATE_LOST};
-use super::{functions, told};
+use super::{feedback, functions};
 use crate::agent::interpreters::Cells;
 use crate::agent::model::ToolSpec;
 use crate::agent::running::InUse;
-use crate::agent::tools::Answer;
+use crate::agent::tools::CallResult;
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Error, Exit, Journal, Shell, Transcript, catch_up, edits_but_of};
 use crate::sandbox::{self, Cell, CellOutcome, Language, Session};
@@ -37,10 +37,10 @@ pub(super) async fn run(
     shell: &mut Shell<'_>,
     (transcript, journal): (&mut Transcript, &mut Journal<'_>),
     stop: &CancellationToken,
-) -> Result<Answer, Error> {
+) -> Result<CallResult, Error> {
     let language = match block.language() {
         Ok(language) => language,
-        Err(sentence) => return Ok(Answer::text(sentence)),
+        Err(sentence) => return Ok(CallResult::text(sentence)),
     };
     let mut blocks = past::blocks(transcript);
     let at = blocks.iter().rposition(|block| block.call.id == call.id);
@@ -56,7 +56,7 @@ pub(super) async fn run(
             Err(why) => {
                 catch_up(shell, transcript, tools);
                 if stop.is_cancelled() {
-                    return Ok(Answer::text("interrupted."));
+                    return Ok(CallResult::text("interrupted."));
                 }
                 forgotten = Some(why);
                 Cells::new(shell).await?
@@ -86,12 +86,12 @@ pub(super) async fn run(
     let text = match ran {
         Ran::Cell(cell) if keeps_state(&cell) => {
             shell.cells = Some(cells);
-            told::cell(&cell, language)
+            feedback::cell(&cell, language)
         }
-        Ran::Cell(cell) => format!("{STATE_LOST}: {}", told::cell(&cell, language)),
+        Ran::Cell(cell) => format!("{STATE_LOST}: {}", feedback::cell(&cell, language)),
         Ran::Ended(exit) => {
             let text = String::new();
-            return Ok(Answer { text, exit: Some(exit) });
+            return Ok(CallResult { text, exit: Some(exit) });
         }
         Ran::Strange(why) => format!("{STATE_LOST}: after an interruption {why}. Continue in a new block."),
         Ran::Cut => "interrupted.".into(),
@@ -100,7 +100,7 @@ pub(super) async fn run(
         Some(why) if !text.starts_with(STATE_LOST) => format!("{RESTARTED}: after an interruption {why}.\n{text}"),
         _ => text,
     };
-    Ok(Answer {
+    Ok(CallResult {
         text: super::super::tools::presentable(&text),
         exit: conversation.exit,
     })
@@ -168,7 +168,7 @@ impl Cells {
         stop: &CancellationToken,
     ) -> Result<Ran, Error> {
         let mut session = self.session(language, conversation.tools, shell, stop).await?;
-        let (sender, mut calls) = mpsc::channel::<sandbox::Call>(1);
+        let (sender, mut calls) = mpsc::channel::<sandbox::CellCall>(1);
         let cell = {
             let mut running = std::pin::pin!(session.execute_with(code, LIMIT, Some(&sender), stop));
             loop {
@@ -177,14 +177,14 @@ impl Cells {
                     cell = &mut running => break cell?,
                     Some(call) = calls.recv() => {
                         match conversation.hear(&call.text, shell, live.as_mut(), stop).await? {
-                            Said::Text(text) => {
+                            CallOutcome::Text(text) => {
                                 self.in_use.follow(&shell.checkout.patch());
                                 // The code may be gone meanwhile.
                                 drop(call.answer.send(text));
                             }
-                            Said::Ended(exit) => return Ok(Ran::Ended(exit)),
-                            Said::Strange(why) => return Ok(Ran::Strange(why)),
-                            Said::Cut => return Ok(Ran::Cut),
+                            CallOutcome::Ended(exit) => return Ok(Ran::Ended(exit)),
+                            CallOutcome::Strange(why) => return Ok(Ran::Strange(why)),
+                            CallOutcome::Cut => return Ok(Ran::Cut),
                         }
                     }
                 }

@@ -27,7 +27,7 @@ pub(super) struct Conversation<'c> {
 }
 
 /// What a call comes to.
-pub(super) enum Said {
+pub(super) enum CallOutcome {
     Text(String),
     /// The run ends here, for now, and the call has no result.
     Ended(Exit),
@@ -66,12 +66,12 @@ impl<'c> Conversation<'c> {
         shell: &mut Shell<'_>,
         live: Option<&mut Live<'_, '_>>,
         stop: &CancellationToken,
-    ) -> Result<Said, Error> {
+    ) -> Result<CallOutcome, Error> {
         if self.exit.is_some() {
-            return Ok(Said::Text(tools::TOO_LATE.into()));
+            return Ok(CallOutcome::Text(tools::TOO_LATE.into()));
         }
         let Ok(wanted) = serde_json::from_str::<Wanted>(text) else {
-            return Ok(Said::Text("the call cannot be read.".into()));
+            return Ok(CallOutcome::Text("the call cannot be read.".into()));
         };
         self.count += 1;
         let call = ToolCall {
@@ -82,7 +82,7 @@ impl<'c> Conversation<'c> {
         let mut is_known = false;
         if let Some(expected) = self.expected.pop_front() {
             if expected.call != call {
-                return Ok(Said::Strange(format!(
+                return Ok(CallOutcome::Strange(format!(
                     "the code called {} where it had called {} before",
                     inline(&call.name, 64),
                     inline(&expected.call.name, 64)
@@ -93,13 +93,13 @@ impl<'c> Conversation<'c> {
                     tools::edit_again(&call, result.granted, self.tools, shell);
                 }
                 self.exit = result.exit;
-                return Ok(Said::Text(result.text));
+                return Ok(CallOutcome::Text(result.text));
             }
             is_known = true;
         }
         let Some(live) = live else {
             let what = inline(&call.name, 64);
-            return Ok(Said::Strange(format!(
+            return Ok(CallOutcome::Strange(format!(
                 "the code called {what}, which it had not called before"
             )));
         };
@@ -111,11 +111,11 @@ impl<'c> Conversation<'c> {
         }
         let answer = tools::answer(&call, self.tools, shell, stop).await;
         if stop.is_cancelled() {
-            return Ok(Said::Cut);
+            return Ok(CallOutcome::Cut);
         }
-        let tools::Answer { text, exit } = answer?;
+        let tools::CallResult { text, exit } = answer?;
         if let Some(exit @ Exit::Deferred(_)) = exit {
-            return Ok(Said::Ended(exit));
+            return Ok(CallOutcome::Ended(exit));
         }
         let result = Item::Result {
             call_id: call.id,
@@ -125,6 +125,6 @@ impl<'c> Conversation<'c> {
         };
         append(result, transcript, journal).await?;
         self.exit = exit;
-        Ok(Said::Text(text))
+        Ok(CallOutcome::Text(text))
     }
 }

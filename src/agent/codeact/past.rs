@@ -26,12 +26,12 @@ pub(super) struct Past {
 pub(super) struct Called {
     pub(super) call: ToolCall,
     /// Unless it was cut off.
-    pub(super) result: Option<Told>,
+    pub(super) result: Option<RecordedResult>,
 }
 
 /// What a call was told.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct RecordedResult {
     pub(super) text: String,
     pub(super) exit: Option<Exit>,
     /// Whether a person had allowed it.
@@ -74,7 +74,7 @@ pub(super) fn blocks(transcript: &Transcript) -> Vec<Past> {
                 } else {
                     let called = blocks.iter_mut().rev().flat_map(|block| &mut block.called);
                     if let Some(called) = called.into_iter().find(|called| called.call.id == *call_id) {
-                        called.result = Some(Told {
+                        called.result = Some(RecordedResult {
                             text: text.clone(),
                             exit: exit.clone(),
                             granted: *granted,

@@ -8,7 +8,7 @@ mod read;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::read::{Change, Hunk};
+use self::read::{Change, LineChange};
 use super::edit::{all_edits, broken, not_found};
 use super::look::{PAGE, numbered};
 use crate::agent::Shell;
@@ -105,7 +105,7 @@ fn patched(change: &Change, shell: &Shell<'_>) -> Result<Patched, String> {
 }
 
 /// The text with every hunk in its place, and the lines from the first to the last change.
-fn applied(text: &str, hunks: &[Hunk]) -> Result<(String, (usize, usize)), String> {
+fn applied(text: &str, hunks: &[LineChange]) -> Result<(String, (usize, usize)), String> {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = text.lines().collect();
     let (mut out, mut from, mut touched) = (Vec::new(), 0, None);
@@ -127,7 +127,7 @@ fn applied(text: &str, hunks: &[Hunk]) -> Result<(String, (usize, usize)), Strin
 }
 
 /// Where a hunk goes, as an index of lines; `Err(None)` if its lines are not there.
-fn place(lines: &[&str], from: usize, hunk: &Hunk) -> Result<usize, Option<String>> {
+fn place(lines: &[&str], from: usize, hunk: &LineChange) -> Result<usize, Option<String>> {
     let from = match &hunk.below {
         None => from,
         Some(line) => {

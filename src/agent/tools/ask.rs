@@ -1,6 +1,6 @@
 //! Puts something that a run may not do without asking before a person.
 
-use super::Answer;
+use super::CallResult;
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Exit, Shell};
 use crate::domain::execution::{Deferred, Execution, REGISTRIES, What};
@@ -22,12 +22,12 @@ pub(super) struct Beyond {
 }
 
 /// Ends the run until a person has decided, or says at once that there is no use in asking.
-pub(super) fn ask(call: &ToolCall, beyond: Beyond, shell: &mut Shell<'_>) -> Answer {
+pub(super) fn ask(call: &ToolCall, beyond: Beyond, shell: &mut Shell<'_>) -> CallResult {
     if shell.was_turned_down(call) {
-        return Answer::text("not asked again: a maintainer rejected exactly this. Continue without it.");
+        return CallResult::text("not asked again: a maintainer rejected exactly this. Continue without it.");
     }
     if shell.may_ask == 0 {
-        return Answer::text(
+        return CallResult::text(
             "no more requests are possible: no network, packages, extra time or protected files. Continue without \
              them.",
         );
@@ -43,7 +43,7 @@ pub(super) fn ask(call: &ToolCall, beyond: Beyond, shell: &mut Shell<'_>) -> Ans
         files: patch.files().count(),
     };
     let call_id = call.id.clone();
-    Answer {
+    CallResult {
         text: String::new(),
         exit: Some(Exit::Deferred(Box::new(Deferred { call_id, execution }))),
     }

@@ -100,6 +100,6 @@ async fn executed(
         return Ok(format!("approved, and done. {told}"));
     }
     let ran = shell.execute(&Job { argv, hosts, wall }, &packages, cancel).await?;
-    let told = ran.map_or_else(String::new, |ran| run_code::told(&ran));
+    let told = ran.map_or_else(String::new, |ran| run_code::result_text(&ran));
     Ok(format!("approved, and done. {told}"))
 }

@@ -70,7 +70,7 @@ pub(super) async fn diagnostics(
         if let Some(ran) = shell.execute(&job, &Packages::default(), stop).await?
             && ran.outcome != Outcome::Exited(NOT_THERE)
         {
-            text += &format!("`{}`: {}\n", checker.join(" "), run_code::told(&ran));
+            text += &format!("`{}`: {}\n", checker.join(" "), run_code::result_text(&ran));
         }
     }
     Ok(text)

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, repo_path};
+use super::{CallResult, repo_path};
 use crate::agent::{Exit, Shell};
 use crate::domain::explanation::{Because, Explanation};
 use crate::domain::patch::Blob;
@@ -39,30 +39,30 @@ pub(in crate::agent) struct Submit {
 }
 
 /// Ends the run, unless the edits break a rule that can be checked without running anything.
-pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> Answer {
+pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> CallResult {
     let summary = bounded(&redact(&visible(wanted.summary.trim())), MAX_SUMMARY);
     if summary.is_empty() {
-        return Answer::text("not accepted: the summary is empty.");
+        return CallResult::text("not accepted: the summary is empty.");
     }
     if wanted.no_fix {
-        return Answer {
+        return CallResult {
             text: "ended without a fix.".into(),
             exit: Some(Exit::GaveUp { reason: summary }),
         };
     }
     let claim = Claim::of(wanted.test_may_be_wrong);
     if claim == Claim::TestMayBeWrong && !shell.may_execute() {
-        return Answer::text(
+        return CallResult::text(
             "not accepted: nothing may be executed yet, so there is no way to show that a test is \
                              wrong.",
         );
     }
     match proposal::check(&shell.proposal_patch(), claim, &shell.bounds) {
         Err(proposal::Unfit::Empty) => {
-            Answer::text("not accepted: nothing was changed. Edit files first, or submit with `no_fix`.")
+            CallResult::text("not accepted: nothing was changed. Edit files first, or submit with `no_fix`.")
         }
-        Err(unfit) => Answer::text(format!("not accepted: {unfit}. Change the edits, then submit again.")),
-        Ok(_) => Answer {
+        Err(unfit) => CallResult::text(format!("not accepted: {unfit}. Change the edits, then submit again.")),
+        Ok(_) => CallResult {
             text: "submitted.".into(),
             exit: Some(Exit::Submitted {
                 summary,
@@ -93,14 +93,14 @@ struct CitedLines {
 }
 
 /// Ends the run with an explanation, if every place it rests on is there. The lines are taken from the files.
-pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> Answer {
+pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> CallResult {
     let said = |text: &str, max| bounded(&redact(&visible(text.trim())), max);
     let root_cause = said(&wanted.root_cause, MAX_SUMMARY);
     if root_cause.is_empty() {
-        return Answer::text("not accepted: the root cause is empty.");
+        return CallResult::text("not accepted: the root cause is empty.");
     }
     if wanted.because.is_empty() || wanted.because.len() > MAX_PLACES {
-        return Answer::text(format!(
+        return CallResult::text(format!(
             "not accepted: name 1 to {MAX_PLACES} places in `because`; an explanation has to cite lines that anyone \
              can read."
         ));
@@ -115,10 +115,10 @@ pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> Answer {
                 says: said(&place.says, MAX_SAYS),
                 lines,
             }),
-            Err(sentence) => return Answer::text(format!("not accepted: {sentence}")),
+            Err(sentence) => return CallResult::text(format!("not accepted: {sentence}")),
         }
     }
-    Answer {
+    CallResult {
         text: "explained.".into(),
         exit: Some(Exit::Explained(Box::new(Explanation { root_cause, because }))),
     }

@@ -91,7 +91,7 @@ pub(super) fn numbered(text: &str, from: usize, to: usize, max: usize) -> String
     let mut page = String::new();
     let masked = without_keys(text);
     for (index, line) in masked.lines().enumerate().skip(from - 1).take(to - from + 1) {
-        let shown = shown(line);
+        let shown = display_line(line);
         if page.len() + shown.len() + 12 > max {
             return page + &format!("[the file has {total} lines; read on with from={}]", index + 1);
         }
@@ -153,7 +153,7 @@ fn similar_paths(path: &RepoPath, checkout: &Checkout) -> String {
 }
 
 /// A line as a model sees it: cut if very long, with characters that hide or reorder text spelled out.
-pub(super) fn shown(line: &str) -> String {
+pub(super) fn display_line(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut buffer = [0; 4];
     for c in line.trim_end_matches('\r').chars().take(MAX_LINE) {

@@ -39,12 +39,12 @@ const MAX_RESULT: usize = 8 << 10;
 pub(super) const TOO_LATE: &str = "not done: the run ended with a call before this one.";
 
 /// What came of a call.
-pub(super) struct Answer {
+pub(super) struct CallResult {
     pub(super) text: String,
     pub(super) exit: Option<Exit>,
 }
 
-impl Answer {
+impl CallResult {
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -59,7 +59,7 @@ pub(super) enum Action {
     Think,
     ListFiles(look::ListFiles),
     ReadFile(look::ReadFile),
-    Search(search::Search),
+    Search(search::SearchArguments),
     EditFile(edit::EditFile),
     WriteFile(edit::WriteFile),
     ApplyPatch(apply_patch::ApplyPatch),
@@ -100,7 +100,7 @@ pub fn all() -> Vec<ToolSpec> {
             "read_file",
             "Read a text file, or a range of its lines, with line numbers.",
         ),
-        spec::<search::Search>(
+        spec::<search::SearchArguments>(
             "search",
             "Search all files, or one folder, line by line with a regular expression.",
         ),
@@ -186,21 +186,21 @@ pub(super) async fn answer(
     tools: &[ToolSpec],
     shell: &mut Shell<'_>,
     stop: &CancellationToken,
-) -> Result<Answer, Error> {
+) -> Result<CallResult, Error> {
     let action = match parse(call, tools) {
         Ok(action) => action,
-        Err(sentence) => return Ok(Answer::text(sentence)),
+        Err(sentence) => return Ok(CallResult::text(sentence)),
     };
     let mut answer = match action {
-        Action::Think => Answer::text("noted."),
-        Action::ListFiles(wanted) => Answer::text(look::list_files(&wanted, &shell.checkout)),
-        Action::ReadFile(wanted) => Answer::text(look::read_file(&wanted, &shell.checkout)),
-        Action::Search(wanted) => Answer::text(search::search(wanted, &shell.checkout, stop).await),
+        Action::Think => CallResult::text("noted."),
+        Action::ListFiles(wanted) => CallResult::text(look::list_files(&wanted, &shell.checkout)),
+        Action::ReadFile(wanted) => CallResult::text(look::read_file(&wanted, &shell.checkout)),
+        Action::Search(wanted) => CallResult::text(search::search(wanted, &shell.checkout, stop).await),
         Action::EditFile(wanted) => edited(call, edit::edit_file(&wanted, shell, false), shell),
         Action::WriteFile(wanted) => edited(call, edit::write_file(&wanted, shell, false), shell),
         Action::ApplyPatch(wanted) => edited(call, apply_patch::apply_patch(&wanted, shell, false), shell),
-        Action::Diagnostics(wanted) => Answer::text(diagnostics::diagnostics(&wanted, shell, stop).await?),
-        Action::History(question) => Answer::text(history::ask(question, shell).await),
+        Action::Diagnostics(wanted) => CallResult::text(diagnostics::diagnostics(&wanted, shell, stop).await?),
+        Action::History(question) => CallResult::text(history::ask(question, shell).await),
         Action::RunTests(wanted) => run_tests::run_tests(call, wanted, shell, stop).await?,
         Action::RunCode(wanted) => run_code::run_code(call, wanted, shell, stop).await?,
         Action::RequestExecution(wanted) => request::request_execution(call, wanted, shell),
@@ -217,9 +217,9 @@ pub(super) fn presentable(text: &str) -> String {
 }
 
 /// Tells what came of an edit, or puts it before a person.
-fn edited(call: &ToolCall, edited: Result<String, NotWritten>, shell: &mut Shell<'_>) -> Answer {
+fn edited(call: &ToolCall, edited: Result<String, NotWritten>, shell: &mut Shell<'_>) -> CallResult {
     match edited {
-        Ok(text) | Err(NotWritten::Never(text)) => Answer::text(text),
+        Ok(text) | Err(NotWritten::Never(text)) => CallResult::text(text),
         Err(NotWritten::Beyond(what)) => {
             let beyond = ask::Beyond {
                 what: *what,

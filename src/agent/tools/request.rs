@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ask::{Beyond, MAX_MINUTES, as_shown, ask, code_to_show, network};
-use super::{Answer, packages, run_code, run_tests};
+use super::{CallResult, packages, run_code, run_tests};
 use crate::agent::Shell;
 use crate::agent::transcript::ToolCall;
 use crate::domain::execution::What;
@@ -42,10 +42,10 @@ pub(in crate::agent) struct RequestExecution {
 }
 
 /// Checks a request and puts it before a person.
-pub(super) fn request_execution(call: &ToolCall, wanted: RequestExecution, shell: &mut Shell<'_>) -> Answer {
+pub(super) fn request_execution(call: &ToolCall, wanted: RequestExecution, shell: &mut Shell<'_>) -> CallResult {
     match checked(wanted, shell) {
         Ok(beyond) => ask(call, beyond, shell),
-        Err(sentence) => Answer::text(format!("not asked: {sentence}")),
+        Err(sentence) => CallResult::text(format!("not asked: {sentence}")),
     }
 }
 

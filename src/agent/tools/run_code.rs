@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{self, Beyond};
-use super::{Answer, MAX_RESULT, packages};
+use super::{CallResult, MAX_RESULT, packages};
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Error, Shell};
 use crate::domain::execution::{Language, What};
@@ -51,10 +51,10 @@ pub(super) async fn run_code(
     wanted: RunCode,
     shell: &mut Shell<'_>,
     stop: &CancellationToken,
-) -> Result<Answer, Error> {
+) -> Result<CallResult, Error> {
     let language = match language(&wanted.language) {
         Ok(language) => language,
-        Err(sentence) => return Ok(Answer::text(sentence)),
+        Err(sentence) => return Ok(CallResult::text(sentence)),
     };
     let limit = shell.tests.as_ref().map(|suite| suite.command.timeout);
     let minutes = wanted.minutes.unwrap_or(MINUTES).clamp(1, ask::MAX_MINUTES);
@@ -71,8 +71,8 @@ pub(super) async fn run_code(
             wall,
         };
         let ran = shell.execute(&job, &Packages::default(), stop).await?;
-        return Ok(Answer::text(match ran {
-            Some(ran) => told(&ran),
+        return Ok(CallResult::text(match ran {
+            Some(ran) => result_text(&ran),
             None => "nothing may be executed in this run.".into(),
         }));
     }
@@ -80,7 +80,7 @@ pub(super) async fn run_code(
         .and_then(|()| ask::code_to_show(&wanted.code))
         .and_then(|()| ask::network(hosts, !packages.is_empty(), &shell.grantable));
     Ok(match checked {
-        Err(sentence) => Answer::text(format!("not asked: {sentence}")),
+        Err(sentence) => CallResult::text(format!("not asked: {sentence}")),
         Ok(network) => {
             let what = What::Code {
                 language,
@@ -114,7 +114,7 @@ pub(super) fn argv(language: Language, code: &str) -> Vec<String> {
 }
 
 /// What a program did, as data: how it ended in greenlight's words, and what it printed.
-pub(super) fn told(ran: &Ran) -> String {
+pub(super) fn result_text(ran: &Ran) -> String {
     let ended = match &ran.outcome {
         Outcome::Exited(code) => format!("exited with {code}"),
         Outcome::Signalled(signal) => format!("was killed by signal {signal}"),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{self, Beyond};
-use super::{Answer, MAX_RESULT};
+use super::{CallResult, MAX_RESULT};
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Error, Shell, prompt};
 use crate::domain::execution::What;
@@ -36,23 +36,23 @@ pub(super) async fn run_tests(
     wanted: RunTests,
     shell: &mut Shell<'_>,
     stop: &CancellationToken,
-) -> Result<Answer, Error> {
+) -> Result<CallResult, Error> {
     let names = wanted.names.unwrap_or_default();
     if let Err(sentence) = named(&names) {
-        return Ok(Answer::text(sentence));
+        return Ok(CallResult::text(sentence));
     }
     let limit = shell.tests.as_ref().map(|suite| suite.command.timeout);
     let minutes = wanted.minutes.map(|minutes| minutes.clamp(1, ask::MAX_MINUTES));
     let asked = minutes.map(|minutes| Duration::from_secs(minutes * 60));
     if limit.is_some_and(|limit| asked.is_none_or(|asked| asked <= limit)) {
         let run = shell.run_tests(&names, asked, &[], stop).await?;
-        return Ok(Answer::text(match run {
+        return Ok(CallResult::text(match run {
             Some(run) => prompt::test_run(&run, MAX_RESULT - 512),
             None => "nothing may be executed in this run.".into(),
         }));
     }
     if let Err(sentence) = check(&names) {
-        return Ok(Answer::text(sentence));
+        return Ok(CallResult::text(sentence));
     }
     let beyond = Beyond {
         what: What::Tests(names),

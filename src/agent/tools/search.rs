@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::look::{PAGE, selected, shown, without_keys};
+use super::look::{PAGE, display_line, selected, without_keys};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
@@ -20,7 +20,7 @@ const MAX_PATTERN: usize = 1 << 20;
 
 /// Arguments of `search`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(in crate::agent) struct Search {
+pub(in crate::agent) struct SearchArguments {
     /// A regular expression, as ripgrep takes it.
     pattern: String,
     /// A folder or file; everything if left out.
@@ -31,7 +31,7 @@ pub(in crate::agent) struct Search {
     after: Option<String>,
 }
 
-pub(super) async fn search(wanted: Search, checkout: &Checkout, stop: &CancellationToken) -> String {
+pub(super) async fn search(wanted: SearchArguments, checkout: &Checkout, stop: &CancellationToken) -> String {
     let matcher = RegexMatcherBuilder::new()
         .size_limit(MAX_PATTERN)
         .dfa_size_limit(MAX_PATTERN)
@@ -48,7 +48,7 @@ pub(super) async fn search(wanted: Search, checkout: &Checkout, stop: &Cancellat
         .unwrap_or_else(|_| "the search broke off; try another pattern.".into())
 }
 
-fn matches(wanted: &Search, matcher: &RegexMatcher, checkout: &Checkout, stop: &CancellationToken) -> String {
+fn matches(wanted: &SearchArguments, matcher: &RegexMatcher, checkout: &Checkout, stop: &CancellationToken) -> String {
     let paths = match selected(checkout, wanted.under.as_deref(), wanted.after.as_deref()) {
         Ok(paths) => paths,
         Err(sentence) => return sentence,
@@ -101,7 +101,7 @@ fn in_file(
         let line = format!(
             "{}:{number}: {}\n",
             visible(path.as_str()),
-            shown(line.trim_end_matches(['\r', '\n']))
+            display_line(line.trim_end_matches(['\r', '\n']))
         );
         complete = found.len() + line.len() <= room;
         if complete {
@@ -119,8 +119,8 @@ fn in_file(
 mod tests {
     use super::*;
 
-    fn pattern(pattern: &str, after: Option<&str>) -> Search {
-        Search {
+    fn pattern(pattern: &str, after: Option<&str>) -> SearchArguments {
+        SearchArguments {
             pattern: pattern.into(),
             under: None,
             after: after.map(Into::into),

@@ -22,7 +22,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags};
 use crate::config::settings::Settings;
 use crate::domain::command;
-use crate::engine::{App, Interrupts, Voices};
+use crate::engine::{App, Interrupts, ModelStream};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
 use crate::journal::{Journal, Sqlite};
@@ -136,7 +136,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         folder: folder.to_path_buf(),
         allow_list: AllowList::All,
         interrupts: Interrupts::default(),
-        voices: Voices::default(),
+        voices: ModelStream::default(),
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(fault)?;
     let address = listener.local_addr().map_err(fault)?;

@@ -17,20 +17,20 @@ const MAX_PAUSES: usize = 50;
 #[derive(Clone)]
 pub(super) struct Narrator {
     double: Double,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<NarratorState>>,
 }
 
 #[derive(Default)]
-struct Told {
+struct NarratorState {
     number: Option<u64>,
     /// What was told of each entry, in the order of the conversation.
-    entries: Vec<Shown>,
+    entries: Vec<EntryText>,
     /// How often anything but a receipt was told.
     times: usize,
 }
 
 /// An entry, in words.
-struct Shown {
+struct EntryText {
     text: String,
     reactions: Vec<(String, String)>,
 }
@@ -113,7 +113,7 @@ impl Narrator {
             .is_some_and(|check| check.conclusion.as_deref() == Some("action_required"))
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, NarratorState> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,7 +139,7 @@ fn headed(entry: &Entry, is_edit: bool, text: &str) -> String {
     format!("\n● {who} {does}\n{}", indented.join("\n"))
 }
 
-fn shown(entry: &Entry) -> Shown {
+fn shown(entry: &Entry) -> EntryText {
     let mut reactions = Vec::new();
     let text = match &entry.what {
         What::Commented(comment) => {
@@ -169,7 +169,7 @@ fn shown(entry: &Entry) -> Shown {
         What::Committed(commit) => commit.message.trim_end().to_string(),
         What::Closed => String::new(),
     };
-    Shown { text, reactions }
+    EntryText { text, reactions }
 }
 
 fn check(run: &CheckRunView) -> String {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::config::secrets::Place;
+use crate::config::secrets::PrivatePath;
 use crate::sandbox::{Backend, Sandbox};
 
 /// Folders of which sandboxes show parts for the tools in them.
@@ -21,11 +21,11 @@ pub(super) struct Canary {
     setting: Option<&'static str>,
     /// What is tried to be read, or why nothing can be.
     file: Result<PathBuf, String>,
-    _kept: Kept,
+    _kept: CleanUp,
 }
 
 /// What is removed at the end.
-enum Kept {
+enum CleanUp {
     Nothing,
     Folder(#[expect(dead_code, reason = "it is there to be dropped")] TempDir),
     File(#[expect(dead_code, reason = "it is there to be dropped")] NamedTempFile),
@@ -39,16 +39,16 @@ pub(super) struct Tried<'a> {
 }
 
 /// Puts files in all of these places. They have to be there before a sandbox is looked for, which sees what is shown then.
-pub(super) fn plant(own: Vec<Place>) -> Vec<Canary> {
+pub(super) fn plant(own: Vec<PrivatePath>) -> Vec<Canary> {
     let near_tools = NEAR_TOOLS.iter().filter(|path| Path::new(path).is_dir()).map(|path| {
         let planted = in_new_folder(Path::new(path));
         Canary::of(Path::new(path), None, planted)
     });
-    let own = own.into_iter().map(|Place { setting, path }| {
+    let own = own.into_iter().map(|PrivatePath { setting, path }| {
         let planted = if path.is_dir() {
             in_folder(&path)
         } else if path.exists() {
-            Ok((path.clone(), Kept::Nothing))
+            Ok((path.clone(), CleanUp::Nothing))
         } else {
             Err("it is not there yet".into())
         };
@@ -58,23 +58,23 @@ pub(super) fn plant(own: Vec<Place>) -> Vec<Canary> {
 }
 
 /// A file that everybody may read in a folder that everybody may list, as people leave one beside what they unpacked.
-fn in_new_folder(place: &Path) -> Result<(PathBuf, Kept), String> {
+fn in_new_folder(place: &Path) -> Result<(PathBuf, CleanUp), String> {
     let make = || {
         let folder = tempfile::Builder::new().prefix(&PREFIX[1..]).tempdir_in(place)?;
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
         let file = folder.path().join(".env");
         fs::write(&file, "PASSWORD=canary\n")?;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644))?;
-        Ok((file, Kept::Folder(folder)))
+        Ok((file, CleanUp::Folder(folder)))
     };
     make().map_err(unwritable)
 }
 
-fn in_folder(place: &Path) -> Result<(PathBuf, Kept), String> {
+fn in_folder(place: &Path) -> Result<(PathBuf, CleanUp), String> {
     let make = || {
         let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(place)?;
         fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644))?;
-        Ok((file.path().to_owned(), Kept::File(file)))
+        Ok((file.path().to_owned(), CleanUp::File(file)))
     };
     make().map_err(unwritable)
 }
@@ -85,10 +85,10 @@ fn unwritable(error: std::io::Error) -> String {
 }
 
 impl Canary {
-    fn of(place: &Path, setting: Option<&'static str>, planted: Result<(PathBuf, Kept), String>) -> Self {
+    fn of(place: &Path, setting: Option<&'static str>, planted: Result<(PathBuf, CleanUp), String>) -> Self {
         let (file, kept) = match planted {
             Ok((file, kept)) => (Ok(file), kept),
-            Err(reason) => (Err(reason), Kept::Nothing),
+            Err(reason) => (Err(reason), CleanUp::Nothing),
         };
         Self {
             place: place.to_owned(),

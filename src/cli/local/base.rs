@@ -14,8 +14,8 @@ use super::super::terminal;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 use crate::engine::Broken;
-use crate::engine::desk::Desk;
 use crate::engine::work::Base;
+use crate::engine::worktree::Worktree;
 use crate::git::LocalRepository;
 use crate::suite::Suite;
 
@@ -115,13 +115,13 @@ fn compared(root: &Path) -> Result<Compared, &'static str> {
 /// When the sandbox cannot be used.
 pub(super) async fn lay_out(
     compared: Option<&Compared>,
-    (desk, suite): (&Desk, &Suite),
+    (worktree, suite): (&Worktree, &Suite),
     within: PathBuf,
     installs: bool,
     cancel: &CancellationToken,
 ) -> Result<Option<Base>, Broken> {
     let Some(compared) = compared else { return Ok(None) };
-    let (root, into) = (desk.checkout.root().to_owned(), within.join("base"));
+    let (root, into) = (worktree.checkout.root().to_owned(), within.join("base"));
     let (commit, tree) = (compared.commit.clone(), into.clone());
     let exported = tokio::task::spawn_blocking(move || {
         let repository = LocalRepository::open(&root).ok()?;
@@ -130,11 +130,11 @@ pub(super) async fn lay_out(
     let Ok(Some(_)) = exported.await else {
         return Ok(None);
     };
-    let Ok(base) = Desk::local(
+    let Ok(base) = Worktree::local(
         &into.join(&compared.inside),
-        desk.config.clone(),
-        desk.workspaces.clone(),
-        desk.installed.clone(),
+        worktree.config.clone(),
+        worktree.workspaces.clone(),
+        worktree.installed.clone(),
     ) else {
         return Ok(None);
     };
@@ -148,7 +148,7 @@ pub(super) async fn lay_out(
     }
     Ok(Some(Base {
         commit: compared.commit.clone(),
-        desk: base,
+        worktree: base,
         suite,
     }))
 }

@@ -6,14 +6,14 @@ use super::base::Compared;
 use crate::domain::anchor;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
-use crate::engine::desk::Desk;
+use crate::engine::worktree::Worktree;
 
 /// A change of more files than this tells nothing about where a fault is; nor does one of larger files, in bytes.
 const MAX_FILES: usize = 300;
 const MAX_FILE: usize = 1 << 20;
 
-/// Notes on the desk what was changed, and how those files were.
-pub(super) fn note(desk: &mut Desk, compared: &Compared) {
+/// Notes on the worktree what was changed, and how those files were.
+pub(super) fn note(worktree: &mut Worktree, compared: &Compared) {
     let patch = &compared.patch;
     let Some(inside) = compared.inside.to_str() else { return };
     if patch.paths().count() > MAX_FILES {
@@ -28,9 +28,9 @@ pub(super) fn note(desk: &mut Desk, compared: &Compared) {
         let before = text(&change.before);
         if let Some(after) = text(&change.after) {
             let lines = changed_lines(before.as_deref().unwrap_or_default(), &after);
-            desk.changed.insert(path.clone(), lines);
+            worktree.changed.insert(path.clone(), lines);
         }
-        desk.originals.extend(before.map(|before| (path, before)));
+        worktree.originals.extend(before.map(|before| (path, before)));
     }
 }
 

@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use super::super::answer::Answer as Typed;
+use super::super::answer::TypedAnswer as Typed;
 use super::super::progress::SoFar;
 use super::super::{Exit, elapsed, live, terminal};
 use super::base::{self, Compared};
@@ -17,16 +17,16 @@ use super::question::{self, Manner, What};
 use super::report::Leftover;
 use super::request::{self, Approver};
 use super::write::{self, NotWritten};
-use super::{Common, ending, kept, report};
+use super::{Common, ending, memory_file, report};
 use crate::agent::Live;
 use crate::domain::budget::Left;
 use crate::domain::gate::{Answer, GateKind};
 use crate::domain::id::{Account, RunId};
 use crate::domain::model::Who;
 use crate::domain::permission::Permission;
-use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
-use crate::engine::desk::Desk;
-use crate::engine::work::{self, Engine, Wants};
+use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
+use crate::engine::work::{self, Engine, Scope};
+use crate::engine::worktree::Worktree;
 use crate::engine::{Broken, Door, Turn, Waiting, budget, bundle, gate};
 use crate::journal::RunFile;
 use crate::openai::OpenAi;
@@ -36,7 +36,7 @@ use crate::suite::Suite;
 /// What a run on a checkout works with.
 pub(super) struct Parts<'a> {
     pub(super) journal: RunFile,
-    pub(super) desk: Desk,
+    pub(super) worktree: Worktree,
     pub(super) suite: Suite,
     pub(super) compared: Option<Compared>,
     /// A folder of this process.
@@ -55,14 +55,14 @@ pub(super) struct OnCheckout<'a> {
     parts: Parts<'a>,
     voice: Arc<live::Voice>,
     so_far: Mutex<SoFar>,
-    shown: Mutex<Shown>,
+    shown: Mutex<AlreadyShown>,
     recorded: Mutex<Option<Result<(), Exit>>>,
     exit: Option<Exit>,
 }
 
 /// What was shown already.
 #[derive(Default)]
-struct Shown {
+struct AlreadyShown {
     failures: bool,
     tests: Option<String>,
     proposal: Option<crate::domain::gate::GateId>,
@@ -109,7 +109,10 @@ impl<'a> OnCheckout<'a> {
     /// Writes the run into the file that was named, with the tree it began on, which nobody may have changed yet.
     async fn record(&self, run: &Run) {
         let Parts {
-            arguments, desk, model, ..
+            arguments,
+            worktree,
+            model,
+            ..
         } = &self.parts;
         let Some(file) = &arguments.record else { return };
         if lock(&self.recorded).is_some() {
@@ -118,9 +121,9 @@ impl<'a> OnCheckout<'a> {
         let shown = file.display();
         let written = async {
             let steps = self.parts.journal.steps()?;
-            let mut manifest = bundle::manifest(run, desk, model.as_ref(), &desk.memory).await?;
+            let mut manifest = bundle::manifest(run, worktree, model.as_ref(), &worktree.memory).await?;
             manifest.asks_nobody = run.started.asks_nobody;
-            bundle::write(file, &manifest, &steps, &desk.checkout)?;
+            bundle::write(file, &manifest, &steps, &worktree.checkout)?;
             anyhow::Ok(())
         };
         let written = written
@@ -152,7 +155,10 @@ impl<'a> OnCheckout<'a> {
         if self.is_shown() {
             report::show_failures(before);
         }
-        kept::tell_left_out(kept::left_out(run, &self.parts.desk.memory), &self.parts.arguments.path);
+        memory_file::tell_left_out(
+            memory_file::left_out(run, &self.parts.worktree.memory),
+            &self.parts.arguments.path,
+        );
     }
 
     /// What is proposed, asked about or explained, once each.
@@ -182,14 +188,14 @@ impl<'a> OnCheckout<'a> {
     /// Asks the person at the terminal; an exit where that ends the verb.
     async fn ask(&self, run: &Run, kind: &GateKind) -> Result<Option<Typed>, Exit> {
         let Parts {
-            desk,
+            worktree,
             approver,
             manner,
             cancel,
             ..
         } = &self.parts;
         let what = match kind {
-            GateKind::Execute(execution) => return request::ask((run, desk), execution, *approver, cancel).await,
+            GateKind::Execute(execution) => return request::ask((run, worktree), execution, *approver, cancel).await,
             GateKind::Tests { .. } => What::TestsFirst,
             GateKind::Search { .. }
             | GateKind::VerifyAndLand { .. }
@@ -241,11 +247,11 @@ impl Door for OnCheckout<'_> {
         Ok(())
     }
 
-    async fn set_up(&mut self, _run: &Run) -> Result<Result<Desk, End>, Broken> {
-        Ok(Ok(self.parts.desk.clone()))
+    async fn set_up(&mut self, _run: &Run) -> Result<Result<Worktree, End>, Broken> {
+        Ok(Ok(self.parts.worktree.clone()))
     }
 
-    fn still_fits(&self, _desk: &Desk, _run: &Run) -> bool {
+    fn still_fits(&self, _worktree: &Worktree, _run: &Run) -> bool {
         true
     }
 
@@ -253,19 +259,19 @@ impl Door for OnCheckout<'_> {
         self.parts.cancel.clone()
     }
 
-    async fn left(&self, run: &Run, desk: &Desk) -> Result<Left, Broken> {
-        Ok(budget::of_run(run, &desk.config.limits))
+    async fn left(&self, run: &Run, worktree: &Worktree) -> Result<Left, Broken> {
+        Ok(budget::of_run(run, &worktree.config.limits))
     }
 
-    async fn suite(&self, _desk: &Desk) -> Result<Result<Option<Suite>, End>, Broken> {
+    async fn suite(&self, _worktree: &Worktree) -> Result<Result<Option<Suite>, End>, Broken> {
         Ok(Ok(Some(self.parts.suite.clone())))
     }
 
-    async fn read_log(&self, _run: &Run) -> Result<Reading, Broken> {
-        Ok(Reading::default())
+    async fn read_log(&self, _run: &Run) -> Result<JobReading, Broken> {
+        Ok(JobReading::default())
     }
 
-    async fn reproduce(&self, _run: &Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
+    async fn reproduce(&self, _run: &Run, worktree: &Worktree, suite: &Suite) -> Result<Step, Broken> {
         let Parts {
             compared,
             own,
@@ -275,20 +281,20 @@ impl Door for OnCheckout<'_> {
         } = &self.parts;
         let mut base = || {
             let compared = compared.as_ref();
-            base::lay_out(compared, (desk, suite), own.clone(), arguments.install, cancel).boxed()
+            base::lay_out(compared, (worktree, suite), own.clone(), arguments.install, cancel).boxed()
         };
-        let reproducing = work::reproduce(desk, suite, (&mut base, Wants::AllThatIsBroken), cancel);
+        let reproducing = work::reproduce(worktree, suite, (&mut base, Scope::AllThatIsBroken), cancel);
         let (before, triage) = elapsed::telling("running the tests", reproducing).await?;
         Ok(Step::Reproduced { before, triage })
     }
 
-    async fn verify(&self, _run: &mut Run, _desk: &Desk, _suite: &Suite) -> Result<Step, Broken> {
+    async fn verify(&self, _run: &mut Run, _worktree: &Worktree, _suite: &Suite) -> Result<Step, Broken> {
         Err(Broken::Bug("on a checkout, what is proposed was tested".into()))
     }
 
-    fn engine(&self, run: &Run, desk: &Desk, may_execute: bool) -> Result<Engine<'_>, End> {
+    fn engine(&self, run: &Run, worktree: &Worktree, may_execute: bool) -> Result<Engine<'_>, End> {
         let model = self.parts.model.as_ref().map(|(model, name)| (model, name.as_str()));
-        let engine = Engine::choose(model, self.parts.who, (run, &desk.left), may_execute)?;
+        let engine = Engine::choose(model, self.parts.who, (run, &worktree.left), may_execute)?;
         terminal::tell(match engine {
             Engine::BuiltIn if !run.started.mode.is_debug() => return Ok(engine),
             Engine::BuiltIn => "searching small edits (built-in engine, no model)",
@@ -306,7 +312,7 @@ impl Door for OnCheckout<'_> {
     }
 
     fn progress(&self, progress: &repair::Progress) {
-        let config = &self.parts.desk.config;
+        let config = &self.parts.worktree.config;
         let limit = config.repair.wall.min(config.limits.wall);
         let so_far = (progress.tried, progress.total_estimate);
         if let Some(line) = lock(&self.so_far).line(so_far, limit, Instant::now()) {
@@ -325,8 +331,8 @@ impl Door for OnCheckout<'_> {
         Err(Broken::Bug("a checkout has no reviews".into()))
     }
 
-    async fn open_gate(&self, run: &Run, needed: GateNeeded, desk: Option<&Desk>) -> Result<Step, Broken> {
-        Ok(Step::GateOpened(gate::open(run, needed, None, desk)?))
+    async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {
+        Ok(Step::GateOpened(gate::open(run, needed, None, worktree)?))
     }
 
     async fn wait(&mut self, run: &Run) -> Result<Waiting, Broken> {
@@ -363,7 +369,7 @@ impl Door for OnCheckout<'_> {
             Ok(approved) => approved,
             Err(reason) => return refused(reason.to_string()),
         };
-        match write::write(self.parts.desk.checkout.root(), &approved) {
+        match write::write(self.parts.worktree.checkout.root(), &approved) {
             Ok(()) => Ok(Step::Ended(End::Written)),
             Err(NotWritten::Refused(reason)) => refused(reason),
             Err(NotWritten::Broken(error)) => Err(Broken::Disk(RunId::clone(run.id()).0, std::io::Error::other(error))),

@@ -1,7 +1,7 @@
 //! How a verb on a checkout ends, by how its run ended.
 
 use super::super::{Exit, terminal};
-use super::report::Report;
+use super::report::RunReport;
 use crate::domain::gate::GateKind;
 use crate::domain::mode::Mode;
 use crate::domain::run::{End, MAX_PROPOSALS, Run};
@@ -13,7 +13,7 @@ use crate::engine::work::BASE;
 ///
 /// # Errors
 /// Every end but a fix, an explanation, and nothing to do.
-pub(super) fn of(run: &Run, report: &Report) -> Result<(), Exit> {
+pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
     let mode = &run.started.mode;
     match &run.end {
         Some(End::Written) => {

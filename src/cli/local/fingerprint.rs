@@ -6,12 +6,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::request::Approver;
 use crate::domain::mode::Mode;
-use crate::engine::desk::Desk;
+use crate::engine::worktree::Worktree;
 use crate::suite::Suite;
 
 /// A digest over every file's path, size and time of change, what was asked for, and the version that was asked.
 pub(super) fn of(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &Suite,
     (mode, approver, installs): (&Mode, Approver, bool),
     model: Option<&str>,
@@ -20,17 +20,17 @@ pub(super) fn of(
     let asked = serde_json::json!([
         env!("CARGO_PKG_VERSION"),
         mode,
-        desk.config.to_string(),
+        worktree.config.to_string(),
         suite.command.to_string(),
         approver == Approver::Nobody,
         installs,
         model,
     ]);
     hash.update(asked.to_string());
-    for path in desk.checkout.paths() {
+    for path in worktree.checkout.paths() {
         hash.update(path.as_str());
         // A file that is gone by now is noticed like one that changed.
-        if let Ok(meta) = std::fs::symlink_metadata(desk.checkout.root().join(path.as_str())) {
+        if let Ok(meta) = std::fs::symlink_metadata(worktree.checkout.root().join(path.as_str())) {
             let numbers = [
                 meta.size().cast_signed(),
                 meta.mtime(),

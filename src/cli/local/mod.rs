@@ -5,7 +5,7 @@ mod changes;
 mod checkout;
 mod ending;
 mod fingerprint;
-pub(super) mod kept;
+pub(super) mod memory_file;
 mod question;
 mod report;
 mod request;
@@ -18,7 +18,7 @@ use checkout::OnCheckout;
 use jiff::Timestamp;
 use question::Manner;
 pub(super) use question::UpFront;
-use report::Report;
+use report::RunReport;
 use request::Approver;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +31,7 @@ use crate::domain::mode::Mode;
 use crate::domain::reply;
 use crate::domain::run::{Consent, Origin, Run, Started, Subject};
 use crate::engine;
-use crate::engine::desk::Desk;
+use crate::engine::worktree::Worktree;
 use crate::journal::{Opened, RunFile};
 use crate::openai::OpenAi;
 
@@ -87,7 +87,7 @@ impl Common {
 /// Works on a checkout in a mode, from its tests to an answer.
 pub(super) async fn work(arguments: Common, up_front: UpFront, mode: Mode) -> Exit {
     let (as_json, began) = (arguments.json, Instant::now());
-    let mut report = Report::of(&mode);
+    let mut report = RunReport::of(&mode);
     let cancel = CancellationToken::new();
     let exit = terminal::unless_stopped(try_to((arguments, up_front), &mode, &mut report, &cancel), &cancel).await;
     if as_json {
@@ -99,7 +99,7 @@ pub(super) async fn work(arguments: Common, up_front: UpFront, mode: Mode) -> Ex
 async fn try_to(
     (arguments, up_front): (Common, UpFront),
     mode: &Mode,
-    report: &mut Report,
+    report: &mut RunReport,
     cancel: &CancellationToken,
 ) -> Result<(), Exit> {
     let environment = Environment::of_this_process().for_local_work();
@@ -113,41 +113,41 @@ async fn try_to(
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let (memory_file, run_file) = (kept::file(&kept), kept.with_extension("run.jsonl"));
-    let mut desk = app::desk(&root, own.path(), kept).await?;
-    desk.memory = kept::recall(&memory_file);
+    let (memory_file, run_file) = (memory_file::file(&kept), kept.with_extension("run.jsonl"));
+    let mut worktree = app::worktree(&root, own.path(), kept).await?;
+    worktree.memory = memory_file::recall(&memory_file);
     let compared = base::find(&root).await;
     if let Ok(compared) = &compared {
-        changes::note(&mut desk, compared);
+        changes::note(&mut worktree, compared);
     }
-    let command = ready::found(&desk)?;
+    let command = ready::found(&worktree)?;
     report.command = Some(command.to_string());
-    let sandbox = app::sandbox_for(&settings, &desk).await?;
+    let sandbox = app::sandbox_for(&settings, &worktree).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     base::tell(&compared);
     report.is_committed = base::is_committed(&compared);
-    let mut suite = desk.suite(&sandbox, command);
+    let mut suite = worktree.suite(&sandbox, command);
     report.clocks.0 = suite.clock.clone();
-    ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
+    ready::supply(&worktree, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
     if !arguments.install {
-        ready::offer(&desk);
+        ready::offer(&worktree);
     }
     let approver = Approver::of(up_front.all_but_tests, arguments.json);
     let asked = (mode, approver, arguments.install);
-    let identity = fingerprint::of(&desk, &suite, asked, model.as_ref().map(|(_, name)| name.as_str()));
+    let identity = fingerprint::of(&worktree, &suite, asked, model.as_ref().map(|(_, name)| name.as_str()));
     let (journal, interrupted) = open(run_file, own.path().join("run.jsonl"), &identity)?;
     let mut run = match interrupted.filter(|_| !arguments.restart) {
         Some(run) => resumed(*run),
         None => {
-            let started = started(mode, &desk, compared.as_ref().ok(), approver);
+            let started = started(mode, &worktree, compared.as_ref().ok(), approver);
             journal.begin(started, &identity).map_err(engine::Broken::from)?
         }
     };
-    report.not_run = desk.test_commands().into_iter().skip(1).collect();
-    let memory = desk.memory.clone();
+    report.not_run = worktree.test_commands().into_iter().skip(1).collect();
+    let memory = worktree.memory.clone();
     let mut door = OnCheckout::new(checkout::Parts {
         journal,
-        desk,
+        worktree,
         suite,
         compared: compared.ok(),
         own: own.path(),
@@ -166,8 +166,8 @@ async fn try_to(
     });
     let driven = engine::drive(&mut door, &mut run).await;
     let (left, recorded) = door.close(&run).await;
-    report.take(&run, &left, kept::left_out(&run, &memory));
-    kept::learn(&memory_file, &run, &memory);
+    report.take(&run, &left, memory_file::left_out(&run, &memory));
+    memory_file::learn(&memory_file, &run, &memory);
     driven?;
     if !arguments.json {
         report::show_unverified(report);
@@ -176,7 +176,7 @@ async fn try_to(
         Some(exit) => Err(exit),
         None => ending::of(&run, report),
     };
-    let ended = ended.map_err(|exit| kept::with_left_out(exit, report.left_out, &arguments.path));
+    let ended = ended.map_err(|exit| memory_file::with_left_out(exit, report.left_out, &arguments.path));
     ended.and(recorded)
 }
 
@@ -209,24 +209,24 @@ fn resumed(mut run: Run) -> Run {
 }
 
 /// A run on this machine: there is no pull request, and the person who started it is its authority.
-fn started(mode: &Mode, desk: &Desk, compared: Option<&base::Compared>, approver: Approver) -> Started {
+fn started(mode: &Mode, worktree: &Worktree, compared: Option<&base::Compared>, approver: Approver) -> Started {
     let at = Timestamp::now();
-    let base = compared.map_or_else(|| head(desk), base::Compared::commit);
+    let base = compared.map_or_else(|| head(worktree), base::Compared::commit);
     Started {
         run: RunId(format!("local-{}", at.as_millisecond())),
         subject: Subject::Checkout,
         installation: None,
-        head: head(desk),
+        head: head(worktree),
         base,
         base_branch: None,
         origin: Origin::CommandLine,
         consent: Consent::CommandLine,
         asks_first: false,
         mode: mode.clone(),
-        asks_about_tests: desk.config.gate.tests && matches!(mode, Mode::Tdd { .. }),
+        asks_about_tests: worktree.config.gate.tests && matches!(mode, Mode::Tdd { .. }),
         asks_nobody: approver == Approver::Nobody,
         approvers: 1,
-        gate_seconds: desk.config.gate.expires.as_secs(),
+        gate_seconds: worktree.config.gate.expires.as_secs(),
         writes_as: None,
         at,
     }
@@ -242,6 +242,6 @@ fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, 
 }
 
 /// The commit the checkout is at; zeros outside of git, where evidence has no commit to name.
-fn head(desk: &Desk) -> CommitSha {
-    crate::git::local_head(desk.checkout.root()).unwrap_or_else(CommitSha::none)
+fn head(worktree: &Worktree) -> CommitSha {
+    crate::git::local_head(worktree.checkout.root()).unwrap_or_else(CommitSha::none)
 }

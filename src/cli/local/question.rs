@@ -3,7 +3,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::super::answer::{Answer, Question};
+use super::super::answer::{Question, TypedAnswer};
 use super::super::{Exit, terminal};
 use crate::domain::proposal::Claim;
 
@@ -73,9 +73,9 @@ pub(super) struct Manner {
 ///
 /// # Errors
 /// When nobody can be asked, or the work is stopped meanwhile.
-pub(super) async fn ask(manner: Manner, what: What, cancel: &CancellationToken) -> Result<Answer, Exit> {
+pub(super) async fn ask(manner: Manner, what: What, cancel: &CancellationToken) -> Result<TypedAnswer, Exit> {
     if what.is_approved(manner.up_front) {
-        return Ok(Answer::Yes);
+        return Ok(TypedAnswer::Yes);
     }
     if manner.is_json || !terminal::somebody_is_there() {
         let why = if manner.is_json {
@@ -92,7 +92,7 @@ pub(super) async fn ask(manner: Manner, what: What, cancel: &CancellationToken) 
         wants_reasons: manner.has_model,
         another: is_fix.then_some("fix"),
     };
-    Ok(question.ask(cancel).await?.unwrap_or(Answer::No))
+    Ok(question.ask(cancel).await?.unwrap_or(TypedAnswer::No))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ const MAX_UNVERIFIED: usize = 5;
 
 /// What is known so far.
 #[derive(Default)]
-pub(super) struct Report {
+pub(super) struct RunReport {
     /// The name of the mode.
     pub(super) mode: &'static str,
     pub(super) tests: Option<TestsFirst>,
@@ -51,7 +51,7 @@ pub(super) struct Report {
     pub(super) clocks: (Clock, Clock),
 }
 
-impl Report {
+impl RunReport {
     pub(super) fn of(mode: &Mode) -> Self {
         Self {
             mode: mode.name(),
@@ -198,7 +198,7 @@ fn searched(search: &Search) -> Value {
 }
 
 /// What passes the tests and is not proposed: to be looked at, not to be written.
-pub(super) fn show_unverified(report: &Report) {
+pub(super) fn show_unverified(report: &RunReport) {
     let unverified = match &report.search {
         Some(search) if report.proposal.is_none() => search.unverified.as_slice(),
         _ => return,

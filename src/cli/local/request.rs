@@ -11,8 +11,8 @@ use crate::domain::execution::{Execution, What};
 use crate::domain::redact;
 use crate::domain::reply::MAX_EDITS;
 use crate::domain::run::Run;
-use crate::engine::desk::Desk;
 use crate::engine::work;
+use crate::engine::worktree::Worktree;
 
 /// Who gives the approvals of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,23 +41,23 @@ impl Approver {
 /// # Errors
 /// When the work is stopped meanwhile, or nothing that was typed is an answer.
 pub(super) async fn ask(
-    (run, desk): (&Run, &Desk),
+    (run, worktree): (&Run, &Worktree),
     execution: &Execution,
     approver: Approver,
     cancel: &CancellationToken,
-) -> Result<Option<answer::Answer>, Exit> {
+) -> Result<Option<answer::TypedAnswer>, Exit> {
     if approver == Approver::Nobody {
         return Ok(None);
     }
-    show(desk, execution);
-    let edits = work::edits(desk, work::stage(run), &run.said)?;
+    show(worktree, execution);
+    let edits = work::edits(worktree, work::stage(run), &run.said)?;
     if !edits.is_empty() {
         terminal::tell("\nits edits so far:\n");
         indented(&redact::bounded(&edits.unified(), MAX_EDITS));
     }
     if approver == Approver::UpFront {
         terminal::tell("allowed up front (--yes)");
-        return Ok(Some(answer::Answer::Yes));
+        return Ok(Some(answer::TypedAnswer::Yes));
     }
     let question = Question {
         text: "Allow exactly this, once?",
@@ -68,7 +68,7 @@ pub(super) async fn ask(
     question.ask(cancel).await
 }
 
-fn show(desk: &Desk, execution: &Execution) {
+fn show(worktree: &Worktree, execution: &Execution) {
     let (what, text) = match &execution.what {
         What::Command(command) => ("run this command".to_string(), command.clone()),
         What::Code { language, code, .. } => (format!("run this {}", language.name()), code.clone()),
@@ -87,7 +87,7 @@ fn show(desk: &Desk, execution: &Execution) {
         terminal::tell("\nafter installing these packages:\n");
         indented(&packages.join("\n"));
     }
-    if let Some(command) = desk.executes_for(&execution.what) {
+    if let Some(command) = worktree.executes_for(&execution.what) {
         terminal::tell("\nas part of, or after:\n");
         indented(&command);
     }

@@ -13,13 +13,13 @@ const SHOWN_LINES: usize = 8;
 
 /// What is known so far.
 #[derive(Default)]
-pub(super) struct Report {
+pub(super) struct TestsReport {
     /// What was found, the one that is run first.
     pub(super) commands: Vec<TestCommand>,
     pub(super) run: Option<TestRun>,
 }
 
-impl Report {
+impl TestsReport {
     /// The document of `--json`.
     pub(super) fn document(&self, exit: &Exit) -> Value {
         let message = match exit {

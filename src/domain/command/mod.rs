@@ -149,7 +149,7 @@ fn parse_one(text: &str) -> Result<Command, CommandError> {
         .find(|verb| verb.eq_ignore_ascii_case(typed))
     else {
         return Err(CommandError::UnknownVerb {
-            typed: shown(typed),
+            typed: quoted(typed),
             did_you_mean: nearest_verb(typed),
         });
     };
@@ -241,17 +241,17 @@ fn required(verb: &'static str, text: String) -> Result<String, CommandError> {
 fn unexpected(verb: &'static str, argument: &str) -> CommandError {
     CommandError::UnexpectedArgument {
         verb,
-        argument: shown(argument),
+        argument: quoted(argument),
     }
 }
 
-fn shown(text: &str) -> String {
+fn quoted(text: &str) -> String {
     text.chars().take(MAXIMUM_SHOWN).collect()
 }
 
 /// The verb that was probably meant: at most a third of its letters differ.
 fn nearest_verb(typed: &str) -> Option<&'static str> {
-    let typed = shown(typed).to_ascii_lowercase();
+    let typed = quoted(typed).to_ascii_lowercase();
     (Command::HELP.iter())
         .map(|help| (strsim::damerau_levenshtein(help.verb, &typed), help.verb))
         .filter(|(distance, verb)| *distance <= verb.len().div_ceil(3))

@@ -204,7 +204,7 @@ mod tests {
                 path: path.clone(),
                 line: 1,
                 test: String::new(),
-                kind: weakening::Kind::Removed,
+                kind: weakening::WeakeningKind::Removed,
                 what: "the test is removed".into(),
             };
             tests.map(weakening).collect()

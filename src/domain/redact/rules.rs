@@ -23,7 +23,7 @@ const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
 const END_OF_WORD: &str = r"\b{end-half}";
 
 #[derive(Debug, Deserialize)]
-struct File {
+struct RulesFile {
     rule: Vec<Rule>,
 }
 
@@ -53,25 +53,25 @@ struct Pattern {
     longest: Option<usize>,
 }
 
-struct Rules {
+struct RuleSet {
     keywords: AhoCorasick,
     /// For each keyword the rules that have it.
     of_keyword: Vec<Vec<usize>>,
     rules: Vec<Rule>,
 }
 
-static RULES: LazyLock<Option<Rules>> = LazyLock::new(|| {
-    let mut rules = toml::from_str::<File>(include_str!("own.toml")).ok()?.rule;
-    let theirs = toml::from_str::<File>(include_str!("gitleaks.toml")).ok()?.rule;
+static RULES: LazyLock<Option<RuleSet>> = LazyLock::new(|| {
+    let mut rules = toml::from_str::<RulesFile>(include_str!("own.toml")).ok()?.rule;
+    let theirs = toml::from_str::<RulesFile>(include_str!("gitleaks.toml")).ok()?.rule;
     for rule in theirs {
         if !rules.iter().any(|own| own.id == rule.id) {
             rules.push(rule);
         }
     }
-    Rules::new(rules)
+    RuleSet::new(rules)
 });
 
-impl Rules {
+impl RuleSet {
     fn new(rules: Vec<Rule>) -> Option<Self> {
         let mut words: Vec<&str> = rules
             .iter()

@@ -45,7 +45,7 @@ pub(super) fn moved(run: &Run) -> Option<String> {
 pub(super) fn only_together(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
     let is_under_way = run.end.is_none() || run.proposal.is_some();
-    let merged: &Merged = triage.red_merge().filter(|_| triage.is_worked_on() && is_under_way)?;
+    let merged: &Merged = triage.red_merge().filter(|_| triage.has_regression() && is_under_way)?;
     Some(format!(
         "The head alone is green, but its merge with {} is red {}. A fix has to make the merge green without making \
          the head red.",

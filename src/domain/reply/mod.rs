@@ -7,7 +7,6 @@ mod again;
 mod blocks;
 mod evidence;
 mod execution;
-mod fates;
 mod layout;
 mod memory;
 mod merged;
@@ -19,6 +18,7 @@ mod search;
 mod source;
 mod state;
 mod suggestion;
+mod suggestion_states;
 
 pub use evidence::left_out;
 pub use execution::MAX_EDITS;

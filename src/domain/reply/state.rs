@@ -38,7 +38,7 @@ pub fn sticky(run: &Run, branch: &str) -> String {
     parts.extend(unvouched(run));
     let of_the_merge = [merged::only_together(run), merged::advice(run), merged::moved(run)];
     parts.extend(of_the_merge.into_iter().flatten());
-    parts.extend(super::fates::fates(run));
+    parts.extend(super::suggestion_states::fates(run));
     if let Some(open) = run.open_gates().first() {
         parts.push(gate_request(open, branch));
         if let (GateKind::Tests { .. }, Some(tests)) = (&open.kind, &run.tests_first) {
@@ -162,7 +162,7 @@ fn verdicts(run: &Run) -> Option<String> {
 /// Offers to have the failed CI jobs run again, where the code is not what made them fail.
 pub fn offer_retry(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
-    let may_pass = matches!(run.end, Some(End::NothingToFix { .. })) && !triage.is_worked_on();
+    let may_pass = matches!(run.end, Some(End::NothingToFix { .. })) && !triage.has_regression();
     may_pass.then(|| "`/greenlight retry` re-runs the failed jobs on GitHub.".into())
 }
 

@@ -16,10 +16,10 @@ pub use approved::{Approved, NotApproved};
 pub use asked::{Approval, Asked};
 use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
-pub use rights::Rules;
-pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Subject, Tested, Unvouched};
+pub use rights::GateRules;
+pub use step::{Consent, End, JobReading, Log, Origin, Settled, Started, Step, Subject, Tested, Unvouched};
 
-use super::anchor::Fate;
+use super::anchor::SuggestionState;
 use super::execution::Deferred;
 use super::gate::{Answer, Gate, GateId, GateKind};
 use super::id::{CommitSha, RunId};
@@ -54,7 +54,7 @@ pub struct TurnedDown {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub started: Started,
-    pub reading: Option<Reading>,
+    pub reading: Option<JobReading>,
     pub reproduced: Option<(TestRun, Triage)>,
     /// Transcript of the current attempt.
     pub said: Vec<serde_json::Value>,
@@ -78,7 +78,7 @@ pub struct Run {
     pub parts: usize,
     pub carried: Vec<u64>,
     /// What became of its suggestions, by comment.
-    pub settled: BTreeMap<u64, Fate>,
+    pub settled: BTreeMap<u64, SuggestionState>,
     /// Those of them that people with write access accepted.
     accepted_by_writers: BTreeSet<u64>,
     pub gates: Vec<Asked>,
@@ -229,7 +229,9 @@ impl Run {
                 suggestions,
                 by_writers,
             } => {
-                let accepted = suggestions.iter().filter(|settled| settled.fate == Fate::Accepted);
+                let accepted = suggestions
+                    .iter()
+                    .filter(|settled| settled.fate == SuggestionState::Accepted);
                 let accepted = accepted.filter(|_| by_writers).map(|settled| settled.comment);
                 self.accepted_by_writers.extend(accepted);
                 let fates = suggestions.into_iter().map(|settled| (settled.comment, settled.fate));
@@ -316,19 +318,19 @@ impl Run {
     }
 
     /// How many of its suggestions came to this.
-    pub fn count(&self, fate: Fate) -> usize {
+    pub fn count(&self, fate: SuggestionState) -> usize {
         self.settled.values().filter(|settled| **settled == fate).count()
     }
 
     /// Whether people committed every suggestion of the proposal, and nothing of it is left.
     pub fn is_all_accepted(&self) -> bool {
-        self.proposal.is_some() && self.parts > 0 && self.count(Fate::Accepted) >= self.parts
+        self.proposal.is_some() && self.parts > 0 && self.count(SuggestionState::Accepted) >= self.parts
     }
 
     /// Whether people with write access committed every suggestion of the proposal. What others commit to their forks
     /// says nothing of what the repository thinks of it.
     pub fn is_accepted_by_writers(&self) -> bool {
-        let is_accepted = |comment: &&u64| self.settled.get(comment) == Some(&Fate::Accepted);
+        let is_accepted = |comment: &&u64| self.settled.get(comment) == Some(&SuggestionState::Accepted);
         let accepted = self.accepted_by_writers.iter().filter(is_accepted);
         self.is_all_accepted() && accepted.count() >= self.parts
     }

@@ -170,7 +170,7 @@ impl Run {
                 None => Next::Reproduce,
                 // What a red suite means for them is for the work to tell.
                 Some(_) if self.started.mode != Mode::Debug => self.next_after_tests(),
-                Some((_, triage)) if triage.is_worked_on() => Next::Work { may_execute: true },
+                Some((_, triage)) if triage.has_regression() => Next::Work { may_execute: true },
                 Some((before, triage)) => Next::End(End::NothingToFix {
                     reason: self.why_not(before, triage),
                 }),

@@ -9,7 +9,7 @@ use crate::domain::mode::Mode;
 
 /// What a configuration says of the gates of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules {
+pub struct GateRules {
     pub approvers: u32,
     pub gate_seconds: u64,
     pub asks_about_tests: bool,
@@ -65,7 +65,7 @@ impl Run {
 
     /// Puts what the configuration says in the place of what a journal says that others may write to. Nothing becomes
     /// easier by it: of two numbers of approvers the larger one counts.
-    pub fn hold_to(&mut self, rules: &Rules) {
+    pub fn hold_to(&mut self, rules: &GateRules) {
         self.started.approvers = rules.approvers;
         self.started.gate_seconds = rules.gate_seconds;
         self.started.asks_about_tests |= rules.asks_about_tests && matches!(self.started.mode, Mode::Tdd { .. });

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::anchor::Fate;
+use super::super::anchor::SuggestionState;
 use super::super::ci_step::CiStep;
 use super::super::execution::Deferred;
 use super::super::explanation::Explanation;
@@ -134,7 +134,7 @@ pub enum Consent {
 
 /// What was read of the failed job: its log, and the step that failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct JobReading {
     pub failures: Vec<Failure>,
     pub excerpt: String,
     /// None if the workflow of the base branch does not tell what the step ran.
@@ -260,7 +260,7 @@ impl End {
 pub struct Settled {
     /// The comment that carries it.
     pub comment: u64,
-    pub fate: Fate,
+    pub fate: SuggestionState,
 }
 
 /// An approval that does not count, and why, as a sentence.
@@ -277,7 +277,7 @@ pub struct Unvouched {
 pub enum Step {
     Started(Box<Started>),
     /// The failed job's log was read.
-    Read(Reading),
+    Read(JobReading),
     Reproduced {
         before: TestRun,
         triage: Triage,

@@ -116,7 +116,7 @@ fn approve(run: &mut Run) {
 fn a_command_reproduces_works_proposes_and_lands_after_one_approval() {
     let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
     assert_eq!(run.next(false), Next::ReadLog);
-    run.take(Step::Read(Reading::default()));
+    run.take(Step::Read(JobReading::default()));
     assert_eq!(run.next(false), Next::Reproduce);
     run.take(red());
     assert_eq!(run.next(false), Next::Work { may_execute: true });
@@ -143,7 +143,7 @@ fn a_command_reproduces_works_proposes_and_lands_after_one_approval() {
 fn red_ci_executes_nothing_before_an_approval() {
     let mut run = run(Consent::None, Origin::Ci { workflow_run: Some(5) });
     assert_eq!(run.next(false), Next::ReadLog);
-    run.take(Step::Read(Reading::default()));
+    run.take(Step::Read(JobReading::default()));
     assert_eq!(run.next(false), Next::OpenGate(GateNeeded::Search));
     assert_eq!(run.next(true), Next::Work { may_execute: false });
     let gate = opened(
@@ -311,16 +311,22 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
         parts: 2,
         carried: Vec::new(),
     });
-    run.take(settled(1, Fate::Accepted));
-    run.take(settled(2, Fate::Ignored));
+    run.take(settled(1, SuggestionState::Accepted));
+    run.take(settled(2, SuggestionState::Ignored));
     assert!(!run.is_all_accepted());
-    run.take(settled(2, Fate::Accepted));
+    run.take(settled(2, SuggestionState::Accepted));
     assert!(run.is_all_accepted());
     assert!(
         !run.is_accepted_by_writers(),
         "who may push to a fork says nothing of what the repository accepts"
     );
-    assert_eq!((run.count(Fate::Accepted), run.count(Fate::Ignored)), (2, 0));
+    assert_eq!(
+        (
+            run.count(SuggestionState::Accepted),
+            run.count(SuggestionState::Ignored)
+        ),
+        (2, 0)
+    );
 }
 
 fn searched(tried: u32, digest: &str) -> Step {

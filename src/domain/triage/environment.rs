@@ -24,7 +24,7 @@ pub enum Cause {
 
 impl Cause {
     /// `it needs the network, which tests do not have`, for people.
-    pub fn said(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::MissingTool => "it needs a program that is missing on this machine",
             Self::MissingModule => "it needs a module that is not installed on this machine",

@@ -17,12 +17,12 @@ pub struct Merged {
     pub tip: CommitSha,
     /// Where the histories of the two part.
     pub base: CommitSha,
-    pub state: State,
+    pub state: MergeState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum MergeState {
     /// The verdicts and the red run are those of the merge, compared with the base branch alone.
     Red {
         /// The first commit of the base branch with which the merge is red. `None` if that was not looked for.
@@ -55,13 +55,13 @@ pub struct ProvedWith {
 
 impl Merged {
     pub fn is_red(&self) -> bool {
-        matches!(self.state, State::Red { .. })
+        matches!(self.state, MergeState::Red { .. })
     }
 
     /// `since 1234567`: the commit of the base branch with which it began; or `at 1234567`, if only the tip was tried.
     pub fn when(&self) -> String {
         match &self.state {
-            State::Red { since: Some(since), .. } => format!("since {}", since.short()),
+            MergeState::Red { since: Some(since), .. } => format!("since {}", since.short()),
             _ => format!("at {}", self.tip.short()),
         }
     }
@@ -69,7 +69,7 @@ impl Merged {
     /// Whether a line number in a file is one of the head as well.
     pub fn has_lines_of_head(&self, path: &str) -> bool {
         match &self.state {
-            State::Red { differ, .. } => !differ.iter().any(|other| other == path),
+            MergeState::Red { differ, .. } => !differ.iter().any(|other| other == path),
             _ => true,
         }
     }
@@ -80,15 +80,15 @@ impl Merged {
     }
 
     /// What was found out about the merge, as sentences to follow what was found out about the head.
-    pub fn said(&self) -> String {
+    pub fn description(&self) -> String {
         let (tip, branch) = (self.tip_said(), &self.branch);
         match &self.state {
-            State::Red { .. } => format!("The head alone is green, but its merge with {tip} is red."),
-            State::Green { summary } => {
+            MergeState::Red { .. } => format!("The head alone is green, but its merge with {tip} is red."),
+            MergeState::Green { summary } => {
                 format!("Its merge with {tip}, which CI tests, is also green here: {summary}.")
             }
-            State::UpToDate => format!("It already contains {tip}, so the merge that CI tests is the same."),
-            State::Conflict { paths } => {
+            MergeState::UpToDate => format!("It already contains {tip}, so the merge that CI tests is the same."),
+            MergeState::Conflict { paths } => {
                 let shown: Vec<String> = paths.iter().take(MAX_NAMED).map(|path| format!("`{path}`")).collect();
                 let more = match paths.len().saturating_sub(MAX_NAMED) {
                     0 => String::new(),
@@ -100,7 +100,9 @@ impl Merged {
                     shown.join(", ")
                 )
             }
-            State::NotRun { why } => format!("Its merge with {tip}, which CI tests, could not be run here: {why}."),
+            MergeState::NotRun { why } => {
+                format!("Its merge with {tip}, which CI tests, could not be run here: {why}.")
+            }
         }
     }
 }

@@ -8,12 +8,12 @@ pub mod environment;
 mod merged;
 pub mod program;
 pub mod sequential;
-mod told;
+mod summary;
 mod trial;
 
 pub use environment::Cause;
-pub use merged::{Merged, ProvedWith, State as MergeState};
-pub use sequential::Rules;
+pub use merged::{MergeState, Merged, ProvedWith};
+pub use sequential::StoppingRules;
 use serde::{Deserialize, Serialize};
 pub use trial::{Asked, Trial, not_red, unseen};
 
@@ -123,7 +123,7 @@ impl Triage {
     }
 
     /// Whether there is a failure to work on: one that is red every time and the pull request's own doing.
-    pub fn is_worked_on(&self) -> bool {
+    pub fn has_regression(&self) -> bool {
         self.verdict == Verdict::Deterministic || self.has(Verdict::Deterministic)
     }
 

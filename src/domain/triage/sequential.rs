@@ -21,14 +21,14 @@ use super::{Rate, Verdict};
 
 /// How much has to be known before a verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rules {
+pub struct StoppingRules {
     /// A test is run so often on each tree at most, the first run of the whole suite included; at least 2.
     pub runs: u32,
     /// How sure to be, from 0 to 1, before stopping early.
     pub confidence: f64,
 }
 
-impl Default for Rules {
+impl Default for StoppingRules {
     fn default() -> Self {
         Self {
             runs: 5,
@@ -58,7 +58,7 @@ pub enum Manner {
 
 /// What is known of one test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct Observations {
     pub head: Rate,
     pub base: Rate,
     /// Whether there is no such test on the base, or no base.
@@ -68,9 +68,9 @@ pub struct Seen {
     pub blames_machine: bool,
 }
 
-impl Seen {
+impl Observations {
     /// Where it has to be run next. `None` when its verdict is clear, or no more runs are allowed.
-    pub fn wants(&self, rules: &Rules) -> Option<Tree> {
+    pub fn wants(&self, rules: &StoppingRules) -> Option<Tree> {
         let (head, base) = (self.head, self.base);
         let can_compare = !self.has_no_base;
         if head.green() > 0 {
@@ -152,18 +152,18 @@ pub struct ErrorRates {
 
 /// The exact probabilities of the verdicts over a test that was red once and is red with these rates at the head and,
 /// if it is there, on the base; by walking through every course that its trial can take.
-pub fn error_rates(rules: &Rules, at_head: f64, at_base: Option<f64>) -> ErrorRates {
-    let seen = Seen {
+pub fn error_rates(rules: &StoppingRules, at_head: f64, at_base: Option<f64>) -> ErrorRates {
+    let seen = Observations {
         head: Rate { red: 1, runs: 1 },
         has_no_base: at_base.is_none(),
-        ..Seen::default()
+        ..Observations::default()
     };
     let mut rates = ErrorRates::default();
     walk(rules, (at_head, at_base.unwrap_or_default()), seen, (1.0, &mut rates));
     rates
 }
 
-fn walk(rules: &Rules, rate: (f64, f64), seen: Seen, (likelihood, rates): (f64, &mut ErrorRates)) {
+fn walk(rules: &StoppingRules, rate: (f64, f64), seen: Observations, (likelihood, rates): (f64, &mut ErrorRates)) {
     let Some(tree) = seen.wants(rules) else {
         rates.mean_runs += likelihood * f64::from(seen.head.runs + seen.base.runs);
         match seen.verdict() {

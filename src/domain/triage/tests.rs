@@ -54,7 +54,7 @@ fn play(tests: &[(&str, &str, &str, &str)]) -> (Triage, String) {
         run(&red, &green)
     };
     let first = result(false, &[]);
-    let mut trial = Trial::new(&first, Rules::default());
+    let mut trial = Trial::new(&first, StoppingRules::default());
     let mut course = String::from("h");
     while let Some(asked) = trial.next() {
         assert!(course.len() < 20, "no end: {course}");
@@ -171,14 +171,14 @@ fn the_tests_of_one_run_may_differ() {
         verdicts,
         [Verdict::Deterministic, Verdict::Flaky, Verdict::BrokenOnBase]
     );
-    assert_eq!((triage.verdict, triage.is_worked_on()), (Verdict::Mixed, true));
+    assert_eq!((triage.verdict, triage.has_regression()), (Verdict::Mixed, true));
     let excused: Vec<&str> = triage.excused().map(|test| test.name.as_str()).collect();
     assert_eq!(excused, ["coin", "old"]);
     assert_eq!((triage.red_at_head, triage.runs_at_head), (4, 4), "those of the bug");
     let all = triage.with_broken_on_base();
     assert_eq!(all.excused().count(), 1);
     let (triage, _) = play(&[("coin", "x", "rg", "g"), ("old", "x", "r", "r")]);
-    assert_eq!((triage.verdict, triage.is_worked_on()), (Verdict::Mixed, false));
+    assert_eq!((triage.verdict, triage.has_regression()), (Verdict::Mixed, false));
     assert_eq!(
         triage.why_not(&run(&[], &[])),
         "None of 2 failing tests is red every time because of these changes: 1 flaky, 1 broken before it"
@@ -197,7 +197,7 @@ fn the_tests_of_one_run_may_differ() {
 /// A run as a whole: the first one, what comes at the head after it, and what comes on the base.
 #[track_caller]
 fn whole(first: &TestRun, head: &TestRun, base: &TestRun) -> (Verdict, String) {
-    let mut trial = Trial::new(first, Rules::default());
+    let mut trial = Trial::new(first, StoppingRules::default());
     let mut course = String::from("h");
     while let Some(asked) = trial.next() {
         assert!(asked.tests.is_empty() && course.len() < 20, "{asked:?}");
@@ -271,7 +271,7 @@ fn a_test_that_fails_in_another_way_each_time_is_run_as_often_as_may_be() {
         });
         run
     };
-    let mut trial = Trial::new(&fails_at(1), Rules::default());
+    let mut trial = Trial::new(&fails_at(1), StoppingRules::default());
     let mut line = 1;
     while let Some(asked) = trial.next() {
         line += 1;
@@ -281,7 +281,7 @@ fn a_test_that_fails_in_another_way_each_time_is_run_as_often_as_may_be() {
     let triage = trial.verdict(None);
     assert_eq!((triage.runs_at_head, triage.tests[0].varies), (5, true));
     // Numbers are not another way to fail: addresses and times differ always.
-    let mut trial = Trial::new(&run(&[("a", "at 0x7f3a after 12 ms")], &[]), Rules::default());
+    let mut trial = Trial::new(&run(&[("a", "at 0x7f3a after 12 ms")], &[]), StoppingRules::default());
     trial.learn(Tree::Head, &run(&[("a", "at 0x55c1 after 9 ms")], &[]));
     assert!(!trial.verdict(None).tests[0].varies);
 }
@@ -290,7 +290,7 @@ fn a_test_that_fails_in_another_way_each_time_is_run_as_often_as_may_be() {
 fn a_triage_of_the_first_version_is_still_read() {
     let old = serde_json::json!({ "verdict": "deterministic", "red_at_head": 2, "runs_at_head": 2 });
     let triage: Triage = serde_json::from_value(old).unwrap();
-    assert!(triage.is_worked_on() && triage.tests.is_empty());
+    assert!(triage.has_regression() && triage.tests.is_empty());
 }
 
 /// What the defaults get wrong, in per cent: the chance that a flaky test that was red once is called deterministic,
@@ -298,7 +298,7 @@ fn a_triage_of_the_first_version_is_still_read() {
 /// triage` prints the same table.
 #[test]
 fn the_error_rates_of_the_defaults() {
-    let rules = Rules::default();
+    let rules = StoppingRules::default();
     let mut table = String::new();
     for rate in [1, 5, 10, 30, 50, 90, 99, 100] {
         let red = f64::from(rate) / 100.0;
@@ -331,7 +331,7 @@ fn the_error_rates_of_the_defaults() {
     let bug = error_rates(&rules, 1.0, Some(0.0));
     assert_eq!((bug.deterministic, bug.mean_runs), (1.0, 6.0));
     // More runs and more confidence make fewer mistakes.
-    let careful = Rules {
+    let careful = StoppingRules {
         runs: 12,
         confidence: 0.99,
     };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::super::id::CommitSha;
 use super::super::test_run::{Failure, Outcome, TestRun};
-use super::sequential::{Manner, Rules, Seen, Tree};
+use super::sequential::{Manner, Observations, StoppingRules, Tree};
 use super::{Cause, Judged, Rate, Triage, Verdict, environment, of_all};
 
 /// What is to be run next.
@@ -18,7 +18,7 @@ pub struct Asked {
 /// A red run on trial.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    rules: Rules,
+    rules: StoppingRules,
     first: TestRun,
     subjects: Vec<Subject>,
     /// How often each tree was asked for: no matter what the answers are, this comes to an end.
@@ -29,7 +29,7 @@ pub struct Trial {
 #[derive(Debug, Clone, Default)]
 struct Subject {
     name: String,
-    seen: Seen,
+    seen: Observations,
     cause: Option<Cause>,
     /// The program that is missing at the head.
     program: Option<String>,
@@ -42,7 +42,7 @@ type Looks = (Option<(String, u32)>, String);
 
 impl Trial {
     /// Begins with the first run of the whole suite at the head.
-    pub fn new(first: &TestRun, rules: Rules) -> Self {
+    pub fn new(first: &TestRun, rules: StoppingRules) -> Self {
         let mut trial = Self {
             rules,
             subjects: subjects(first),
@@ -139,9 +139,9 @@ fn subjects(first: &TestRun) -> Vec<Subject> {
         first.outcome,
         Outcome::Flagged | Outcome::DidNotBuild | Outcome::DidNotCollect | Outcome::MissingModule | Outcome::TimedOut
     );
-    let seen = Seen {
+    let seen = Observations {
         manner: if is_certain { Manner::Certain } else { Manner::Alike },
-        ..Seen::default()
+        ..Observations::default()
     };
     let is_named = matches!(first.outcome, Outcome::Failed | Outcome::Flagged);
     let mut names = HashSet::new();

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::super::desk::{Desk, With};
+use super::super::worktree::{With, Worktree};
 use super::super::{Broken, Context};
 use crate::domain::id::CommitSha;
 use crate::domain::test_run::{Outcome, TestRun};
@@ -18,10 +18,10 @@ const PART_OF_WALL: u32 = 20;
 const MAX_WALL: Duration = Duration::from_secs(120);
 
 /// What is searched.
-pub(super) struct Search<'a> {
+pub(super) struct MergeBisection<'a> {
     pub(super) context: &'a Context<'a>,
     /// The head alone.
-    pub(super) desk: &'a Desk,
+    pub(super) worktree: &'a Worktree,
     pub(super) suite: &'a Suite,
     pub(super) head: &'a CommitSha,
     pub(super) with: &'a With,
@@ -34,8 +34,11 @@ pub(super) struct Search<'a> {
 ///
 /// # Errors
 /// When the sandbox cannot be used, or GitHub cannot be reached.
-pub(super) async fn since(search: &Search<'_>, cancel: &CancellationToken) -> Result<Option<CommitSha>, Broken> {
-    let Search { context, with, red, .. } = search;
+pub(super) async fn since(
+    search: &MergeBisection<'_>,
+    cancel: &CancellationToken,
+) -> Result<Option<CommitSha>, Broken> {
+    let MergeBisection { context, with, red, .. } = search;
     let client = &context.client;
     let commits = client
         .first_parents(&context.id().repository, &with.base, &with.tip)
@@ -43,7 +46,7 @@ pub(super) async fn since(search: &Search<'_>, cancel: &CancellationToken) -> Re
     let Some(commits) = commits.filter(|commits| !commits.is_empty()) else {
         return Ok(None);
     };
-    let wall = MAX_WALL.min(search.desk.config.limits.wall / PART_OF_WALL);
+    let wall = MAX_WALL.min(search.worktree.config.limits.wall / PART_OF_WALL);
     let runs = commits.len().next_power_of_two().ilog2();
     let takes = Duration::from_millis(red.duration_ms) * runs;
     if runs > MAX_RUNS || takes > wall {
@@ -69,14 +72,14 @@ pub(super) async fn since(search: &Search<'_>, cancel: &CancellationToken) -> Re
     Ok(commits.get(is_red - 1).cloned())
 }
 
-impl Search<'_> {
+impl MergeBisection<'_> {
     /// Whether the merge with a commit is red in the same tests. `None` if there is none, or it does not say.
     async fn is_red_with(&self, commit: &CommitSha, cancel: &CancellationToken) -> Result<Option<bool>, Broken> {
         let with = With {
             tip: commit.clone(),
             ..self.with.clone()
         };
-        let Ok(ground) = self.desk.merged(self.context, self.head, with).await? else {
+        let Ok(ground) = self.worktree.merged(self.context, self.head, with).await? else {
             return Ok(None);
         };
         let mut suite = self.suite.clone();

@@ -50,7 +50,7 @@ pub(super) fn broken_told(broken: &Broken) -> String {
     }
 }
 
-pub(super) fn told(run: &TestRun) -> String {
+pub(super) fn describe_run(run: &TestRun) -> String {
     let mut failing: Vec<&str> = run.failing_names().collect();
     failing.sort_unstable();
     match failing.join(", ").as_str() {

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::Replayed;
-use super::compare::{step_told, told};
+use super::compare::{describe_run, step_told};
 use crate::domain::run::{End, Run, Step};
 use crate::domain::test_run::TestRun;
 
-pub(super) struct State {
+pub(super) struct ReplayState {
     /// What is left of the recording.
     pub(super) steps: VecDeque<Step>,
     /// How many items the transcript of this attempt has.
@@ -17,7 +17,7 @@ pub(super) struct State {
     pub(super) replayed: Replayed,
 }
 
-impl State {
+impl ReplayState {
     pub(super) fn is_over(&self) -> bool {
         self.steps.is_empty()
     }
@@ -94,11 +94,12 @@ impl State {
         match self.steps.front() {
             Some(Step::Reproduced { before, .. }) => {
                 let now = now.clone().excusing(&before.excused);
-                let recorded = told(before);
-                self.replayed.compare("the tests at the head", &recorded, &told(&now));
+                let recorded = describe_run(before);
+                self.replayed
+                    .compare("the tests at the head", &recorded, &describe_run(&now));
                 self.take(run);
             }
-            _ => self.outcome(run, &told(now)),
+            _ => self.outcome(run, &describe_run(now)),
         }
     }
 

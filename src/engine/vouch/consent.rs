@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::super::{Broken, Context, desk, start};
-use super::word::{self, Doubt};
+use super::super::{Broken, Context, start, worktree};
+use super::vouched_comment::{self, Doubt};
 use crate::domain::command::Command;
 use crate::domain::id::CommitSha;
 use crate::domain::mode::Mode;
@@ -17,7 +17,7 @@ use crate::domain::run::{Consent, Origin, Run};
 pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(), String>, Broken> {
     let doubt = match (&run.started.consent, &run.started.origin) {
         (Consent::None, _) => return Ok(Ok(())),
-        (Consent::Command { by }, Origin::Comment { id, .. }) => match word::read(context, by, *id).await? {
+        (Consent::Command { by }, Origin::Comment { id, .. }) => match vouched_comment::read(context, by, *id).await? {
             Ok(word) if !word.commands.iter().flatten().any(|command| begins(command, run)) => {
                 Err("the comment does not request this".into())
             }
@@ -27,7 +27,7 @@ pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(),
         // No run of this machine is in a journal that others write to.
         (Consent::CommandLine, _) => Err("it was not given on GitHub, and only comments count here".into()),
         (Consent::Command { .. }, _) => Err("it was not given in a comment, and only comments count here".into()),
-        (Consent::Config { .. }, _) => match desk::config(&context.client, &context.pull_request).await? {
+        (Consent::Config { .. }, _) => match worktree::config(&context.client, &context.pull_request).await? {
             Ok(config) if start::consent_by_config(context, &config).await? != Consent::None => Ok(()),
             _ => Err("the configuration of the base branch does not allow it".into()),
         },

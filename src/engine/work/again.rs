@@ -2,14 +2,14 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::bench::{Bench, Judged, Submission, Unaccepted};
-use super::{Brief, Broken, Outcome, refactor, tdd};
+use super::judge::{Judge, Judged, Submission, Unaccepted};
+use super::{Brief, Broken, WorkOutcome, refactor, tdd};
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Claim, Evidence, Proposal};
 use crate::domain::run::Run;
 use crate::domain::test_run::TestRun;
-use crate::engine::desk::Desk;
+use crate::engine::worktree::Worktree;
 use crate::suite::Suite;
 
 /// Gives new evidence for a proposal, or why it does not hold any more.
@@ -17,7 +17,7 @@ use crate::suite::Suite;
 /// # Errors
 /// When the sandbox cannot be used.
 pub async fn judge_again(
-    (desk, suite): (&Desk, &Suite),
+    (worktree, suite): (&Worktree, &Suite),
     (run, proposal): (&Run, &Proposal),
     before: &TestRun,
     cancel: &CancellationToken,
@@ -26,10 +26,10 @@ pub async fn judge_again(
         tests_first: None,
         before: Some(before),
         triage: None,
-        ..Brief::of(run, desk)
+        ..Brief::of(run, worktree)
     };
-    let bench = Bench {
-        desk,
+    let bench = Judge {
+        worktree,
         suite: Some(suite),
         brief: &brief,
         name: "",
@@ -43,7 +43,7 @@ pub async fn judge_again(
     let judged = match (&run.started.mode, &proposal.tests_first) {
         (Mode::Tdd { specification }, Some(first)) => {
             match Box::pin(tdd::judge_tests(&bench, specification, submitted(&first.patch))).await? {
-                Ok(Outcome::TestsWritten(first)) => {
+                Ok(WorkOutcome::TestsWritten(first)) => {
                     Box::pin(tdd::judge_code(&bench, &first, submitted(&proposal.patch))).await?
                 }
                 other => other,
@@ -60,7 +60,7 @@ pub async fn judge_again(
 
 fn evidence(judged: Judged) -> Result<Evidence, String> {
     match judged {
-        Ok(Outcome::Proposed(proposal)) => proposal.evidence.ok_or_else(|| "nothing was executed".into()),
+        Ok(WorkOutcome::Proposed(proposal)) => proposal.evidence.ok_or_else(|| "nothing was executed".into()),
         Ok(_) => Err("it is not what this run is for".into()),
         Err(Unaccepted { why, .. }) => Err(why),
     }

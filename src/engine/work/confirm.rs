@@ -9,9 +9,9 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
+use super::super::worktree::Worktree;
 use super::Red;
-use super::reproduce::Place;
+use super::reproduce::TestedTree;
 use crate::checkout::Checkout;
 use crate::domain::proposal::Unfit;
 use crate::domain::test_run::{Outcome, TestRun};
@@ -26,7 +26,7 @@ const PART_OF_WALL: u32 = 5;
 /// # Errors
 /// When the sandbox cannot be used; a test that is red again is `Ok(Err(why))`.
 pub(super) async fn confirm(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &Suite,
     patched: &Checkout,
     red: &Red<'_>,
@@ -37,8 +37,8 @@ pub(super) async fn confirm(
     if red.before.outcome != Outcome::Failed || names.iter().any(String::is_empty) || again == 0 {
         return Ok(Ok(0));
     }
-    let (began, wall) = (Instant::now(), desk.config.limits.wall / PART_OF_WALL);
-    let mut place = Place::new(patched, suite).await?;
+    let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);
+    let mut place = TestedTree::new(patched, suite).await?;
     let (mut green, mut in_company) = (0, false);
     while green < again && began.elapsed() < wall {
         let run = if in_company {

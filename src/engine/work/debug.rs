@@ -1,8 +1,8 @@
 //! The rule of debug: the failing tests pass, nothing new fails, and no test says less than before.
 
-use super::bench::{Bench, Judged, Submission};
+use super::judge::{Judge, Judged, Submission};
 use super::minimize::minimize;
-use super::{Broken, Outcome, Red, prove};
+use super::{Broken, Red, WorkOutcome, prove};
 use crate::domain::proposal::Claim;
 use crate::domain::reply;
 use crate::domain::test_run::TestRun;
@@ -10,23 +10,26 @@ use crate::guard;
 use crate::suite::Suite;
 
 /// Judges a patch; where nothing may be executed, by what can be read.
-pub(super) async fn judge(bench: &Bench<'_>, submission: Submission) -> Result<Judged, Broken> {
+pub(super) async fn judge(bench: &Judge<'_>, submission: Submission) -> Result<Judged, Broken> {
     match (bench.suite, bench.brief.before) {
         (Some(suite), Some(before)) => executed(bench, (suite, before), submission).await,
         _ => Ok(match bench.fits(&submission.patch) {
-            Ok(()) => Ok(Outcome::Proposed(Box::new(bench.proposal(submission, None)))),
+            Ok(()) => Ok(WorkOutcome::Proposed(Box::new(bench.proposal(submission, None)))),
             Err(unfit) => Err(unfit.into()),
         }),
     }
 }
 
 async fn executed(
-    bench: &Bench<'_>,
+    bench: &Judge<'_>,
     (suite, before): (&Suite, &TestRun),
     submission: Submission,
 ) -> Result<Judged, Broken> {
-    let Bench {
-        desk, brief, cancel, ..
+    let Judge {
+        worktree,
+        brief,
+        cancel,
+        ..
     } = bench;
     let (head, triage) = (brief.head, brief.triage);
     let red = Red {
@@ -36,25 +39,25 @@ async fn executed(
         on_head: None,
     };
     let Submission { patch, summary, claim } = submission;
-    let evidence = match prove(desk, suite, (&patch, claim), &red, cancel).await? {
+    let evidence = match prove(worktree, suite, (&patch, claim), &red, cancel).await? {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit.into())),
     };
     if claim == Claim::TestMayBeWrong {
-        let weakens = guard::weakenings(&patch, &desk.inputs(Some(before)));
+        let weakens = guard::weakenings(&patch, &worktree.inputs(Some(before)));
         let submission = Submission { patch, summary, claim };
         let mut proposal = bench.proposal(submission, Some(evidence));
         proposal.weakens = weakens;
-        return Ok(Ok(Outcome::Proposed(Box::new(proposal))));
+        return Ok(Ok(WorkOutcome::Proposed(Box::new(proposal))));
     }
-    let (patch, evidence) = minimize(desk, suite, (patch, evidence), &red, cancel).await?;
+    let (patch, evidence) = minimize(worktree, suite, (patch, evidence), &red, cancel).await?;
     if cancel.is_cancelled() {
-        return Ok(Ok(Outcome::Interrupted));
+        return Ok(Ok(WorkOutcome::Interrupted));
     }
     let left_out = evidence.left_out.and_then(reply::left_out);
     let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
     let submission = Submission { patch, summary, claim };
-    Ok(Ok(Outcome::Proposed(Box::new(
+    Ok(Ok(WorkOutcome::Proposed(Box::new(
         bench.proposal(submission, Some(evidence)),
     ))))
 }

@@ -1,6 +1,6 @@
 //! What the rungs of the ladder stand on, and what they come to.
 
-use super::super::desk::Desk;
+use super::super::worktree::Worktree;
 use super::turned_down::Rejected;
 use super::{Brief, Red};
 use crate::domain::id::RepoPath;
@@ -21,7 +21,7 @@ pub(super) enum Top {
 /// What it stands on.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
-    pub(super) desk: &'a Desk,
+    pub(super) worktree: &'a Worktree,
     pub(super) suite: &'a Suite,
     pub(super) red: Red<'a>,
     pub(super) brief: &'a Brief<'a>,
@@ -38,13 +38,15 @@ impl<'a> Ground<'a> {
     where
         'a: 't,
     {
-        let Ground { desk, suite, red, .. } = *self;
+        let Ground {
+            worktree, suite, red, ..
+        } = *self;
         repair::Task {
-            checkout: &desk.checkout,
+            checkout: &worktree.checkout,
             suite,
             before: red.before,
-            changed: &desk.changed,
-            originals: &desk.originals,
+            changed: &worktree.changed,
+            originals: &worktree.originals,
             protected,
             excluded: &self.turned_down.digests,
             turned_down: &self.turned_down.patches,

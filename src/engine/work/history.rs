@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::super::desk::Desk;
+use super::super::worktree::Worktree;
 use crate::agent::{self, Question};
 use crate::git;
 
 /// None where there is no repository.
-pub(super) fn history(desk: &Desk) -> Option<agent::History> {
-    let (objects, head) = desk.repository.clone()?;
+pub(super) fn history(worktree: &Worktree) -> Option<agent::History> {
+    let (objects, head) = worktree.repository.clone()?;
     Some(Arc::new(move |question: &Question| {
         let answer = match question {
             Question::Log { path, limit } => git::history::log(&objects, &head, path.as_ref(), *limit),

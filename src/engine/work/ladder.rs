@@ -46,8 +46,8 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
         }
     }
     let known = (ground.brief.memory, ground.brief.turned_down);
-    let (desk, suite) = (ground.desk, ground.suite);
-    if let Some(mut proposal) = remembered::remembered(desk, suite, known, &ground.red, watch.cancel).await? {
+    let (worktree, suite) = (ground.worktree, ground.suite);
+    if let Some(mut proposal) = remembered::remembered(worktree, suite, known, &ground.red, watch.cancel).await? {
         if let Some(found_by) = &mut proposal.found_by {
             found_by.wall_ms = millis(began.elapsed());
         }
@@ -77,11 +77,11 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
 
 /// What tools would do, but for what was turned down.
 async fn tool_fixes(ground: Ground<'_>, cancel: &CancellationToken) -> Result<Vec<ToolFix>, Broken> {
-    let desk = ground.desk;
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let worktree = ground.worktree;
+    let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
     let task = ground.task(&is_protected, &[]);
     let mut fixes = repair::tool_fixes(&task, cancel).await?;
-    fixes.retain(|fix| !ground.turned_down.has(desk, &fix.patch));
+    fixes.retain(|fix| !ground.turned_down.has(worktree, &fix.patch));
     fixes.truncate(MAX_TOOL_FIXES);
     Ok(fixes)
 }
@@ -97,7 +97,14 @@ async fn with_tools(
         if cancel.is_cancelled() {
             break;
         }
-        let proved = prove(ground.desk, ground.suite, (&fix.patch, fix.claim), &ground.red, cancel).await?;
+        let proved = prove(
+            ground.worktree,
+            ground.suite,
+            (&fix.patch, fix.claim),
+            &ground.red,
+            cancel,
+        )
+        .await?;
         if let (false, Ok(evidence)) = (cancel.is_cancelled(), proved) {
             let tool = format!("`{}`", fix.tool.replace('`', "'"));
             let summary = match fix.explanation.contains(&tool) {
@@ -111,7 +118,7 @@ async fn with_tools(
             };
             let mut proposal = ground.proposal((fix.patch.clone(), summary), evidence, found_by);
             if fix.claim == Claim::TestMayBeWrong {
-                let inputs = ground.desk.inputs(Some(ground.red.before));
+                let inputs = ground.worktree.inputs(Some(ground.red.before));
                 proposal.weakens = guard::weakenings(&fix.patch, &inputs);
             }
             return Ok(Some(Box::new(proposal)));

@@ -1,7 +1,7 @@
 //! What becomes of work that a limit ends: edits that hold are proposed, and anything else is shown as not proved.
 
-use super::bench::{Bench, Submission};
-use super::{Broken, Outcome};
+use super::judge::{Judge, Submission};
+use super::{Broken, WorkOutcome};
 use crate::agent::{Item, Transcript};
 use crate::domain::finding::Finding;
 use crate::domain::patch::Patch;
@@ -13,11 +13,11 @@ const MAX_WORDS: usize = 2 << 10;
 
 /// Proves the edits once, unless they were refused as they are; the limit is named in any case.
 pub(super) async fn reached(
-    bench: &Bench<'_>,
+    bench: &Judge<'_>,
     (patch, refused): (Patch, Option<(String, String)>),
     transcript: &Transcript,
     reason: String,
-) -> Result<Outcome, Broken> {
+) -> Result<WorkOutcome, Broken> {
     let words = last_words(transcript);
     let mut unfit = refused
         .filter(|(digest, _)| *digest == patch.digest())
@@ -30,8 +30,8 @@ pub(super) async fn reached(
             claim: Claim::Fix,
         };
         match bench.judge(submission).await? {
-            _ if bench.cancel.is_cancelled() => return Ok(Outcome::Interrupted),
-            Ok(proposed @ Outcome::Proposed(_)) => return Ok(proposed),
+            _ if bench.cancel.is_cancelled() => return Ok(WorkOutcome::Interrupted),
+            Ok(proposed @ WorkOutcome::Proposed(_)) => return Ok(proposed),
             Ok(_) => {}
             Err(unaccepted) => unfit = Some(unaccepted.why),
         }
@@ -42,7 +42,7 @@ pub(super) async fn reached(
         unfit,
     };
     let found = (!found.is_empty()).then(|| Box::new(found));
-    Ok(Outcome::LimitReached { reason, found })
+    Ok(WorkOutcome::LimitReached { reason, found })
 }
 
 /// What the model said last beside its calls.

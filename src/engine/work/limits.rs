@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::desk::Desk;
-use crate::agent::{LimitKind, Limits};
-use crate::domain::budget::Kind;
+use super::super::worktree::Worktree;
+use crate::agent::{AgentLimits, LimitKind};
+use crate::domain::budget::BudgetKind;
 use crate::domain::spend::Spend;
 
 /// The limits of one attempt. The agent counts its whole transcript, and what is left was counted with the part that is
 /// there already.
-pub(super) fn limits(desk: &Desk, said: &[Value]) -> Limits {
+pub(super) fn limits(worktree: &Worktree, said: &[Value]) -> AgentLimits {
     let so_far: Spend = said.iter().map(Spend::of_item).sum();
-    let left = &desk.left;
+    let left = &worktree.left;
     let turns = left.turns.map_or(u64::MAX, |amount| amount.left);
     let tokens = left.tokens.map_or(u64::MAX, |amount| amount.left);
-    Limits {
+    AgentLimits {
         turns: u32::try_from(turns).unwrap_or(u32::MAX).saturating_add(so_far.turns),
         tokens: tokens.saturating_add(so_far.tokens()),
         cost_micros: left
@@ -27,11 +27,11 @@ pub(super) fn limits(desk: &Desk, said: &[Value]) -> Limits {
 }
 
 /// Which limit was reached, and whose it is.
-pub(super) fn reached(desk: &Desk, limit: LimitKind) -> String {
-    desk.left.reached(match limit {
-        LimitKind::Turns => Kind::Turns,
-        LimitKind::Tokens => Kind::Tokens,
-        LimitKind::Money => Kind::Money,
-        LimitKind::Wall => Kind::Wall,
+pub(super) fn reached(worktree: &Worktree, limit: LimitKind) -> String {
+    worktree.left.reached(match limit {
+        LimitKind::Turns => BudgetKind::Turns,
+        LimitKind::Tokens => BudgetKind::Tokens,
+        LimitKind::Money => BudgetKind::Money,
+        LimitKind::Wall => BudgetKind::Wall,
     })
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::super::desk::Desk;
+use super::super::worktree::Worktree;
 use super::{Broken, Red, prove};
 use crate::checkout::Workspace;
-use crate::domain::minimize::{self, Piece, Search};
+use crate::domain::minimize::{self, Minimization, PatchPiece};
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Claim, Evidence, LeftOut};
 use crate::domain::test_run::{Outcome, TestRun};
@@ -25,7 +25,7 @@ const RESERVED: u32 = 3;
 
 /// What the candidates are tried with.
 struct Trial<'a> {
-    desk: &'a Desk,
+    worktree: &'a Worktree,
     suite: &'a Suite,
     patch: &'a Patch,
     /// The tests that were red. `None` means all tests.
@@ -42,7 +42,7 @@ struct Trial<'a> {
 /// # Errors
 /// When the sandbox cannot be used.
 pub(super) async fn minimize(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &Suite,
     (patch, evidence): (Patch, Evidence),
     red: &Red<'_>,
@@ -55,7 +55,7 @@ pub(super) async fn minimize(
     if is_small || evidence.own_tests.is_some() {
         return Ok((patch, evidence));
     }
-    let mut trial = Trial::new(desk, suite, (&patch, red.before), cancel).await?;
+    let mut trial = Trial::new(worktree, suite, (&patch, red.before), cancel).await?;
     // What is only formatting goes in one step.
     let without_noise = select(&hunks, |at| !noise[at]);
     let mut kept = hunks.clone();
@@ -83,7 +83,7 @@ pub(super) async fn minimize(
             break;
         }
         let smaller = minimize::only(&patch, &pieces);
-        if let Ok(proof) = prove(desk, suite, (&smaller, Claim::Fix), red, cancel).await? {
+        if let Ok(proof) = prove(worktree, suite, (&smaller, Claim::Fix), red, cancel).await? {
             tracing::info!(
                 hunks = left_out.hunks,
                 of = left_out.of,
@@ -100,7 +100,7 @@ pub(super) async fn minimize(
 
 impl<'a> Trial<'a> {
     async fn new(
-        desk: &'a Desk,
+        worktree: &'a Worktree,
         suite: &'a Suite,
         (patch, before): (&'a Patch, &TestRun),
         cancel: &'a CancellationToken,
@@ -115,15 +115,15 @@ impl<'a> Trial<'a> {
             _ => false,
         };
         let workspace = if patch.files().all(|(_, change)| stays(change)) {
-            let mut clean = desk.checkout.clone();
+            let mut clean = worktree.checkout.clone();
             clean.reset();
             Some(clean.fresh_copy(&suite.workspaces).await?)
         } else {
             None
         };
-        let wall: Duration = desk.config.limits.wall / PART_OF_WALL;
+        let wall: Duration = worktree.config.limits.wall / PART_OF_WALL;
         Ok(Self {
-            desk,
+            worktree,
             suite,
             patch,
             only,
@@ -135,13 +135,13 @@ impl<'a> Trial<'a> {
     }
 
     /// The pieces that are needed, as far as the budget allows to find out.
-    async fn search(&mut self, pieces: Vec<Piece>) -> Result<Vec<Piece>, Broken> {
-        let mut search = Search::new(pieces.len());
+    async fn search(&mut self, pieces: Vec<PatchPiece>) -> Result<Vec<PatchPiece>, Broken> {
+        let mut search = Minimization::new(pieces.len());
         while let Some(candidate) = search.ask() {
             if self.is_over() {
                 break;
             }
-            let chosen: Vec<Piece> = candidate.iter().filter_map(|at| pieces.get(*at).cloned()).collect();
+            let chosen: Vec<PatchPiece> = candidate.iter().filter_map(|at| pieces.get(*at).cloned()).collect();
             let does = self.does(&chosen).await?;
             search.learn(candidate, does);
         }
@@ -153,7 +153,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the tests that were red are green with these pieces.
-    async fn does(&mut self, pieces: &[Piece]) -> Result<bool, Broken> {
+    async fn does(&mut self, pieces: &[PatchPiece]) -> Result<bool, Broken> {
         let candidate = minimize::only(self.patch, pieces);
         if self.is_over() || candidate.is_empty() {
             return Ok(false);
@@ -167,7 +167,7 @@ impl<'a> Trial<'a> {
                 suite::run(self.suite, workspace, &self.only, self.cancel).await?
             }
             None => {
-                let mut patched = self.desk.checkout.clone();
+                let mut patched = self.worktree.checkout.clone();
                 patched.reset();
                 patched.apply(&candidate);
                 suite::run_fresh(self.suite, &patched, &self.only, self.cancel).await?
@@ -189,7 +189,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-fn select(pieces: &[Piece], is_chosen: impl Fn(usize) -> bool) -> Vec<Piece> {
+fn select(pieces: &[PatchPiece], is_chosen: impl Fn(usize) -> bool) -> Vec<PatchPiece> {
     let chosen = pieces.iter().enumerate().filter(|(at, _)| is_chosen(*at));
     chosen.map(|(_, piece)| piece.clone()).collect()
 }

@@ -1,19 +1,18 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
 mod again;
-mod bench;
 mod confirm;
 mod debug;
+mod explanation;
 mod ground;
 mod history;
-mod known;
+mod judge;
 mod ladder;
 mod limit;
 mod limits;
 mod minimize;
 mod model;
 mod on_head;
-mod pace;
 mod prove;
 mod refactor;
 mod remembered;
@@ -21,13 +20,14 @@ mod reproduce;
 mod resolve;
 mod searched;
 mod tdd;
+mod timeout_estimator;
 pub mod turned_down;
 
 pub use again::judge_again;
+pub use explanation::BASE;
 use futures::future::BoxFuture;
-pub use known::BASE;
 pub use prove::prove;
-pub use reproduce::{Base, LayOut, Wants, reproduce};
+pub use reproduce::{Base, LayOut, Scope, reproduce};
 pub use resolve::{edits, resolve};
 use tokio_util::sync::CancellationToken;
 
@@ -35,9 +35,9 @@ use self::ground::{Ground, Top};
 use self::ladder::Rungs;
 use self::turned_down::Rejected;
 use super::Broken;
-use super::desk::Desk;
+use super::worktree::Worktree;
 use crate::agent::{Live, Recorded};
-use crate::domain::budget::{Kind, Left};
+use crate::domain::budget::{BudgetKind, Left};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
@@ -48,7 +48,7 @@ use crate::domain::model::Who;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Proposal, TestsFirst};
 use crate::domain::reply;
-use crate::domain::run::{End, Reading, Run, TurnedDown};
+use crate::domain::run::{End, JobReading, Run, TurnedDown};
 use crate::domain::search::Search;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
@@ -93,7 +93,7 @@ impl<'a> Engine<'a> {
         Ok(match (model, left.exhausted()) {
             // What costs nothing needs no more than that something may land.
             (Some(_), Some(kind))
-                if is_new && (kind == Kind::PatchLines || !may_execute || !run.started.mode.is_debug()) =>
+                if is_new && (kind == BudgetKind::PatchLines || !may_execute || !run.started.mode.is_debug()) =>
             {
                 let reason = left.reached(kind);
                 return Err(End::GaveUp { reason });
@@ -116,14 +116,14 @@ pub struct Stage<'a> {
 
 impl<'a> Brief<'a> {
     /// What a run starts from.
-    pub fn of(run: &'a Run, desk: &'a Desk) -> Self {
+    pub fn of(run: &'a Run, worktree: &'a Worktree) -> Self {
         let (before, triage) = run.reproduced.as_ref().map(|(before, triage)| (before, triage)).unzip();
         Self {
             mode: &run.started.mode,
             tests_first: run.tests_first.as_ref(),
             turned_down_tests: &run.turned_down_tests,
             may_ask: run.may_ask(),
-            memory: &desk.memory,
+            memory: &worktree.memory,
             head: &run.started.head,
             before,
             triage,
@@ -166,7 +166,7 @@ pub struct Brief<'a> {
     pub before: Option<&'a TestRun>,
     /// How often it was red.
     pub triage: Option<&'a Triage>,
-    pub reading: Option<&'a Reading>,
+    pub reading: Option<&'a JobReading>,
     pub turned_down: &'a [TurnedDown],
     /// What was searched without a model so far.
     pub search: &'a Search,
@@ -187,7 +187,7 @@ pub struct Red<'a> {
 }
 
 /// What came of it.
-pub enum Outcome {
+pub enum WorkOutcome {
     Proposed(Box<Proposal>),
     /// The tests of a specification, which fail as they should.
     TestsWritten(Box<TestsFirst>),
@@ -241,17 +241,22 @@ pub struct Watch<'a, 'k> {
 }
 
 /// Runs the whole suite on a fresh copy of the head with a patch.
-async fn run_with(desk: &Desk, suite: &Suite, patch: &Patch, cancel: &CancellationToken) -> Result<TestRun, Broken> {
-    let mut patched = desk.checkout.clone();
+async fn run_with(
+    worktree: &Worktree,
+    suite: &Suite,
+    patch: &Patch,
+    cancel: &CancellationToken,
+) -> Result<TestRun, Broken> {
+    let mut patched = worktree.checkout.clone();
     patched.reset();
     patched.apply(patch);
     Ok(suite::run_fresh(suite, &patched, &[], cancel).await?)
 }
 
 /// What was installed, as an approval says it. `None` if nothing was.
-fn installed(desk: &Desk, suite: &Suite) -> Option<String> {
+fn installed(worktree: &Worktree, suite: &Suite) -> Option<String> {
     let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();
-    let command = desk.install_settings(Vec::new()).command;
+    let command = worktree.install_settings(Vec::new()).command;
     (something && !suite.installed.is_reused)
         .then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
 }
@@ -261,29 +266,29 @@ fn installed(desk: &Desk, suite: &Suite) -> Option<String> {
 /// # Errors
 /// When the sandbox, the model or the journal cannot be used.
 pub async fn work(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: Option<&Suite>,
     engine: Engine<'_>,
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
-) -> Result<Outcome, Broken> {
+) -> Result<WorkOutcome, Broken> {
     // On the heap: what follows is many futures deep, and a worker's stack is not.
-    let outcome = Box::pin(on_desk(desk, suite, engine, brief, watch)).await?;
-    on_head::landing(desk, turned_down::said(outcome, brief)).await
+    let outcome = Box::pin(on_worktree(worktree, suite, engine, brief, watch)).await?;
+    on_head::landing(worktree, turned_down::with_rejections(outcome, brief)).await
 }
 
-/// The same, with the patch as it is on the desk.
-async fn on_desk(
-    desk: &Desk,
+/// The same, with the patch as it is on the worktree.
+async fn on_worktree(
+    worktree: &Worktree,
     suite: Option<&Suite>,
     engine: Engine<'_>,
     brief: &Brief<'_>,
     mut watch: Watch<'_, '_>,
-) -> Result<Outcome, Broken> {
-    let ladder = Box::pin(ladder(desk, suite, engine, brief, &mut watch)).await?;
+) -> Result<WorkOutcome, Broken> {
+    let ladder = Box::pin(ladder(worktree, suite, engine, brief, &mut watch)).await?;
     let (search, is_climbed) = match ladder {
-        Some(Top::Proposed(proposal)) => return Ok(Outcome::Proposed(proposal)),
-        Some(Top::Interrupted) => return Ok(Outcome::Interrupted),
+        Some(Top::Proposed(proposal)) => return Ok(WorkOutcome::Proposed(proposal)),
+        Some(Top::Interrupted) => return Ok(WorkOutcome::Interrupted),
         Some(Top::NotFound(search)) => (search, true),
         None => (Box::new(brief.search.clone()), false),
     };
@@ -293,15 +298,17 @@ async fn on_desk(
     };
     match engine {
         Engine::Model { model, name } | Engine::Auto { model, name } => {
-            Box::pin(model::work(desk, suite, (model, name), brief, watch)).await
+            Box::pin(model::work(worktree, suite, (model, name), brief, watch)).await
         }
-        Engine::Recorded { model } => Box::pin(model::work(desk, suite, (model, RECORDED), brief, watch)).await,
-        Engine::BuiltIn if *brief.mode == Mode::Explain => known::explain(desk, suite, brief, watch.cancel).await,
-        Engine::BuiltIn if !brief.mode.is_debug() => Ok(Outcome::Refused {
+        Engine::Recorded { model } => Box::pin(model::work(worktree, suite, (model, RECORDED), brief, watch)).await,
+        Engine::BuiltIn if *brief.mode == Mode::Explain => {
+            explanation::explain(worktree, suite, brief, watch.cancel).await
+        }
+        Engine::BuiltIn if !brief.mode.is_debug() => Ok(WorkOutcome::Refused {
             reason: reply::needs_a_model(brief.mode),
         }),
-        Engine::BuiltIn if is_climbed => Ok(searched::not_found(search, &desk.config)),
-        Engine::BuiltIn => Ok(Outcome::GaveUp {
+        Engine::BuiltIn if is_climbed => Ok(searched::not_found(search, &worktree.config)),
+        Engine::BuiltIn => Ok(WorkOutcome::GaveUp {
             reason: "the built-in engine works only with tests it may run".into(),
         }),
     }
@@ -309,7 +316,7 @@ async fn on_desk(
 
 /// Goes up the ladder, where there is something to climb: red tests that may run, and no model that has begun.
 async fn ladder(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: Option<&Suite>,
     engine: Engine<'_>,
     brief: &Brief<'_>,
@@ -323,9 +330,9 @@ async fn ladder(
         return Ok(None);
     }
     let (head, triage) = (brief.head, brief.triage);
-    let turned_down = Rejected::of(desk, brief, before).await?;
+    let turned_down = Rejected::of(worktree, brief, before).await?;
     let ground = Ground {
-        desk,
+        worktree,
         suite,
         red: Red {
             head,

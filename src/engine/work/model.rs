@@ -2,11 +2,11 @@
 
 use futures::FutureExt as _;
 
-use super::super::desk::Desk;
-use super::bench::{Bench, Judged, Submission};
-use super::{Brief, Broken, Keep, Outcome, Stage, Watch, debug, history, limit, limits, on_head, refactor, tdd};
-use crate::agent::mode::Part;
-use crate::agent::prompt::Known;
+use super::super::worktree::Worktree;
+use super::judge::{Judge, Judged, Submission};
+use super::{Brief, Broken, Keep, Stage, Watch, WorkOutcome, debug, history, limit, limits, on_head, refactor, tdd};
+use crate::agent::mode::ModePart;
+use crate::agent::prompt::Background;
 use crate::agent::{self, Exit, Item, Model, Shell, Speech, Transcript};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
@@ -22,7 +22,7 @@ const MAX_SUBMISSIONS: usize = 4;
 /// How many reasons of earlier runs the model is told.
 const MAX_EARLIER: usize = 3;
 
-impl Bench<'_> {
+impl Judge<'_> {
     /// The rule of the mode.
     pub(super) async fn judge(&self, submission: Submission) -> Result<Judged, Broken> {
         if submission.claim == Claim::TestMayBeWrong && !self.brief.mode.is_debug() {
@@ -41,15 +41,15 @@ impl Bench<'_> {
 
 /// Lets a model work until a submission is accepted.
 pub(super) async fn work(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: Option<&Suite>,
     (model, name): (&impl Model, &str),
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
-) -> Result<Outcome, Broken> {
+) -> Result<WorkOutcome, Broken> {
     let Watch { keep, cancel, live, .. } = watch;
-    let bench = Bench {
-        desk,
+    let bench = Judge {
+        worktree,
         suite,
         brief,
         name,
@@ -59,18 +59,18 @@ pub(super) async fn work(
         return Ok(unready);
     }
     let part = brief.stage().part();
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let inputs = desk.inputs(brief.before);
+    let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
+    let inputs = worktree.inputs(brief.before);
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
-    let limits = limits::limits(desk, brief.said);
-    let bounds = desk.bounds(&is_protected, &weakenings);
-    let mut shell = Shell::new(brief.stage().tree(desk), suite.cloned(), bounds, limits);
+    let limits = limits::limits(worktree, brief.said);
+    let bounds = worktree.bounds(&is_protected, &weakenings);
+    let mut shell = Shell::new(brief.stage().tree(worktree), suite.cloned(), bounds, limits);
     shell.live = live;
-    shell.history = history::history(desk);
+    shell.history = history::history(worktree);
     shell.speech = speech(model, brief)?;
     shell.may_ask = brief.may_ask;
-    shell.grantable = desk.grantable();
+    shell.grantable = worktree.grantable();
     shell.without = part.without();
     shell.leave_alone = &leave_alone;
     let mut transcript = transcript(&bench, (&part, &shell), keep).await?;
@@ -86,10 +86,10 @@ pub(super) async fn work(
                 summary,
                 test_may_be_wrong,
             } => (summary, Claim::of(test_may_be_wrong)),
-            Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
-            Exit::Explained(explanation) => return Ok(Outcome::Explained(explanation)),
-            Exit::Deferred(deferred) => return Ok(Outcome::Deferred(deferred)),
-            Exit::NoTools if suite.is_none() => return Ok(Outcome::ActsByCode),
+            Exit::GaveUp { reason } => return Ok(WorkOutcome::GaveUp { reason }),
+            Exit::Explained(explanation) => return Ok(WorkOutcome::Explained(explanation)),
+            Exit::Deferred(deferred) => return Ok(WorkOutcome::Deferred(deferred)),
+            Exit::NoTools if suite.is_none() => return Ok(WorkOutcome::ActsByCode),
             Exit::NoTools => {
                 shell.speech = Speech::Code;
                 let note = Item::Note(agent::how_to_act(&shell, &transcript));
@@ -97,9 +97,9 @@ pub(super) async fn work(
                 transcript.push(note);
                 continue;
             }
-            Exit::Cancelled => return Ok(Outcome::Interrupted),
+            Exit::Cancelled => return Ok(WorkOutcome::Interrupted),
             Exit::Limit(kind) => {
-                let reason = limits::reached(desk, kind);
+                let reason = limits::reached(worktree, kind);
                 let patch = (shell.proposal_patch(), refused);
                 let outcome = limit::reached(&bench, patch, &transcript, reason).await?;
                 return Ok(credited(outcome, &transcript));
@@ -109,7 +109,7 @@ pub(super) async fn work(
         let digest = patch.digest();
         let submission = Submission { patch, summary, claim };
         let unaccepted = match bench.judge(submission).await? {
-            _ if cancel.is_cancelled() => return Ok(Outcome::Interrupted),
+            _ if cancel.is_cancelled() => return Ok(WorkOutcome::Interrupted),
             Ok(outcome) => return Ok(credited(outcome, &transcript)),
             Err(unaccepted) => unaccepted,
         };
@@ -119,21 +119,21 @@ pub(super) async fn work(
         transcript.push(note);
         refused = Some((digest, unaccepted.why));
     }
-    Ok(Outcome::GaveUp {
+    Ok(WorkOutcome::GaveUp {
         reason: format!("{MAX_SUBMISSIONS} submissions were not accepted"),
     })
 }
 
 impl<'a> Stage<'a> {
     /// What the model works on.
-    pub(super) fn part(self) -> Part<'a> {
+    pub(super) fn part(self) -> ModePart<'a> {
         let first = self.tests_first.map(|first| (first.names.as_slice(), &first.red));
-        Part::of(self.mode, first)
+        ModePart::of(self.mode, first)
     }
 
     /// The tree the model begins with: the head, and on it the tests that were written first.
-    pub(super) fn tree(self, desk: &Desk) -> Checkout {
-        let mut checkout = desk.checkout.clone();
+    pub(super) fn tree(self, worktree: &Worktree) -> Checkout {
+        let mut checkout = worktree.checkout.clone();
         if let Some(first) = self.tests_first {
             checkout.apply(&first.patch);
         }
@@ -142,12 +142,12 @@ impl<'a> Stage<'a> {
 }
 
 /// Names the model that really answered last, where another one than the first stood in.
-fn credited(mut outcome: Outcome, transcript: &Transcript) -> Outcome {
+fn credited(mut outcome: WorkOutcome, transcript: &Transcript) -> WorkOutcome {
     let last = transcript.items().iter().rev().find_map(|item| match item {
         Item::Reply(reply) => reply.model.clone(),
         _ => None,
     });
-    if let (Outcome::Proposed(proposal), Some(name)) = (&mut outcome, last) {
+    if let (WorkOutcome::Proposed(proposal), Some(name)) = (&mut outcome, last) {
         proposal.author = Author::Model(name);
     }
     outcome
@@ -165,7 +165,7 @@ fn speech(model: &impl Model, brief: &Brief<'_>) -> Result<Speech, Broken> {
 }
 
 /// Why there is no point in asking a model, if there is none.
-fn unready(bench: &Bench<'_>) -> Option<Outcome> {
+fn unready(bench: &Judge<'_>) -> Option<WorkOutcome> {
     match bench.brief.mode {
         Mode::Debug => None,
         Mode::Tdd { .. } => tdd::unready(bench),
@@ -174,19 +174,19 @@ fn unready(bench: &Bench<'_>) -> Option<Outcome> {
             let is_red = bench.brief.before.is_some_and(|run| run.outcome.is_red());
             let was_red = bench.brief.reading.is_some_and(|reading| !reading.excerpt.is_empty());
             let reason = "The tests are green here and I know of no failed check, so there is nothing to explain";
-            (!is_red && !was_red).then(|| Outcome::NothingToDo { reason: reason.into() })
+            (!is_red && !was_red).then(|| WorkOutcome::NothingToDo { reason: reason.into() })
         }
     }
 }
 
 /// The transcript as it was cut off, or a new one with the task, written down.
 async fn transcript(
-    bench: &Bench<'_>,
-    (part, shell): (&Part<'_>, &Shell<'_>),
+    bench: &Judge<'_>,
+    (part, shell): (&ModePart<'_>, &Shell<'_>),
     keep: &mut Keep<'_>,
 ) -> Result<Transcript, Broken> {
     let brief = bench.brief;
-    let files: Vec<RepoPath> = bench.desk.changed.keys().cloned().collect();
+    let files: Vec<RepoPath> = bench.worktree.changed.keys().cloned().collect();
     let reasons = brief.turned_down.iter().map(|down| down.reason.clone());
     let reasons = reasons.filter(|reason| !reason.is_empty());
     let earlier = brief
@@ -197,13 +197,13 @@ async fn transcript(
         .map(|down| down.reason.clone())
         .filter(|reason| !reason.is_empty());
     let earlier = earlier.take(MAX_EARLIER);
-    let remarks: Vec<String> = on_head::remark(bench.desk, brief)
+    let remarks: Vec<String> = on_head::remark(bench.worktree, brief)
         .into_iter()
         .chain(earlier)
         .chain(brief.turned_down_tests.iter().cloned())
         .chain(reasons)
         .collect();
-    let known = Known {
+    let known = Background {
         before: brief.before,
         log_excerpt: brief.reading.map(|reading| reading.excerpt.as_str()),
         files: &files,

@@ -4,8 +4,8 @@
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
-use super::{Brief, Outcome, Red};
+use super::super::worktree::Worktree;
+use super::{Brief, Red, WorkOutcome};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, Unfit};
@@ -14,16 +14,18 @@ use crate::domain::triage::ProvedWith;
 use crate::guard;
 use crate::suite::{self, Suite};
 
-/// The patch as it lands. `None` if the desk is that of the head, so that it is the patch itself.
+/// The patch as it lands. `None` if the worktree is that of the head, so that it is the patch itself.
 ///
 /// # Errors
 /// When the mirror fails; what the head cannot carry is `Ok(Err(why))`.
 pub(super) async fn carried(
-    desk: &Desk,
+    worktree: &Worktree,
     (patch, claim): (&Patch, Claim),
     red: &Red<'_>,
 ) -> Result<Result<Option<Patch>, Unfit>, Broken> {
-    let Some(merge) = &desk.merge else { return Ok(Ok(None)) };
+    let Some(merge) = &worktree.merge else {
+        return Ok(Ok(None));
+    };
     let on_head = match red.on_head {
         Some(patch) => patch.clone(),
         None => match merge.to_head(patch).await? {
@@ -35,10 +37,10 @@ pub(super) async fn carried(
         },
     };
     // It may change another file there, which was renamed meanwhile.
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let inputs = desk.inputs(Some(red.before));
+    let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
+    let inputs = worktree.inputs(Some(red.before));
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-    let fits = proposal::check(&on_head, claim, &desk.bounds(&is_protected, &weakenings));
+    let fits = proposal::check(&on_head, claim, &worktree.bounds(&is_protected, &weakenings));
     Ok(fits.map(|_| Some(on_head)))
 }
 
@@ -48,12 +50,12 @@ pub(super) async fn carried(
 /// # Errors
 /// When the sandbox cannot be used; a head that is red with it is `Ok(Err(why))`.
 pub(super) async fn proved(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &Suite,
     (on_head, evidence): (Option<Patch>, Evidence),
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, Unfit>, Broken> {
-    let (Some(on_head), Some(merge)) = (on_head, &desk.merge) else {
+    let (Some(on_head), Some(merge)) = (on_head, &worktree.merge) else {
         return Ok(Ok(evidence));
     };
     let mut patched = merge.head.clone();
@@ -75,12 +77,12 @@ pub(super) async fn proved(
     Ok(Ok(evidence.of_merge(&on_head, with)))
 }
 
-/// What a patch on the head is on this desk. `None` if it does not apply any more.
+/// What a patch on the head is on this worktree. `None` if it does not apply any more.
 ///
 /// # Errors
 /// When the mirror fails.
-pub(super) async fn on_desk(desk: &Desk, patch: &Patch) -> Result<Option<Patch>, Broken> {
-    match &desk.merge {
+pub(super) async fn on_worktree(worktree: &Worktree, patch: &Patch) -> Result<Option<Patch>, Broken> {
+    match &worktree.merge {
         None => Ok(None),
         Some(merge) => Ok(merge.from_head(patch).await?.ok()),
     }
@@ -90,8 +92,8 @@ pub(super) async fn on_desk(desk: &Desk, patch: &Patch) -> Result<Option<Patch>,
 ///
 /// # Errors
 /// When the mirror fails.
-pub(super) async fn landing(desk: &Desk, mut outcome: Outcome) -> Result<Outcome, Broken> {
-    if let (Outcome::Proposed(proposal), Some(merge)) = (&mut outcome, &desk.merge) {
+pub(super) async fn landing(worktree: &Worktree, mut outcome: WorkOutcome) -> Result<WorkOutcome, Broken> {
+    if let (WorkOutcome::Proposed(proposal), Some(merge)) = (&mut outcome, &worktree.merge) {
         match merge.to_head(&proposal.patch).await? {
             Ok(on_head) => proposal.patch = on_head,
             Err(_) => return Err(Broken::Bug("a proved patch does not go onto the head".into())),
@@ -101,8 +103,8 @@ pub(super) async fn landing(desk: &Desk, mut outcome: Outcome) -> Result<Outcome
 }
 
 /// What a model has to know of which tree it sees, and which one CI tested. `None` if there is only the head.
-pub(super) fn remark(desk: &Desk, brief: &Brief<'_>) -> Option<String> {
-    if let Some(merge) = &desk.merge {
+pub(super) fn remark(worktree: &Worktree, brief: &Brief<'_>) -> Option<String> {
+    if let Some(merge) = &worktree.merge {
         let (branch, tip) = (&merge.branch, merge.tip.short());
         return Some(format!(
             "The tree is the head of the pull request merged with `{branch}` at {tip}. Each is green alone; only the \

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
-use super::pace::Pace;
+use super::super::worktree::Worktree;
+use super::timeout_estimator::TimeoutEstimator;
 use super::{Red, confirm, on_head};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
@@ -28,34 +28,34 @@ const QUICK: Duration = Duration::from_secs(2);
 /// # Errors
 /// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
 pub async fn prove(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &Suite,
     (patch, claim): (&Patch, Claim),
     red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, Unfit>, Broken> {
     let before = red.before;
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let inputs = desk.inputs(Some(before));
+    let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
+    let inputs = worktree.inputs(Some(before));
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-    if let Err(unfit) = proposal::check(patch, claim, &desk.bounds(&is_protected, &weakenings)) {
+    if let Err(unfit) = proposal::check(patch, claim, &worktree.bounds(&is_protected, &weakenings)) {
         return Ok(Err(unfit));
     }
-    let on_head = match Box::pin(on_head::carried(desk, (patch, claim), red)).await? {
+    let on_head = match Box::pin(on_head::carried(worktree, (patch, claim), red)).await? {
         Ok(on_head) => on_head,
         Err(unfit) => return Ok(Err(unfit)),
     };
-    let mut patched = desk.checkout.clone();
+    let mut patched = worktree.checkout.clone();
     patched.reset();
     patched.apply(patch);
-    let mut pace = Pace::new(suite.command.timeout);
+    let mut pace = TimeoutEstimator::new(suite.command.timeout);
     pace.saw(Duration::from_millis(before.duration_ms));
     if let Some(still_red) = refused_early((&patched, suite), (patch, before), &mut pace, cancel).await? {
         return Ok(Err(Unfit::NotBetter(NotBetter::NotGreenAfter { after: still_red })));
     }
     let own_tests = match claim {
         Claim::TestMayBeWrong => None,
-        Claim::Fix => match with_own_tests((desk, suite), patch, before, &mut pace, cancel).await? {
+        Claim::Fix => match with_own_tests((worktree, suite), patch, before, &mut pace, cancel).await? {
             Ok(own_tests) => own_tests,
             Err(unfit) => return Ok(Err(unfit)),
         },
@@ -67,15 +67,15 @@ pub async fn prove(
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };
-    let evidence = match Box::pin(on_head::proved(desk, suite, (on_head, evidence), cancel)).await? {
+    let evidence = match Box::pin(on_head::proved(worktree, suite, (on_head, evidence), cancel)).await? {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };
-    let confirmed = confirm::confirm(desk, suite, &patched, red, cancel).await?;
+    let confirmed = confirm::confirm(worktree, suite, &patched, red, cancel).await?;
     let triage = || Triage::of_one_run(before.outcome.is_red());
     Ok(confirmed.map(|confirmed| Evidence {
         triage: Some(red.triage.cloned().unwrap_or_else(triage)),
-        install: super::installed(desk, suite),
+        install: super::installed(worktree, suite),
         own_tests,
         confirmed,
         ..evidence
@@ -84,10 +84,10 @@ pub async fn prove(
 
 /// Runs the patched code with the tests of the head. `None` if the patch leaves the tests alone.
 async fn with_own_tests(
-    (desk, suite): (&Desk, &Suite),
+    (worktree, suite): (&Worktree, &Suite),
     patch: &Patch,
     before: &TestRun,
-    pace: &mut Pace,
+    pace: &mut TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<Result<Option<OwnTests>, Unfit>, Broken> {
     if !patch.files().any(|(path, change)| guard::touches_tests(path, change)) {
@@ -96,7 +96,7 @@ async fn with_own_tests(
     let Some(own) = guard::with_own_tests(patch) else {
         return Ok(Err(Unfit::OwnTestsUnknown));
     };
-    let mut patched = desk.checkout.clone();
+    let mut patched = worktree.checkout.clone();
     patched.reset();
     patched.apply(&own);
     let workspace = patched.fresh_copy(&suite.workspaces).await?;
@@ -115,7 +115,7 @@ async fn with_own_tests(
 async fn refused_early(
     (patched, suite): (&Checkout, &Suite),
     (patch, before): (&Patch, &TestRun),
-    pace: &mut Pace,
+    pace: &mut TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Broken> {
     if before.outcome != Outcome::Failed || Duration::from_millis(before.duration_ms) < QUICK {

@@ -1,8 +1,8 @@
 //! The rule of a refactoring: green before and after with the same tests, only the goal's files, the same interface unless
 //! the goal asks for another, and better where the goal names a measure.
 
-use super::bench::{Bench, Judged, Submission, Unaccepted};
-use super::{Broken, Outcome};
+use super::judge::{Judge, Judged, Submission, Unaccepted};
+use super::{Broken, WorkOutcome};
 use crate::agent::mode::out_of_scope;
 use crate::domain::goal;
 use crate::domain::id::RepoPath;
@@ -17,8 +17,8 @@ use crate::{guard, measure};
 const SHOWN: usize = 5;
 
 /// Why there is nothing to begin with, if that is so.
-pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outcome> {
-    let refused = |reason: String| Some(Outcome::Refused { reason });
+pub(super) fn unready(bench: &Judge<'_>, path: Option<&RepoPath>) -> Option<WorkOutcome> {
+    let refused = |reason: String| Some(WorkOutcome::Refused { reason });
     let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
         return refused(
             "A refactoring needs tests that pass before and after, and nothing may be executed here".into(),
@@ -26,7 +26,7 @@ pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outc
     };
     let is_there = |path: &RepoPath| {
         let folder = format!("{path}/");
-        let paths = bench.desk.checkout.paths();
+        let paths = bench.worktree.checkout.paths();
         paths
             .iter()
             .any(|other| *other == path || other.as_str().starts_with(&folder))
@@ -58,7 +58,7 @@ pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outc
 
 /// Judges a refactoring.
 pub(super) async fn judge(
-    bench: &Bench<'_>,
+    bench: &Judge<'_>,
     (goal, within): (&str, Option<&RepoPath>),
     submission: Submission,
 ) -> Result<Judged, Broken> {
@@ -70,7 +70,7 @@ pub(super) async fn judge(
         Ok(measures) => measures,
         Err(why) => return Ok(Err(why)),
     };
-    let after = super::run_with(bench.desk, suite, patch, bench.cancel).await?;
+    let after = super::run_with(bench.worktree, suite, patch, bench.cancel).await?;
     let after = after.excusing(&before.excused);
     if let Err(why) = same_tests(before, &after) {
         let run = Some(Box::new(after));
@@ -83,7 +83,7 @@ pub(super) async fn judge(
         before: before.clone(),
         after,
         triage: None,
-        install: super::installed(bench.desk, suite),
+        install: super::installed(bench.worktree, suite),
         left_out: None,
         own_tests: None,
         spent: None,
@@ -92,12 +92,12 @@ pub(super) async fn judge(
     };
     let mut proposal = bench.proposal(submission, Some(evidence));
     proposal.measures = Some(Box::new(measures));
-    Ok(Ok(Outcome::Proposed(Box::new(proposal))))
+    Ok(Ok(WorkOutcome::Proposed(Box::new(proposal))))
 }
 
 /// What can be said without running anything: gives the numbers, too.
 fn readable(
-    bench: &Bench<'_>,
+    bench: &Judge<'_>,
     (goal, within): (&str, Option<&RepoPath>),
     patch: &Patch,
 ) -> Result<Measures, Unaccepted> {

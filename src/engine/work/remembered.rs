@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
+use super::super::worktree::Worktree;
 use super::{Red, prove};
 use crate::checkout::Checkout;
 use crate::domain::anchor;
@@ -23,7 +23,7 @@ const MAX_TRIED: usize = 3;
 /// # Errors
 /// When the sandbox cannot be used.
 pub(super) async fn remembered(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &Suite,
     (memory, turned_down): (&Memory, &[TurnedDown]),
     red: &Red<'_>,
@@ -32,14 +32,14 @@ pub(super) async fn remembered(
     let fixes = memory.fixes_of(red.before);
     let fitting = fixes
         .into_iter()
-        .filter_map(|fix| Some((fix, fitted(&fix.patch, &desk.checkout)?)));
+        .filter_map(|fix| Some((fix, fitted(&fix.patch, &worktree.checkout)?)));
     let is_turned_down = |patch: &Patch| {
         let digest = patch.digest();
         turned_down.iter().any(|down| down.proposal.patch.digest() == digest)
     };
     let fitting = fitting.filter(|(_, patch)| !is_turned_down(patch));
     for (tried, (fix, patch)) in (1..).zip(fitting.take(MAX_TRIED)) {
-        let proved = prove(desk, suite, (&patch, Claim::Fix), red, cancel).await?;
+        let proved = prove(worktree, suite, (&patch, Claim::Fix), red, cancel).await?;
         if cancel.is_cancelled() {
             break;
         }

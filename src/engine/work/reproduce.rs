@@ -11,13 +11,13 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
-use super::pace::Pace;
+use super::super::worktree::Worktree;
+use super::timeout_estimator::TimeoutEstimator;
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::id::CommitSha;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
-use crate::domain::triage::{Asked, Rules, Triage, Trial, not_red, unseen};
+use crate::domain::triage::{Asked, StoppingRules, Triage, Trial, not_red, unseen};
 use crate::suite::Suite;
 
 /// Which part of a run's time may go by before no more runs are made, however unclear things are.
@@ -29,7 +29,7 @@ const RUNS_AT_LEAST: u32 = 2;
 pub struct Base {
     pub commit: CommitSha,
     /// Holds the tree for as long as it is needed.
-    pub desk: Desk,
+    pub worktree: Worktree,
     /// The same command as at the head, with what was installed for this tree.
     pub suite: Suite,
 }
@@ -39,7 +39,7 @@ pub type LayOut<'a> = dyn FnMut() -> BoxFuture<'a, Result<Option<Base>, Broken>>
 
 /// Which failures are to be worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wants {
+pub enum Scope {
     /// Those that the pull request caused.
     ItsOwn,
     /// Those that were there before it, too.
@@ -54,25 +54,25 @@ pub enum Wants {
 /// # Errors
 /// When the sandbox cannot be used, or the base cannot be laid out.
 pub async fn reproduce(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: &Suite,
-    (base, wants): (&mut LayOut<'_>, Wants),
+    (base, wants): (&mut LayOut<'_>, Scope),
     cancel: &CancellationToken,
 ) -> Result<(TestRun, Triage), Broken> {
-    let mut head = Place::new(&desk.checkout, suite).await?;
+    let mut head = TestedTree::new(&worktree.checkout, suite).await?;
     let first = head.pace.run(suite, &head.workspace, &[], cancel).await?;
-    let rules = Rules {
-        runs: desk.config.triage.runs,
-        confidence: f64::from(desk.config.triage.confidence) / 100.0,
+    let rules = StoppingRules {
+        runs: worktree.config.triage.runs,
+        confidence: f64::from(worktree.config.triage.confidence) / 100.0,
     };
     let mut trial = Trial::new(&first, rules);
-    let mut bench = Bench {
+    let mut bench = TriageTrees {
         outcome: first.outcome,
         head,
         base: None,
         in_company: HashSet::new(),
     };
-    let (began, wall) = (Instant::now(), desk.config.limits.wall / PART_OF_WALL);
+    let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);
     let mut runs = 0;
     while let Some(asked) = trial.next() {
         let is_late = runs >= RUNS_AT_LEAST && began.elapsed() > wall;
@@ -92,13 +92,13 @@ pub async fn reproduce(
     }
     let commit = bench.base.iter().flatten().map(|(base, _)| &base.commit).next();
     let mut triage = trial.verdict(commit);
-    if wants == Wants::AllThatIsBroken {
+    if wants == Scope::AllThatIsBroken {
         triage = triage.with_broken_on_base();
     }
     // Removing large trees takes a while.
     tokio::task::spawn_blocking(move || drop(bench));
     let excused: Vec<String> = triage.excused().map(|test| test.name.clone()).collect();
-    let before = if triage.is_worked_on() {
+    let before = if triage.has_regression() {
         first.excusing(&excused)
     } else {
         first
@@ -107,27 +107,27 @@ pub async fn reproduce(
 }
 
 /// A tree with its tests, and a copy that is warm after the first run.
-pub(super) struct Place {
+pub(super) struct TestedTree {
     checkout: Checkout,
     suite: Suite,
     workspace: Workspace,
-    pace: Pace,
+    pace: TimeoutEstimator,
 }
 
-async fn laid_out(base: &mut LayOut<'_>, took_ms: u64) -> Result<Option<(Base, Place)>, Broken> {
+async fn laid_out(base: &mut LayOut<'_>, took_ms: u64) -> Result<Option<(Base, TestedTree)>, Broken> {
     let Some(base) = base().await? else { return Ok(None) };
-    let mut place = Place::new(&base.desk.checkout, &base.suite).await?;
+    let mut place = TestedTree::new(&base.worktree.checkout, &base.suite).await?;
     place.pace.saw(Duration::from_millis(took_ms));
     Ok(Some((base, place)))
 }
 
-impl Place {
+impl TestedTree {
     pub(super) async fn new(checkout: &Checkout, suite: &Suite) -> Result<Self, Broken> {
         Ok(Self {
             checkout: checkout.clone(),
             suite: suite.clone(),
             workspace: checkout.fresh_copy(&suite.workspaces).await?,
-            pace: Pace::new(suite.command.timeout),
+            pace: TimeoutEstimator::new(suite.command.timeout),
         })
     }
 
@@ -146,17 +146,17 @@ impl Place {
 }
 
 /// Where the trees are run.
-struct Bench {
+struct TriageTrees {
     /// What came of the first run.
     outcome: Outcome,
-    head: Place,
+    head: TestedTree,
     /// None: not asked for yet. Some(None): there is none.
-    base: Option<Option<(Base, Place)>>,
+    base: Option<Option<(Base, TestedTree)>>,
     /// Tests that passed alone.
     in_company: HashSet<String>,
 }
 
-impl Bench {
+impl TriageTrees {
     async fn at_head(&mut self, asked: &Asked, trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
         if !asked.tests.iter().any(|test| self.in_company.contains(test)) {
             let run = self.head.run(&asked.tests, cancel).await?;

@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
+use super::super::worktree::Worktree;
 use super::Stage;
 use crate::agent::{self, Item, Shell, Transcript};
 use crate::domain::execution::{Deferred, Resolution};
@@ -15,12 +15,17 @@ use crate::suite::Suite;
 ///
 /// # Errors
 /// When the transcript cannot be read.
-pub fn edits(desk: &Desk, stage: Stage<'_>, said: &[serde_json::Value]) -> Result<Patch, Broken> {
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let bounds = desk.bounds(&is_protected, &|_| Vec::new());
+pub fn edits(worktree: &Worktree, stage: Stage<'_>, said: &[serde_json::Value]) -> Result<Patch, Broken> {
+    let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
+    let bounds = worktree.bounds(&is_protected, &|_| Vec::new());
     let part = stage.part();
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
-    let mut shell = Shell::new(stage.tree(desk), None, bounds, super::limits::limits(desk, said));
+    let mut shell = Shell::new(
+        stage.tree(worktree),
+        None,
+        bounds,
+        super::limits::limits(worktree, said),
+    );
     shell.leave_alone = &leave_alone;
     Ok(agent::edits(&mut shell, &transcript(said)?))
 }
@@ -30,7 +35,7 @@ pub fn edits(desk: &Desk, stage: Stage<'_>, said: &[serde_json::Value]) -> Resul
 /// # Errors
 /// When the transcript cannot be read, or the sandbox cannot be used.
 pub async fn resolve(
-    (desk, suite): (&Desk, Option<&Suite>),
+    (worktree, suite): (&Worktree, Option<&Suite>),
     (stage, said, deferred): (Stage<'_>, &[serde_json::Value], &Deferred),
     resolution: &Resolution,
     cancel: &CancellationToken,
@@ -41,16 +46,16 @@ pub async fn resolve(
             ("approved, but the sandbox cannot be used here.".into(), false)
         }
         (Resolution::Approved, suite) => {
-            let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-            let bounds = desk.bounds(&is_protected, &|_| Vec::new());
-            let limits = super::limits::limits(desk, said);
+            let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
+            let bounds = worktree.bounds(&is_protected, &|_| Vec::new());
+            let limits = super::limits::limits(worktree, said);
             let part = stage.part();
             let leave_alone = |path: &RepoPath| part.leaves_alone(path);
-            let mut shell = Shell::new(stage.tree(desk), suite.cloned(), bounds, limits);
+            let mut shell = Shell::new(stage.tree(worktree), suite.cloned(), bounds, limits);
             shell.leave_alone = &leave_alone;
-            shell.grantable = desk.grantable();
+            shell.grantable = worktree.grantable();
             let transcript = transcript(said)?;
-            let is_as_approved = edits(desk, stage, said)?.digest() == execution.patch;
+            let is_as_approved = edits(worktree, stage, said)?.digest() == execution.patch;
             let text = agent::carry_out(&mut shell, &transcript, execution, cancel).await?;
             (text, is_as_approved)
         }

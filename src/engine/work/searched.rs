@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::ground::{Ground, Top};
-use super::{Outcome, Watch, confirm, on_head};
+use super::{Watch, WorkOutcome, confirm, on_head};
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::Left;
 use crate::domain::clock::{in_words, millis, millis_in_words};
@@ -17,7 +17,7 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, Unfit};
 use crate::domain::search::{FoundBy, Limit, Search, Unverified};
 use crate::domain::test_run::Location;
-use crate::repair::{self, Budget, Found, Tried};
+use crate::repair::{self, Budget, PassingPatch, Tried};
 use crate::{agent, guard};
 
 /// A part is written down after so long, or this many candidates.
@@ -32,7 +32,7 @@ const MAX_PATCH: usize = 64 << 10;
 const NAMED: usize = 3;
 
 /// What is not written down yet.
-struct Part {
+struct UnsavedPart {
     search: Search,
     since: Instant,
     /// How many were tried when the last part was written down.
@@ -47,12 +47,12 @@ struct Part {
 /// When the sandbox or the journal cannot be used.
 pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut Watch<'_, '_>) -> Result<Top, Broken> {
     let mut whole = ground.brief.search.clone();
-    let config = &ground.desk.config;
-    let budget = budget(config, &ground.desk.left, before_a_model, &whole);
+    let config = &ground.worktree.config;
+    let budget = budget(config, &ground.worktree.left, before_a_model, &whole);
     if before_a_model && config.repair.before_model.is_zero() {
         return Ok(Top::NotFound(Box::new(whole)));
     }
-    let part = Mutex::new(Part {
+    let part = Mutex::new(UnsavedPart {
         search: Search::default(),
         since: Instant::now(),
         told: 0,
@@ -135,11 +135,11 @@ fn budget(config: &RepoConfig, left: &Left, before_a_model: bool, so_far: &Searc
 async fn watched(
     ground: Ground<'_>,
     budget: &Budget,
-    (part, whole): (&Mutex<Part>, &mut Search),
+    (part, whole): (&Mutex<UnsavedPart>, &mut Search),
     watch: &mut Watch<'_, '_>,
 ) -> Result<repair::End, Broken> {
-    let desk = ground.desk;
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let worktree = ground.worktree;
+    let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
     let before = whole.digests.clone();
     let task = ground.task(&is_protected, &before);
     let is_due = Notify::new();
@@ -178,7 +178,7 @@ async fn watched(
 }
 
 /// What there is to write down, and nothing of it any more.
-fn taken(part: &Mutex<Part>) -> Search {
+fn taken(part: &Mutex<UnsavedPart>) -> Search {
     let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
     let mut taken = std::mem::take(&mut part.search);
     taken.wall_ms = millis(part.since.elapsed());
@@ -195,34 +195,36 @@ async fn write_down(part: Search, whole: &mut Search, watch: &mut Watch<'_, '_>)
 /// What the run of the search proves, and what is asked of every patch besides.
 async fn proved(
     ground: Ground<'_>,
-    found: &Found,
+    found: &PassingPatch,
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, Unfit>, Broken> {
-    let Ground { desk, suite, red, .. } = ground;
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let inputs = desk.inputs(Some(red.before));
+    let Ground {
+        worktree, suite, red, ..
+    } = ground;
+    let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
+    let inputs = worktree.inputs(Some(red.before));
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-    let fits = proposal::check(&found.patch, Claim::Fix, &desk.bounds(&is_protected, &weakenings));
+    let fits = proposal::check(&found.patch, Claim::Fix, &worktree.bounds(&is_protected, &weakenings));
     let proved = fits.and_then(|_| proposal::prove(red.head, &found.patch, red.before.clone(), found.after.clone()));
     let evidence = match proved {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };
-    let on_head = match Box::pin(on_head::carried(desk, (&found.patch, Claim::Fix), &red)).await? {
+    let on_head = match Box::pin(on_head::carried(worktree, (&found.patch, Claim::Fix), &red)).await? {
         Ok(on_head) => on_head,
         Err(unfit) => return Ok(Err(unfit)),
     };
-    let evidence = match Box::pin(on_head::proved(desk, suite, (on_head, evidence), cancel)).await? {
+    let evidence = match Box::pin(on_head::proved(worktree, suite, (on_head, evidence), cancel)).await? {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };
-    let mut patched = desk.checkout.clone();
+    let mut patched = worktree.checkout.clone();
     patched.reset();
     patched.apply(&found.patch);
-    let confirmed = confirm::confirm(desk, suite, &patched, &red, cancel).await?;
+    let confirmed = confirm::confirm(worktree, suite, &patched, &red, cancel).await?;
     Ok(confirmed.map(|confirmed| Evidence {
         triage: red.triage.cloned(),
-        install: super::installed(desk, suite),
+        install: super::installed(worktree, suite),
         confirmed,
         ..evidence
     }))
@@ -243,8 +245,8 @@ fn bounded(mut unverified: Vec<Unverified>) -> Vec<Unverified> {
 }
 
 /// How it ends when nothing was found and nobody continues.
-pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> Outcome {
-    Outcome::NotFound {
+pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> WorkOutcome {
+    WorkOutcome::NotFound {
         reason: reason(&search, config),
         search,
     }

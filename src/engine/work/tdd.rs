@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{Bench, Judged, Submission, Unaccepted};
-use super::{Broken, Outcome};
+use super::judge::{Judge, Judged, Submission, Unaccepted};
+use super::{Broken, WorkOutcome};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::proposal::{self, Evidence, TestsFirst, worse};
-use crate::domain::red_tests::{self, Written};
 use crate::domain::redact::inline;
+use crate::domain::spec_tests::{self, Written};
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
 use crate::domain::triage::Triage;
@@ -19,8 +19,8 @@ use crate::guard;
 const MANIFESTS: [&str; 5] = ["Cargo.toml", "package.json", "go.mod", "pyproject.toml", "setup.cfg"];
 
 /// Why there is nothing to begin with, if that is so.
-pub(super) fn unready(bench: &Bench<'_>) -> Option<Outcome> {
-    let refused = |reason: String| Some(Outcome::Refused { reason });
+pub(super) fn unready(bench: &Judge<'_>) -> Option<WorkOutcome> {
+    let refused = |reason: String| Some(WorkOutcome::Refused { reason });
     let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
         return refused("New tests have to be seen failing first, and nothing may be executed here".into());
     };
@@ -43,7 +43,7 @@ fn set_aside(before: &TestRun) -> (TestRun, Vec<String>) {
 
 /// Judges the tests of a specification.
 pub(super) async fn judge_tests(
-    bench: &Bench<'_>,
+    bench: &Judge<'_>,
     specification: &str,
     submission: Submission,
 ) -> Result<Judged, Broken> {
@@ -66,7 +66,7 @@ pub(super) async fn judge_tests(
         .into()));
     }
     let (before, aside) = set_aside(before);
-    let red = super::run_with(bench.desk, suite, patch, bench.cancel)
+    let red = super::run_with(bench.worktree, suite, patch, bench.cancel)
         .await?
         .excusing(&aside);
     let names: Vec<String> = new.into_iter().map(|test| test.name).collect();
@@ -76,8 +76,8 @@ pub(super) async fn judge_tests(
         is_own: &|module| is_own(module, &own, specification),
         is_test: &is_test_path,
     };
-    Ok(match red_tests::judge(&before, &red, &written) {
-        Ok(names) => Ok(Outcome::TestsWritten(Box::new(TestsFirst {
+    Ok(match spec_tests::judge(&before, &red, &written) {
+        Ok(names) => Ok(WorkOutcome::TestsWritten(Box::new(TestsFirst {
             patch: submission.patch,
             red,
             names,
@@ -91,7 +91,7 @@ pub(super) async fn judge_tests(
 }
 
 /// What can be said of tests without running them.
-fn readable(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
+fn readable(bench: &Judge<'_>, patch: &Patch) -> Result<(), Unaccepted> {
     bench.fits(patch)?;
     if let Some(path) = guard::writes_more_than_tests(patch) {
         return Err(format!("`{path}` is changed beyond its tests; write only tests in this step").into());
@@ -108,13 +108,13 @@ fn readable(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
 }
 
 /// What a module of the project can be called: its folders and files, and what its manifests say.
-fn own_names(bench: &Bench<'_>, patch: &Patch) -> BTreeSet<String> {
+fn own_names(bench: &Judge<'_>, patch: &Patch) -> BTreeSet<String> {
     let mut names = BTreeSet::from(["crate", "self", "super"].map(String::from));
-    for path in bench.desk.checkout.paths().into_iter().chain(patch.paths()) {
+    for path in bench.worktree.checkout.paths().into_iter().chain(patch.paths()) {
         let parts = path.as_str().split('/');
         names.extend(parts.map(|part| part.split('.').next().unwrap_or(part).to_string()));
         if MANIFESTS.iter().any(|name| path.as_str().ends_with(name)) {
-            let text = bench.desk.checkout.read_text(path.as_str()).unwrap_or_default();
+            let text = bench.worktree.checkout.read_text(path.as_str()).unwrap_or_default();
             names.extend(package_name(&text));
         }
     }
@@ -148,7 +148,7 @@ fn is_own(module: &str, own: &BTreeSet<String>, specification: &str) -> bool {
 
 /// Judges the code for tests that were written first.
 pub(super) async fn judge_code(
-    bench: &Bench<'_>,
+    bench: &Judge<'_>,
     first: &TestsFirst,
     submission: Submission,
 ) -> Result<Judged, Broken> {
@@ -164,7 +164,7 @@ pub(super) async fn judge_code(
         return Ok(Err(why));
     }
     let (before, aside) = set_aside(before);
-    let after = super::run_with(bench.desk, suite, patch, bench.cancel)
+    let after = super::run_with(bench.worktree, suite, patch, bench.cancel)
         .await?
         .excusing(&aside);
     let evidence = match proved(bench, (first, &before), (patch, after)) {
@@ -173,14 +173,14 @@ pub(super) async fn judge_code(
     };
     let evidence = Evidence {
         triage: Some(Triage::of_one_run(true)),
-        install: super::installed(bench.desk, suite),
+        install: super::installed(bench.worktree, suite),
         // No single checkout has both trees, so there is nothing to recompute it from.
         head: None,
         ..evidence
     };
     let mut proposal = bench.proposal(submission, Some(evidence));
     proposal.tests_first = Some(Box::new(first.clone()));
-    Ok(Ok(Outcome::Proposed(Box::new(proposal))))
+    Ok(Ok(WorkOutcome::Proposed(Box::new(proposal))))
 }
 
 /// Whether the tests are those that were written first, and something else than tests was written now.
@@ -212,7 +212,7 @@ fn keeps_the_tests(first: &TestsFirst, patch: &Patch) -> Result<(), Unaccepted> 
 
 /// Holds the run of everything against the one without the tests, and the one without the code.
 fn proved(
-    bench: &Bench<'_>,
+    bench: &Judge<'_>,
     (first, before): (&TestsFirst, &TestRun),
     (patch, after): (&Patch, TestRun),
 ) -> Result<Evidence, Unaccepted> {
@@ -233,7 +233,7 @@ fn proved(
             inline(name, 120)
         )));
     }
-    let passes = |name: &&String| after.passed_names.iter().any(|ran| red_tests::is_called(ran, name));
+    let passes = |name: &&String| after.passed_names.iter().any(|ran| spec_tests::is_called(ran, name));
     if let Some(name) = first.names.iter().find(|name| !passes(name)) {
         return Err(shown(format!(
             "{} is one of the new tests, and does not pass",

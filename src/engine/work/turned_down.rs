@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::super::Broken;
-use super::super::desk::Desk;
-use super::{Brief, Outcome, on_head, remembered};
+use super::super::worktree::Worktree;
+use super::{Brief, WorkOutcome, on_head, remembered};
 use crate::domain::patch::Patch;
 use crate::domain::test_run::TestRun;
 use crate::repair;
@@ -17,7 +17,7 @@ const MAX_COMPARED: usize = 8;
 /// What is left out of a search.
 #[derive(Default)]
 pub(super) struct Rejected {
-    /// [`Patch::digest`] of each, as it was turned down and as it is on this desk.
+    /// [`Patch::digest`] of each, as it was turned down and as it is on this worktree.
     pub(super) digests: Vec<String>,
     /// Those that fit on the tree as it is now, on it.
     pub(super) patches: Vec<Patch>,
@@ -28,18 +28,18 @@ impl Rejected {
     ///
     /// # Errors
     /// When the mirror fails.
-    pub(super) async fn of(desk: &Desk, brief: &Brief<'_>, before: &TestRun) -> Result<Self, Broken> {
+    pub(super) async fn of(worktree: &Worktree, brief: &Brief<'_>, before: &TestRun) -> Result<Self, Broken> {
         let mut all = Self::default();
         let mine = brief.turned_down.iter().rev().map(|down| &down.proposal.patch);
         let earlier: Vec<_> = brief.memory.turned_down(before).collect();
         all.digests.extend(earlier.iter().map(|down| down.patch.clone()));
         let earlier = earlier.into_iter().filter_map(|down| down.edit.as_ref());
         for (at, patch) in mine.chain(earlier).enumerate() {
-            let on_desk = on_head::on_desk(desk, patch).await?;
-            let patch = on_desk.as_ref().unwrap_or(patch);
+            let on_worktree = on_head::on_worktree(worktree, patch).await?;
+            let patch = on_worktree.as_ref().unwrap_or(patch);
             all.digests.push(patch.digest());
             if at < MAX_COMPARED {
-                all.patches.extend(remembered::fitted(patch, &desk.checkout));
+                all.patches.extend(remembered::fitted(patch, &worktree.checkout));
             }
         }
         all.digests
@@ -47,9 +47,9 @@ impl Rejected {
         Ok(all)
     }
 
-    /// Whether a patch on this desk is one of them, in any words.
-    pub(super) fn has(&self, desk: &Desk, patch: &Patch) -> bool {
-        self.digests.contains(&patch.digest()) || repair::is_spelled_like(&desk.checkout, &self.patches, patch)
+    /// Whether a patch on this worktree is one of them, in any words.
+    pub(super) fn has(&self, worktree: &Worktree, patch: &Patch) -> bool {
+        self.digests.contains(&patch.digest()) || repair::is_spelled_like(&worktree.checkout, &self.patches, patch)
     }
 }
 
@@ -65,15 +65,16 @@ pub fn count(brief: &Brief<'_>) -> usize {
 }
 
 /// The same outcome; where no fix was found it says that some are left out.
-pub(super) fn said(mut outcome: Outcome, brief: &Brief<'_>) -> Outcome {
+pub(super) fn with_rejections(mut outcome: WorkOutcome, brief: &Brief<'_>) -> WorkOutcome {
     let remark = match count(brief) {
         0 => return outcome,
         _ if !brief.mode.is_debug() => return outcome,
         1 => "1 rejected fix is left out".to_string(),
         count => format!("{count} rejected fixes are left out"),
     };
-    if let Outcome::GaveUp { reason } | Outcome::NotFound { reason, .. } | Outcome::LimitReached { reason, .. } =
-        &mut outcome
+    if let WorkOutcome::GaveUp { reason }
+    | WorkOutcome::NotFound { reason, .. }
+    | WorkOutcome::LimitReached { reason, .. } = &mut outcome
     {
         let others = reason.replace(
             "and none of them makes the tests pass",

@@ -2,11 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::{Collector, Mark, Place, Role, children};
+use super::{Collector, Mark, Position, Role, children};
 use crate::guard::test_item::{is_test_attribute, is_test_item, marks_a_test};
 
 impl<'t> Collector<'t> {
-    pub(super) fn rust(&mut self, container: Node<'t>, place: &Place) {
+    pub(super) fn rust(&mut self, container: Node<'t>, place: &Position) {
         let mut marks: Vec<Mark<'t>> = Vec::new();
         for child in children(container) {
             let kind = child.kind();
@@ -62,7 +62,7 @@ impl<'t> Collector<'t> {
                     self.item((Role::Test, "proptest"), marks, (child, Some(child)), place);
                 }
                 _ if place.in_tests || has_test => {
-                    let inside = Place {
+                    let inside = Position {
                         in_tests: true,
                         ..place.clone()
                     };
@@ -76,7 +76,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    pub(super) fn go(&mut self, container: Node<'t>, place: &Place) {
+    pub(super) fn go(&mut self, container: Node<'t>, place: &Position) {
         for child in children(container) {
             match child.kind() {
                 "package_clause" => {}
@@ -120,7 +120,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    pub(super) fn java(&mut self, container: Node<'t>, place: &Place) {
+    pub(super) fn java(&mut self, container: Node<'t>, place: &Position) {
         for child in children(container) {
             let name = self.field(child, "name");
             let body = child.child_by_field_name("body");

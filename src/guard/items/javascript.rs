@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Collector, Mark, Place, Role, children};
+use super::{Collector, Mark, Position, Role, children};
 
 const TESTS: [&str; 8] = ["it", "test", "specify", "fit", "xit", "xtest", "xspecify", "bench"];
 const SUITES: [&str; 7] = [
@@ -37,7 +37,7 @@ struct Definition<'t> {
 }
 
 impl<'t> Collector<'t> {
-    pub(super) fn javascript(&mut self, container: Node<'t>, place: &Place) {
+    pub(super) fn javascript(&mut self, container: Node<'t>, place: &Position) {
         for child in children(container) {
             match child.kind() {
                 "expression_statement" => match child.named_child(0).and_then(|call| self.call(call)) {
@@ -62,7 +62,7 @@ impl<'t> Collector<'t> {
     }
 
     /// `const helper = (x) => …` is a helper; anything else a loose statement.
-    fn variable(&mut self, node: Node<'t>, place: &Place) {
+    fn variable(&mut self, node: Node<'t>, place: &Position) {
         let declared = children(node);
         if let [only] = declared[..]
             && let Some(value) = only.child_by_field_name("value")
@@ -76,7 +76,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    fn defined(&mut self, definition: Definition<'t>, place: &Place) {
+    fn defined(&mut self, definition: Definition<'t>, place: &Position) {
         let Definition {
             role,
             name,
@@ -98,7 +98,7 @@ impl<'t> Collector<'t> {
     }
 
     /// Tests that are defined in a loop or under a condition: that is part of their place.
-    fn under(&mut self, node: Node<'t>, place: &Place) {
+    fn under(&mut self, node: Node<'t>, place: &Position) {
         let mut blocks = Vec::new();
         self.file.visit(node, |below| {
             if below != node && below.kind() == "statement_block" {

@@ -3,10 +3,10 @@
 
 use tree_sitter::Node;
 
-use super::{Collector, Mark, Place, Role, children};
+use super::{Collector, Mark, Position, Role, children};
 
 impl<'t> Collector<'t> {
-    pub(super) fn python(&mut self, container: Node<'t>, place: &Place) {
+    pub(super) fn python(&mut self, container: Node<'t>, place: &Position) {
         for child in children(container) {
             match child.kind() {
                 "decorated_definition" => {
@@ -32,7 +32,7 @@ impl<'t> Collector<'t> {
     }
 
     /// Definitions under a condition: it is part of the place they stand in.
-    fn conditional(&mut self, node: Node<'t>, place: &Place) {
+    fn conditional(&mut self, node: Node<'t>, place: &Position) {
         for part in children(node) {
             match part.kind() {
                 "block" => {
@@ -49,7 +49,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    fn definition(&mut self, node: Node<'t>, marks: Vec<Mark<'t>>, place: &Place) {
+    fn definition(&mut self, node: Node<'t>, marks: Vec<Mark<'t>>, place: &Position) {
         let name = self.field(node, "name");
         let body = node.child_by_field_name("body");
         if node.kind() == "class_definition" {

@@ -1,9 +1,9 @@
 //! Go, as the search sees it.
 
-use super::{Language, Style, Syntax};
+use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;
 
-pub(super) static GO: Language = Language {
+pub(super) static GO: TemplateLanguage = TemplateLanguage {
     syntax: Syntax::Go,
     functions: &["function_declaration", "method_declaration", "func_literal"],
     constants: &["const_spec", "var_spec"],

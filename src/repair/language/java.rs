@@ -1,9 +1,9 @@
 //! Java, as the search sees it.
 
-use super::{Language, Style, Syntax};
+use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;
 
-pub(super) static JAVA: Language = Language {
+pub(super) static JAVA: TemplateLanguage = TemplateLanguage {
     syntax: Syntax::Java,
     functions: &[
         "method_declaration",

@@ -1,21 +1,21 @@
 //! JavaScript and TypeScript, as the search sees them.
 
-use super::{Language, Style, Syntax};
+use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;
 
-pub(super) static JAVASCRIPT: Language = SCRIPT;
+pub(super) static JAVASCRIPT: TemplateLanguage = SCRIPT;
 
-pub(super) static TYPESCRIPT: Language = Language {
+pub(super) static TYPESCRIPT: TemplateLanguage = TemplateLanguage {
     syntax: Syntax::TypeScript,
     ..SCRIPT
 };
 
-pub(super) static TSX: Language = Language {
+pub(super) static TSX: TemplateLanguage = TemplateLanguage {
     syntax: Syntax::Tsx,
     ..SCRIPT
 };
 
-const SCRIPT: Language = Language {
+const SCRIPT: TemplateLanguage = TemplateLanguage {
     syntax: Syntax::JavaScript,
     functions: &[
         "function_declaration",

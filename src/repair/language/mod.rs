@@ -13,7 +13,7 @@ use super::templates::kinds::Swap;
 
 /// One language, as the templates see it. All names are kinds of nodes in its tree-sitter grammar.
 #[derive(Debug)]
-pub(super) struct Language {
+pub(super) struct TemplateLanguage {
     pub(super) syntax: Syntax,
     pub(super) functions: &'static [&'static str],
     /// Constants that can be defined outside a function.
@@ -108,7 +108,7 @@ pub(super) struct Style {
 }
 
 /// The language of a file by its name. Stubs have no code to repair.
-pub(super) fn of(path: &str) -> Option<&'static Language> {
+pub(super) fn of(path: &str) -> Option<&'static TemplateLanguage> {
     let syntax = Syntax::of(path).filter(|_| !path.ends_with(".pyi"))?;
     Some(match syntax {
         Syntax::Rust => &rust::RUST,

@@ -1,9 +1,9 @@
 //! Python, as the search sees it.
 
-use super::{Language, Style, Syntax};
+use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;
 
-pub(super) static PYTHON: Language = Language {
+pub(super) static PYTHON: TemplateLanguage = TemplateLanguage {
     syntax: Syntax::Python,
     functions: &["function_definition"],
     constants: &["assignment"],

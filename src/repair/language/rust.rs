@@ -1,9 +1,9 @@
 //! Rust, as the search sees it.
 
-use super::{Language, Style, Syntax};
+use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;
 
-pub(super) static RUST: Language = Language {
+pub(super) static RUST: TemplateLanguage = TemplateLanguage {
     syntax: Syntax::Rust,
     functions: &["function_item"],
     constants: &["const_item", "static_item"],

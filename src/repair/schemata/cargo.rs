@@ -2,11 +2,11 @@
 
 use tokio_util::sync::CancellationToken;
 
+use super::hanging_test;
 use super::messages::{Built, Program, read};
 use super::program::{Target, quoted, shell};
-use super::survey;
 use crate::checkout::Workspace;
-use crate::repair::{Task, process};
+use crate::repair::{Task, process_runner};
 use crate::sandbox::{self, Outcome};
 
 /// More programs than these are not asked for their tests.
@@ -54,7 +54,7 @@ impl Cargo {
                 .filter(|word| *word != "--" && !PRINTING.contains(&word.as_str()))
                 .cloned()
                 .collect(),
-            targets: process::targets(task).unwrap_or_default(),
+            targets: process_runner::targets(task).unwrap_or_default(),
         })
     }
 
@@ -80,7 +80,7 @@ impl Cargo {
                     (target, tests.as_slice())
                 });
                 let asked: Vec<(Target, &[String])> = targets.collect();
-                let culprit = survey::culprit((task.suite, workspace), &asked, stop).await?;
+                let culprit = hanging_test::hanging_test((task.suite, workspace), &asked, stop).await?;
                 found = culprit.map_or_else(Vec::new, |test| self.with_tests(task, &listed, &[test]));
             }
             if !found.is_empty() {
@@ -105,7 +105,7 @@ impl Cargo {
         stop: &CancellationToken,
     ) -> Result<Option<Vec<Target>>, sandbox::Error> {
         let targets = |found: Vec<(Program, Target)>| found.into_iter().map(|(_, target)| target).collect::<Vec<_>>();
-        if found.len() == all || self.own.iter().any(|word| process::is_target(word)) {
+        if found.len() == all || self.own.iter().any(|word| process_runner::is_target(word)) {
             return Ok(Some(targets(found)));
         }
         let before = (self.own.clone(), self.targets.clone());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{Built, Trouble};
+use super::messages::{BuildError, Built};
 use super::program::{Target, quoted, shell};
 use crate::checkout::Workspace;
 use crate::repair::Task;
@@ -182,7 +182,7 @@ fn flags(rest: &[String]) -> (Vec<String>, Vec<String>) {
 }
 
 /// Errors as `file.go:3:7: message`; the byte is line and column, put together.
-fn read(printed: &str) -> Vec<Trouble> {
+fn read(printed: &str) -> Vec<BuildError> {
     let place = |line: &str| {
         let mut parts = line.splitn(4, ':');
         let file = parts.next()?.strip_prefix("./").unwrap_or(line.split(':').next()?);
@@ -191,7 +191,7 @@ fn read(printed: &str) -> Vec<Trouble> {
         is_sound.then(|| (file.to_string(), (row << 24) | column))
     };
     let errors = printed.lines().filter_map(place).take(MAX_ERRORS);
-    errors.map(|at| Trouble { at: vec![at] }).collect()
+    errors.map(|at| BuildError { at: vec![at] }).collect()
 }
 
 /// Line and column of an error.

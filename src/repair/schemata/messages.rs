@@ -8,7 +8,7 @@ const MAX_ERRORS: usize = 2_000;
 
 /// An error, and every place it names: those it is about first, if it has such.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct BuildError {
     /// File as the compiler names it, and byte.
     pub(super) at: Vec<(String, usize)>,
 }
@@ -17,7 +17,7 @@ pub(super) struct Trouble {
 #[derive(Debug, Default)]
 pub(super) struct Built {
     pub(super) is_complete: bool,
-    pub(super) errors: Vec<Trouble>,
+    pub(super) errors: Vec<BuildError>,
     pub(super) programs: Vec<Program>,
 }
 
@@ -87,7 +87,7 @@ struct Expansion {
 }
 
 impl Built {
-    pub(super) fn new(is_complete: bool, errors: Vec<Trouble>) -> Self {
+    pub(super) fn new(is_complete: bool, errors: Vec<BuildError>) -> Self {
         Self {
             is_complete,
             errors,
@@ -126,8 +126,8 @@ pub(super) fn read(printed: &str) -> Built {
 }
 
 impl Diagnostic {
-    fn trouble(&self) -> Trouble {
-        let mut trouble = Trouble::default();
+    fn trouble(&self) -> BuildError {
+        let mut trouble = BuildError::default();
         let (primary, others): (Vec<&Span>, Vec<&Span>) = self.spans.iter().partition(|span| span.is_primary);
         let of_children = self.children.iter().flat_map(|child| &child.spans);
         for span in primary.into_iter().chain(others).chain(of_children) {

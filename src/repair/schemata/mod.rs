@@ -6,13 +6,13 @@
 mod cargo;
 mod compare;
 mod go;
+mod hanging_test;
 mod limits;
 mod messages;
 mod program;
 mod rewrite;
-mod seen;
 mod spectrum;
-mod survey;
+mod test_coverage;
 mod trace;
 mod tree;
 
@@ -26,16 +26,16 @@ use tokio_util::sync::CancellationToken;
 
 use self::cargo::Cargo;
 use self::go::Go;
-use self::messages::{Built, Trouble};
+use self::messages::{BuildError, Built};
 use self::program::{Limit, Target, Trial};
 use self::rewrite::{Rewritten, Spot};
-use self::seen::Seen;
+use self::test_coverage::TestCoverage;
 use self::tree::Tree;
 use super::Task;
 use super::candidates::Candidate;
 use super::spectrum::Spectrum;
 use super::syntax::Source;
-use super::verdict::{Behaviour, Verdict};
+use super::verdict::{Behaviour, CandidateVerdict};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::domain::test_run::Outcome;
@@ -57,7 +57,7 @@ pub(super) struct Build<'a> {
     targets: Vec<Target>,
     limit: Limit,
     /// What the tests come to, once that was found out.
-    seen: OnceLock<Seen>,
+    seen: OnceLock<TestCoverage>,
     /// How long the last build took that compiled the tests anew.
     built_in: Duration,
     tree: Mutex<Tree>,
@@ -138,14 +138,14 @@ impl<'a> Build<'a> {
         &self,
         candidates: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Vec<Verdict>, suite::Error> {
+    ) -> Result<Vec<CandidateVerdict>, suite::Error> {
         let mut tree = self.tree.lock().await;
-        let mut verdicts: BTreeMap<u32, Verdict> = BTreeMap::new();
+        let mut verdicts: BTreeMap<u32, CandidateVerdict> = BTreeMap::new();
         let (mut groups, mut singles) = self.grouped(candidates);
         while let Some(group) = groups.pop().filter(|_| !stop.is_cancelled()) {
             match self.compile(&mut tree, group, stop).await? {
                 Compiled::Ready(group, refused) => {
-                    verdicts.extend(refused.into_iter().map(|id| (id, Verdict::Invalid)));
+                    verdicts.extend(refused.into_iter().map(|id| (id, CandidateVerdict::Invalid)));
                     let trials: Vec<Trial> = group
                         .iter()
                         .map(|(id, candidate, _)| self.trial(*id, candidate))
@@ -153,7 +153,7 @@ impl<'a> Build<'a> {
                     verdicts.extend(self.tried(&tree, &trials, stop).await?);
                 }
                 Compiled::Stuck(mut group, refused) => {
-                    verdicts.extend(refused.into_iter().map(|id| (id, Verdict::Invalid)));
+                    verdicts.extend(refused.into_iter().map(|id| (id, CandidateVerdict::Invalid)));
                     if group.len() < 2 {
                         singles.extend(group.into_iter().map(|(id, candidate, _)| (id, candidate)));
                     } else {
@@ -172,13 +172,13 @@ impl<'a> Build<'a> {
             let verdict = if self.build(&tree, stop).await?.is_complete {
                 self.tried(&tree, &[self.trial(id, candidate)], stop).await?.remove(&id)
             } else {
-                (!stop.is_cancelled()).then_some(Verdict::Invalid)
+                (!stop.is_cancelled()).then_some(CandidateVerdict::Invalid)
             };
             verdicts.extend(verdict.map(|verdict| (id, verdict)));
         }
         let ids = 1..=u32::try_from(candidates.len()).unwrap_or(u32::MAX);
         Ok(ids
-            .map(|id| verdicts.get(&id).copied().unwrap_or(Verdict::Stopped))
+            .map(|id| verdicts.get(&id).copied().unwrap_or(CandidateVerdict::Stopped))
             .collect())
     }
 
@@ -282,7 +282,7 @@ impl<'a> Build<'a> {
     }
 
     /// The candidate that an error is about: the one at the first of its places that has one.
-    fn blamed(&self, error: &Trouble, files: &BTreeMap<RepoPath, Rewritten>) -> Option<u32> {
+    fn blamed(&self, error: &BuildError, files: &BTreeMap<RepoPath, Rewritten>) -> Option<u32> {
         error.at.iter().find_map(|(printed, at)| {
             let (_, file) = files.iter().find(|(path, _)| is_same(printed, path.as_str()))?;
             match self.compiler {
@@ -306,7 +306,7 @@ impl<'a> Build<'a> {
     fn trial(&self, id: u32, candidate: &Candidate) -> Trial {
         let can_skip = self.targets.iter().all(|target| target.can_skip);
         let seen = self.seen.get().filter(|_| can_skip);
-        let unseen = seen.map(|seen| seen.blind_to(&candidate.path, candidate.line));
+        let unseen = seen.map(|seen| seen.tests_not_covering(&candidate.path, candidate.line));
         Trial {
             id,
             unseen: unseen.unwrap_or_default(),
@@ -318,7 +318,7 @@ impl<'a> Build<'a> {
         tree: &Tree,
         trials: &[Trial],
         stop: &CancellationToken,
-    ) -> Result<BTreeMap<u32, Verdict>, sandbox::Error> {
+    ) -> Result<BTreeMap<u32, CandidateVerdict>, sandbox::Error> {
         program::trials(
             (self.task.suite, &tree.workspace),
             &self.targets,

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::rewrite::SWITCH;
 use crate::checkout::Workspace;
-use crate::repair::verdict::Verdict;
+use crate::repair::verdict::CandidateVerdict;
 use crate::sandbox::{self, Outcome};
 use crate::suite::{self, Job, Packages, Suite};
 
@@ -196,7 +196,7 @@ pub(super) async fn trials(
     trials: &[Trial],
     limit: Limit,
     stop: &CancellationToken,
-) -> Result<BTreeMap<u32, Verdict>, sandbox::Error> {
+) -> Result<BTreeMap<u32, CandidateVerdict>, sandbox::Error> {
     let mut verdicts = BTreeMap::new();
     let mut left = trials.to_vec();
     // Each round takes away at least one.
@@ -215,17 +215,17 @@ pub(super) async fn trials(
         verdicts.extend(ended);
         // What was under way when all of it came to an end is what ended it.
         let died = match ran.outcome {
-            Outcome::TimedOut => Verdict::TimedOut,
-            Outcome::Cancelled => Verdict::Stopped,
-            _ => Verdict::Fails,
+            Outcome::TimedOut => CandidateVerdict::TimedOut,
+            Outcome::Cancelled => CandidateVerdict::Stopped,
+            _ => CandidateVerdict::Fails,
         };
         verdicts.extend(open.into_iter().map(|id| (id, died)));
         left.retain(|trial| !verdicts.contains_key(&trial.id));
     }
     let rest = if stop.is_cancelled() {
-        Verdict::Stopped
+        CandidateVerdict::Stopped
     } else {
-        Verdict::Fails
+        CandidateVerdict::Fails
     };
     for trial in left {
         verdicts.entry(trial.id).or_insert(rest);
@@ -234,7 +234,7 @@ pub(super) async fn trials(
 }
 
 /// What has ended, and what was started and has not.
-fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, Verdict>, Vec<u32>) {
+fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Vec<u32>) {
     let mut ended = BTreeMap::new();
     let mut started = Vec::new();
     for line in printed.lines() {
@@ -247,9 +247,9 @@ fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, Verdict>, Vec<u32>) {
             (["s", _], Some(id)) if !started.contains(&id) => started.push(id),
             (["e", _, code], Some(id)) => {
                 let verdict = match *code {
-                    "0" => Verdict::Passes,
-                    "124" | "137" => Verdict::TimedOut,
-                    _ => Verdict::Fails,
+                    "0" => CandidateVerdict::Passes,
+                    "124" | "137" => CandidateVerdict::TimedOut,
+                    _ => CandidateVerdict::Fails,
                 };
                 ended.entry(id).or_insert(verdict);
             }
@@ -279,7 +279,10 @@ mod tests {
     fn answers_are_read_strictly() {
         let printed = "s 1\ns 2\ne 1 0\ne 1 1\ns 3\ne 3 124\nnoise\ne 9 0\ne 2\ne 4294967296 0\ns 2 \n";
         let (ended, open) = answers(printed, &[1, 2, 3]);
-        assert_eq!(ended, BTreeMap::from([(1, Verdict::Passes), (3, Verdict::TimedOut)]));
+        assert_eq!(
+            ended,
+            BTreeMap::from([(1, CandidateVerdict::Passes), (3, CandidateVerdict::TimedOut)])
+        );
         assert_eq!(open, [2]);
     }
 

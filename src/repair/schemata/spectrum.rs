@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::program::{Target, shell};
-use super::seen::Seen;
+use super::test_coverage::TestCoverage;
 use super::trace::{self, Blocks, TRACE};
 use super::{Build, Compiler, Tree, is_same, rewrite};
 use crate::domain::id::RepoPath;
@@ -186,7 +186,7 @@ fn read(printed: &str, tests: &[(&str, bool)]) -> BTreeMap<usize, Trace> {
 
 /// Which tests that passed came to which functions; nothing where one of them needs others to pass, so that none can be
 /// left out.
-fn seen(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks) -> Seen {
+fn seen(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks) -> TestCoverage {
     let followed: Vec<(&str, &Trace)> = traces
         .iter()
         .filter_map(|(index, trace)| {
@@ -196,14 +196,14 @@ fn seen(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks
         .collect();
     let is_passing = |index: &&usize| tests.get(**index).is_some_and(|(_, is_failing)| !is_failing);
     if followed.len() < traces.keys().filter(is_passing).count() {
-        return Seen::default();
+        return TestCoverage::default();
     }
     let seeing = |id: usize| {
         (0..)
             .zip(&followed)
             .filter(move |(_, (_, trace))| trace.entered.contains(&id))
     };
-    Seen {
+    TestCoverage {
         tests: followed.iter().map(|(test, _)| test.to_string()).collect(),
         functions: blocks
             .functions()

@@ -2,11 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::reader::{MAX_DEPTH, Reader};
+use super::reader::{MAX_DEPTH, SpellingReader};
 use super::sum::Sum;
 use super::words::{bare, comparison, is_truth_value, joined, logic, opposite, short};
 
-impl Reader<'_> {
+impl SpellingReader<'_> {
     /// Something that is asked whether it holds; `(is_negated, is_order_free)`: what is only asked for its truth may
     /// stand in any order.
     pub(super) fn condition(

@@ -13,7 +13,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use self::reader::Reader;
+use self::reader::SpellingReader;
 use super::language;
 use super::syntax::Source;
 use crate::checkout::Checkout;
@@ -83,7 +83,7 @@ impl<'a> Spellings<'a> {
         };
         // A value is told by what uses it, so that something has to.
         let is_used = |name: &str| [&one, &other].iter().all(|source| words(&source.text, name) > 1);
-        let (one, other) = (Reader::new(&one), Reader::new(&other));
+        let (one, other) = (SpellingReader::new(&one), SpellingReader::new(&other));
         // A named number that differs may be seen by others: then it is not only this file that says something else.
         let differ = one
             .numbers()

@@ -29,7 +29,7 @@ const CHANGES: [(&str, &str); 5] = [
     ("assignment_statement", "assignment_statement"),
 ];
 /// A file, and the whole numbers that have names in it.
-pub(super) struct Reader<'s> {
+pub(super) struct SpellingReader<'s> {
     pub(super) source: &'s Source,
     numbers: BTreeMap<&'s str, i128>,
     hidden: BTreeSet<String>,
@@ -38,7 +38,7 @@ pub(super) struct Reader<'s> {
     forms: RefCell<HashMap<usize, Option<String>>>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> SpellingReader<'s> {
     pub(super) fn new(source: &'s Source) -> Self {
         let mut reader = Self {
             source,

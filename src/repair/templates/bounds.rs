@@ -1,6 +1,6 @@
 //! One too many, or one too few.
 
-use super::{Edit, Place, Template};
+use super::{Edit, Site, Template};
 
 /// What counts or measures, so that its result can be one off.
 const COUNTS: &[&str] = &[
@@ -27,7 +27,7 @@ const COUNTS: &[&str] = &[
     "width",
 ];
 
-pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if !place.node().is_named() {
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `n + 1` and `n - 1` become `n`.
-fn drop_one(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn drop_one(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if let Some((left, "+" | "-", right)) = operation(place)
         && right == "1"
     {
@@ -48,7 +48,7 @@ fn drop_one(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `n` becomes `n + 1` or `n - 1`.
-fn shift(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn shift(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     match operation(place) {
         // One more or less is a swap or a constant away already.
         Some((_, "+" | "-", right)) if is_number(right) => return,
@@ -74,7 +74,7 @@ fn shift(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// How likely the value is one off by where it stands, and whether a sum there needs parentheses.
-fn value_of(place: &Place<'_, '_>) -> Option<(Template, bool)> {
+fn value_of(place: &Site<'_, '_>) -> Option<(Template, bool)> {
     let language = place.source.language;
     let (parent, field) = (place.parent_kind(), place.field());
     if language.positions.contains(&parent) {
@@ -109,16 +109,16 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn is_first(place: &Place<'_, '_>) -> bool {
+fn is_first(place: &Site<'_, '_>) -> bool {
     place.node().prev_sibling().is_none()
 }
 
-fn operation<'t>(place: &Place<'_, 't>) -> Option<(&'t str, &'t str, &'t str)> {
+fn operation<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str, &'t str)> {
     operation_of(place, 0)
 }
 
 /// Left side, operator and right side of the node this many levels up, if it is an operation. A side may be empty.
-fn operation_of<'t>(place: &Place<'_, 't>, levels: usize) -> Option<(&'t str, &'t str, &'t str)> {
+fn operation_of<'t>(place: &Site<'_, 't>, levels: usize) -> Option<(&'t str, &'t str, &'t str)> {
     let node = place.above(levels)?.node;
     let part = |field: &str| node.child_by_field_name(field).map(|part| place.source.text_of(part));
     let operator = part("operator").or_else(|| part("operators"))?;
@@ -130,7 +130,7 @@ fn operation_of<'t>(place: &Place<'_, 't>, levels: usize) -> Option<(&'t str, &'
 }
 
 /// `range(n)` becomes `range(1, n)`.
-fn start_range_at_one(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn start_range_at_one(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_range = place
         .above(1)

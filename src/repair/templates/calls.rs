@@ -1,13 +1,13 @@
 //! A call too many or too few, an argument too many or too few, and what is given back.
 
 use super::rank::falling;
-use super::{Edit, Known, Place, Template};
+use super::{Edit, KnownNames, Site, Template};
 
 const MAX_ARGUMENTS: usize = 8;
 const MAX_VALUES: usize = 6;
 const MAX_TEXT: usize = 80;
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     if !place.node().is_named() {
         chained(place, found);
@@ -27,7 +27,7 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
 }
 
 /// `a.b` becomes `a?.b` in JavaScript.
-fn chained(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn chained(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     if let Some(chaining) = language.style.chaining
         && place.kind() == "."
@@ -37,7 +37,7 @@ fn chained(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-fn count(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let mut cursor = place.node().walk();
     let arguments: Vec<&str> = place
         .node()
@@ -79,7 +79,7 @@ fn count(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// `f(x)` becomes `x`, `a.f()` becomes `a`.
-fn unwrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn unwrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let node = place.node();
     if let Some(arguments) = node.child_by_field_name("arguments")
         && arguments.named_child_count() == 1
@@ -104,7 +104,7 @@ fn unwrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `x` becomes `f(x)`, or `x.f()`.
-fn wrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let languages = place.source.language;
     let is_value = place.stands_in(languages.values)
         || languages.arguments.contains(&place.parent_kind())
@@ -137,7 +137,7 @@ fn wrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// Another value is given back; or that of a statement is.
-fn give_back(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn give_back(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let languages = place.source.language;
     let (kind, keyword, end) = languages.returns;
     if place.kind() == "expression_statement" && languages.blocks.contains(&place.parent_kind()) {

@@ -1,7 +1,7 @@
 //! What a list or an object holds when it is made: nothing where it is filled later, something where it is not.
 
 use super::rank::falling;
-use super::{Edit, Known, Place, Template};
+use super::{Edit, KnownNames, Site, Template};
 use crate::repair::syntax::Step;
 
 /// Variables that are offered for what an empty list holds.
@@ -13,7 +13,7 @@ const PROPERTIES: &[&str] = &[".", "["];
 /// Bytes after a collection in which that is looked for.
 const MAX_FOLLOWED: usize = 20_000;
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     if place.node().is_named() {
         start(place, found);
         filling(place, known, found);
@@ -21,7 +21,7 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
 }
 
 /// What a list starts with that is then added to: nothing.
-fn start(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn start(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if matches!(place.kind(), "array" | "list")
         && place.node().named_child_count() == 1
         && bound(place).is_some_and(|name| is_used(place, name, ADDERS))
@@ -31,7 +31,7 @@ fn start(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// What an empty collection may have held that nothing is put into later: a variable, or by its name each parameter.
-fn filling(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn filling(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_list = matches!(place.kind(), "array" | "list");
     if !(is_list || place.kind() == "object") || place.node().named_child_count() != 0 {
@@ -76,7 +76,7 @@ fn filling(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// The name that a value is given, if it is given one.
-fn bound<'t>(place: &Place<'_, 't>) -> Option<&'t str> {
+fn bound<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
     let binding = place.above(1)?.node;
     let is_given = matches!(place.field(), "right" | "value")
         && matches!(
@@ -92,7 +92,7 @@ fn bound<'t>(place: &Place<'_, 't>) -> Option<&'t str> {
 }
 
 /// Whether the name occurs in one of these ways later in the function.
-fn is_used(place: &Place<'_, '_>, name: &str, ways: &[&str]) -> bool {
+fn is_used(place: &Site<'_, '_>, name: &str, ways: &[&str]) -> bool {
     let source = place.source;
     let is_function = |step: &&Step<'_>| source.language.functions.contains(&step.node.kind());
     let mut around = place.path.iter().rev();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::known::Piece;
+use super::known_names::Snippet;
 use super::names::functions;
-use super::{Edit, Known, Place, Template};
+use super::{Edit, KnownNames, Site, Template};
 
 /// Donors for one expression, and pieces that are compared for it.
 const MAX_DONORS: usize = 12;
@@ -14,7 +14,7 @@ const MAX_REPLACED: usize = 160;
 const MAX_DERIVED: usize = 4;
 const MAX_BEYOND: usize = 24;
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let node = place.node();
     if !node.is_named() || node.end_byte() - node.start_byte() > MAX_REPLACED || language.truths.contains(&place.text())
@@ -35,7 +35,7 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
 }
 
 /// `path` becomes `path.slice(1)` where that stands elsewhere: the same is often meant at both.
-pub(super) fn derived(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn derived(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_value = place.stands_in(language.values)
         || language.arguments.contains(&place.parent_kind())
@@ -44,13 +44,13 @@ pub(super) fn derived(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit
         return;
     }
     let own = Words::of(place);
-    let is_made_of = |piece: &&Piece| {
+    let is_made_of = |piece: &&Snippet| {
         let beyond = piece.text.strip_prefix(own.text);
         beyond.is_some_and(|beyond| beyond.len() <= MAX_BEYOND && beyond.starts_with(['.', '[']))
     };
-    let mut pieces: Vec<&Piece> = known.expressions.iter().filter(is_made_of).collect();
+    let mut pieces: Vec<&Snippet> = known.expressions.iter().filter(is_made_of).collect();
     // One in such a place is likelier.
-    let far = |piece: &&Piece| {
+    let far = |piece: &&Snippet| {
         (
             piece.parent != own.parent,
             piece.function != own.function,
@@ -66,20 +66,20 @@ pub(super) fn derived(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit
     }
 }
 
-fn is_expression(place: &Place<'_, '_>) -> bool {
+fn is_expression(place: &Site<'_, '_>) -> bool {
     let is_target = place.field() == "left" && place.parent_kind().contains("assignment");
     !is_target
         && (place.source.language.operands.contains(&place.kind())
             || matches!(place.kind(), "array" | "list" | "object"))
 }
 
-fn offer(place: &Place<'_, '_>, pieces: &[Piece], found: &mut Vec<Edit>) {
+fn offer(place: &Site<'_, '_>, pieces: &[Snippet], found: &mut Vec<Edit>) {
     let own = Words::of(place);
     // The nearest pieces are compared, however many there are.
     let from = pieces
         .partition_point(|piece| piece.at < own.at)
         .saturating_sub(MAX_COMPARED / 2);
-    let mut best: Vec<(f32, &Piece)> = pieces
+    let mut best: Vec<(f32, &Snippet)> = pieces
         .iter()
         .skip(from)
         .take(MAX_COMPARED)
@@ -108,7 +108,7 @@ struct Words<'t> {
 }
 
 impl<'t> Words<'t> {
-    fn of(place: &Place<'_, 't>) -> Self {
+    fn of(place: &Site<'_, 't>) -> Self {
         Self {
             kind: place.kind(),
             parent: place.parent_kind(),
@@ -119,7 +119,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    fn similarity(&self, piece: &Piece) -> f32 {
+    fn similarity(&self, piece: &Snippet) -> f32 {
         let mut similarity = 0.3;
         let mut add = |is_so: bool, share: f32| similarity += if is_so { share } else { 0.0 };
         add(piece.kind == self.kind, 0.2);

@@ -1,11 +1,11 @@
 //! What looks as if something had been there: conditions that are always met, bodies that do nothing,
 //! nothing where a value could be.
 
-use super::known::Body;
+use super::known_names::FunctionBody;
 use super::names::functions;
 use super::rank::falling;
 use super::statements::before;
-use super::{Edit, Known, Place, Template};
+use super::{Edit, KnownNames, Site, Template};
 
 const MAX_VALUES: usize = 8;
 const MAX_COLLECTIONS: usize = 24;
@@ -51,7 +51,7 @@ const TRIVIAL: &[&str] = &[
     "Ok(false)",
 ];
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     jump(place, found);
     if !place.node().is_named() {
         return;
@@ -66,7 +66,7 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
 }
 
 /// `break` becomes `continue`, and the other way round.
-fn jump(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn jump(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let other = match place.text() {
         "break" => "continue",
         "continue" => "break",
@@ -78,7 +78,7 @@ fn jump(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// A condition for one that is always or never met.
-fn condition(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn condition(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     if !place.is_condition() || !language.truths.contains(&place.text()) {
         return;
@@ -127,7 +127,7 @@ fn condition(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// A variable for `None`, `null` and the like, and for a collection that is gone through and has nothing in it.
-fn something(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn something(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let text = place.text();
     let is_nothing = (text == language.nothing || text == "undefined") && place.node().child_count() == 0;
@@ -172,7 +172,7 @@ fn something(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// A method gets what says how it is bound, as the name of its first parameter has it.
-fn binding(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn binding(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_method = language.functions.contains(&place.kind())
         && place
@@ -197,7 +197,7 @@ fn binding(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `-x` becomes `x`.
-fn sign(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn sign(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let inside = place.text().strip_prefix(language.negation.0);
     // A position is a number.
@@ -219,7 +219,7 @@ fn sign(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// A body for a function that has none to speak of: by its name, or as its siblings have it.
-fn body(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn body(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let source = place.source;
     let Some(node) = place.node().child_by_field_name("body") else {
         return;
@@ -260,7 +260,7 @@ fn body(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
         rank += 1;
     }
     let at = place.node().start_byte();
-    let far = |body: &Body| {
+    let far = |body: &FunctionBody| {
         (
             body.parameters != parameters,
             body.result != result,
@@ -268,7 +268,7 @@ fn body(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
             body.at.abs_diff(at),
         )
     };
-    let mut bodies: Vec<&Body> = known
+    let mut bodies: Vec<&FunctionBody> = known
         .bodies
         .iter()
         .filter(|body| body.at != at && body.text != text)
@@ -281,7 +281,7 @@ fn body(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// What a function of this name usually gives back.
-fn by_name(place: &Place<'_, '_>, known: &Known, name: &str, parameters: &str) -> Vec<String> {
+fn by_name(place: &Site<'_, '_>, known: &KnownNames, name: &str, parameters: &str) -> Vec<String> {
     let this = place.source.language.this;
     let names = parameters.trim_matches(['(', ')']).split(',').filter_map(|parameter| {
         let name = parameter.split([':', '=']).next()?.trim().trim_start_matches("mut ");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::rank::falling;
-use super::{Edit, Known, Place, Template};
+use super::{Edit, KnownNames, Site, Template};
 
 /// How many other errors are offered for one.
 const MAX_OTHERS: usize = 24;
@@ -14,7 +14,7 @@ const LEVELS: usize = 4;
 /// How the names of errors end.
 const ENDS: [&str; 3] = ["Error", "Exception", "Warning"];
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let (statements, usual) = place.source.language.errors;
     let name = place.text();
     if !is_name(place) || !is_error(name, usual) || !is_named_in(place, statements) {
@@ -34,7 +34,7 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
     }
 }
 
-pub(super) fn is_name(place: &Place<'_, '_>) -> bool {
+pub(super) fn is_name(place: &Site<'_, '_>) -> bool {
     place.node().child_count() == 0 && matches!(place.kind(), "identifier" | "type_identifier")
 }
 
@@ -47,7 +47,7 @@ pub(super) fn sounds_like_one(name: &str) -> bool {
     ENDS.iter().any(|end| name.ends_with(end))
 }
 
-fn is_named_in(place: &Place<'_, '_>, statements: &[&str]) -> bool {
+fn is_named_in(place: &Site<'_, '_>, statements: &[&str]) -> bool {
     let around = (1..=LEVELS).map_while(|levels| place.above(levels));
     around
         .take_while(|step| !place.source.language.blocks.contains(&step.node.kind()))
@@ -55,7 +55,7 @@ fn is_named_in(place: &Place<'_, '_>, statements: &[&str]) -> bool {
 }
 
 /// What is caught by the same clause.
-fn siblings<'t>(place: &Place<'_, 't>) -> impl Iterator<Item = &'t str> {
+fn siblings<'t>(place: &Site<'_, 't>) -> impl Iterator<Item = &'t str> {
     let parent = place.above(1).map(|step| step.node);
     (0..MAX_SIBLINGS).map_while(move |index| Some(place.source.text_of(parent?.named_child(index)?)))
 }

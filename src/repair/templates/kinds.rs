@@ -84,7 +84,7 @@ pub(in crate::repair) enum Template {
 
 /// What an edit does, no matter what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::repair) enum Kind {
+pub(in crate::repair) enum EditKind {
     Swap,
     Shift,
     Constant,
@@ -127,9 +127,9 @@ impl Template {
     }
 
     /// What the edit does, for those who judge its risk.
-    pub(in crate::repair) fn kind(self) -> Kind {
+    pub(in crate::repair) fn kind(self) -> EditKind {
         match self {
-            Self::Revert => Kind::Revert,
+            Self::Revert => EditKind::Revert,
             Self::Bound
             | Self::Comparison
             | Self::Logical
@@ -139,16 +139,16 @@ impl Template {
             | Self::RareOperator
             | Self::Arguments
             | Self::Operands
-            | Self::Jump => Kind::Swap,
-            Self::DropOne | Self::ShiftPosition | Self::ShiftValue => Kind::Shift,
+            | Self::Jump => EditKind::Swap,
+            Self::DropOne | Self::ShiftPosition | Self::ShiftValue => EditKind::Shift,
             Self::Constant
             | Self::OtherConstant
             | Self::Truth
             | Self::Start
             | Self::Text
             | Self::OtherText
-            | Self::Expected => Kind::Constant,
-            Self::Sign | Self::DropNegation | Self::Negate => Kind::Negation,
+            | Self::Expected => EditKind::Constant,
+            Self::Sign | Self::DropNegation | Self::Negate => EditKind::Negation,
             Self::Method
             | Self::Attribute
             | Self::Variable
@@ -160,10 +160,10 @@ impl Template {
             | Self::ArgumentCount
             | Self::Wrap
             | Self::Move
-            | Self::Return => Kind::Replacement,
-            Self::Unwrap | Self::Removal | Self::Surplus => Kind::Removal,
-            Self::Condition | Self::Body | Self::Donor | Self::Derived => Kind::Donor,
-            Self::Statement | Self::Guard => Kind::Insertion,
+            | Self::Return => EditKind::Replacement,
+            Self::Unwrap | Self::Removal | Self::Surplus => EditKind::Removal,
+            Self::Condition | Self::Body | Self::Donor | Self::Derived => EditKind::Donor,
+            Self::Statement | Self::Guard => EditKind::Insertion,
         }
     }
 }

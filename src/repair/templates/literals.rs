@@ -1,15 +1,15 @@
 //! Another text, another number, another bound of a slice.
 
-use super::known::Piece;
+use super::known_names::Snippet;
 use super::rank::falling;
-use super::{Edit, Known, Place, Template, errors};
+use super::{Edit, KnownNames, Site, Template, errors};
 use crate::repair::expected;
 
 const MAX_OTHERS: usize = 12;
 const MAX_AFFIX: usize = 4;
 const MAX_TEXT: usize = 200;
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     if !place.node().is_named() {
         return;
@@ -25,11 +25,11 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
 }
 
 /// A text that is a statement says what the code does.
-fn is_documentation(place: &Place<'_, '_>) -> bool {
+fn is_documentation(place: &Site<'_, '_>) -> bool {
     place.parent_kind() == "expression_statement"
 }
 
-fn text(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn text(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let whole = place.text();
     let Some(open) = whole.find(['"', '\'', '`']) else {
         return;
@@ -101,17 +101,17 @@ fn is_near(one: &str, other: &str) -> bool {
 }
 
 /// Whether an error is made with the text.
-fn is_message(place: &Place<'_, '_>) -> bool {
+fn is_message(place: &Site<'_, '_>) -> bool {
     let Some(path) = place.path.len().checked_sub(2).and_then(|up| place.path.get(..up)) else {
         return false;
     };
     let source = place.source;
     let is_argument = source.language.arguments.contains(&place.parent_kind());
-    is_argument && !path.is_empty() && Place { source, path }.callee().is_some_and(errors::sounds_like_one)
+    is_argument && !path.is_empty() && Site { source, path }.callee().is_some_and(errors::sounds_like_one)
 }
 
 /// Other literals of the file: the same place in an expression first, then the nearest.
-fn nearest<'k>(place: &Place<'_, '_>, pieces: &'k [Piece]) -> Vec<&'k str> {
+fn nearest<'k>(place: &Site<'_, '_>, pieces: &'k [Snippet]) -> Vec<&'k str> {
     let (at, parent, own) = (place.node().start_byte(), place.parent_kind(), place.text());
     let mut others: Vec<(bool, usize, &str)> = pieces
         .iter()
@@ -124,7 +124,7 @@ fn nearest<'k>(place: &Place<'_, '_>, pieces: &'k [Piece]) -> Vec<&'k str> {
     others.filter(|text| seen.insert(*text)).take(MAX_OTHERS).collect()
 }
 
-fn number(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     for (rank, other) in nearest(place, &known.numbers).into_iter().enumerate() {
         found.push(place.edit(other, Template::OtherConstant).similar(falling(rank)));
     }
@@ -171,7 +171,7 @@ fn number(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// `a[1:]` becomes `a[:1]`, `a[:]` and so on; `a[1]` becomes `a[1:]`.
-fn slice(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn slice(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     match (place.kind(), place.text().matches(':').count()) {
         ("slice", 1) => {
             let Some((from, to)) = place.text().split_once(':') else {
@@ -226,7 +226,7 @@ mod tests {
     /// What a text became, with its weight, because failures printed these texts.
     fn expected(path: &str, text: &str, printed: &[&str]) -> Vec<(String, f32)> {
         let source = Source::parse(path, text.into()).unwrap();
-        let known = Known::of(&source, printed.iter().map(ToString::to_string).collect());
+        let known = KnownNames::of(&source, printed.iter().map(ToString::to_string).collect());
         let made = edits((&source, &known), Stage::Wider, &(0..text.len()), |_| true);
         let made = made.into_iter().filter(|edit| edit.template == Template::Expected);
         made.map(|edit| (edit.replacement.clone(), edit.weight())).collect()

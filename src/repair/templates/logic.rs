@@ -1,12 +1,12 @@
 //! Conditions turned round, and operands taken away.
 
-use super::{Edit, Place, Template};
+use super::{Edit, Site, Template};
 
 /// Names of what answers yes or no, whole and by how they start.
 const QUESTIONS: &[&str] = &["all", "any", "contains", "exists", "startswith", "endswith"];
 const PREFIXES: &[&str] = &["can_", "contains_", "ends_", "has_", "is", "may_", "should_", "starts_"];
 
-pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if !place.node().is_named() {
         return;
     }
@@ -16,7 +16,7 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `!ready` becomes `ready`.
-fn drop_negation(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn drop_negation(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let (prefix, kind) = place.source.language.negation;
     if place.kind() == kind
         && let Some(rest) = place.text().strip_prefix(prefix.trim_end())
@@ -26,7 +26,7 @@ fn drop_negation(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `ready` becomes `!ready` where it decides something.
-fn negate(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn negate(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let (prefix, negation) = language.negation;
     let decides = place.is_condition() || is_logical(place, 1) || is_question(place);
@@ -54,7 +54,7 @@ fn negate(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `a && b` becomes `a`, and `b`; `a + b` likewise.
-fn drop_operand(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn drop_operand(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if !(is_logical(place, 0) || operator(place, 0).is_some_and(|operator| matches!(operator, "+" | "-" | "*" | "/"))) {
         return;
     }
@@ -65,18 +65,18 @@ fn drop_operand(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-fn is_logical(place: &Place<'_, '_>, levels: usize) -> bool {
+fn is_logical(place: &Site<'_, '_>, levels: usize) -> bool {
     operator(place, levels).is_some_and(|operator| matches!(operator, "&&" | "||" | "and" | "or"))
         && (levels == 0 || matches!(place.field(), "left" | "right"))
 }
 
-fn operator<'t>(place: &Place<'_, 't>, levels: usize) -> Option<&'t str> {
+fn operator<'t>(place: &Site<'_, 't>, levels: usize) -> Option<&'t str> {
     let operator = place.above(levels)?.node.child_by_field_name("operator")?;
     Some(place.source.text_of(operator))
 }
 
 /// A call by whose name the answer is yes or no.
-fn is_question(place: &Place<'_, '_>) -> bool {
+fn is_question(place: &Site<'_, '_>) -> bool {
     place
         .callee()
         .is_some_and(|name| QUESTIONS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))

@@ -8,7 +8,7 @@ mod donors;
 mod empties;
 mod errors;
 pub(super) mod kinds;
-mod known;
+mod known_names;
 mod literals;
 mod logic;
 mod names;
@@ -19,8 +19,8 @@ mod values;
 
 use std::ops::Range;
 
-pub(super) use kinds::{Kind, Template};
-pub(super) use known::Known;
+pub(super) use kinds::{EditKind, Template};
+pub(super) use known_names::KnownNames;
 use tree_sitter::Node;
 
 use super::syntax::{Below, Source, Step};
@@ -74,12 +74,12 @@ impl Edit {
 }
 
 /// A node as a template looks at it: with its parents and its text.
-pub(super) struct Place<'a, 't> {
+pub(super) struct Site<'a, 't> {
     source: &'t Source,
     path: &'a [Step<'t>],
 }
 
-impl<'t> Place<'_, 't> {
+impl<'t> Site<'_, 't> {
     fn node(&self) -> Node<'t> {
         self.path[self.path.len() - 1].node
     }
@@ -154,14 +154,14 @@ impl<'t> Place<'_, 't> {
 /// The edits of one stage at the nodes that `is_wanted` says yes to, in bounds; nothing is looked into that does not
 /// touch the range `within`.
 pub(super) fn edits(
-    (source, known): (&Source, &Known),
+    (source, known): (&Source, &KnownNames),
     stage: Stage,
     within: &Range<usize>,
     is_wanted: impl Fn(&Range<usize>) -> bool,
 ) -> Vec<Edit> {
     let mut found = Vec::new();
     source.walk(|path| {
-        let place = Place { source, path };
+        let place = Site { source, path };
         let bytes = place.node().byte_range();
         if found.len() >= MAX_EDITS || bytes.end <= within.start || bytes.start >= within.end || is_untouched(&place) {
             return Below::Skip;
@@ -202,14 +202,14 @@ pub(super) fn edits(
     found
 }
 
-fn is_untouched(place: &Place<'_, '_>) -> bool {
+fn is_untouched(place: &Site<'_, '_>) -> bool {
     let language = place.source.language;
     if place.kind() == "expression_statement"
         && let Some(node) = place.node().named_child(0)
     {
         let mut path = place.path.to_vec();
         path.push(Step { node, field: "" });
-        let inside = Place {
+        let inside = Site {
             source: place.source,
             path: &path,
         };

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Edit, Known, Place, Template};
+use super::{Edit, KnownNames, Site, Template};
 use crate::repair::syntax::Step;
 
 /// Methods and functions that are mistaken for each other.
@@ -83,14 +83,14 @@ const MAX_OTHERS: usize = 8;
 /// A call with more arguments is left alone.
 const MAX_ARGUMENTS: usize = 6;
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     swap_arguments(place, found);
     sibling(place, found);
     other_part(place, known, found);
     other_variable(place, known, found);
 }
 
-fn swap_arguments(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn swap_arguments(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if !place.source.language.arguments.contains(&place.kind()) {
         return;
     }
@@ -119,7 +119,7 @@ fn swap_arguments(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// Another function of the same family.
-fn sibling(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn sibling(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if !is_callee(place) {
         return;
     }
@@ -131,7 +131,7 @@ fn sibling(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// Another part that is read from the same value somewhere in the file.
-fn other_part(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn other_part(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let Some((value, name)) = part(place) else { return };
     let others = known
         .parts
@@ -150,7 +150,7 @@ fn other_part(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// Another variable of the same function.
-fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn other_variable(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     if !matches!(place.kind(), "identifier") || is_bound(place) || is_callee(place) || is_no_variable(place) {
         return;
     }
@@ -174,7 +174,7 @@ fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// Where the class or `impl` starts that `self` is of; zero for other values.
-pub(super) fn owner(place: &Place<'_, '_>, value: &str) -> usize {
+pub(super) fn owner(place: &Site<'_, '_>, value: &str) -> usize {
     let owners = place.source.language.owners;
     let is_owner = |step: &&Step<'_>| owners.iter().any(|(kind, _)| *kind == step.node.kind());
     let around = place
@@ -187,7 +187,7 @@ pub(super) fn owner(place: &Place<'_, '_>, value: &str) -> usize {
 }
 
 /// Where the functions around the node start, the innermost first.
-pub(super) fn functions(place: &Place<'_, '_>) -> impl Iterator<Item = usize> {
+pub(super) fn functions(place: &Site<'_, '_>) -> impl Iterator<Item = usize> {
     let functions = place.source.language.functions;
     let around = place.path.iter().rev();
     around
@@ -196,7 +196,7 @@ pub(super) fn functions(place: &Place<'_, '_>) -> impl Iterator<Item = usize> {
 }
 
 /// Whether the name is being given here, in a pattern of any depth.
-pub(super) fn is_bound(place: &Place<'_, '_>) -> bool {
+pub(super) fn is_bound(place: &Site<'_, '_>) -> bool {
     let bindings = place.source.language.bindings;
     for levels in 0..4 {
         let (Some(own), Some(parent)) = (place.above(levels), place.above(levels + 1)) else {
@@ -215,7 +215,7 @@ pub(super) fn is_bound(place: &Place<'_, '_>) -> bool {
 }
 
 /// Whether the node names what is called.
-fn is_callee(place: &Place<'_, '_>) -> bool {
+fn is_callee(place: &Site<'_, '_>) -> bool {
     let language = place.source.language;
     if place.field() == language.callee {
         return language.calls.contains(&place.parent_kind()) && place.node().named_child_count() == 0;
@@ -229,12 +229,12 @@ fn is_callee(place: &Place<'_, '_>) -> bool {
         })
 }
 
-fn is_call(place: &Place<'_, '_>, step: Step<'_>) -> bool {
+fn is_call(place: &Site<'_, '_>, step: Step<'_>) -> bool {
     place.source.language.calls.contains(&step.node.kind())
 }
 
 /// Names of fields, keywords, macros, paths and modules look like variables.
-fn is_no_variable(place: &Place<'_, '_>) -> bool {
+fn is_no_variable(place: &Site<'_, '_>) -> bool {
     let (attribute, _, part) = place.source.language.attribute;
     (place.parent_kind() == attribute && place.field() == part)
         || matches!(
@@ -254,7 +254,7 @@ fn is_no_variable(place: &Place<'_, '_>) -> bool {
 }
 
 /// Value and name, if the node names a part that is read and not called.
-pub(super) fn part<'t>(place: &Place<'_, 't>) -> Option<(&'t str, &'t str)> {
+pub(super) fn part<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
     let (kind, value, part) = place.source.language.attribute;
     let parent = place.above(1).filter(|step| step.node.kind() == kind)?;
     if place.field() != part || is_callee(place) {

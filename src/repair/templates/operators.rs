@@ -1,7 +1,7 @@
 //! One operator for another.
 
 use super::kinds::Swap;
-use super::{Edit, Place, Template};
+use super::{Edit, Site, Template};
 
 /// Operators that mean the same in every language of the table.
 const SWAPS: &[Swap] = &[
@@ -102,7 +102,7 @@ const OF_TEXTS: &[&str] = &["+", "+=", "*", "*="];
 /// Statements that give a variable another value.
 const ASSIGNMENTS: &[&str] = &["assignment", "assignment_expression", "assignment_statement"];
 
-pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     if place.kind() == "=" && ASSIGNMENTS.contains(&place.parent_kind()) && !place.node().is_named() {
         found.extend(["+=", "-="].map(|other| place.edit(other, Template::RareOperator)));
@@ -140,7 +140,7 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// Whether one of the operands is a word in quotes, which says what something is and not where it is in an order.
-fn is_beside_word(place: &Place<'_, '_>) -> bool {
+fn is_beside_word(place: &Site<'_, '_>) -> bool {
     let sides = [place.node().prev_sibling(), place.node().next_sibling()];
     let texts = sides
         .into_iter()
@@ -156,7 +156,7 @@ fn is_pair(pair: &[&str; 2], one: &str, other: &str) -> bool {
 }
 
 /// Whether all of the comparison is negated: its opposite is then what it is without the negation.
-fn is_negated(place: &Place<'_, '_>) -> bool {
+fn is_negated(place: &Site<'_, '_>) -> bool {
     let (prefix, kind) = place.source.language.negation;
     let mut around = (2..4).filter_map(|levels| place.above(levels)).map(|step| step.node);
     let around = around.find(|node| node.kind() != "parenthesized_expression");
@@ -164,7 +164,7 @@ fn is_negated(place: &Place<'_, '_>) -> bool {
 }
 
 /// Arguments of macros are a flat list of tokens, in which `*` may also be a dereference; and text is not computed with.
-fn stands_between_operands(place: &Place<'_, '_>) -> bool {
+fn stands_between_operands(place: &Site<'_, '_>) -> bool {
     let sides = [place.node().prev_sibling(), place.node().next_sibling()];
     let is_text = |kind: &str| kind.contains("string");
     let computes = NOT_OF_TEXTS.contains(&place.kind()) || OF_TEXTS.contains(&place.kind());
@@ -175,7 +175,7 @@ fn stands_between_operands(place: &Place<'_, '_>) -> bool {
 }
 
 /// `flags &= MASK` becomes `flags &= ~MASK`.
-fn mask(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn mask(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let complement = place.source.language.style.complement;
     let bits = place
         .node()
@@ -193,7 +193,7 @@ fn mask(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// Texts are put together, not computed with; `%` is for one with places to fill in, and no other operator is.
-fn beside_text(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn beside_text(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let own = place.source.language.text_operators;
     let is_wanted = NOT_OF_TEXTS.contains(&place.kind()) || own.contains(&place.kind());
     if !is_wanted || place.parent_kind() == "token_tree" {
@@ -214,7 +214,7 @@ fn beside_text(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-fn swap_operands(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn swap_operands(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some(parent) = place.above(1).map(|step| step.node) else {
         return;
     };

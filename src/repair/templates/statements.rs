@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::known::Piece;
+use super::known_names::Snippet;
 use super::names::functions;
 use super::rank::falling;
-use super::{Edit, Known, Place, Template};
+use super::{Edit, KnownNames, Site, Template};
 
 const MAX_DONORS: usize = 5;
 const MAX_GUARDS: usize = 24;
@@ -14,7 +14,7 @@ const MAX_VALUES: usize = 5;
 /// Loops of all languages.
 const LOOPS: &[&str] = &["for", "while", "loop", "do", "enhanced_for"];
 
-pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     if language.blocks.contains(&place.kind()) || place.kind() == "block" {
         empty_block(place, known, found);
@@ -32,14 +32,14 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
 }
 
 /// White space before the statement on its line. `None` where something else stands there.
-fn indent<'t>(place: &Place<'_, 't>) -> Option<&'t str> {
+fn indent<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
     let before = place.source.text.get(..place.node().start_byte())?;
     let line = before.rsplit('\n').next()?;
     line.trim().is_empty().then_some(line)
 }
 
 /// A line before the node, as far in as the node is.
-pub(super) fn before(place: &Place<'_, '_>, text: &str, template: Template) -> Edit {
+pub(super) fn before(place: &Site<'_, '_>, text: &str, template: Template) -> Edit {
     let at = place.node().start_byte();
     let replacement = indent(place).map_or_else(|| format!("{text} "), |indent| format!("{text}\n{indent}"));
     Edit {
@@ -51,7 +51,7 @@ pub(super) fn before(place: &Place<'_, '_>, text: &str, template: Template) -> E
 }
 
 /// The statement is taken away.
-fn surplus(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn surplus(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let kind = place.kind();
     if place.source.language.functions.contains(&kind) || kind.contains("class") || kind == "decorated_definition" {
         return;
@@ -66,7 +66,7 @@ fn surplus(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// The statement and the next one change places.
-fn swap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn swap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some(next) = place.node().next_named_sibling() else {
         return;
     };
@@ -86,7 +86,7 @@ fn swap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// The last statement of a block comes after it.
-fn leave_block(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if place.node().next_named_sibling().is_some() || place.node().prev_named_sibling().is_none() {
         return;
     }
@@ -125,7 +125,7 @@ fn leave_block(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// A statement after a block becomes its last one.
-fn enter_block(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn enter_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some(previous) = place.node().prev_named_sibling() else {
         return;
     };
@@ -166,7 +166,7 @@ fn enter_block(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// An early return before the statement, where a function or a loop starts.
-fn guard(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn guard(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let is_first = place
         .node()
         .prev_named_sibling()
@@ -216,19 +216,19 @@ fn guard(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// Statements that stand elsewhere in the file, the nearest first.
-fn nearest(known: &Known, own: usize, at: usize) -> Vec<&Piece> {
+fn nearest(known: &KnownNames, own: usize, at: usize) -> Vec<&Snippet> {
     let from = known
         .statements
         .partition_point(|piece| piece.at < at)
         .saturating_sub(200);
-    let mut all: Vec<&Piece> = known.statements.iter().skip(from).take(400).collect();
+    let mut all: Vec<&Snippet> = known.statements.iter().skip(from).take(400).collect();
     all.sort_by_key(|piece| (piece.function != own, piece.at.abs_diff(at)));
     let mut seen = BTreeSet::new();
     all.retain(|piece| seen.insert(piece.text.as_str()));
     all
 }
 
-fn donors(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn donors(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let own = functions(place).next().unwrap_or(0);
     let others = nearest(known, own, place.node().start_byte());
     let others = others.into_iter().filter(|piece| piece.text != place.text());
@@ -253,7 +253,7 @@ fn donors(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// `{}` gets a statement.
-fn empty_block(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+fn empty_block(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let is_empty = match place.node().named_child_count() {
         0 => place.text().starts_with('{'),
         1 => place.text().trim() == "pass",

@@ -3,7 +3,7 @@
 use super::*;
 
 fn stage(source: &Source, stage: Stage) -> Vec<Edit> {
-    let known = Known::of(source, [].into());
+    let known = KnownNames::of(source, [].into());
     edits((source, &known), stage, &(0..source.text.len()), |_| true)
 }
 
@@ -370,8 +370,8 @@ fn no_stage_gives_more_than_it_says() {
         let most = edits.iter().map(Edit::weight).fold(0.0, f32::max);
         assert!(!edits.is_empty() && most <= which.most(), "{which:?} {most}");
     }
-    assert_eq!(Template::Revert.kind(), kinds::Kind::Revert);
-    assert_eq!(Template::Bound.kind(), kinds::Kind::Swap);
+    assert_eq!(Template::Revert.kind(), kinds::EditKind::Revert);
+    assert_eq!(Template::Bound.kind(), kinds::EditKind::Swap);
 }
 
 #[test]

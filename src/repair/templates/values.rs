@@ -1,8 +1,8 @@
 //! Numbers that are one off, and true for false.
 
-use super::{Edit, Place, Template};
+use super::{Edit, Site, Template};
 
-pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let kind = place.kind();
     if !place.node().is_named() {
@@ -18,7 +18,7 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     negative(place, found);
 }
 
-fn integer(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn integer(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some((value, suffix)) = read(place.text()) else {
         return;
     };
@@ -53,7 +53,7 @@ fn integer(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 }
 
 /// `-1` becomes `0` and `1`.
-fn negative(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+fn negative(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let digits = place.text().strip_prefix('-').map(str::trim_start);
     let Some(digits) = digits.filter(|_| place.kind().starts_with("unary")) else {
         return;

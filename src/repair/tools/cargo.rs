@@ -2,12 +2,12 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::bench::Bench;
+use super::runner::ToolRunner;
 use super::{ToolFix, files, named, suggestions, typed};
 use crate::domain::proposal::Claim;
 use crate::domain::test_run::Outcome;
 use crate::repair::Task;
-use crate::suite::{self, Part};
+use crate::suite::{self, CommandPart};
 
 /// What one fixed place lays bare is fixed too, so often.
 const ROUNDS: usize = 3;
@@ -47,7 +47,7 @@ const VALUED: [&str; 11] = [
 /// Lets the compiler fix what it is sure of, until nothing is wrong any more. `None` where something stays.
 pub(super) async fn fix(
     task: &Task<'_>,
-    part: &Part,
+    part: &CommandPart,
     cancel: &CancellationToken,
 ) -> Result<Option<ToolFix>, suite::Error> {
     // What fails in a test that runs is nothing of the compiler's.
@@ -55,7 +55,7 @@ pub(super) async fn fix(
     let Some(argv) = as_json(&part.argv).filter(|_| is_of_the_build) else {
         return Ok(None);
     };
-    let mut bench = Bench::new(task).await?;
+    let mut bench = ToolRunner::new(task).await?;
     let mut made = 0;
     for round in 0..=ROUNDS {
         let ran = bench.run(part, &argv, cancel).await?;
@@ -85,7 +85,7 @@ pub(super) async fn fix(
 }
 
 /// The source that rustc means, which stands relative to the root of the cargo workspace: where the command runs, or above.
-fn source(task: &Task<'_>, part: &Part, file: &str) -> Option<crate::domain::id::RepoPath> {
+fn source(task: &Task<'_>, part: &CommandPart, file: &str) -> Option<crate::domain::id::RepoPath> {
     let mut directory = part.directory.clone();
     if !file.ends_with(".rs") {
         return None;
@@ -99,7 +99,7 @@ fn source(task: &Task<'_>, part: &Part, file: &str) -> Option<crate::domain::id:
     }
 }
 
-fn told(bench: &Bench<'_>, part: &Part) -> Option<ToolFix> {
+fn told(bench: &ToolRunner<'_>, part: &CommandPart) -> Option<ToolFix> {
     let patch = bench.patch();
     let first = patch.paths().next()?.to_string();
     let tool = if part.argv.iter().any(|word| word == "clippy") {

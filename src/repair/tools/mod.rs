@@ -5,16 +5,16 @@
 //! they could fix, and how they are asked to ([`table`]). A tool runs in the sandbox, offline, in a copy of the tree.
 //! All that it leaves behind is a claim: only files that its own check names are read back.
 
-mod bench;
 mod cargo;
 mod named;
+mod runner;
 mod snapshots;
 mod suggestions;
 mod table;
 
 use tokio_util::sync::CancellationToken;
 
-use self::bench::Bench;
+use self::runner::ToolRunner;
 use self::table::Remedy;
 use super::Task;
 use crate::domain::patch::Patch;
@@ -86,7 +86,7 @@ async fn mended(
     remedies: &[Remedy],
     cancel: &CancellationToken,
 ) -> Result<Option<ToolFix>, suite::Error> {
-    let mut bench = Bench::new(task).await?;
+    let mut bench = ToolRunner::new(task).await?;
     let mut told: Vec<(String, usize)> = Vec::new();
     for remedy in remedies {
         let check = bench.run(&remedy.part, &remedy.part.to_run(), cancel).await?;
@@ -97,13 +97,13 @@ async fn mended(
             continue;
         };
         let fixed = bench.run(&remedy.fix, &remedy.fix.to_run(), cancel).await?;
-        if !bench::ended_by_itself(&fixed) {
-            tracing::info!(tool = %remedy.shown(), outcome = %fixed.outcome, "a tool could not fix what it found");
+        if !runner::ended_by_itself(&fixed) {
+            tracing::info!(tool = %remedy.display(), outcome = %fixed.outcome, "a tool could not fix what it found");
             continue;
         }
         let taken = bench.take(&named);
         if taken > 0 {
-            told.push((remedy.shown(), taken));
+            told.push((remedy.display(), taken));
         }
     }
     let patch = bench.patch();

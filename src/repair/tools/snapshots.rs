@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tokio_util::sync::CancellationToken;
 
-use super::bench::Bench;
+use super::runner::ToolRunner;
 use super::{ToolFix, files};
 use crate::domain::id::RepoPath;
 use crate::domain::proposal::Claim;
@@ -19,7 +19,7 @@ const MAX_LOOKED_AT: usize = 1_000;
 /// Has the snapshots of the failing tests written anew. `None` when another failure is among them.
 pub(super) async fn fix(task: &Task<'_>, cancel: &CancellationToken) -> Result<Option<ToolFix>, suite::Error> {
     let Some(kind) = kind(task) else { return Ok(None) };
-    let mut bench = Bench::new(task).await?;
+    let mut bench = ToolRunner::new(task).await?;
     let mut suite = bench.suite().clone();
     let argv = &mut suite.command.argv;
     let is_manager = argv.first().is_some_and(|word| matches!(word.as_str(), "npm" | "pnpm"));

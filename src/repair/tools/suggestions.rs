@@ -45,7 +45,7 @@ struct Span {
     is_primary: bool,
     /// The text of the place, line by line.
     #[serde(default)]
-    text: Vec<Shown>,
+    text: Vec<PrintedSpan>,
     suggested_replacement: Option<String>,
     suggestion_applicability: Option<String>,
     /// Where a macro was expanded, the place is in the macro.
@@ -53,7 +53,7 @@ struct Span {
 }
 
 #[derive(Deserialize)]
-struct Shown {
+struct PrintedSpan {
     text: String,
 }
 
@@ -73,15 +73,15 @@ pub(super) struct Suggestion(Vec<(String, Replacement)>);
 
 /// What a build printed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct BuildSuggestions {
     /// How many errors there are.
     pub(super) errors: usize,
     pub(super) suggestions: Vec<Suggestion>,
 }
 
 /// Reads the errors of a build, and what the compiler is sure would fix them. Warnings are nobody's failure.
-pub(super) fn read(printed: &str) -> Found {
-    let mut found = Found::default();
+pub(super) fn read(printed: &str) -> BuildSuggestions {
+    let mut found = BuildSuggestions::default();
     let lines = printed
         .lines()
         .filter(|line| line.starts_with("{\"reason\":"))
@@ -269,7 +269,7 @@ mod tests {
         check(&[line("error", "a.rs", &[in_macro])], "");
         assert_eq!(
             read("{\"reason\":\"compiler-message\",\"message\":{\"level\":3}}\n{\"reason\":"),
-            Found::default()
+            BuildSuggestions::default()
         );
     }
 }

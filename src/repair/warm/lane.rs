@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use super::wire::{Piece, Request, Start, Started};
+use super::protocol::{AnswerPiece, HarnessRequest, Start, Started};
 use crate::checkout::Workspace;
 use crate::domain::clock::millis;
 use crate::repair::Task;
@@ -43,7 +43,7 @@ pub(super) struct Lane {
 }
 
 /// What came of asking.
-pub(super) enum Said<T> {
+pub(super) enum LaneAnswer<T> {
     Answer(T),
     /// Nothing that can be understood; the interpreter may be gone.
     Nonsense,
@@ -86,8 +86,8 @@ impl Lane {
             was_ended: task.before.outcome.was_ended(),
             limit_ms: millis(START),
         };
-        let said = lane.ask::<Started>(&Request::Start(start), START, stop).await?;
-        let Said::Answer(started) = said else {
+        let said = lane.ask::<Started>(&HarnessRequest::Start(start), START, stop).await?;
+        let LaneAnswer::Answer(started) = said else {
             tracing::debug!("the harness does not answer");
             return Ok(None);
         };
@@ -102,10 +102,10 @@ impl Lane {
     /// Sends a request that may take so long, and puts the pieces of the answer together.
     pub(super) async fn ask<T: DeserializeOwned>(
         &mut self,
-        request: &Request<'_>,
+        request: &HarnessRequest<'_>,
         limit: Duration,
         stop: &CancellationToken,
-    ) -> Result<Said<T>, suite::Error> {
+    ) -> Result<LaneAnswer<T>, suite::Error> {
         let mut text = String::new();
         let Some(mut piece) = self.piece(request, limit + GRACE, stop).await? else {
             return Ok(silent(stop));
@@ -116,23 +116,26 @@ impl Lane {
             if text.len() >= total || total > MAX_ANSWER {
                 break;
             }
-            match self.piece(&Request::More { from: text.len() }, GRACE, stop).await? {
+            match self
+                .piece(&HarnessRequest::More { from: text.len() }, GRACE, stop)
+                .await?
+            {
                 Some(next) if next.total == total && !next.text.is_empty() => piece = next,
                 _ => return Ok(silent(stop)),
             }
         }
         Ok(match serde_json::from_str(&text) {
-            Ok(answer) if text.len() == total => Said::Answer(answer),
-            _ => Said::Nonsense,
+            Ok(answer) if text.len() == total => LaneAnswer::Answer(answer),
+            _ => LaneAnswer::Nonsense,
         })
     }
 
     async fn piece(
         &mut self,
-        request: &Request<'_>,
+        request: &HarnessRequest<'_>,
         limit: Duration,
         stop: &CancellationToken,
-    ) -> Result<Option<Piece>, suite::Error> {
+    ) -> Result<Option<AnswerPiece>, suite::Error> {
         let Ok(text) = serde_json::to_string(request) else {
             return Ok(None);
         };
@@ -156,10 +159,10 @@ impl Lane {
     }
 }
 
-fn silent<T>(stop: &CancellationToken) -> Said<T> {
+fn silent<T>(stop: &CancellationToken) -> LaneAnswer<T> {
     match stop.is_cancelled() {
-        true => Said::Stopped,
-        false => Said::Nonsense,
+        true => LaneAnswer::Stopped,
+        false => LaneAnswer::Nonsense,
     }
 }
 

@@ -5,8 +5,8 @@
 
 mod lane;
 mod node;
+mod protocol;
 mod python;
-mod wire;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,12 +16,12 @@ use futures::future::join_all;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::lane::{Harness, Lane, Said};
-use self::wire::{Behaved, Edit, Followed, Judged, Request, Word};
+use self::lane::{Harness, Lane, LaneAnswer};
+use self::protocol::{Behaved, Edit, Followed, HarnessRequest, Judged, TrialResult};
 use super::Task;
 use super::candidates::Candidate;
 use super::spectrum::{Hits, Spectrum};
-use super::verdict::{Behaviour, Verdict, workers};
+use super::verdict::{Behaviour, CandidateVerdict, workers};
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::suite::{self, Framework, Runtime};
@@ -107,7 +107,7 @@ impl<'a> Pool<'a> {
         wall: Duration,
         stop: &CancellationToken,
     ) -> Result<Option<Spectrum>, suite::Error> {
-        let request = Request::Spectrum { wall_ms: millis(wall) };
+        let request = HarnessRequest::Spectrum { wall_ms: millis(wall) };
         let taken = std::mem::take(&mut *self.lanes.lock().unwrap_or_else(PoisonError::into_inner));
         let asking = taken.into_iter().map(async |mut lane| {
             let said = lane.ask::<Followed>(&request, wall, stop).await?;
@@ -116,7 +116,7 @@ impl<'a> Pool<'a> {
         let mut best: Option<Spectrum> = None;
         for asked in join_all(asking).await {
             let (lane, said) = asked?;
-            let Said::Answer(followed) = said else { continue };
+            let LaneAnswer::Answer(followed) = said else { continue };
             self.give_back(lane);
             let spectrum = spectrum(followed);
             if best
@@ -134,10 +134,10 @@ impl<'a> Pool<'a> {
         &self,
         candidates: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Vec<Verdict>, suite::Error> {
+    ) -> Result<Vec<CandidateVerdict>, suite::Error> {
         let mut verdicts = Vec::new();
         let Ok(_place) = self.free.acquire().await else {
-            return Ok(vec![Verdict::Stopped; candidates.len()]);
+            return Ok(vec![CandidateVerdict::Stopped; candidates.len()]);
         };
         let mut lane = self.take();
         let mut alone = false;
@@ -156,21 +156,27 @@ impl<'a> Pool<'a> {
                 },
             };
             let edits = edits(if alone { left.get(..1).unwrap_or(left) } else { left });
-            let request = Request::Judge {
+            let request = HarnessRequest::Judge {
                 limit_ms: millis(JUDGING),
                 candidates: &edits,
             };
             match at_work.ask::<Judged>(&request, JUDGING, stop).await? {
-                Said::Stopped => break,
-                Said::Answer(judged) if !judged.verdicts.is_empty() => {
-                    verdicts.extend(judged.verdicts.into_iter().take(edits.len()).map(Verdict::from));
+                LaneAnswer::Stopped => break,
+                LaneAnswer::Answer(judged) if !judged.verdicts.is_empty() => {
+                    verdicts.extend(
+                        judged
+                            .verdicts
+                            .into_iter()
+                            .take(edits.len())
+                            .map(CandidateVerdict::from),
+                    );
                     lane = Some(at_work);
                 }
                 // The interpreter is lost, or has lost its mind. Of several it is seen which one does that.
                 _ => {
                     self.count_lost();
                     if alone || left.len() == 1 {
-                        verdicts.push(Verdict::TimedOut);
+                        verdicts.push(CandidateVerdict::TimedOut);
                     }
                     alone = true;
                 }
@@ -180,8 +186,8 @@ impl<'a> Pool<'a> {
             self.give_back(lane);
         }
         let rest = match stop.is_cancelled() {
-            true => Verdict::Stopped,
-            false => Verdict::Fails,
+            true => CandidateVerdict::Stopped,
+            false => CandidateVerdict::Fails,
         };
         verdicts.resize(candidates.len(), rest);
         Ok(verdicts)
@@ -203,12 +209,12 @@ impl<'a> Pool<'a> {
         let Some(mut lane) = lane.filter(|_| edits.len() == candidates.len()) else {
             return Ok(None);
         };
-        let request = Request::Behave {
+        let request = HarnessRequest::Behave {
             wall_ms: millis(BEHAVING),
             candidates: &edits,
         };
         let said = lane.ask::<Behaved>(&request, BEHAVING, stop).await?;
-        let Said::Answer(behaved) = said else {
+        let LaneAnswer::Answer(behaved) = said else {
             self.count_lost();
             return Ok(None);
         };
@@ -253,13 +259,13 @@ fn edits(candidates: &[Candidate]) -> Vec<Edit<'_>> {
     edits
 }
 
-impl From<Word> for Verdict {
-    fn from(word: Word) -> Self {
+impl From<TrialResult> for CandidateVerdict {
+    fn from(word: TrialResult) -> Self {
         match word {
-            Word::Passes => Self::Passes,
-            Word::Fails => Self::Fails,
-            Word::Invalid => Self::Invalid,
-            Word::Timeout => Self::TimedOut,
+            TrialResult::Passes => Self::Passes,
+            TrialResult::Fails => Self::Fails,
+            TrialResult::Invalid => Self::Invalid,
+            TrialResult::Timeout => Self::TimedOut,
         }
     }
 }

@@ -23,10 +23,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc};
 
 use super::problem::Problem;
 use super::who::Caller;
-use super::{Api, Found, find};
+use super::{Api, VisibleRun, find};
 use crate::domain::id::RunId;
 use crate::domain::run::Run;
-use crate::engine::Piece;
+use crate::engine::Chunk;
 
 /// How many read along at once.
 const MAX_LISTENERS: usize = 64;
@@ -70,7 +70,7 @@ pub(super) async fn get_events(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let Query(From { after }) = from.map_err(|error| Problem::BadRequest(error.body_text()))?;
-    let Found { run, .. } = find(&api, &caller, &id).await?;
+    let VisibleRun { run, .. } = find(&api, &caller, &id).await?;
     let last = headers
         .get("last-event-id")
         .and_then(|id| id.to_str().ok()?.parse().ok());
@@ -137,7 +137,7 @@ struct Teller {
     api: Api,
     caller: Caller,
     run: Run,
-    voices: broadcast::Receiver<(RunId, Piece)>,
+    voices: broadcast::Receiver<(RunId, Chunk)>,
     sender: mpsc::Sender<Happened>,
     /// Whether the run may have ended since that was looked at.
     may_be_over: bool,
@@ -217,9 +217,9 @@ impl Teller {
                 Err(RecvError::Closed) => return false,
             };
             let data = match piece {
-                Piece::Text(text) => json!({ "text": text }),
-                Piece::Reasoning(text) => json!({ "reasoning": text }),
-                Piece::Call(name) => json!({ "call": name }),
+                Chunk::Text(text) => json!({ "text": text }),
+                Chunk::Reasoning(text) => json!({ "reasoning": text }),
+                Chunk::Call(name) => json!({ "call": name }),
             };
             let happened = Happened {
                 event: "delta",

@@ -124,7 +124,7 @@ async fn get_runs(
 }
 
 async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>) -> Result<Json<RunView>, Problem> {
-    let Found { run, on, access } = find(&api, &caller, &id).await?;
+    let VisibleRun { run, on, access } = find(&api, &caller, &id).await?;
     let now = access.client.pull_request(&on).await;
     let branch = now.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
     Ok(Json(RunView::of(&run, &on, &branch)))
@@ -176,7 +176,7 @@ async fn post_cancel(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Found { run, on, access } = find(&api, &caller, &id).await?;
+    let VisibleRun { run, on, access } = find(&api, &caller, &id).await?;
     caller.may_answer(&api, &access).await?;
     if run.end.is_some() {
         return Err(Problem::Conflict("the run is over".into()));
@@ -195,7 +195,7 @@ async fn answered(
     (id, gate): (&str, &str),
     answer: impl FnOnce(GateId) -> Command,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Found { run, on, access } = find(api, caller, id).await?;
+    let VisibleRun { run, on, access } = find(api, caller, id).await?;
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
     let asked = asked.ok_or(Problem::NotFound)?;
     caller.may_answer(api, &access).await?;
@@ -248,14 +248,14 @@ async fn give(api: &Api, caller: &Caller, (run, on): (&Run, PullRequestId), comm
 }
 
 /// A run, the pull request it works on, and what the caller may do there.
-struct Found {
+struct VisibleRun {
     run: Run,
     on: PullRequestId,
     access: Access,
 }
 
 /// The run of this id, if it is there for this caller to see.
-async fn find(api: &Api, caller: &Caller, id: &str) -> Result<Found, Problem> {
+async fn find(api: &Api, caller: &Caller, id: &str) -> Result<VisibleRun, Problem> {
     if id.is_empty() || id.len() > MAX_ID {
         return Err(Problem::NotFound);
     }
@@ -266,7 +266,7 @@ async fn find(api: &Api, caller: &Caller, id: &str) -> Result<Found, Problem> {
         .access(api, run.started.installation, (&repository, Some(number)))
         .await?;
     let repository = access.repository.clone();
-    Ok(Found {
+    Ok(VisibleRun {
         run,
         on: PullRequestId { repository, number },
         access,

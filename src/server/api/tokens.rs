@@ -31,7 +31,7 @@ pub(super) type Fingerprint = [u8; 32];
 
 /// What is known of a token without asking.
 #[derive(Debug)]
-pub(super) enum Known {
+pub(super) enum CachedToken {
     Somebodys(Box<Person>),
     Nobodys,
     /// It was somebody's, and GitHub is to be asked again.
@@ -67,24 +67,24 @@ impl Default for Tokens {
 }
 
 impl Tokens {
-    pub(super) fn look(&self, token: &Fingerprint, from: Option<IpAddr>, now: Instant) -> Known {
+    pub(super) fn look(&self, token: &Fingerprint, from: Option<IpAddr>, now: Instant) -> CachedToken {
         if let Some(person) = lock(&self.known).get(token, now) {
-            return Known::Somebodys(Box::new(person.clone()));
+            return CachedToken::Somebodys(Box::new(person.clone()));
         }
         if lock(&self.welcome).get(token, now).is_some() {
-            return Known::Welcome;
+            return CachedToken::Welcome;
         }
         if lock(&self.nobodys).get(token, now).is_some() {
-            return Known::Nobodys;
+            return CachedToken::Nobodys;
         }
         if lock(&self.made_up)
             .get(&from, now)
             .is_some_and(|count| *count >= MAX_MADE_UP)
         {
-            return Known::Refused;
+            return CachedToken::Refused;
         }
         let place = Arc::clone(&self.strange).try_acquire_owned();
-        place.map_or(Known::Refused, Known::Strange)
+        place.map_or(CachedToken::Refused, CachedToken::Strange)
     }
 
     /// A place for asking GitHub with a token that is or was good: there is one soon, as GitHub is given so long only.
@@ -171,34 +171,40 @@ mod tests {
         let (tokens, now) = (Tokens::default(), Instant::now());
         let proxy = Some(IpAddr::from([127, 0, 0, 1]));
         let good = fingerprint(0);
-        let Known::Strange(place) = tokens.look(&good, proxy, now) else {
+        let CachedToken::Strange(place) = tokens.look(&good, proxy, now) else {
             panic!("nobody knows it yet");
         };
         tokens.note(good, Some(&person()), (proxy, now));
         drop(place);
         // Strangers take every place, and use up what their address, a proxy's, may ask.
-        let places: Vec<Known> = (1..=MAX_STRANGE)
+        let places: Vec<CachedToken> = (1..=MAX_STRANGE)
             .map(|at| tokens.look(&fingerprint(at), proxy, now))
             .collect();
-        assert!(places.iter().all(|place| matches!(place, Known::Strange(_))));
-        assert!(matches!(tokens.look(&fingerprint(99), proxy, now), Known::Refused));
+        assert!(places.iter().all(|place| matches!(place, CachedToken::Strange(_))));
+        assert!(matches!(
+            tokens.look(&fingerprint(99), proxy, now),
+            CachedToken::Refused
+        ));
         for at in 0..5_000 {
             tokens.note(fingerprint(1_000 + at), None, (proxy, now));
         }
         assert!(
-            matches!(tokens.look(&good, proxy, now), Known::Somebodys(person) if person.account == Account::new("mia"))
+            matches!(tokens.look(&good, proxy, now), CachedToken::Somebodys(person) if person.account == Account::new("mia"))
         );
         let later = now + KNOWN_FOR + Duration::from_secs(1);
-        assert!(matches!(tokens.look(&good, proxy, later), Known::Welcome));
+        assert!(matches!(tokens.look(&good, proxy, later), CachedToken::Welcome));
         assert!(tokens.place().await.is_some());
         drop(places);
-        assert!(matches!(tokens.look(&fingerprint(1), proxy, now), Known::Refused));
-        assert!(matches!(tokens.look(&fingerprint(1), proxy, later), Known::Strange(_)));
+        assert!(matches!(tokens.look(&fingerprint(1), proxy, now), CachedToken::Refused));
+        assert!(matches!(
+            tokens.look(&fingerprint(1), proxy, later),
+            CachedToken::Strange(_)
+        ));
         // Revoked, it is like any other.
         tokens.note(good, None, (proxy, later));
-        assert!(matches!(tokens.look(&good, None, later), Known::Nobodys));
+        assert!(matches!(tokens.look(&good, None, later), CachedToken::Nobodys));
         let days_later = later + 2 * WELCOME_FOR;
-        assert!(matches!(tokens.look(&good, None, days_later), Known::Strange(_)));
+        assert!(matches!(tokens.look(&good, None, days_later), CachedToken::Strange(_)));
     }
 
     #[test]
@@ -212,7 +218,7 @@ mod tests {
         assert_eq!(lock(&tokens.welcome).0.len(), MAX_KNOWN);
         assert!(matches!(
             tokens.look(&fingerprint(3 * MAX_KNOWN - 1), None, now),
-            Known::Somebodys(_)
+            CachedToken::Somebodys(_)
         ));
     }
 }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::problem::Problem;
-use super::tokens::{Fingerprint, KNOWN_FOR, Known, Remembered, Tokens};
+use super::tokens::{CachedToken, Fingerprint, KNOWN_FOR, Remembered, Tokens};
 use super::{Api, bearer};
 use crate::domain::id::{Account, InstallationId, Repository, RepositoryName};
 use crate::domain::permission::Permission;
@@ -54,11 +54,11 @@ impl Who {
         let fingerprint: Fingerprint = Sha256::digest(token).into();
         let tokens = &self.0.tokens;
         let place = match tokens.look(&fingerprint, from, Instant::now()) {
-            Known::Somebodys(person) => return Ok(Some(*person)),
-            Known::Nobodys => return Ok(None),
-            Known::Refused => return Err(Problem::Busy),
-            Known::Strange(place) => Some(place),
-            Known::Welcome => tokens.place().await,
+            CachedToken::Somebodys(person) => return Ok(Some(*person)),
+            CachedToken::Nobodys => return Ok(None),
+            CachedToken::Refused => return Err(Problem::Busy),
+            CachedToken::Strange(place) => Some(place),
+            CachedToken::Welcome => tokens.place().await,
         };
         let person = api.queue.app().github.who(SecretString::from(token)).await?;
         drop(place);

@@ -21,14 +21,14 @@ const LAST: usize = 3;
 const MAX_LINE: usize = 400;
 
 /// A line with its number.
-type Kept = (u64, String);
+type NumberedLine = (u64, String);
 
 /// What is kept of one part of a log.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     number: u64,
-    before: VecDeque<Kept>,
-    ending: VecDeque<Kept>,
+    before: VecDeque<NumberedLine>,
+    ending: VecDeque<NumberedLine>,
     /// Causes by how sure it is that they are: first what only looks like one, then what is one.
     hints: Windows,
     certain: Windows,
@@ -44,8 +44,8 @@ struct Windows {
 
 #[derive(Debug, Default)]
 struct Window {
-    before: Vec<Kept>,
-    lines: Vec<Kept>,
+    before: Vec<NumberedLine>,
+    lines: Vec<NumberedLine>,
 }
 
 impl Causes {
@@ -86,7 +86,7 @@ impl Causes {
             Some((first, others)) => (Some(first), others),
             None => (None, &[][..]),
         };
-        let ending: Vec<&Kept> = self.ending.iter().collect();
+        let ending: Vec<&NumberedLine> = self.ending.iter().collect();
         let (end, last) = ending.split_at(ending.len().saturating_sub(LAST));
         let lines = first.into_iter().flat_map(|window| &window.lines);
         let context = first.into_iter().flat_map(|window| window.before.iter().rev());
@@ -121,7 +121,7 @@ impl Causes {
 }
 
 impl Windows {
-    fn take(&mut self, kept: &Kept, is_cause: bool, before: &VecDeque<Kept>) {
+    fn take(&mut self, kept: &NumberedLine, is_cause: bool, before: &VecDeque<NumberedLine>) {
         if self.bytes > MAX_EXCERPT {
             return;
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher as _;
 
-use super::stream::{Line, Lines, cleaned, read};
+use super::stream::{Lines, LogLine, cleaned, read};
 
 /// Lines of a green log beyond this many different ones are not remembered.
 const MAX_LINES: usize = 300_000;
@@ -39,7 +39,7 @@ impl GreenLog {
 
 fn remember(known: &mut HashSet<u64>, line: &[u8]) {
     let line = cleaned(line);
-    let (Line::Plain(text) | Line::Group(text) | Line::Error(text, _)) = read(&line) else {
+    let (LogLine::Plain(text) | LogLine::Group(text) | LogLine::Error(text, _)) = read(&line) else {
         return;
     };
     if known.len() < MAX_LINES {

@@ -18,7 +18,7 @@ use regex::Regex;
 pub use self::archive::distil_archive;
 use self::causes::{Causes, MAX_EXCERPT};
 pub use self::common::GreenLog;
-use self::stream::{Line, Lines, cleaned};
+use self::stream::{Lines, LogLine, cleaned};
 use self::window::Window;
 use super::{Framework, parse, text};
 use crate::domain::id::RepoPath;
@@ -49,20 +49,20 @@ pub struct Distillate {
 #[derive(Debug, Default)]
 pub struct Distiller {
     lines: Lines,
-    state: State,
+    state: LogState,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LogState {
     green: Option<GreenLog>,
     /// The first line of the script that failed, where that is known.
     script: Option<String>,
     taken: u64,
-    part: Part,
+    part: StepOutput,
     /// The part of an earlier step that failed.
-    failed: Option<Part>,
+    failed: Option<StepOutput>,
     /// The last part with something like a cause, in case none is called failed.
-    last: Option<Part>,
+    last: Option<StepOutput>,
     /// The title of the group that a step's header may be.
     header: Option<String>,
     notes: Vec<String>,
@@ -70,7 +70,7 @@ struct State {
 
 /// What one step printed, as far as it is kept.
 #[derive(Debug, Default)]
-struct Part {
+struct StepOutput {
     title: String,
     /// Whether something in it was called an error (1), and whether that was its end (2).
     failed: u8,
@@ -176,17 +176,17 @@ impl Distiller {
     }
 }
 
-impl State {
+impl LogState {
     fn line(&mut self, line: &[u8]) {
         let line = cleaned(line);
         match stream::read(&line) {
-            Line::Nothing => {}
-            Line::EndGroup => self.header = None,
-            Line::Group(title) => {
+            LogLine::Nothing => {}
+            LogLine::EndGroup => self.header = None,
+            LogLine::Group(title) => {
                 self.header = title.starts_with("Run ").then(|| title.to_string());
                 self.plain(&title);
             }
-            Line::Plain(text) => {
+            LogLine::Plain(text) => {
                 // What a runner writes below the name of a step before it starts it.
                 let starts = text.starts_with("shell: ") || text == "with:";
                 if let Some(title) = self.header.as_ref().filter(|_| starts) {
@@ -198,7 +198,7 @@ impl State {
                 }
                 self.plain(&text);
             }
-            Line::Error(text, place) => {
+            LogLine::Error(text, place) => {
                 let ends = text.contains("Process completed with exit code") || text.contains("operation was cancel");
                 self.part.failed = self.part.failed.max(1 + u8::from(ends));
                 if place.is_some() && self.part.named.len() < TestRun::MAX_FAILURES {
@@ -234,7 +234,7 @@ impl State {
     /// Ends the part of a step: kept if it failed, and is the one that is asked for or the first.
     fn close_part(&mut self) {
         let part = std::mem::take(&mut self.part);
-        let rank = |part: &Part| (part.failed, self.script.as_ref() == Some(&part.title));
+        let rank = |part: &StepOutput| (part.failed, self.script.as_ref() == Some(&part.title));
         if part.failed > 0 && self.failed.as_ref().is_none_or(|failed| rank(failed) < rank(&part)) {
             self.failed = Some(part);
         } else if !part.window.is_empty()

@@ -63,7 +63,7 @@ impl Lines {
 
 /// What a line of a log is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum LogLine<'a> {
     Plain(Cow<'a, str>),
     /// The beginning of a part that can be folded.
     Group(Cow<'a, str>),
@@ -85,38 +85,38 @@ pub(super) fn cleaned(line: &[u8]) -> Cow<'_, str> {
 }
 
 /// What a line says, below the prefixes of the machines it went through.
-pub(super) fn read(line: &str) -> Line<'_> {
+pub(super) fn read(line: &str) -> LogLine<'_> {
     let line = without_prefixes(line);
     // As runners write them to logs: <https://github.com/actions/runner/blob/main/docs/adrs/0276-problem-matchers.md>
     if let Some((mark, rest)) = line.strip_prefix("##[").and_then(|rest| rest.split_once(']')) {
         match mark {
-            "group" | "section" => return Line::Group(rest.into()),
-            "endgroup" => return Line::EndGroup,
-            "debug" => return Line::Nothing,
-            "error" => return Line::Error(error(rest), None),
-            "warning" | "notice" | "command" => return Line::Plain(rest.into()),
+            "group" | "section" => return LogLine::Group(rest.into()),
+            "endgroup" => return LogLine::EndGroup,
+            "debug" => return LogLine::Nothing,
+            "error" => return LogLine::Error(error(rest), None),
+            "warning" | "notice" | "command" => return LogLine::Plain(rest.into()),
             _ => {}
         }
     }
     if let Some(rest) = line.strip_prefix("[command]") {
-        return Line::Plain(rest.into());
+        return LogLine::Plain(rest.into());
     }
     line.strip_prefix("::")
         .and_then(command)
-        .unwrap_or(Line::Plain(line.into()))
+        .unwrap_or(LogLine::Plain(line.into()))
 }
 
 /// A command as steps print them:
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
-fn command(line: &str) -> Option<Line<'_>> {
+fn command(line: &str) -> Option<LogLine<'_>> {
     let (head, message) = line.split_once("::")?;
     let (name, properties) = head.split_once(' ').unwrap_or((head, ""));
     let message = unescaped(message);
     Some(match name {
-        "group" => Line::Group(message),
-        "endgroup" => Line::EndGroup,
-        "debug" | "add-mask" | "stop-commands" | "save-state" | "set-output" | "echo" => Line::Nothing,
-        "warning" | "notice" => Line::Plain(message),
+        "group" => LogLine::Group(message),
+        "endgroup" => LogLine::EndGroup,
+        "debug" | "add-mask" | "stop-commands" | "save-state" | "set-output" | "echo" => LogLine::Nothing,
+        "warning" | "notice" => LogLine::Plain(message),
         "error" => {
             let property = |name: &str| {
                 let mut pairs = properties.split(',').filter_map(|pair| pair.trim().split_once('='));
@@ -126,7 +126,7 @@ fn command(line: &str) -> Option<Line<'_>> {
                 path: text::one_line(&path, 1_000),
                 line: property("line").and_then(|line| line.parse().ok()).unwrap_or(1),
             });
-            Line::Error(error_owned(message), place)
+            LogLine::Error(error_owned(message), place)
         }
         _ => return None,
     })
@@ -279,19 +279,19 @@ mod tests {
     #[test]
     fn marks_and_commands_are_read() {
         #[track_caller]
-        fn check(line: &str, expected: Line<'_>) {
+        fn check(line: &str, expected: LogLine<'_>) {
             assert_eq!(read(line), expected, "{line}");
         }
-        check("##[group]Run it", Line::Group("Run it".into()));
-        check("::group::Run it", Line::Group("Run it".into()));
-        check("##[endgroup]", Line::EndGroup);
+        check("##[group]Run it", LogLine::Group("Run it".into()));
+        check("::group::Run it", LogLine::Group("Run it".into()));
+        check("##[endgroup]", LogLine::EndGroup);
         check(
             "##[error]Process completed",
-            Line::Error("Error: Process completed".into(), None),
+            LogLine::Error("Error: Process completed".into(), None),
         );
         check(
             "##[error]src/a.ts(3,5): error TS2322: no",
-            Line::Error("src/a.ts(3,5): error TS2322: no".into(), None),
+            LogLine::Error("src/a.ts(3,5): error TS2322: no".into(), None),
         );
         let place = Location {
             path: "a,b.py".into(),
@@ -299,10 +299,10 @@ mod tests {
         };
         check(
             "::error file=a%2Cb.py,line=7,title=T::one%0Atwo 100%25",
-            Line::Error("Error: one\ntwo 100%".into(), Some(place)),
+            LogLine::Error("Error: one\ntwo 100%".into(), Some(place)),
         );
-        check("::add-mask::secret", Line::Nothing);
-        check("::std::vector", Line::Plain("::std::vector".into()));
-        check("[command]/usr/bin/git", Line::Plain("/usr/bin/git".into()));
+        check("::add-mask::secret", LogLine::Nothing);
+        check("::std::vector", LogLine::Plain("::std::vector".into()));
+        check("[command]/usr/bin/git", LogLine::Plain("/usr/bin/git".into()));
     }
 }

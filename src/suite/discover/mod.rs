@@ -14,11 +14,11 @@ pub(super) mod step;
 
 use std::borrow::Cow;
 
-pub use self::parts::{Part, parts};
+pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
 pub(super) use self::step::runs_tests;
-use super::frameworks::{Ecosystem, Line};
+use super::frameworks::{CommandLine, Ecosystem};
 use super::{DEFAULT_TIMEOUT, Framework, Source, TestCommand, TestSettings};
 use crate::checkout::Checkout;
 pub use crate::domain::ci_step::CiStep;
@@ -297,7 +297,7 @@ fn framework_of(root: &Directory<'_>, words: &[String]) -> Framework {
         .iter()
         .map(|word| word.rsplit('/').next().unwrap_or(word))
         .collect();
-    let line = Line(&names);
+    let line = CommandLine(&names);
     let is_script = matches!(line.program(), "npm" | "yarn" | "pnpm" | "bun") && (line.has("test") || line.has("t"));
     if is_script {
         return javascript::script_framework(root);

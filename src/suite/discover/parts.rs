@@ -9,7 +9,7 @@ use super::{Directory, javascript, recipes};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
-use crate::suite::shell::{Line, substituted};
+use crate::suite::shell::{SimpleCommand, substituted};
 
 /// More programs than this are not told.
 const MAX_PARTS: usize = 30;
@@ -22,7 +22,7 @@ const MAX_SUBSTITUTED: usize = 50;
 
 /// One program and its arguments, as a test command runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct CommandPart {
     pub argv: Vec<String>,
     /// Where in the tree it runs. `None` is the root.
     pub directory: Option<RepoPath>,
@@ -31,7 +31,7 @@ pub struct Part {
     pub has_pattern: bool,
 }
 
-impl Part {
+impl CommandPart {
     /// The arguments with which it starts, through a shell where patterns are to be expanded.
     pub fn to_run(&self) -> Vec<String> {
         match self.has_pattern {
@@ -42,14 +42,14 @@ impl Part {
 }
 
 /// The programs that a test command runs, in order.
-pub fn parts(checkout: &Checkout, command: &TestCommand) -> Vec<Part> {
-    let whole = Part {
+pub fn parts(checkout: &Checkout, command: &TestCommand) -> Vec<CommandPart> {
+    let whole = CommandPart {
         argv: command.argv.clone(),
         directory: command.directory.clone(),
         env: command.env.clone(),
         has_pattern: false,
     };
-    let mut found = Found {
+    let mut found = PartCollector {
         parts: Vec::new(),
         looks: MAX_LOOKS,
     };
@@ -59,12 +59,12 @@ pub fn parts(checkout: &Checkout, command: &TestCommand) -> Vec<Part> {
 }
 
 /// What was found, and how often something may still be taken apart.
-struct Found {
-    parts: Vec<Part>,
+struct PartCollector {
+    parts: Vec<CommandPart>,
     looks: usize,
 }
 
-fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Found) {
+fn collect(checkout: &Checkout, part: CommandPart, depth: usize, found: &mut PartCollector) {
     let (Some(depth), Some(looks)) = (depth.checked_sub(1), found.looks.checked_sub(1)) else {
         return;
     };
@@ -79,7 +79,7 @@ fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Found) {
         }
         for inner in substituted(script).into_iter().take(MAX_SUBSTITUTED) {
             let argv = ["sh", "-c", inner].map(str::to_owned).to_vec();
-            collect(checkout, Part { argv, ..part.clone() }, depth, found);
+            collect(checkout, CommandPart { argv, ..part.clone() }, depth, found);
         }
         return;
     }
@@ -91,7 +91,7 @@ fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Found) {
     if let Some(scripts) = recipes::scripts(&place, &argv) {
         for script in scripts {
             let argv = ["sh", "-c", &script].map(str::to_owned).to_vec();
-            collect(checkout, Part { argv, ..part.clone() }, depth, found);
+            collect(checkout, CommandPart { argv, ..part.clone() }, depth, found);
         }
         return;
     }
@@ -103,7 +103,7 @@ fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Found) {
             part.argv = words.argv;
             (!part.argv.is_empty()).then_some(part)
         })),
-        None => found.parts.push(Part { argv, ..part }),
+        None => found.parts.push(CommandPart { argv, ..part }),
     }
 }
 
@@ -120,14 +120,14 @@ fn shell_script(argv: &[String]) -> Option<&str> {
     rest.get(at + 1).map(String::as_str)
 }
 
-fn of_line(whole: &Part, line: Line) -> Option<Part> {
+fn of_line(whole: &CommandPart, line: SimpleCommand) -> Option<CommandPart> {
     let mut env = whole.env.clone();
     for (name, value) in &line.env {
         let value = expanded(value, &env)?;
         env.insert(name.clone(), value);
     }
     let words = line.words.iter().map(|word| expanded(word, &env));
-    Some(Part {
+    Some(CommandPart {
         argv: words.collect::<Option<_>>()?,
         directory: line_directory(whole.directory.as_ref(), &line.directory, &env)?,
         env,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::{CiStep, Directory, framework_of, python};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
-use crate::suite::shell::{self, Line, VARIABLE, WORKSPACE};
+use crate::suite::shell::{self, SimpleCommand, VARIABLE, WORKSPACE};
 use crate::suite::{DEFAULT_TIMEOUT, Framework, Source, TestCommand};
 
 /// Variables that belong to the machine, or only colour what is to be read.
@@ -41,7 +41,7 @@ pub(in crate::suite) fn runs_tests(script: &str) -> bool {
 }
 
 /// The simple commands of a script; `None` if it cannot be followed, or a branch may be what runs the tests.
-pub(super) fn lines(script: &str) -> Option<Vec<Line>> {
+pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
     shell::lines(script, |words| tool::of(words).is_some())
 }
 
@@ -71,7 +71,7 @@ pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand>
 }
 
 /// A line as its own command. `None` if it cannot be one.
-fn of_line(checkout: &Checkout, step: &CiStep, line: Line) -> Option<TestCommand> {
+fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<TestCommand> {
     let mut env = step.env.clone();
     for (name, value) in &line.env {
         let value = expanded(value, &env)?;

@@ -6,9 +6,9 @@ use regex::Regex;
 
 use super::{Ecosystem, Spec, javascript};
 use crate::domain::test_run::Location;
-use crate::suite::discover::javascript::{Files, Script};
+use crate::suite::discover::javascript::{Script, TestFiles};
 use crate::suite::parse::javascript::{BETWEEN, blocks, compared, not_loaded, notice_memory};
-use crate::suite::parse::junit::{self, Verdict};
+use crate::suite::parse::junit::{self, CaseVerdict};
 use crate::suite::parse::{Anomaly, ParsedRun, Printed, location};
 use crate::suite::text::pattern;
 
@@ -32,7 +32,7 @@ const SCRIPT: Script = Script {
     options: |_| &["--reporter=junit", "--reporter-outfile={report}"],
     report: Some(javascript::XML),
     filter: Some(|names| vec![format!("--test-name-pattern={}", javascript::any_of(names))]),
-    files: Some(Files {
+    files: Some(TestFiles {
         option: None,
         prefix: "./",
         related: None,
@@ -59,9 +59,9 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let name = parts.join(BETWEEN);
         match case.verdict {
-            Verdict::Passed => parsed.pass(&name),
-            Verdict::Skipped => parsed.skip_named(&name),
-            Verdict::Failed | Verdict::Error => {
+            CaseVerdict::Passed => parsed.pass(&name),
+            CaseVerdict::Skipped => parsed.skip_named(&name),
+            CaseVerdict::Failed | CaseVerdict::Error => {
                 let text = if case.text.is_empty() {
                     &case.message
                 } else {
@@ -180,5 +180,5 @@ fn settle(text: &str, parsed: &mut ParsedRun) {
         }
     }
     let failed = failed.unwrap_or(0).saturating_sub(errors.unwrap_or(0));
-    parsed.settle(passed, failed, skipped.unwrap_or(0).saturating_add(todo.unwrap_or(0)));
+    parsed.reconcile_totals(passed, failed, skipped.unwrap_or(0).saturating_add(todo.unwrap_or(0)));
 }

@@ -2,7 +2,7 @@
 
 pub(super) mod libtest;
 
-use super::{Ecosystem, Framework, Line, Runtime, Snapshots, Spec};
+use super::{CommandLine, Ecosystem, Framework, Runtime, Snapshots, Spec};
 use crate::suite::discover;
 use crate::suite::filter::rust;
 
@@ -38,7 +38,7 @@ pub(super) const SNAPSHOTS: &[Snapshots] = &[Snapshots {
 }];
 
 /// Whether cargo's own tests are what a command runs.
-pub(super) fn is_test(line: Line<'_>) -> bool {
+pub(super) fn is_test(line: CommandLine<'_>) -> bool {
     let first = line.0.iter().skip(1).find(|word| !word.starts_with('+'));
     first.is_some_and(|word| matches!(*word, "test" | "t"))
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Ecosystem, Kind, Spec};
+use super::{Ecosystem, FrameworkKind, Spec};
 use crate::suite::install;
 use crate::suite::parse::{Anomaly, ParsedRun, Printed, location};
 use crate::suite::text::pattern;
@@ -12,7 +12,7 @@ use crate::suite::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "a compiler",
     ecosystem: Ecosystem::Any,
-    kind: Kind::Compiler,
+    kind: FrameworkKind::Compiler,
     is_compiled: true,
     installers: install::plan::ALL,
     is_program: |line| {

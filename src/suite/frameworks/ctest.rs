@@ -11,7 +11,7 @@ use super::{Ecosystem, Framework, Spec};
 use crate::domain::test_run::Location;
 use crate::suite::discover::{Directory, others};
 use crate::suite::frameworks::compiler;
-use crate::suite::parse::junit::{self, Case, Verdict};
+use crate::suite::parse::junit::{self, Case, CaseVerdict};
 use crate::suite::parse::{ParsedRun, Printed, location};
 use crate::suite::reporters::Invocation;
 use crate::suite::text::pattern;
@@ -162,7 +162,7 @@ fn from_report(printed: &Printed<'_>, why: &HashMap<&str, &str>) -> Option<Parse
 fn results(cases: &[Case], why: &HashMap<&str, &str>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let is_missing = |case: &Case| case.message.starts_with(NOT_BUILT);
-    let passed = |case: &Case| case.verdict == Verdict::Passed && case.status == "run";
+    let passed = |case: &Case| case.verdict == CaseVerdict::Passed && case.status == "run";
     let built = cases
         .iter()
         .any(|case| passed(case) || !is_missing(case) && case.status == "fail");
@@ -176,14 +176,14 @@ fn results(cases: &[Case], why: &HashMap<&str, &str>) -> ParsedRun {
             .collect::<Vec<_>>()
             .join("\n");
         match case.status.as_str() {
-            _ if case.verdict >= Verdict::Failed => fail(&mut parsed, &case.name, &message),
+            _ if case.verdict >= CaseVerdict::Failed => fail(&mut parsed, &case.name, &message),
             "disabled" => parsed.skip_named(&case.name),
             "notrun" if case.message.starts_with("SKIP_") => parsed.skip_named(&case.name),
             // Nothing was built, so that no test says anything.
             "notrun" if !built && is_missing(case) => parsed.diagnose(&case.name, None, &message),
             "notrun" => fail(&mut parsed, &case.name, &message),
             "fail" => fail(&mut parsed, &case.name, &message),
-            _ if case.verdict == Verdict::Skipped => parsed.skip_named(&case.name),
+            _ if case.verdict == CaseVerdict::Skipped => parsed.skip_named(&case.name),
             _ => parsed.pass(&case.name),
         }
     }

@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::{Ecosystem, Framework, Spec, javascript};
 use crate::domain::test_run::{Location, TestRun};
 use crate::suite::TestCommand;
-use crate::suite::discover::javascript::{Files, Name, Script};
+use crate::suite::discover::javascript::{Name, Script, TestFiles};
 use crate::suite::discover::{Directory, needs_shell};
 use crate::suite::parse::javascript::{BETWEEN, MAX_DEPTH, blocks, compared, joined, not_loaded, notice_memory};
-use crate::suite::parse::junit::{self, Case, Verdict};
+use crate::suite::parse::junit::{self, Case, CaseVerdict};
 use crate::suite::parse::{Anomaly, ParsedRun, Printed, location};
 use crate::suite::text::pattern;
 
@@ -48,7 +48,7 @@ const SCRIPT: Script = Script {
     report: Some(javascript::XML),
     env: &[("DENO_NO_UPDATE_CHECK", "1")],
     filter: Some(|names| vec![pattern_of(names)]),
-    files: Some(Files {
+    files: Some(TestFiles {
         option: None,
         prefix: "./",
         related: None,
@@ -181,10 +181,10 @@ fn read_case(case: &Case, files: &HashMap<&str, &str>, parsed: &mut ParsedRun) {
     let file = own.or_else(|| tests.find_map(|test| files.get(test).copied()));
     let name = joined(file.into_iter().chain([case.name.as_str()]), BETWEEN);
     match case.verdict {
-        Verdict::Passed => parsed.pass(&name),
-        Verdict::Skipped => parsed.skip_named(&name),
-        Verdict::Failed | Verdict::Error if is_of_steps(&case.message) => {}
-        Verdict::Failed | Verdict::Error => {
+        CaseVerdict::Passed => parsed.pass(&name),
+        CaseVerdict::Skipped => parsed.skip_named(&name),
+        CaseVerdict::Failed | CaseVerdict::Error if is_of_steps(&case.message) => {}
+        CaseVerdict::Failed | CaseVerdict::Error => {
             let text = if case.text.is_empty() {
                 &case.message
             } else {

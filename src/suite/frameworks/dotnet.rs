@@ -132,7 +132,7 @@ static MS_COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"Expecte
 
 /// One `UnitTestResult`.
 #[derive(Default)]
-struct Outcome {
+struct UnitTestResult {
     id: String,
     name: String,
     outcome: String,
@@ -177,7 +177,7 @@ fn from_trx(report: &[u8]) -> Option<ParsedRun> {
     let report = decoded(report);
     let mut reader = Reader::from_str(&report);
     let mut path: Vec<String> = Vec::new();
-    let mut results: Vec<Outcome> = Vec::new();
+    let mut results: Vec<UnitTestResult> = Vec::new();
     // The names that filters know, by the ids of the tests.
     let mut names: HashMap<String, String> = HashMap::new();
     let mut definition = String::new();
@@ -210,16 +210,16 @@ fn from_trx(report: &[u8]) -> Option<ParsedRun> {
 
 fn opened(
     element: &BytesStart<'_>,
-    results: &mut Vec<Outcome>,
+    results: &mut Vec<UnitTestResult>,
     names: &mut HashMap<String, String>,
     definition: &mut String,
 ) {
     match element.local_name().as_ref() {
-        "UnitTestResult" => results.push(Outcome {
+        "UnitTestResult" => results.push(UnitTestResult {
             id: attribute(element, "testId"),
             name: attribute(element, "testName"),
             outcome: attribute(element, "outcome"),
-            ..Outcome::default()
+            ..UnitTestResult::default()
         }),
         "UnitTest" => *definition = attribute(element, "id"),
         "TestMethod" => {
@@ -232,7 +232,7 @@ fn opened(
     }
 }
 
-fn append(results: &mut [Outcome], path: &[String], text: &str) {
+fn append(results: &mut [UnitTestResult], path: &[String], text: &str) {
     let Some(result) = results.last_mut() else { return };
     if !path.iter().any(|element| element == "UnitTestResult") {
         return;
@@ -244,7 +244,7 @@ fn append(results: &mut [Outcome], path: &[String], text: &str) {
     }
 }
 
-fn take(parsed: &mut ParsedRun, result: &Outcome, full: Option<&String>) {
+fn take(parsed: &mut ParsedRun, result: &UnitTestResult, full: Option<&String>) {
     // xUnit shows the full name with arguments, NUnit and MSTest the method alone.
     let name = match full {
         Some(full) if !result.name.starts_with(full.as_str()) => {
@@ -313,7 +313,7 @@ fn read_text(text: &str, told: Option<(u32, u32, u32)>) -> ParsedRun {
         fail(&mut parsed, name, &lines.join("\n"));
     }
     if let Some((passed, failed, skipped)) = told {
-        parsed.settle(passed, failed, skipped);
+        parsed.reconcile_totals(passed, failed, skipped);
     }
     parsed
 }

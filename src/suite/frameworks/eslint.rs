@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Ecosystem, Kind, Spec, javascript};
+use super::{Ecosystem, FrameworkKind, Spec, javascript};
 use crate::domain::test_run::{Location, TestRun};
 use crate::suite::discover::javascript::Script;
 use crate::suite::parse::{ParsedRun, Printed};
@@ -14,7 +14,7 @@ use crate::suite::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "ESLint",
     ecosystem: Ecosystem::JavaScript,
-    kind: Kind::Linter,
+    kind: FrameworkKind::Linter,
     installers: javascript::INSTALLERS,
     is_check: |line| line.program() == "eslint",
     script: Some(&SCRIPT),
@@ -39,7 +39,7 @@ static FOUND: LazyLock<Option<Regex>> =
 /// What the formatter `json` writes of one file: <https://eslint.org/docs/latest/use/formatters/>.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct LintedFile {
     file_path: String,
     #[serde(default)]
     messages: Vec<Message>,
@@ -57,7 +57,7 @@ struct Message {
 }
 
 /// One finding.
-struct Finding {
+struct LintMessage {
     rule: String,
     place: Option<Location>,
     message: String,
@@ -65,12 +65,12 @@ struct Finding {
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<LintMessage> = Vec::new();
     let mut has_report = false;
     let in_text = printed.text.lines().filter(|line| line.starts_with("[{\"filePath\":"));
     let reports = printed.reports.iter().map(|report| report.bytes.as_slice());
     for bytes in reports.chain(in_text.map(str::as_bytes)) {
-        if let Ok(files) = serde_json::from_slice::<Vec<File>>(bytes) {
+        if let Ok(files) = serde_json::from_slice::<Vec<LintedFile>>(bytes) {
             has_report = true;
             findings.extend(files.into_iter().flat_map(of_file));
         }
@@ -94,7 +94,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
 }
 
 /// Notes findings as far as there is room, and counts all of them.
-fn note(parsed: &mut ParsedRun, findings: impl Iterator<Item = Finding>) {
+fn note(parsed: &mut ParsedRun, findings: impl Iterator<Item = LintMessage>) {
     for finding in findings {
         let before = parsed.diagnostics.len();
         if before < TestRun::MAX_FAILURES {
@@ -106,9 +106,9 @@ fn note(parsed: &mut ParsedRun, findings: impl Iterator<Item = Finding>) {
     }
 }
 
-fn of_file(file: File) -> impl Iterator<Item = Finding> {
+fn of_file(file: LintedFile) -> impl Iterator<Item = LintMessage> {
     let path = file.file_path;
-    file.messages.into_iter().map(move |message| Finding {
+    file.messages.into_iter().map(move |message| LintMessage {
         rule: message.rule_id.unwrap_or_else(|| "parsing error".into()),
         place: message.line.map(|line| Location {
             path: path.clone(),
@@ -119,13 +119,13 @@ fn of_file(file: File) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn of_text(text: &str) -> Vec<Finding> {
+fn of_text(text: &str) -> Vec<LintMessage> {
     let mut file: Option<String> = None;
     let mut findings = Vec::new();
     for line in text.lines() {
         if let Some(found) = FOUND.as_ref().and_then(|pattern| pattern.captures(line)) {
             let Some(path) = &file else { continue };
-            findings.push(Finding {
+            findings.push(LintMessage {
                 rule: found.get(5).map_or("parsing error", |rule| rule.as_str()).to_string(),
                 place: crate::suite::parse::location(path, &found[1]),
                 message: found[4].to_string(),

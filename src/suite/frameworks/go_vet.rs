@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Ecosystem, Kind, Spec};
+use super::{Ecosystem, FrameworkKind, Spec};
 use crate::suite::frameworks::go;
 use crate::suite::parse::{Anomaly, ParsedRun, Printed, location};
 
 pub(super) const SPEC: Spec = Spec {
     name: "go vet",
     ecosystem: Ecosystem::Go,
-    kind: Kind::Linter,
+    kind: FrameworkKind::Linter,
     is_compiled: true,
     installers: &["go"],
     is_program: |line| line.program() == "go" && line.has("vet"),
@@ -32,20 +32,20 @@ pub(super) const SPEC: Spec = Spec {
 /// What one analyzer found in one package: a list, or why it did not run.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Found {
-    List(Vec<Finding>),
+enum AnalyzerResult {
+    List(Vec<VetDiagnostic>),
     Other(serde::de::IgnoredAny),
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct VetDiagnostic {
     /// `path:line:column`
     posn: String,
     message: String,
 }
 
 /// Packages, and in them analyzers.
-type Packages = BTreeMap<String, BTreeMap<String, Found>>;
+type Packages = BTreeMap<String, BTreeMap<String, AnalyzerResult>>;
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
@@ -67,7 +67,9 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
 
 fn tell(packages: &Packages, parsed: &mut ParsedRun) {
     for (analyzer, found) in packages.values().flatten() {
-        let Found::List(findings) = found else { continue };
+        let AnalyzerResult::List(findings) = found else {
+            continue;
+        };
         for finding in findings {
             let mut parts = finding.posn.rsplitn(3, ':');
             let (_column, line, path) = (parts.next(), parts.next(), parts.next());

@@ -180,7 +180,7 @@ fn read_text(text: &str, parsed: &mut ParsedRun) {
     }
     close(&mut open, parsed);
     if let Some((all, red, skipped)) = sums {
-        parsed.settle(all.saturating_sub(red).saturating_sub(skipped), red, skipped);
+        parsed.reconcile_totals(all.saturating_sub(red).saturating_sub(skipped), red, skipped);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Jest: its JSON report where there is one, else its text.
 
 use super::{Ecosystem, Runtime, Snapshots, Spec, javascript};
-use crate::suite::discover::javascript::{Configured, Files, Script};
+use crate::suite::discover::javascript::{Configured, Script, TestFiles};
 use crate::suite::parse::javascript::{
     BETWEEN, FRAME, blocks, frame, not_loaded, notice_memory, passed_in_tree, read_results, settle_from, until,
 };
@@ -58,7 +58,7 @@ const SCRIPT: Script = Script {
     report: Some(javascript::JSON),
     filter: Some(|names| vec![format!("--testNamePattern={}", javascript::any_of(names))]),
     without_tests: Some("--passWithNoTests"),
-    files: Some(Files {
+    files: Some(TestFiles {
         option: Some("--runTestsByPath"),
         prefix: "./",
         // It knows which tests need a file.

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Ecosystem, Framework, Line, Spec};
+use super::{CommandLine, Ecosystem, Framework, Spec};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::discover::Directory;
@@ -44,7 +44,7 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
 }
 
 /// Whether a phase is asked for that runs tests.
-fn runs_tests(line: Line<'_>) -> bool {
+fn runs_tests(line: CommandLine<'_>) -> bool {
     let phases = ["test", "verify", "package", "integration-test"];
     let mut words = line.0.iter().skip(1);
     let skips = words
@@ -156,7 +156,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         let is_said = counts.red() == 0 && text.contains("Flakes: ");
         failures.retain(|failure| !is_said && !passed.contains(&failure.name));
     }
-    parsed.settle(counts.passed, counts.red(), counts.skipped);
+    parsed.reconcile_totals(counts.passed, counts.red(), counts.skipped);
     if counts.all() > 0 {
         parsed.tell("tests run", counts.all());
         parsed.tell("failures", counts.failures);
@@ -184,10 +184,10 @@ fn named(class: &str, test: &str) -> String {
     }
 }
 
-type Told<'a> = (String, String, Vec<&'a str>);
+type FailingTest<'a> = (String, String, Vec<&'a str>);
 
 /// The sums of the modules, and the failing tests with class, name and what is printed of them.
-fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, told: &mut Vec<Told<'a>>) {
+fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, told: &mut Vec<FailingTest<'a>>) {
     let mut is_open = false;
     for line in text.lines() {
         if let Some(sum) = SUM.as_ref().and_then(|sum| sum.captures(line)) {

@@ -203,7 +203,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     }
     close(&mut parsed, open);
     if let Some([passed, failed, skipped]) = counted {
-        parsed.settle(passed, failed, skipped);
+        parsed.reconcile_totals(passed, failed, skipped);
     }
     if printed.text.contains("[BUG] Segmentation fault") {
         parsed.anomaly = Some(Anomaly::Crash);

@@ -54,11 +54,11 @@ static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  (\d+)\) (.
 struct Results {
     stats: Stats,
     #[serde(default)]
-    pending: Vec<Test>,
+    pending: Vec<MochaTest>,
     #[serde(default)]
-    failures: Vec<Test>,
+    failures: Vec<MochaTest>,
     #[serde(default)]
-    passes: Vec<Test>,
+    passes: Vec<MochaTest>,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +73,7 @@ struct Stats {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Test {
+struct MochaTest {
     #[serde(default)]
     full_title: String,
     #[serde(default)]
@@ -127,7 +127,7 @@ fn read_results(all: &[Results]) -> ParsedRun {
         failed = failed.saturating_add(results.stats.failures);
         pending = pending.saturating_add(results.stats.pending);
     }
-    parsed.settle(passed, failed, pending);
+    parsed.reconcile_totals(passed, failed, pending);
     for (word, count) in [("passing", passed), ("failing", failed), ("pending", pending)] {
         if count > 0 || word == "passing" {
             parsed.tell(word, count);
@@ -136,7 +136,7 @@ fn read_results(all: &[Results]) -> ParsedRun {
     parsed
 }
 
-fn read_failure(test: &Test, parsed: &mut ParsedRun) {
+fn read_failure(test: &MochaTest, parsed: &mut ParsedRun) {
     let text = |key: &str| match test.err.get(key) {
         Some(Value::String(text)) => Some(clean(text.as_bytes())),
         Some(Value::Null) | None => None,
@@ -197,7 +197,7 @@ fn read_text(text: &str) -> ParsedRun {
         sums.reduce(u32::saturating_add)
     };
     if let Some(passed) = sum("passing") {
-        parsed.settle(passed, sum("failing").unwrap_or(0), sum("pending").unwrap_or(0));
+        parsed.reconcile_totals(passed, sum("failing").unwrap_or(0), sum("pending").unwrap_or(0));
     }
     parsed
 }

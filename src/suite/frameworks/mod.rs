@@ -37,7 +37,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub(in crate::suite) use self::spec::{Kind, Line, Spec};
+pub(in crate::suite) use self::spec::{CommandLine, FrameworkKind, Spec};
 pub use self::spec::{Runtime, Snapshots};
 
 /// Frameworks that share packages, tools and conventions.
@@ -138,7 +138,7 @@ impl Framework {
 
     /// Whether it finds faults in the code without running any of it.
     pub fn is_linter(self) -> bool {
-        self.spec().kind != Kind::Tests
+        self.spec().kind != FrameworkKind::Tests
     }
 
     /// Whether something is compiled before tests run, so that a fresh copy costs a build.

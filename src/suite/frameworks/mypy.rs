@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Ecosystem, Kind, Spec};
+use super::{Ecosystem, FrameworkKind, Spec};
 use crate::suite::parse::{ParsedRun, location};
 use crate::suite::text::pattern;
 
 pub(super) const SPEC: Spec = Spec {
     name: "mypy",
     ecosystem: Ecosystem::Python,
-    kind: Kind::Linter,
+    kind: FrameworkKind::Linter,
     installers: &["python3", "uv"],
     words: &["mypy"],
     is_check: |line| line.program() == "mypy" && (!line.has("--install-types") || line.0.len() > 3),
@@ -32,7 +32,7 @@ static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\s\[([a-z][a-z
 
 /// One line of `--output json`: <https://mypy.readthedocs.io/en/stable/command_line.html#cmdoption-mypy-output>
 #[derive(Deserialize)]
-struct Finding {
+struct TypeError {
     file: String,
     line: u32,
     message: String,
@@ -108,7 +108,7 @@ fn faults(text: &str) -> Vec<Fault> {
     faults
 }
 
-fn json(line: &str) -> Option<Finding> {
+fn json(line: &str) -> Option<TypeError> {
     line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten()
 }
 

@@ -99,7 +99,7 @@ static COUNT: LazyLock<Option<Regex>> =
 const FAILED_AS_FLAKY: &str = "- test configured to fail if flaky";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum TryOutcome {
     Passed,
     Failed,
     Skipped,
@@ -108,9 +108,9 @@ enum Verdict {
 }
 
 /// The last try of one test.
-struct Test {
+struct TestTry {
     name: String,
-    verdict: Verdict,
+    verdict: TryOutcome,
     shown: String,
 }
 
@@ -120,16 +120,16 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     let (tests, sums) = scan(printed.text, &mut compiler);
     for test in &tests {
         match test.verdict {
-            Verdict::Passed => parsed.pass(&test.name),
-            Verdict::Skipped => parsed.skip_named(&test.name),
-            Verdict::Failed | Verdict::Died => {
+            TryOutcome::Passed => parsed.pass(&test.name),
+            TryOutcome::Skipped => parsed.skip_named(&test.name),
+            TryOutcome::Failed | TryOutcome::Died => {
                 let (place, message) = libtest::panicked(&test.shown);
                 let message = if place.is_some() { message } else { said(&test.shown) };
                 parsed.fail(&test.name, place, &message);
                 if let Some((expected, actual)) = libtest::sides(&message) {
                     parsed.compare(expected, actual);
                 }
-                if test.verdict == Verdict::Died {
+                if test.verdict == TryOutcome::Died {
                     parsed.anomaly = Some(Anomaly::Crash);
                 }
             }
@@ -141,7 +141,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
             counts.fold(0u32, |sum, (_, count)| sum.saturating_add(*count))
         };
         let failed = sum(&["failed", "timed out", "exec failed"]).max(parsed.failed);
-        parsed.settle(sum(&["passed"]), failed, sum(&["skipped"]));
+        parsed.reconcile_totals(sum(&["passed"]), failed, sum(&["skipped"]));
         for (word, count) in &sums {
             parsed.tell(word, *count);
         }
@@ -174,8 +174,8 @@ fn said(shown: &str) -> String {
 }
 
 /// The tests in the order in which they first came, and the summary.
-fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(String, u32)>) {
-    let mut tests: Vec<Test> = Vec::new();
+fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<TestTry>, Vec<(String, u32)>) {
+    let mut tests: Vec<TestTry> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut current: Option<usize> = None;
     for line in text.lines() {
@@ -203,7 +203,7 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(Strin
                 Some(index) => Some(*index),
                 None if tests.len() < MAX_TESTS => {
                     known.insert(name.clone(), tests.len());
-                    tests.push(Test {
+                    tests.push(TestTry {
                         name,
                         verdict,
                         shown: String::new(),
@@ -218,7 +218,7 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(Strin
             }
         } else if let Some(test) = current.and_then(|index| tests.get_mut(index)) {
             if line.trim() == FAILED_AS_FLAKY {
-                test.verdict = Verdict::Failed;
+                test.verdict = TryOutcome::Failed;
             }
             if test.shown.len() < 2 * crate::suite::parse::MAX_MESSAGE {
                 // Output is indented below its heading.
@@ -233,22 +233,22 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(Strin
 }
 
 /// The words before the time. Those that are none of a result, such as `SLOW`, are no result.
-fn verdict(words: &str) -> Option<Verdict> {
+fn verdict(words: &str) -> Option<TryOutcome> {
     match words {
-        "PASS" | "LEAK" | "FLAKY" | "TIMEOUT-PASS" => Some(Verdict::Passed),
-        "FAIL" | "FAIL + LEAK" | "TIMEOUT" | "LEAK-FAIL" | "XFAIL" | "FLKY-FL" => Some(Verdict::Failed),
-        "SKIP" => Some(Verdict::Skipped),
-        _ => (words.starts_with("ABORT") || words.starts_with("SIG")).then_some(Verdict::Died),
+        "PASS" | "LEAK" | "FLAKY" | "TIMEOUT-PASS" => Some(TryOutcome::Passed),
+        "FAIL" | "FAIL + LEAK" | "TIMEOUT" | "LEAK-FAIL" | "XFAIL" | "FLKY-FL" => Some(TryOutcome::Failed),
+        "SKIP" => Some(TryOutcome::Skipped),
+        _ => (words.starts_with("ABORT") || words.starts_with("SIG")).then_some(TryOutcome::Died),
     }
 }
 
 /// The shorter words for one of several tries, where a signal has its bare name.
-fn verdict_of_try(words: &str) -> Option<Verdict> {
+fn verdict_of_try(words: &str) -> Option<TryOutcome> {
     match words {
-        "PASS" | "LEAK" | "TMPASS" => Some(Verdict::Passed),
-        "FAIL" | "FL+LK" | "LKFAIL" | "TMT" | "XFAIL" => Some(Verdict::Failed),
+        "PASS" | "LEAK" | "TMPASS" => Some(TryOutcome::Passed),
+        "FAIL" | "FL+LK" | "LKFAIL" | "TMT" | "XFAIL" => Some(TryOutcome::Failed),
         "START" | "SLOW" | "TRMNTG" | "DELAY" => None,
-        _ => Some(Verdict::Died),
+        _ => Some(TryOutcome::Died),
     }
 }
 
@@ -313,7 +313,7 @@ error: test run failed
     #[test]
     fn every_word_of_a_result_is_known() {
         #[track_caller]
-        fn check(line: &str, expected: Option<Verdict>) {
+        fn check(line: &str, expected: Option<TryOutcome>) {
             let (tests, _) = scan(line, &mut rustc::Diagnostics::default());
             let found = tests.first().map(|test| (test.name.as_str(), test.verdict));
             assert_eq!(
@@ -322,7 +322,7 @@ error: test run failed
                 "{line}"
             );
         }
-        use Verdict::{Died, Failed, Passed, Skipped};
+        use TryOutcome::{Died, Failed, Passed, Skipped};
         for (verdict, lines) in [
             (
                 Passed,

@@ -8,7 +8,7 @@ use super::{Ecosystem, Spec};
 use crate::domain::test_run::Location;
 use crate::suite::TestCommand;
 use crate::suite::discover::others;
-use crate::suite::parse::junit::{self, Case, Verdict};
+use crate::suite::parse::junit::{self, Case, CaseVerdict};
 use crate::suite::parse::{Anomaly, ParsedRun, Printed, location};
 use crate::suite::reporters::Invocation;
 use crate::suite::text::pattern;
@@ -128,11 +128,11 @@ fn take(parsed: &mut ParsedRun, case: &Case) {
         (class, _) => format!("{class}::{}", case.name),
     };
     match case.verdict {
-        Verdict::Passed => parsed.pass(&name),
-        Verdict::Skipped => parsed.skip_named(&name),
+        CaseVerdict::Passed => parsed.pass(&name),
+        CaseVerdict::Skipped => parsed.skip_named(&name),
         // Told as an error by PHPUnit 9, which ends well all the same.
-        Verdict::Error if case.kind.contains("RiskyTest") => parsed.pass(&name),
-        Verdict::Failed | Verdict::Error => {
+        CaseVerdict::Error if case.kind.contains("RiskyTest") => parsed.pass(&name),
+        CaseVerdict::Failed | CaseVerdict::Error => {
             // Begins with the name of the test.
             let text = case.text.split_once('\n').map_or(case.text.as_str(), |(_, text)| text);
             let message = [case.message.as_str(), text].map(str::trim).join("\n");
@@ -174,17 +174,17 @@ fn place(message: &str, file: &str) -> Option<Location> {
 
 /// The summaries of all runs together.
 #[derive(Default)]
-struct Told {
+struct RunTotals {
     all: u32,
     failed: u32,
     skipped: u32,
     words: Vec<(String, u32)>,
 }
 
-fn sums(text: &str) -> Option<Told> {
+fn sums(text: &str) -> Option<RunTotals> {
     // In PHPUnit 9 and before a warning is what a test ends in, later something it says on the side.
     let is_old = (4..10).any(|version| text.contains(&format!("PHPUnit {version}.")));
-    let mut told: Option<Told> = None;
+    let mut told: Option<RunTotals> = None;
     for line in text.lines() {
         if let Some(fine) = FINE.as_ref().and_then(|fine| fine.captures(line)) {
             let told = told.get_or_insert_default();
@@ -213,7 +213,7 @@ fn sums(text: &str) -> Option<Told> {
     told
 }
 
-fn read_text(text: &str, told: Option<&Told>) -> ParsedRun {
+fn read_text(text: &str, told: Option<&RunTotals>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut is_red = false;
     let mut open: Option<(String, Vec<&str>)> = None;
@@ -239,7 +239,7 @@ fn read_text(text: &str, told: Option<&Told>) -> ParsedRun {
     }
     if let Some(told) = told {
         let passed = told.all.saturating_sub(told.failed).saturating_sub(told.skipped);
-        parsed.settle(passed, told.failed, told.skipped);
+        parsed.reconcile_totals(passed, told.failed, told.skipped);
     }
     parsed
 }

@@ -327,7 +327,7 @@ fn read_text(text: &str) -> ParsedRun {
     }
     outside(&mut parsed, &error.join("\n"));
     if let Some((examples, failures, pending, _)) = sums(text) {
-        parsed.settle(
+        parsed.reconcile_totals(
             examples.saturating_sub(failures).saturating_sub(pending),
             failures,
             pending,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Ecosystem, Kind, Spec};
+use super::{Ecosystem, FrameworkKind, Spec};
 use crate::domain::test_run::Location;
 use crate::suite::parse::{ParsedRun, location};
 use crate::suite::text::pattern;
@@ -13,7 +13,7 @@ use crate::suite::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "Ruff",
     ecosystem: Ecosystem::Python,
-    kind: Kind::Linter,
+    kind: FrameworkKind::Linter,
     installers: &["python3", "uv"],
     words: &["ruff"],
     is_check: |line| {
@@ -44,7 +44,7 @@ static FOUND: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^Found (\d+) 
 /// One finding of `--output-format json`; with `json-lines` each has its own line.
 /// <https://docs.astral.sh/ruff/settings/#output-format>
 #[derive(Deserialize)]
-struct Finding {
+struct Violation {
     code: Option<String>,
     filename: String,
     location: Option<Row>,
@@ -78,13 +78,13 @@ fn parse(text: &str) -> ParsedRun {
     parsed
 }
 
-fn findings(text: &str) -> Vec<Finding> {
+fn findings(text: &str) -> Vec<Violation> {
     let start = text.lines().position(|line| line == "[" || line.starts_with("[{"));
     if let Some(start) = start {
         let rest: Vec<&str> = text.lines().skip(start).collect();
         let rest = rest.join("\n");
         // What comes after the list is what was printed to the other stream.
-        let mut documents = serde_json::Deserializer::from_str(&rest).into_iter::<Vec<Finding>>();
+        let mut documents = serde_json::Deserializer::from_str(&rest).into_iter::<Vec<Violation>>();
         return documents.next().and_then(Result::ok).unwrap_or_default();
     }
     let lines = text.lines().filter(|line| line.starts_with('{'));

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Ecosystem, Kind, Spec};
+use super::{Ecosystem, FrameworkKind, Spec};
 use crate::domain::test_run::{Location, TestRun};
 use crate::suite::filter::rust;
 use crate::suite::parse::{Anomaly, ParsedRun, location};
@@ -14,7 +14,7 @@ use crate::suite::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "rustc",
     ecosystem: Ecosystem::Rust,
-    kind: Kind::Compiler,
+    kind: FrameworkKind::Compiler,
     is_compiled: true,
     installers: &["cargo"],
     is_program: |line| line.program() == "cargo" && ["check", "clippy", "build"].iter().any(|word| line.has(word)),

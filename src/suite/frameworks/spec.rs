@@ -14,7 +14,7 @@ use crate::suite::reporters::Invocation;
 
 /// What a framework finds out about the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::suite) enum Kind {
+pub(in crate::suite) enum FrameworkKind {
     /// It runs tests.
     Tests,
     /// It reports findings in code that may run all the same.
@@ -49,9 +49,9 @@ pub struct Snapshots {
 
 /// The words of one command, of which the first is a program without its path.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::suite) struct Line<'a>(pub(in crate::suite) &'a [&'a str]);
+pub(in crate::suite) struct CommandLine<'a>(pub(in crate::suite) &'a [&'a str]);
 
-impl Line<'_> {
+impl CommandLine<'_> {
     pub(in crate::suite) fn program(&self) -> &str {
         self.0.first().copied().unwrap_or_default()
     }
@@ -75,7 +75,7 @@ pub(in crate::suite) struct Spec {
     /// What people call it. docs/test-suites.md has a row of this name.
     pub(in crate::suite) name: &'static str,
     pub(in crate::suite) ecosystem: Ecosystem,
-    pub(in crate::suite) kind: Kind,
+    pub(in crate::suite) kind: FrameworkKind,
     /// Whether something is compiled before tests run, so that a fresh copy costs a build.
     pub(in crate::suite) is_compiled: bool,
     pub(in crate::suite) runtime: Option<Runtime>,
@@ -95,11 +95,11 @@ pub(in crate::suite) struct Spec {
     /// The command that runs the tests of a directory, by what lies in it.
     pub(in crate::suite) discover: fn(&Directory<'_>) -> Option<TestCommand>,
     /// Whether a configured command runs it, by the program that it starts with. Words come without their paths.
-    pub(in crate::suite) is_program: fn(Line<'_>) -> bool,
+    pub(in crate::suite) is_program: fn(CommandLine<'_>) -> bool,
     /// Words that name it anywhere in a configured command.
     pub(in crate::suite) words: &'static [&'static str],
     /// Whether a line of a CI step runs tests or checks with it.
-    pub(in crate::suite) is_check: fn(Line<'_>) -> bool,
+    pub(in crate::suite) is_check: fn(CommandLine<'_>) -> bool,
     /// How it is found in the scripts of `package.json`, asked for results and filtered.
     pub(in crate::suite) script: Option<&'static Script>,
 
@@ -135,7 +135,7 @@ impl Spec {
     pub(in crate::suite) const NEW: Self = Self {
         name: "",
         ecosystem: Ecosystem::Any,
-        kind: Kind::Tests,
+        kind: FrameworkKind::Tests,
         is_compiled: false,
         runtime: None,
         snapshots: &[],

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Ecosystem, Kind, Spec, javascript};
+use super::{Ecosystem, FrameworkKind, Spec, javascript};
 use crate::domain::test_run::TestRun;
 use crate::suite::discover::javascript::Script;
 use crate::suite::parse::{Anomaly, ParsedRun, Printed, location};
@@ -13,7 +13,7 @@ use crate::suite::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "tsc",
     ecosystem: Ecosystem::JavaScript,
-    kind: Kind::Compiler,
+    kind: FrameworkKind::Compiler,
     installers: javascript::INSTALLERS,
     is_check: |line| matches!(line.program(), "tsc" | "vue-tsc"),
     script: Some(&SCRIPT),

@@ -241,5 +241,5 @@ fn sums(text: &str, parsed: &mut ParsedRun) {
         .saturating_sub(red.max(parsed.failed))
         .saturating_sub(skipped)
         .saturating_sub(expected);
-    parsed.settle(green.max(parsed.passed), tests, skipped);
+    parsed.reconcile_totals(green.max(parsed.passed), tests, skipped);
 }

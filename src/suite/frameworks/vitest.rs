@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Ecosystem, Snapshots, Spec, javascript};
-use crate::suite::discover::javascript::{Configured, Files, Script};
+use crate::suite::discover::javascript::{Configured, Script, TestFiles};
 use crate::suite::parse::javascript::{
     blocks, compared, frame, not_loaded, notice_memory, read_results, settle_from, until,
 };
@@ -61,7 +61,7 @@ const SCRIPT: Script = Script {
     env: &[("GREENLIGHT_CHECKS_TYPES", "1")],
     filter: Some(|names| vec![format!("--testNamePattern={}", javascript::any_of(names))]),
     without_tests: Some("--passWithNoTests"),
-    files: Some(Files {
+    files: Some(TestFiles {
         option: None,
         // It compares what it is given with paths without the dot.
         prefix: "",
@@ -99,7 +99,7 @@ fn read_unhandled(text: &str, parsed: &mut ParsedRun) {
         parsed.crash(&title, &until(&body, &["⎯⎯⎯", " Test Files  "]));
     }
     if parsed.failures.len() > before {
-        parsed.settle(passed, failed, skipped);
+        parsed.reconcile_totals(passed, failed, skipped);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::steps::{Phase, Plan, Project, Shown, Step, StepDirectory};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles};
 
 /// Replaces everything but the packages by links to where the tests find it, so that links between the packages of one
 /// repository lead to the code under test. Directories that have packages somewhere below stay directories.
@@ -77,7 +77,7 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
             Step::new(Phase::Offline, here.clone(), rebuild).optional(),
             Step::new(Phase::Offline, here, &["sh", "-c", RELINK, "sh", &real]),
         ],
-        shown: Shown::Only {
+        shown: VisibleFiles::Only {
             files,
             empty: BTreeSet::new(),
         },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::steps::{Phase, Plan, Project, Shown, Step, StepDirectory};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles};
 use crate::domain::id::RepoPath;
 
 pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
@@ -29,7 +29,7 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
             StepDirectory::Workspace(project.directory.clone()),
             argv,
         )],
-        shown: Shown::Only { files, empty },
+        shown: VisibleFiles::Only { files, empty },
         may_see_all: false,
         modules: None,
     })
@@ -69,7 +69,7 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     // A build may well ask for what is not shown, such as a script, or a class to shrink.
     Some(Plan {
         may_see_all: true,
-        shown: Shown::Only { files, empty },
+        shown: VisibleFiles::Only { files, empty },
         ..only("mvn", project, BTreeSet::new(), &argv)
     })
 }
@@ -136,7 +136,7 @@ pub(super) fn gradle(project: &Project<'_>) -> Option<Plan> {
     files.iter().find_map(|name| project.path(name))?;
     let argv = ["gradle", "--no-daemon", "--console=plain", "testClasses"];
     Some(Plan {
-        shown: Shown::All,
+        shown: VisibleFiles::All,
         ..only("gradle", project, BTreeSet::new(), &argv)
     })
 }
@@ -149,7 +149,7 @@ fn only(tool: &'static str, project: &Project<'_>, files: BTreeSet<RepoPath>, ar
             StepDirectory::Workspace(project.directory.clone()),
             argv,
         )],
-        shown: Shown::Only {
+        shown: VisibleFiles::Only {
             files,
             empty: BTreeSet::new(),
         },
@@ -223,7 +223,7 @@ mod tests {
         let shown = |plan: Plan| {
             plan.attempts()
                 .into_iter()
-                .map(|plan| plan.shown == Shown::All)
+                .map(|plan| plan.shown == VisibleFiles::All)
                 .collect::<Vec<_>>()
         };
         assert_eq!(

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::steps::{Phase, Plan, Project, Shown, Step, StepDirectory};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles};
 use super::{INSTALLED, InstallSettings, javascript, others, python};
 use crate::checkout::Checkout;
 use crate::suite::TestCommand;
@@ -89,7 +89,7 @@ fn configured(project: &Project<'_>, line: &str) -> Plan {
     Plan {
         tools,
         steps,
-        shown: Shown::All,
+        shown: VisibleFiles::All,
         may_see_all: false,
         modules: modules.then(|| format!("{INSTALLED}/tree")),
     }

@@ -5,7 +5,7 @@ mod listed;
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::steps::{Phase, Plan, Project, Shown, Step, StepDirectory, owned};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
 use crate::domain::id::RepoPath;
 use crate::suite::discover::tox_requirements;
 
@@ -46,7 +46,7 @@ fn uv(project: &Project<'_>) -> Option<Plan> {
     Some(Plan {
         tools: BTreeSet::from(["python3", "uv"]),
         steps: [step].into_iter().chain(own).collect(),
-        shown: Shown::Only { files, empty },
+        shown: VisibleFiles::Only { files, empty },
         may_see_all: false,
         modules: None,
     })
@@ -123,9 +123,9 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         tools: BTreeSet::from(["python3"]),
         steps,
         shown: if is_built {
-            Shown::All
+            VisibleFiles::All
         } else {
-            Shown::Only { files, empty }
+            VisibleFiles::Only { files, empty }
         },
         may_see_all: false,
         modules: None,

@@ -14,7 +14,7 @@ pub struct Plan {
     /// The tools that do it, whose registries are reached and whose variables are set.
     pub(super) tools: BTreeSet<&'static str>,
     pub(super) steps: Vec<Step>,
-    pub(super) shown: Shown,
+    pub(super) shown: VisibleFiles,
     /// Whether it is made again with the whole tree where it fails with what it is shown.
     pub(super) may_see_all: bool,
     /// The tree whose folders `node_modules` have the packages of Node.
@@ -23,7 +23,7 @@ pub struct Plan {
 
 /// Which files the installation sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum VisibleFiles {
     All,
     Only {
         files: BTreeSet<RepoPath>,
@@ -60,7 +60,7 @@ pub(super) enum StepDirectory {
     Installed(Option<RepoPath>),
 }
 
-impl Default for Shown {
+impl Default for VisibleFiles {
     fn default() -> Self {
         Self::Only {
             files: BTreeSet::new(),
@@ -161,15 +161,15 @@ impl Plan {
     /// The files that it sees. `None` means all of them.
     pub fn sees(&self) -> Option<Vec<&RepoPath>> {
         match &self.shown {
-            Shown::All => None,
-            Shown::Only { files, empty } => Some(files.iter().chain(empty).collect()),
+            VisibleFiles::All => None,
+            VisibleFiles::Only { files, empty } => Some(files.iter().chain(empty).collect()),
         }
     }
 
     /// What is tried in turn: the plan, and the same with more to see.
     pub(super) fn attempts(self) -> Vec<Self> {
-        let whole = (self.may_see_all && self.shown != Shown::All).then(|| Self {
-            shown: Shown::All,
+        let whole = (self.may_see_all && self.shown != VisibleFiles::All).then(|| Self {
+            shown: VisibleFiles::All,
             ..self.clone()
         });
         [Some(self), whole].into_iter().flatten().collect()
@@ -182,17 +182,17 @@ impl Plan {
         self.modules = self.modules.or(other.modules);
         self.shown = match (self.shown, other.shown) {
             (
-                Shown::Only { mut files, mut empty },
-                Shown::Only {
+                VisibleFiles::Only { mut files, mut empty },
+                VisibleFiles::Only {
                     files: more_files,
                     empty: more_empty,
                 },
             ) => {
                 files.extend(more_files);
                 empty.extend(more_empty);
-                Shown::Only { files, empty }
+                VisibleFiles::Only { files, empty }
             }
-            _ => Shown::All,
+            _ => VisibleFiles::All,
         };
         self
     }

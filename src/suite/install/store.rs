@@ -30,7 +30,7 @@ pub(super) struct Store {
 }
 
 /// A complete result.
-pub(super) struct Kept {
+pub(super) struct StoredInstall {
     pub(super) directory: PathBuf,
     pub(super) notes: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// The result of this name, if it is complete.
-    pub(super) fn find(&self, key: &str) -> Option<Kept> {
+    pub(super) fn find(&self, key: &str) -> Option<StoredInstall> {
         let notes = self.notes(key);
         let text = fs::read(&notes).ok()?;
         let directory = self.directory.join(key);
@@ -77,7 +77,7 @@ impl Store {
             .append(true)
             .open(&notes)
             .and_then(|file| file.set_modified(jiff::Timestamp::now().into()));
-        Some(Kept {
+        Some(StoredInstall {
             directory,
             notes: serde_json::from_slice(&text).unwrap_or_default(),
         })
@@ -91,7 +91,7 @@ impl Store {
     }
 
     /// Puts a result in its place. Where there is one of the same name already, that one counts.
-    pub(super) fn keep(&self, mut new: New, key: &str, notes: &[String]) -> io::Result<Kept> {
+    pub(super) fn keep(&self, mut new: New, key: &str, notes: &[String]) -> io::Result<StoredInstall> {
         let Some(directory) = new.0.take() else {
             return Err(io::ErrorKind::NotFound.into());
         };
@@ -109,7 +109,7 @@ impl Store {
         let mut file = private::file().truncate(true).open(self.notes(key))?;
         file.write_all(&serde_json::to_vec(notes)?)?;
         self.remove_old(key);
-        Ok(Kept {
+        Ok(StoredInstall {
             directory: target,
             notes: notes.to_vec(),
         })
@@ -152,7 +152,7 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn make(store: &Store, key: &str, content: &str) -> Kept {
+    fn make(store: &Store, key: &str, content: &str) -> StoredInstall {
         let new = store.begin().unwrap();
         fs::write(new.path().join("file"), content).unwrap();
         fs::create_dir_all(new.path().join("tmp/rest")).unwrap();

@@ -13,7 +13,7 @@ pub(super) use greenlight_readers::{
 use greenlight_readers::{MAX_NAME, is_whole};
 pub(super) use recognise::recognise;
 
-use super::frameworks::Kind;
+use super::frameworks::FrameworkKind;
 use super::{Framework, text};
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 use crate::sandbox::Output;
@@ -29,7 +29,7 @@ pub fn read(framework: Framework, output: &Output, reports: &[Report]) -> TestRu
         Framework::Other => as_recognised(&text),
         _ => (framework, (framework.spec().parse)(&printed)),
     };
-    let mut run = verdict::conclude(framework, output, parsed, &text);
+    let mut run = verdict::verdict_of(framework, output, parsed, &text);
     // What cannot be read may have said anything, so it keeps a run from being green.
     if run.is_green()
         && let Some(report) = reports.iter().find(|report| !is_whole(report))
@@ -47,7 +47,9 @@ pub fn read(framework: Framework, output: &Output, reports: &[Report]) -> TestRu
 /// What an unknown command printed. Linters give up their name, because what they find is of another kind.
 fn as_recognised(text: &str) -> (Framework, ParsedRun) {
     match recognise(text) {
-        Some((framework, parsed)) if framework.spec().kind == Kind::Linter && !parsed.ran() => (framework, parsed),
+        Some((framework, parsed)) if framework.spec().kind == FrameworkKind::Linter && !parsed.ran() => {
+            (framework, parsed)
+        }
         Some((_, parsed)) => (Framework::Other, parsed),
         None => (Framework::Other, ParsedRun::default()),
     }

@@ -18,7 +18,7 @@ const NOT_INSTALLED: [&str; 4] = [
 pub(super) const WHOLE_COMMAND: &str = "the test command";
 
 /// Holds what was read against how the process ended.
-pub(super) fn conclude(framework: Framework, output: &Output, mut parsed: ParsedRun, text: &str) -> TestRun {
+pub(super) fn verdict_of(framework: Framework, output: &Output, mut parsed: ParsedRun, text: &str) -> TestRun {
     let unread = !parsed.ran() && parsed.diagnostics.is_empty();
     // If nothing is found, the code can only mean that the settings cannot be read.
     let spec = framework.spec();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-pub(super) use self::script::{Line, WORKSPACE, lines};
+pub(super) use self::script::{SimpleCommand, WORKSPACE, lines};
 pub(super) use self::sequence::commands;
 pub(super) use self::word::{VARIABLE, Word, is_name};
 

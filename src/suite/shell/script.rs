@@ -14,7 +14,7 @@ const MAX_COMMANDS: usize = 500;
 
 /// A simple command. The names of variables stand between two [`VARIABLE`](super::VARIABLE)s.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::suite) struct Line {
+pub(in crate::suite) struct SimpleCommand {
     pub(in crate::suite) words: Vec<String>,
     /// Variables set before it, alone and by lines before it, in order.
     pub(in crate::suite) env: Vec<(String, String)>,
@@ -26,9 +26,9 @@ pub(in crate::suite) struct Line {
 
 /// The simple commands outside of branches, in order; `None` if the script cannot be followed, or if a branch may be
 /// what matters: it changes the directory, or `matters` says so of the words of one of its commands.
-pub(in crate::suite) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option<Vec<Line>> {
+pub(in crate::suite) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option<Vec<SimpleCommand>> {
     let parsed = Parsed::of(script)?;
-    let mut reader = Reader {
+    let mut reader = ScriptReader {
         parsed: &parsed,
         matters: &matters,
         env: Vec::new(),
@@ -52,17 +52,17 @@ enum After {
     Other,
 }
 
-struct Reader<'p, 't> {
+struct ScriptReader<'p, 't> {
     parsed: &'p Parsed<'t>,
     matters: &'p dyn Fn(&[String]) -> bool,
     env: Vec<(String, String)>,
     directory: Vec<String>,
-    lines: Vec<Line>,
+    lines: Vec<SimpleCommand>,
     seen: usize,
     has_ended: bool,
 }
 
-impl<'p> Reader<'p, '_> {
+impl<'p> ScriptReader<'p, '_> {
     /// The statements of a program, each with what ends it.
     fn statements(&mut self, node: Node<'p>, depth: usize) -> Option<()> {
         let children = children(node);
@@ -161,8 +161,8 @@ impl<'p> Reader<'p, '_> {
     }
 
     /// A command with the assignments before it.
-    fn line(&self, node: Node<'p>) -> Option<Line> {
-        let mut line = Line::default();
+    fn line(&self, node: Node<'p>) -> Option<SimpleCommand> {
+        let mut line = SimpleCommand::default();
         for word in words(self.parsed, node)? {
             match assignment(&word).filter(|_| line.words.is_empty()) {
                 Some(set) => line.env.push(set),
@@ -181,8 +181,9 @@ impl<'p> Reader<'p, '_> {
         Parsed::each(node, |node| {
             if node.kind() == "command" {
                 let line = self.line(node);
-                let matters =
-                    |line: &Line| line.words.first().is_some_and(|word| word == "cd") || (self.matters)(&line.words);
+                let matters = |line: &SimpleCommand| {
+                    line.words.first().is_some_and(|word| word == "cd") || (self.matters)(&line.words)
+                };
                 is_harmless &= line.is_some_and(|line| !matters(&line));
             }
         });

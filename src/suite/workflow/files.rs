@@ -13,13 +13,13 @@ const MAX_FILES: usize = 50;
 const MAX_LOOKS: usize = 20_000;
 
 /// What was read so far.
-pub(super) struct Files<'r, 'f> {
+pub(super) struct WorkflowFiles<'r, 'f> {
     read: &'r mut ReadFile<'f>,
     known: BTreeMap<String, Option<Rc<Node>>>,
     looks: usize,
 }
 
-impl<'r, 'f> Files<'r, 'f> {
+impl<'r, 'f> WorkflowFiles<'r, 'f> {
     pub(super) fn new(read: &'r mut ReadFile<'f>) -> Self {
         Self {
             read,

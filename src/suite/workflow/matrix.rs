@@ -90,7 +90,7 @@ fn agrees(one: &Combination, values: &[(String, Node)]) -> bool {
 }
 
 /// The values as a job's name shows them in parentheses: scalars only, those of objects and lists one by one.
-pub(super) fn shown(combination: &Combination) -> Vec<String> {
+pub(super) fn display_names(combination: &Combination) -> Vec<String> {
     fn scalars(node: &Node, into: &mut Vec<String>) {
         match node {
             Node::List(items) => items.iter().for_each(|item| scalars(item, into)),
@@ -126,7 +126,7 @@ mod tests {
     #[track_caller]
     fn check(yaml: &str, expected: &[&str]) {
         let all = combinations(&parse(yaml).unwrap(), &Scope::default()).unwrap_or_default();
-        let all: Vec<String> = all.iter().map(|one| shown(one).join(", ")).collect();
+        let all: Vec<String> = all.iter().map(|one| display_names(one).join(", ")).collect();
         assert_eq!(all, expected, "{yaml}");
     }
 

@@ -13,7 +13,7 @@ mod steps;
 use std::rc::Rc;
 
 use self::expression::{Scope, interpolate, literals};
-use self::files::Files;
+use self::files::WorkflowFiles;
 use self::node::Node;
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
@@ -45,7 +45,7 @@ pub type ReadFile<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 ///
 /// Files are asked for as they are needed; a reader that does not have one yet may note it, get it, and ask again.
 pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiStep> {
-    let mut files = Files::new(read);
+    let mut files = WorkflowFiles::new(read);
     let found = in_workflow((failed.workflow.as_str(), failed.job), &Scope::default(), 0, &mut files)?;
     let mut step = None;
     for place in &found {
@@ -59,7 +59,7 @@ pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiSte
 }
 
 /// A job that may be the one that failed, with the workflow it is in.
-struct Place {
+struct JobMatch {
     workflow: Rc<Node>,
     /// Which of its jobs.
     job: usize,
@@ -71,8 +71,8 @@ fn in_workflow(
     (path, name): (&str, &str),
     scope: &Scope,
     depth: usize,
-    files: &mut Files<'_, '_>,
-) -> Option<Vec<Place>> {
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Option<Vec<JobMatch>> {
     if depth > MAX_CALLS {
         return None;
     }
@@ -102,7 +102,7 @@ fn in_workflow(
                 let called_scope = called_scope(job, &own, &called, files);
                 places.extend(in_workflow((&called, rest), &called_scope?, depth + 1, files)?);
             } else if names.iter().any(|own| is_shown_as(own, name)) {
-                places.push(Place {
+                places.push(JobMatch {
                     workflow: Rc::clone(&workflow),
                     job: number,
                     scope: own,
@@ -115,7 +115,7 @@ fn in_workflow(
 
 /// The names under which GitHub may show a job.
 fn names(key: &str, job: &Node, scope: &Scope) -> Vec<String> {
-    let values = matrix::shown(&scope.matrix).join(", ");
+    let values = matrix::display_names(&scope.matrix).join(", ");
     let with_values = |name: &str| match values.as_str() {
         "" => name.to_string(),
         values => format!("{name} ({values})"),
@@ -140,7 +140,7 @@ fn local(uses: &str) -> Option<String> {
 }
 
 /// What a workflow that is called may name: its inputs, given or by default.
-fn called_scope(job: &Node, scope: &Scope, called: &str, files: &mut Files<'_, '_>) -> Option<Scope> {
+fn called_scope(job: &Node, scope: &Scope, called: &str, files: &mut WorkflowFiles<'_, '_>) -> Option<Scope> {
     let workflow = files.document(called)?;
     let declared = workflow
         .get("on")

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Failed, Files, Node, Place, Scope, WORKSPACE, inputs, interpolate, literals, local};
+use super::{Failed, JobMatch, Node, Scope, WORKSPACE, WorkflowFiles, inputs, interpolate, literals, local};
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
 use crate::suite::discover::runs_tests;
@@ -31,7 +31,7 @@ struct Script {
 }
 
 /// The step that failed. `None` if the workflow does not tell what it ran.
-pub(super) fn resolve(failed: &Failed<'_>, place: &Place, files: &mut Files<'_, '_>) -> Option<CiStep> {
+pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
     let workflow = &place.workflow;
     let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;
     let mut scope = place.scope.clone();
@@ -113,7 +113,7 @@ fn fits(parts: &[&str], text: &str) -> bool {
     parts.iter().any(|part| !part.trim().is_empty()) && rest.ends_with(last)
 }
 
-fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut Files<'_, '_>) -> Option<Script> {
+fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFiles<'_, '_>) -> Option<Script> {
     let mut scope = around.scope.clone();
     if let Some(env) = step.get("env") {
         add_variables(&mut scope, env);
@@ -148,7 +148,12 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut Files<'_, 
 }
 
 /// What a local composite action ran; only one of its scripts may be the one with the tests.
-fn in_action(path: &str, (step, scope): (&Node, Scope), depth: usize, files: &mut Files<'_, '_>) -> Option<Script> {
+fn in_action(
+    path: &str,
+    (step, scope): (&Node, Scope),
+    depth: usize,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Option<Script> {
     if depth >= MAX_ACTIONS {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Rust, Go and Java.
 
-use greenlight::domain::weakening::Kind::{
+use greenlight::domain::weakening::WeakeningKind::{
     ErrorSwallowed, ExpectationChanged, FewerAssertions, NotReached, Removed, SetupChanged, Skipped, ToleranceWidened,
     WeakerAssertion,
 };

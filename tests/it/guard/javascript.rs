@@ -1,6 +1,6 @@
 //! JavaScript and TypeScript: Jest, Vitest, Mocha, `node:test`.
 
-use greenlight::domain::weakening::Kind::{
+use greenlight::domain::weakening::WeakeningKind::{
     ErrorSwallowed, ExpectationChanged, FewerAssertions, Mocked, NotReached, Removed, Retried, SetupChanged, Skipped,
     ToleranceWidened, WeakerAssertion,
 };

@@ -1,6 +1,6 @@
 //! Python: pytest and unittest.
 
-use greenlight::domain::weakening::Kind::{
+use greenlight::domain::weakening::WeakeningKind::{
     CannotBeJudged, ErrorSwallowed, ExpectationChanged, FewerAssertions, Mocked, NotReached, Removed, Retried,
     SetupChanged, Skipped, ToleranceWidened, WeakerAssertion,
 };

@@ -1,6 +1,6 @@
 //! Whole files and patches: what comes and goes, settings, data, the code under test, and hostile sources.
 
-use greenlight::domain::weakening::Kind::{
+use greenlight::domain::weakening::WeakeningKind::{
     self, CannotBeJudged, Ci, Configuration, DataChanged, DetectsTests, ExpectationChanged, Mocked, Removed,
     SetupChanged, SpecialCased,
 };
@@ -14,7 +14,7 @@ const CODE: &str = "def change(paid, stops):\n    return paid + 50 * stops\n";
 type File = (&'static str, Option<&'static str>, Option<&'static str>);
 
 #[track_caller]
-fn check(files: &[File], kinds: &[Kind]) {
+fn check(files: &[File], kinds: &[WeakeningKind]) {
     let found = weakenings(&patch(files), &Inputs::default());
     assert_eq!(named(&found), kinds, "{files:?}: {found:#?}");
 }
@@ -148,7 +148,7 @@ fn settings_and_data() {
 
 /// What a patch does to the code under test, with a test of [`TEST`] failing.
 #[track_caller]
-fn code(path: &str, before: &str, after: &str, kinds: &[Kind]) {
+fn code(path: &str, before: &str, after: &str, kinds: &[WeakeningKind]) {
     let mut inputs = Inputs::default();
     inputs.note(
         &"tests/test_a.py".parse().unwrap(),
@@ -162,7 +162,7 @@ fn code(path: &str, before: &str, after: &str, kinds: &[Kind]) {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn code_that_knows_the_tests() {
-    let python = |body: &str, kinds: &[Kind]| {
+    let python = |body: &str, kinds: &[WeakeningKind]| {
         code(
             "fare.py",
             CODE,
@@ -208,7 +208,7 @@ fn code_that_knows_the_tests() {
         "class Fare:\n    def __eq__(self, other):\n        return self.paid == other.paid\n",
         &[],
     );
-    let script = |line: &str, kinds: &[Kind]| code("fare.js", "let a;\n", &format!("let a;\n{line}\n"), kinds);
+    let script = |line: &str, kinds: &[WeakeningKind]| code("fare.js", "let a;\n", &format!("let a;\n{line}\n"), kinds);
     script("if (process.env.NODE_ENV === 'test') { a = 200; }", &[DetectsTests]);
     script(
         "const inTest = process.env.JEST_WORKER_ID !== undefined;",
@@ -228,8 +228,9 @@ fn code_that_knows_the_tests() {
         &[],
     );
     script("if (process.env.NODE_ENV === 'production') { a = 1; }", &[]);
-    let rust =
-        |line: &str, kinds: &[Kind]| code("src/fare.rs", "fn a() {}\n", &format!("fn a() {{}}\n{line}\n"), kinds);
+    let rust = |line: &str, kinds: &[WeakeningKind]| {
+        code("src/fare.rs", "fn a() {}\n", &format!("fn a() {{}}\n{line}\n"), kinds)
+    };
     rust("fn b() -> i32 { if cfg!(test) { 200 } else { 1 } }", &[DetectsTests]);
     rust(
         "fn b(paid: i32) -> i32 { match paid { 500 => 200, _ => paid } }",
@@ -244,8 +245,9 @@ fn code_that_knows_the_tests() {
         &[],
     );
     rust("macro_rules! assert_eq { ($($x:tt)*) => {} }", &[DetectsTests]);
-    let go =
-        |line: &str, kinds: &[Kind]| code("fare.go", "package fare\n", &format!("package fare\n\n{line}\n"), kinds);
+    let go = |line: &str, kinds: &[WeakeningKind]| {
+        code("fare.go", "package fare\n", &format!("package fare\n\n{line}\n"), kinds)
+    };
     go(
         "func b(paid int) int {\n\tif testing.Testing() {\n\t\treturn 200\n\t}\n\treturn paid\n}",
         &[DetectsTests],
@@ -258,7 +260,7 @@ fn code_that_knows_the_tests() {
         "func b(paid int) int {\n\tswitch paid {\n\tcase 500:\n\t\treturn 200\n\t}\n\treturn paid\n}",
         &[SpecialCased],
     );
-    let java = |line: &str, kinds: &[Kind]| {
+    let java = |line: &str, kinds: &[WeakeningKind]| {
         code(
             "Fare.java",
             "class Fare {}\n",

@@ -9,7 +9,7 @@ use greenlight::domain::permission::{Permission, Undo, authorize};
 use greenlight::domain::proposal::{Author, Proposal};
 use greenlight::domain::reply::Source;
 use greenlight::domain::run::{Consent, Origin, Run, Started, Step, Subject};
-use greenlight::github::state::Place;
+use greenlight::github::state::StateRef;
 use greenlight::github::{Branch, CheckRun, Client, Error, LandError, NewReview};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -343,8 +343,8 @@ async fn ask(loopback: &Loopback, endpoint: Endpoint) -> Result<(), Error> {
     }
 }
 
-fn place(name: &str) -> Place {
-    Place {
+fn place(name: &str) -> StateRef {
+    StateRef {
         repository: repository().name,
         name: name.into(),
     }

@@ -11,7 +11,7 @@ use greenlight::domain::clock::Clock;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::{Blob, Patch};
 use greenlight::domain::test_run::TestRun;
-use greenlight::repair::{self, Budget, End, Found, Progress, Task, ToolFix};
+use greenlight::repair::{self, Budget, End, PassingPatch, Progress, Task, ToolFix};
 use greenlight::sandbox::Policy;
 use greenlight::suite::{self, Suite, TestSettings};
 use tempfile::TempDir;
@@ -139,7 +139,7 @@ impl Patient {
         }
     }
 
-    pub(crate) async fn found(&self) -> Found {
+    pub(crate) async fn found(&self) -> PassingPatch {
         match self.search(BUDGET).await {
             End::Found(found) => *found,
             other => panic!("not repaired: {other:?}\nbefore: {:#?}", self.before),

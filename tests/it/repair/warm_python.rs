@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use greenlight::domain::test_run::Outcome;
 use greenlight::repair::End;
-use greenlight::sandbox::{CellOutcome, Language, Place, Policy, Session};
+use greenlight::sandbox::{CellOutcome, Language, Policy, Session, SessionPaths};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -49,7 +49,7 @@ impl Harness {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let mut place = Place::new(directory.path());
+        let mut place = SessionPaths::new(directory.path());
         place.env.insert("GREENLIGHT_UP".into(), ".".into());
         let sandbox = crate::harness::sandbox().await;
         let mut session = sandbox

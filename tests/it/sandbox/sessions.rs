@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use greenlight::sandbox::{Cell, CellOutcome, Language, LostReason, Place, Session};
+use greenlight::sandbox::{Cell, CellOutcome, Language, LostReason, Session, SessionPaths};
 use tokio_util::sync::CancellationToken;
 
 use super::{Alive, Lab, PATIENCE};
@@ -51,10 +51,10 @@ super::each_backend! {
 }
 
 async fn open(lab: &Lab, language: Language) -> Session {
-    open_at(lab, language, &Place::new(lab.path())).await
+    open_at(lab, language, &SessionPaths::new(lab.path())).await
 }
 
-async fn open_at(lab: &Lab, language: Language, place: &Place) -> Session {
+async fn open_at(lab: &Lab, language: Language, place: &SessionPaths) -> Session {
     lab.sandbox.session(language, place, &lab.policy).await.unwrap()
 }
 
@@ -282,9 +282,9 @@ if __name__ == '__main__':
 async fn modules_of_the_workspace_are_found(lab: Lab) {
     lab.file("sub/mine.py", "seven = 7");
     lab.file("sub/mine.js", "exports.seven = 7");
-    let place = Place {
+    let place = SessionPaths {
         cwd: "sub".into(),
-        ..Place::new(lab.path())
+        ..SessionPaths::new(lab.path())
     };
     let mut python = open_at(&lab, Language::Python, &place).await;
     assert_eq!(value(&mut python, "import mine\nmine.seven").await, "7");
@@ -612,13 +612,13 @@ async fn a_fork_answers_nothing(lab: Lab) {
 }
 
 /// A place where `python3` is a script of the workspace, and nothing else is found.
-fn hijacked(lab: &Lab, script: &str) -> Place {
+fn hijacked(lab: &Lab, script: &str) -> SessionPaths {
     lab.file("bin/python3", script);
     fs::set_permissions(lab.path().join("bin/python3"), fs::Permissions::from_mode(0o755)).unwrap();
     let bin = lab.inside().join("bin").display().to_string();
-    Place {
+    SessionPaths {
         env: [("PATH".into(), bin)].into(),
-        ..Place::new(lab.path())
+        ..SessionPaths::new(lab.path())
     }
 }
 
@@ -646,9 +646,9 @@ async fn an_interpreter_that_cannot_start_says_so(lab: Lab) {
     let mut session = open_at(&lab, Language::Python, &hijacked(&lab, "#!/no/such\n")).await;
     let why = loss(&mut session, "1", PATIENCE).await;
     assert!(matches!(why, LostReason::DidNotStart(_)), "{why:?}");
-    let elsewhere = Place {
+    let elsewhere = SessionPaths {
         cwd: "../..".into(),
-        ..Place::new(lab.path())
+        ..SessionPaths::new(lab.path())
     };
     assert!(
         lab.sandbox
@@ -697,9 +697,9 @@ async fn dropping_a_session_ends_it(lab: Lab) {
 
 async fn an_idle_session_ends(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
-    let place = Place {
+    let place = SessionPaths {
         idle: MOMENT,
-        ..Place::new(lab.path())
+        ..SessionPaths::new(lab.path())
     };
     let mut session = open_at(&lab, Language::Bash, &place).await;
     run(&mut session, "exec 7>alive; echo up >&7; sleep 0.5").await;
@@ -736,7 +736,7 @@ async fn two_sessions_do_not_meet(lab: Lab) {
     let other = tempfile::tempdir().unwrap();
     let (mut one, mut two) = (
         open(&lab, Language::Python).await,
-        open_at(&lab, Language::Python, &Place::new(other.path())).await,
+        open_at(&lab, Language::Python, &SessionPaths::new(other.path())).await,
     );
     tokio::join!(value(&mut one, "x = 1"), value(&mut two, "x = 2"));
     let (first, second) = tokio::join!(value(&mut one, "x"), value(&mut two, "x"));

@@ -73,7 +73,7 @@ async fn what_is_red_only_with_main_is_fixed_on_the_head_and_proved_on_the_merge
     let run = story.run().await;
     assert_eq!(run.reading.as_ref().unwrap().tested, Some(Tested::Merge));
     let (before, triage) = run.reproduced.as_ref().unwrap();
-    assert!(before.outcome.is_red() && triage.is_worked_on(), "{triage:?}");
+    assert!(before.outcome.is_red() && triage.has_regression(), "{triage:?}");
     assert_eq!(triage.red_merge().unwrap().tip.as_str(), tip);
     let asked = story.model().requests()[0].to_string();
     assert!(asked.contains("merged with `main`"), "{asked}");

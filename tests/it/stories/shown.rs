@@ -9,9 +9,9 @@ use greenlight::domain::id::{Account, CommitSha, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::proposal::{self, Author, Bounds, Claim, Proposal, TestsFirst};
 use greenlight::domain::reply::{self, Layout, Source};
-use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, Step, TurnedDown};
+use greenlight::domain::run::{Consent, End, JobReading, Origin, Run, Started, Step, TurnedDown};
 use greenlight::domain::test_run::{Failure, Location, Outcome, TestRun};
-use greenlight::domain::triage::{Rules, Triage, Trial};
+use greenlight::domain::triage::{StoppingRules, Triage, Trial};
 use jiff::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -263,14 +263,17 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
         ));
     }
     let mut runs = vec![run(text); 12];
-    runs[0].reproduced = Some((red(text), Trial::new(&red(text), Rules::default()).verdict(None)));
-    runs[1].reading = Some(Reading {
+    runs[0].reproduced = Some((
+        red(text),
+        Trial::new(&red(text), StoppingRules::default()).verdict(None),
+    ));
+    runs[1].reading = Some(JobReading {
         excerpt: text.into(),
-        ..Reading::default()
+        ..JobReading::default()
     });
-    runs[2].reading = Some(Reading {
+    runs[2].reading = Some(JobReading {
         failures: red(text).failures,
-        ..Reading::default()
+        ..JobReading::default()
     });
     runs[3].proposal = Some(proposal.clone());
     runs[3].evidence = proposal.evidence.clone();

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::hunk::{Hunk, Kind, Line};
+use super::hunk::{Hunk, HunkLine, LineKind};
 use super::quoted::bare;
 use super::reader::{shown, too_large, wrong};
-use super::{Body, Section, parse};
+use super::{ContentChange, Section, parse};
 use crate::error::ReadError as Error;
 use crate::object::object_name;
 use crate::patch::{Blob, FileChange, FileMode, Patch};
@@ -205,9 +205,9 @@ where
         let before = before.map_or(&b""[..], |blob| &blob.bytes);
         let most = MAX_HELD - self.held;
         let bytes = match &section.body {
-            Body::Same => (before.len() <= most).then(|| before.to_vec()),
-            Body::Text(hunks) => spliced(hunks, before, most, name)?,
-            Body::Binary(binary) => {
+            ContentChange::Same => (before.len() <= most).then(|| before.to_vec()),
+            ContentChange::Text(hunks) => spliced(hunks, before, most, name)?,
+            ContentChange::Binary(binary) => {
                 self.work(binary.size())?;
                 let fail = |reason: &str| wrong(name, section.line, reason);
                 let (old, new) = section
@@ -263,7 +263,7 @@ where
             }
             first.get_or_insert(path);
         }
-        let makes = matches!(&section.body, Body::Text(hunks) if hunks.iter().all(|hunk| hunk.old_lines == 0));
+        let makes = matches!(&section.body, ContentChange::Text(hunks) if hunks.iter().all(|hunk| hunk.old_lines == 0));
         match first {
             Some(path) if makes && !section.deleted => Ok((None, Some(path))),
             Some(path) => Err(wrong(path.as_str(), section.line, "there is no such file at the head").into()),
@@ -328,7 +328,7 @@ impl<'a> Lines<'a> {
 /// `git apply` has it. A diff without any context says nothing about what follows.
 /// <https://git-scm.com/docs/git-apply#Documentation/git-apply.txt---unidiff-zero>
 fn ends_the_file(hunk: &Hunk<'_>) -> bool {
-    let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.kind == Kind::Context);
+    let is_context = |line: Option<&HunkLine<'_>>| line.is_some_and(|line| line.kind == LineKind::Context);
     is_context(hunk.lines.first()) && !is_context(hunk.lines.last())
 }
 
@@ -352,11 +352,11 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
         for (offset, line) in hunk.lines.iter().enumerate() {
             let number = hunk.line + 1 + offset;
             let at = lines.at + 1;
-            if line.kind != Kind::Added && lines.next() != Some(line.bytes) {
+            if line.kind != LineKind::Added && lines.next() != Some(line.bytes) {
                 let reason = format!("line {at} of the file does not match the diff");
                 return Err(wrong(name, number, reason));
             }
-            if line.kind != Kind::Removed {
+            if line.kind != LineKind::Removed {
                 if out.last().is_some_and(|byte| *byte != b'\n') {
                     return Err(wrong(name, number, "a line follows one without a line end"));
                 }

@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use super::reader::{Reader, wrong};
+use super::reader::{LineReader, wrong};
 use crate::base85;
 use crate::error::ReadError as Error;
 
@@ -23,7 +23,7 @@ pub(super) struct Binary {
 }
 
 /// Reads what follows `GIT binary patch`, with the reverse half if it is there.
-pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Binary, Error> {
+pub(super) fn parse(reader: &mut LineReader<'_>) -> Result<Binary, Error> {
     let line = reader.number();
     let bad = |reason: &str| wrong("a binary file", line, reason);
     let (literal, size) = header(reader)?.ok_or_else(|| bad("its content is missing"))?;
@@ -50,7 +50,7 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Binary, Error> {
 }
 
 /// Whether a half is the whole content, and its size.
-fn header(reader: &mut Reader<'_>) -> Result<Option<(bool, usize)>, Error> {
+fn header(reader: &mut LineReader<'_>) -> Result<Option<(bool, usize)>, Error> {
     let bad = |reason: &str| wrong("a binary file", reader.number(), reason);
     let Some(header) = reader.peek_trimmed() else {
         return Ok(None);

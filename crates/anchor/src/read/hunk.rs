@@ -1,6 +1,6 @@
 //! Reads the hunks of one file in a unified diff. Where they go is not decided here.
 
-use super::reader::{Reader, wrong};
+use super::reader::{LineReader, wrong};
 use crate::error::ReadError as Error;
 
 #[derive(Debug)]
@@ -10,18 +10,18 @@ pub(super) struct Hunk<'a> {
     /// The first line in the old file, from 1; for a hunk without old lines the one that it comes after.
     pub(super) start: usize,
     pub(super) old_lines: usize,
-    pub(super) lines: Vec<Line<'a>>,
+    pub(super) lines: Vec<HunkLine<'a>>,
 }
 
 /// One line of a hunk with its line end, unless it is the last of a file and has none.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
-    pub(super) kind: Kind,
+pub(super) struct HunkLine<'a> {
+    pub(super) kind: LineKind,
     pub(super) bytes: &'a [u8],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Context,
     Removed,
     Added,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 ///
 /// # Errors
 /// When one has other lines than its header says.
-pub(super) fn hunks<'a>(reader: &mut Reader<'a>, path: &str) -> Result<Vec<Hunk<'a>>, Error> {
+pub(super) fn hunks<'a>(reader: &mut LineReader<'a>, path: &str) -> Result<Vec<Hunk<'a>>, Error> {
     let mut hunks = Vec::new();
     while let Some(header) = reader.peek().filter(|line| line.starts_with(b"@@ -")) {
         let line = reader.number();
@@ -49,11 +49,11 @@ pub(super) fn hunks<'a>(reader: &mut Reader<'a>, path: &str) -> Result<Vec<Hunk<
             let short = || wrong(path, reader.number(), "the hunk has fewer lines than its header says");
             let next = reader.peek().ok_or_else(short)?;
             let (kind, bytes) = match next.first() {
-                Some(b' ') => (Kind::Context, &next[1..]),
-                Some(b'-') => (Kind::Removed, &next[1..]),
-                Some(b'+') => (Kind::Added, &next[1..]),
+                Some(b' ') => (LineKind::Context, &next[1..]),
+                Some(b'-') => (LineKind::Removed, &next[1..]),
+                Some(b'+') => (LineKind::Added, &next[1..]),
                 // Some mailers and editors cut trailing white space; git takes it for an empty line too.
-                Some(b'\n') => (Kind::Context, next),
+                Some(b'\n') => (LineKind::Context, next),
                 Some(b'\\') => {
                     let last = hunk.lines.last_mut().ok_or_else(short)?;
                     last.bytes = last.bytes.strip_suffix(b"\n").unwrap_or(last.bytes);
@@ -62,7 +62,7 @@ pub(super) fn hunks<'a>(reader: &mut Reader<'a>, path: &str) -> Result<Vec<Hunk<
                 }
                 _ => return Err(short()),
             };
-            let (in_old, in_new) = (kind != Kind::Added, kind != Kind::Removed);
+            let (in_old, in_new) = (kind != LineKind::Added, kind != LineKind::Removed);
             if (in_old && old == 0) || (in_new && new == 0) {
                 return Err(wrong(
                     path,
@@ -72,7 +72,7 @@ pub(super) fn hunks<'a>(reader: &mut Reader<'a>, path: &str) -> Result<Vec<Hunk<
             }
             old -= usize::from(in_old);
             new -= usize::from(in_new);
-            hunk.lines.push(Line { kind, bytes });
+            hunk.lines.push(HunkLine { kind, bytes });
             reader.skip();
         }
         hunks.push(hunk);

@@ -11,7 +11,7 @@ pub use self::apply::apply;
 use self::binary::Binary;
 use self::hunk::{Hunk, hunks};
 use self::quoted::{bare, both, unquoted};
-use self::reader::{Reader, shown, too_large, trimmed, wrong};
+use self::reader::{LineReader, shown, too_large, trimmed, wrong};
 use crate::error::ReadError as Error;
 
 /// How many files a diff may name.
@@ -49,7 +49,7 @@ struct Section<'a> {
     new_mode: Option<u32>,
     /// The object names of an `index` line, perhaps shortened.
     index: Option<(String, String)>,
-    body: Body<'a>,
+    body: ContentChange<'a>,
 }
 
 impl Section<'_> {
@@ -63,7 +63,7 @@ impl Section<'_> {
 
 /// What happens to the content.
 #[derive(Debug, Default)]
-enum Body<'a> {
+enum ContentChange<'a> {
     #[default]
     Same,
     Text(Vec<Hunk<'a>>),
@@ -76,7 +76,7 @@ enum Body<'a> {
 /// # Errors
 /// When a section is cut off or cannot be understood, or when there is none in a text that is not empty.
 fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
-    let mut reader = Reader::new(text)?;
+    let mut reader = LineReader::new(text)?;
     let mut sections = Vec::new();
     while let Some(line) = reader.peek() {
         if sections.len() > MAX_FILES {
@@ -91,7 +91,7 @@ fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
                 ..Section::default()
             };
             names(&mut reader, &mut section)?;
-            section.body = Body::Text(hunks(&mut reader, &section.shown())?);
+            section.body = ContentChange::Text(hunks(&mut reader, &section.shown())?);
             sections.push(section);
             nothing_left_over(&mut reader, &sections)?;
         } else if line.starts_with(b"@@ -") {
@@ -123,13 +123,14 @@ fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
 }
 
 /// Refuses lines that the section above them would have, if only its numbers counted them.
-fn nothing_left_over(reader: &mut Reader<'_>, sections: &[Section<'_>]) -> Result<(), Error> {
+fn nothing_left_over(reader: &mut LineReader<'_>, sections: &[Section<'_>]) -> Result<(), Error> {
     while reader.peek_trimmed().is_some_and(<[u8]>::is_empty) {
         reader.skip();
     }
     // Two dashes and a blank stand above the signature of a mail.
     let above = sections.last();
-    let bare_header = above.is_some_and(|section| section.pair.is_some() && matches!(section.body, Body::Same));
+    let bare_header =
+        above.is_some_and(|section| section.pair.is_some() && matches!(section.body, ContentChange::Same));
     let free = (begins_plain(reader) && !bare_header) || reader.peek_trimmed() == Some(b"-- ");
     let next = reader.peek_trimmed().unwrap_or_default();
     let is_header = field(&mut Section::default(), next, reader.number())?;
@@ -141,11 +142,11 @@ fn nothing_left_over(reader: &mut Reader<'_>, sections: &[Section<'_>]) -> Resul
     Err(wrong(&name, reader.number(), reason))
 }
 
-fn begins_plain(reader: &Reader<'_>) -> bool {
+fn begins_plain(reader: &LineReader<'_>) -> bool {
     reader.ahead(0).starts_with(b"--- ") && reader.ahead(1).starts_with(b"+++ ") && reader.ahead(2).starts_with(b"@@ -")
 }
 
-fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
+fn git_section<'a>(reader: &mut LineReader<'a>) -> Result<Section<'a>, Error> {
     let line = reader.number();
     let header = reader.next().unwrap_or_default();
     let header = header.strip_prefix(b"diff --git ").unwrap_or_default();
@@ -162,11 +163,11 @@ fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
                 let reason = "the header creates or removes the file, but `---` and `+++` say otherwise";
                 return Err(wrong(&shown(header), line, reason));
             }
-            section.body = Body::Text(hunks(reader, &section.shown())?);
+            section.body = ContentChange::Text(hunks(reader, &section.shown())?);
             break;
         } else if next == b"GIT binary patch" {
             reader.skip();
-            section.body = Body::Binary(binary::parse(reader)?);
+            section.body = ContentChange::Binary(binary::parse(reader)?);
             break;
         } else if next.starts_with(b"Binary files ") {
             let reason = "has no content for a binary file; make it with `git diff --binary`";
@@ -184,7 +185,7 @@ fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
         (_, true) => !EMPTY_BLOB.starts_with(&**old) || old.is_empty(),
         _ => old != new,
     };
-    if matches!(section.body, Body::Same) && section.index.as_ref().is_some_and(is_new) {
+    if matches!(section.body, ContentChange::Same) && section.index.as_ref().is_some_and(is_new) {
         return Err(wrong(
             &shown(header),
             line,
@@ -267,7 +268,7 @@ fn contradiction(section: &Section<'_>) -> Option<&'static str> {
 }
 
 /// The `---` and `+++` lines.
-fn names(reader: &mut Reader<'_>, section: &mut Section<'_>) -> Result<(), Error> {
+fn names(reader: &mut LineReader<'_>, section: &mut Section<'_>) -> Result<(), Error> {
     let mut epoch = false;
     let mut name = |prefix: &[u8]| {
         let number = reader.number();

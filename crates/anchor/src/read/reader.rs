@@ -6,12 +6,12 @@ use crate::error::ReadError as Error;
 const MAX_LINES: usize = 1_000_000;
 
 /// The lines of a diff, with a place in them.
-pub(super) struct Reader<'a> {
+pub(super) struct LineReader<'a> {
     lines: Vec<&'a [u8]>,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LineReader<'a> {
     pub(super) fn new(text: &'a [u8]) -> Result<Self, Error> {
         if text.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
             return Err(too_large("the number of lines of the diff", MAX_LINES));

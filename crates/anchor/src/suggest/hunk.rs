@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 /// A run of lines of the head that the diff shows, whether added or in context.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk {
+pub struct VisibleLines {
     /// The number of the first line, from 1; 0 if the hunk shows no line of the head.
     pub new_start: u32,
     /// The lines, without their line feeds.
@@ -40,8 +40,8 @@ pub enum DiffError {
 ///
 /// # Errors
 /// When the text is anything but whole hunks in order, such as one that was cut off.
-pub fn parse_hunks(patch: &str) -> Result<Vec<Hunk>, DiffError> {
-    let mut hunks: Vec<Hunk> = Vec::new();
+pub fn parse_hunks(patch: &str) -> Result<Vec<VisibleLines>, DiffError> {
+    let mut hunks: Vec<VisibleLines> = Vec::new();
     let mut lines = (1..)
         .zip(patch.strip_suffix('\n').unwrap_or(patch).split('\n'))
         .peekable();
@@ -74,7 +74,7 @@ pub fn parse_hunks(patch: &str) -> Result<Vec<Hunk>, DiffError> {
         if !right.is_empty() && u64::from(new.start) <= before {
             return Err(DiffError::Order(number));
         }
-        hunks.push(Hunk {
+        hunks.push(VisibleLines {
             new_start: new.start,
             right,
             added,
@@ -95,7 +95,7 @@ fn add(runs: &mut Vec<RangeInclusive<u32>>, line: u32) {
 }
 
 /// The number of the last line a hunk shows.
-fn end(hunk: &Hunk) -> u64 {
+fn end(hunk: &VisibleLines) -> u64 {
     let shown = u64::from(hunk.new_start) + hunk.right.len() as u64;
     // A hunk without lines on the right names the line after which they are missing.
     if hunk.right.is_empty() { shown } else { shown - 1 }

@@ -7,22 +7,22 @@
 //! comes or goes at the end of a file, and characters that a comment does not keep or a reader does not see.
 
 mod bound;
-mod fate;
 mod fingerprint;
 mod hunk;
 mod left_out;
 mod suggestion;
+mod suggestion_state;
 mod text;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use bound::{MAX_SUGGESTIONS, cut_within};
-pub use fate::{Fate, fate};
 pub use fingerprint::Fingerprint;
-pub use hunk::{DiffError, Hunk, added_lines, parse_hunks};
+pub use hunk::{DiffError, VisibleLines, added_lines, parse_hunks};
 pub use left_out::LeftOut;
 pub use suggestion::{ApplyError, Suggestion, apply, first_block, read_block};
+pub use suggestion_state::{SuggestionState, state_after};
 
 use self::text::{LineEnd, Text};
 use crate::patch::{Blob, FileChange, FileMode, Patch};
@@ -38,7 +38,7 @@ pub struct DiffFile {
     /// Its name in the head.
     pub path: RepoPath,
     /// As [`parse_hunks`] reads them; empty if GitHub leaves the patch out.
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<VisibleLines>,
 }
 
 /// A patch in two parts.
@@ -68,7 +68,7 @@ pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
 
 /// The same with at most this many suggestions: what comes after them is left to the remainder.
 fn cut_first(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
-    let mut shown: BTreeMap<&RepoPath, &[Hunk]> = BTreeMap::new();
+    let mut shown: BTreeMap<&RepoPath, &[VisibleLines]> = BTreeMap::new();
     for file in diff {
         // What becomes another kind of thing, as a link that becomes a file, is listed twice, and nobody can comment on it.
         let entry = shown.entry(&file.path).and_modify(|hunks| *hunks = &[]);
@@ -177,7 +177,7 @@ fn committed(suggestions: &[Suggestion], path: &RepoPath, change: &FileChange) -
 fn suggestions_for(
     path: &RepoPath,
     change: &FileChange,
-    hunks: &[Hunk],
+    hunks: &[VisibleLines],
 ) -> Result<(Vec<Suggestion>, Vec<LeftOut>), LeftOut> {
     let (before, after) = match (&change.before, &change.after) {
         (Some(before), Some(after)) => (before, after),
@@ -230,7 +230,7 @@ fn is_odd(text: &str, before: &str) -> bool {
 }
 
 /// The ranges of lines, from 0, that the hunks show.
-fn shown_lines(hunks: &[Hunk], head: &[&str]) -> Result<Vec<Range<usize>>, LeftOut> {
+fn shown_lines(hunks: &[VisibleLines], head: &[&str]) -> Result<Vec<Range<usize>>, LeftOut> {
     if hunks.is_empty() {
         return Err(LeftOut::NotInDiff);
     }

@@ -18,7 +18,7 @@ use super::{SOCKET, mounts};
 use crate::helpers::{command_process, relay};
 use crate::kernel::{fd_passing, files, limits, privileges, seccomp, subreaper};
 use crate::spec::command::Network;
-use crate::wire::{Orders, Progress, Word, read_frame, write_frame};
+use crate::wire::{Orders, Progress, SupervisorMessage, read_frame, write_frame};
 
 /// How often to look whether the killed are dead; after that many rounds the container is given up.
 const ROUNDS: usize = 1000;
@@ -39,7 +39,7 @@ pub(crate) fn main() -> io::Result<()> {
     // What an engine may have left open stays out of the commands.
     close_fds::set_fds_cloexec(3, &[]);
     let control = UnixStream::connect(SOCKET)?;
-    let Word::Next = read_frame(&control)? else {
+    let SupervisorMessage::Next = read_frame(&control)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
     let first = receive(&control)?;
@@ -93,12 +93,12 @@ fn receive(control: &UnixStream) -> io::Result<Run> {
 fn obey(words: &UnixStream, to_inbox: &Sender<Message>) {
     while let Ok(word) = read_frame(words) {
         let message = match word {
-            Word::Interrupt => {
+            SupervisorMessage::Interrupt => {
                 command_process::interrupt(true);
                 continue;
             }
-            Word::Go => Message::Go,
-            Word::Next => match receive(words) {
+            SupervisorMessage::Go => Message::Go,
+            SupervisorMessage::Next => match receive(words) {
                 Ok(run) => Message::Run(Box::new(run)),
                 Err(_) => break,
             },

@@ -25,7 +25,7 @@ pub(crate) use pool::Lease;
 pub(crate) use supervision::{ContainerProcess, group};
 
 /// What an engine says, which may quote all that it was asked for.
-fn said(error: &bollard::errors::Error) -> std::io::Error {
+fn io_error(error: &bollard::errors::Error) -> std::io::Error {
     const MOST: usize = 400;
     let mut text = error.to_string();
     if text.chars().count() > MOST {

@@ -16,7 +16,7 @@ use tokio::net::UnixListener;
 use tokio::time::timeout;
 
 use super::mounts::{self, Prepared};
-use super::{create, said, supervision};
+use super::{create, io_error, supervision};
 use crate::spec::command::{Limits, Mount, Network};
 use crate::wire::{Identity, Spec};
 
@@ -169,9 +169,12 @@ async fn make(docker: Docker, image: String, spec: Spec, helper: PathBuf) -> io:
         let id = docker
             .create_container(Some(options), body)
             .await
-            .map_err(|error| said(&error))?
+            .map_err(|error| io_error(&error))?
             .id;
-        docker.start_container(&id, None).await.map_err(|error| said(&error))?;
+        docker
+            .start_container(&id, None)
+            .await
+            .map_err(|error| io_error(&error))?;
         answer(&prepared, &id).await
     };
     match called.await {

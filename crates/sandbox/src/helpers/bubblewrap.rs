@@ -22,7 +22,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, Gid, Uid, UnshareFlags};
 
-use crate::kernel::mount_piece::{self, Piece};
+use crate::kernel::mount_piece::{self, MountPiece};
 use crate::kernel::namespaces::unshare;
 use crate::kernel::{limits, mounts, privileges, seccomp, seccomp_strict};
 use crate::spec::command::{Access, Mount, Network, WORKSPACE};
@@ -121,7 +121,7 @@ fn set_stage(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
     let mut pieces = Vec::new();
     for (number, mount) in mounts.iter_mut().enumerate() {
         let staged = Path::new(STAGE).join(number.to_string());
-        pieces.push(Piece::of(&Mount {
+        pieces.push(MountPiece::of(&Mount {
             source: mount.source.clone(),
             target: staged.clone(),
             access: mount.access,

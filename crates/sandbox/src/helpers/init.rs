@@ -17,7 +17,7 @@ use crate::kernel::{limits, loopback, mounts, seccomp, seccomp_strict, subreaper
 use crate::spec::backend::Backend;
 use crate::spec::command::Network;
 use crate::wire;
-use crate::wire::{INSIDE, Identity, Orders, Progress, Word, read_frame, write_frame};
+use crate::wire::{INSIDE, Identity, Orders, Progress, SupervisorMessage, read_frame, write_frame};
 
 /// Takes orders from standard input and reports progress there.
 pub(crate) fn main() -> io::Result<()> {
@@ -29,7 +29,7 @@ pub(crate) fn main() -> io::Result<()> {
     }
     // Fails when the supervisor died before it could take this process along.
     write_frame(&control, &Progress::Ready)?;
-    let Word::Go = read_frame(&mut control)? else {
+    let SupervisorMessage::Go = read_frame(&mut control)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
     // Same user, same namespace: without this the command could trace init, or read its memory and descriptors. Not
@@ -98,8 +98,8 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
 fn obey(mut words: UnixStream, in_namespaces: bool) {
     while let Ok(word) = read_frame(&mut words) {
         match word {
-            Word::Go | Word::Next => {}
-            Word::Interrupt => interrupt(in_namespaces),
+            SupervisorMessage::Go | SupervisorMessage::Next => {}
+            SupervisorMessage::Interrupt => interrupt(in_namespaces),
         }
     }
     if !in_namespaces {

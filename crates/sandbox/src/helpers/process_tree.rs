@@ -14,7 +14,7 @@ use crate::helpers::init;
 use crate::kernel::namespaces::unshare;
 use crate::kernel::{fd_passing, raw, subreaper};
 use crate::spec::backend::Backend;
-use crate::wire::{Identity, Spec, Word, write_frame};
+use crate::wire::{Identity, Spec, SupervisorMessage, write_frame};
 use crate::{container, wire};
 
 /// Everything that one run started.
@@ -84,7 +84,7 @@ impl Tree {
     /// Takes over the container at the other end of a socket, and gives it this process's output streams.
     pub(crate) fn join(spec: &Spec, control: &UnixStream) -> anyhow::Result<Self> {
         let hold = container::ContainerProcess::of(control)?;
-        write_frame(control, &Word::Next).context("call the container")?;
+        write_frame(control, &SupervisorMessage::Next).context("call the container")?;
         let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
         fd_passing::send(control, &[stdout, stderr]).context("hand over the output streams")?;
         let_go_of_output()?;

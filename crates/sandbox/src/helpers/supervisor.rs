@@ -16,7 +16,9 @@ use crate::kernel::scratch::Scratch;
 use crate::kernel::{fd_passing, limits, overlay};
 use crate::spec::backend::Backend;
 use crate::spec::output::Outcome;
-use crate::wire::{ContainerState, Counted, Identity, Orders, Progress, Report, Spec, Word, read_frame, write_frame};
+use crate::wire::{
+    ContainerState, Counted, ExitReport, Identity, Orders, Progress, Spec, SupervisorMessage, read_frame, write_frame,
+};
 use crate::{container, wire};
 
 /// How long init may take to build the sandbox.
@@ -37,7 +39,7 @@ pub(crate) fn main() -> io::Result<()> {
     } else {
         None
     };
-    let report = run(spec, &control, container).unwrap_or_else(|reason| Report {
+    let report = run(spec, &control, container).unwrap_or_else(|reason| ExitReport {
         outcome: Outcome::DidNotStart(format!("{reason:#}")),
         cpu: Duration::ZERO,
         peak_memory: 0,
@@ -49,7 +51,7 @@ pub(crate) fn main() -> io::Result<()> {
     write_frame(&control, &report)
 }
 
-fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyhow::Result<Report> {
+fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyhow::Result<ExitReport> {
     // Outlives everything that is in it.
     let _scratch = arrange(&mut spec)?;
     let identity = Identity::choose(&spec)?;
@@ -94,7 +96,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         Ok(()) => {
             started = Instant::now();
             // Fails only if init is dead, which is its own event.
-            let _ = write_frame(&progress, &Word::Go);
+            let _ = write_frame(&progress, &SupervisorMessage::Go);
             attend(
                 &inbox,
                 &progress,
@@ -119,7 +121,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
     }
     let outcome = watch.correct(outcome);
     let in_container = cgroup.as_ref().and_then(Cgroup::remembered_time);
-    Ok(Report {
+    Ok(ExitReport {
         container: match outcome {
             Outcome::Exited(_) | Outcome::Signalled(_) | Outcome::DidNotStart(_) if is_clean => ContainerState::Clean,
             _ => ContainerState::Spent,
@@ -206,7 +208,7 @@ fn attend(
             }
             Event::Abandoned => return Ok(Outcome::Cancelled),
             // Fails only if init is dead, which is its own event.
-            Event::Interrupted => drop(write_frame(progress, &Word::Interrupt)),
+            Event::Interrupted => drop(write_frame(progress, &SupervisorMessage::Interrupt)),
             Event::Silence if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
                 return Ok(Outcome::TimedOut);
             }

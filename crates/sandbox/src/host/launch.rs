@@ -19,7 +19,7 @@ use crate::kernel::{fd_passing, overlay};
 use crate::spec::command::{Command, Limits, Mount, Policy};
 use crate::spec::error::Error;
 use crate::spec::output::{Capture, Outcome, Output};
-use crate::wire::{self, ContainerState, Counted, Report, Spec};
+use crate::wire::{self, ContainerState, Counted, ExitReport, Spec};
 use crate::{Inner, container};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
@@ -240,7 +240,7 @@ async fn report_or_cancel(
     reports: &mut OwnedReadHalf,
     orders: &mut OwnedWriteHalf,
     cancel: &CancellationToken,
-) -> io::Result<Report> {
+) -> io::Result<ExitReport> {
     let mut receive = pin!(receive(reports));
     tokio::select! {
         report = &mut receive => report,
@@ -253,7 +253,7 @@ async fn report_or_cancel(
 }
 
 /// The report of a run that has ended.
-pub(crate) async fn receive(reports: &mut OwnedReadHalf) -> io::Result<Report> {
+pub(crate) async fn receive(reports: &mut OwnedReadHalf) -> io::Result<ExitReport> {
     let mut prefix = [0; 4];
     reports.read_exact(&mut prefix).await?;
     let mut body = vec![0; wire::body_length(prefix)?];

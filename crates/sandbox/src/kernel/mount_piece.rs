@@ -14,13 +14,13 @@ use crate::spec::command::{Access, Mount};
 use crate::wire::{Identity, Orders};
 
 /// A piece of the host's tree, held open across the change of the root.
-pub(crate) struct Piece {
+pub(crate) struct MountPiece {
     pub(crate) tree: OwnedFd,
     pub(crate) target: PathBuf,
     pub(crate) access: Access,
 }
 
-impl Piece {
+impl MountPiece {
     pub(crate) fn of(mount: &Mount) -> anyhow::Result<Self> {
         let recursive = OpenTreeFlags::AT_RECURSIVE;
         let tree = open_tree(

@@ -11,7 +11,7 @@ use anyhow::Context;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount};
 use rustix::process::{chdir, pivot_root};
 
-use crate::kernel::mount_piece::{Piece, flags_for, give, make_directories, mount_tmpfs, restrict};
+use crate::kernel::mount_piece::{MountPiece, flags_for, give, make_directories, mount_tmpfs, restrict};
 use crate::kernel::overlay;
 use crate::spec::command::{Access, Changes, Mount, WORKSPACE};
 use crate::wire::{Identity, Orders};
@@ -53,9 +53,12 @@ pub(crate) fn build(orders: &Orders) -> anyhow::Result<()> {
     let mut mounts: Vec<&Mount> = orders.spec.mounts.iter().chain([&workspace]).collect();
     // Outer mounts before the inner ones that they would hide.
     mounts.sort_by(|a, b| a.target.cmp(&b.target));
-    let pieces = mounts.into_iter().map(Piece::of).collect::<anyhow::Result<Vec<_>>>()?;
+    let pieces = mounts
+        .into_iter()
+        .map(MountPiece::of)
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let devices = DEVICES.map(|name| Path::new("/dev").join(name)).map(|path| {
-        Piece::of(&Mount {
+        MountPiece::of(&Mount {
             source: path.clone(),
             target: path,
             access: Access::ReadWrite,
@@ -117,7 +120,7 @@ fn mount_proc(orders: &Orders) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn mount_dev(devices: [anyhow::Result<Piece>; 5], orders: &Orders) -> anyhow::Result<()> {
+fn mount_dev(devices: [anyhow::Result<MountPiece>; 5], orders: &Orders) -> anyhow::Result<()> {
     fs::create_dir("/dev").context("make /dev")?;
     mount_tmpfs("/dev", MountFlags::NOEXEC, "size=64k,nr_inodes=64,mode=755").context("mount /dev")?;
     for device in devices {

@@ -17,7 +17,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use crate::kernel::disk_usage::{BYTES_PER_ENTRY, used_bytes};
 use crate::kernel::files::MAX_DEPTH;
-use crate::kernel::mount_piece::{self, Piece};
+use crate::kernel::mount_piece::{self, MountPiece};
 use crate::kernel::scratch::Scratch;
 use crate::spec::backend::Backend;
 use crate::spec::command::{Access, Changes, WORKSPACE};
@@ -47,7 +47,7 @@ fn memory_has_attributes() -> bool {
 }
 
 /// Mounts the workspace with a layer in memory over it, in a root directory that is being put together.
-pub(crate) fn attach(workspace: Piece, bytes: u64, orders: &Orders) -> anyhow::Result<()> {
+pub(crate) fn attach(workspace: MountPiece, bytes: u64, orders: &Orders) -> anyhow::Result<()> {
     let layers = Path::new(LAYERS);
     let inodes = (bytes / BYTES_PER_ENTRY).clamp(256, 1 << 20);
     let options = format!("size={},nr_inodes={inodes},mode=700", bytes.max(1));
@@ -57,7 +57,7 @@ pub(crate) fn attach(workspace: Piece, bytes: u64, orders: &Orders) -> anyhow::R
         fs::create_dir(layers.join(name)).context("make an overlay")?;
     }
     let lower = layers.join("lower");
-    let piece = Piece {
+    let piece = MountPiece {
         target: lower.clone(),
         access: Access::ReadOnly,
         ..workspace

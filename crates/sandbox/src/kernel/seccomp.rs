@@ -13,13 +13,13 @@ use seccompiler::{
 };
 
 /// A system call by its name, with the prefix of its constant, and by its number.
-pub(crate) type Call = (&'static str, c_long);
+pub(crate) type Syscall = (&'static str, c_long);
 
 /// A condition on an argument: which one, how it is compared, and with what.
 pub(crate) type Condition = (u8, SeccompCmpOp, i32);
 
 /// A call that is refused when all conditions of one of these lists hold; without a list, always.
-pub(crate) type Refusal = (Call, Vec<Vec<Condition>>);
+pub(crate) type Refusal = (Syscall, Vec<Vec<Condition>>);
 
 macro_rules! call {
     (libc::$name:ident) => {
@@ -32,10 +32,10 @@ macro_rules! calls {
         &[$(call!(libc::$name)),*]
     };
 }
-pub(crate) type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+pub(crate) type SyscallRules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 /// Refused no matter what their arguments are.
-const REFUSED: &[Call] = calls![
+const REFUSED: &[Syscall] = calls![
     // Keys and tracing are shared across namespaces, or were too often the way into the kernel.
     libc::SYS_add_key,
     libc::SYS_keyctl,
@@ -95,7 +95,7 @@ const REFUSED: &[Call] = calls![
 ];
 
 #[cfg(target_arch = "x86_64")]
-const REFUSED_HERE: &[Call] = calls![
+const REFUSED_HERE: &[Syscall] = calls![
     libc::SYS_kexec_file_load,
     libc::SYS_iopl,
     libc::SYS_ioperm,
@@ -107,20 +107,20 @@ const REFUSED_HERE: &[Call] = calls![
 ];
 /// `kexec_file_load`, which not every library names.
 #[cfg(target_arch = "aarch64")]
-const REFUSED_HERE: &[Call] = &[("SYS_kexec_file_load", 294)];
+const REFUSED_HERE: &[Syscall] = &[("SYS_kexec_file_load", 294)];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const REFUSED_HERE: &[Call] = &[];
+const REFUSED_HERE: &[Syscall] = &[];
 
 /// New in Linux 6.6 and not known to every library yet.
-const FCHMODAT2: Call = ("SYS_fchmodat2", 452);
+const FCHMODAT2: Syscall = ("SYS_fchmodat2", 452);
 
 /// New in Linux 6.15 and known to no library yet: a mount call in other clothes.
-const OPEN_TREE_ATTR: Call = ("SYS_open_tree_attr", 467);
+const OPEN_TREE_ATTR: Syscall = ("SYS_open_tree_attr", 467);
 
 /// Answered as an older kernel would, so that callers use what the filter can judge: the first two hide their
 /// arguments in memory, the third makes memory that no one can count. Contexts of asynchronous I/O, which the last makes,
 /// are one number for the whole machine (`fs.aio-max-nr`), and anyone who takes them all leaves none to others.
-pub(crate) const UNKNOWN: &[Call] = calls![
+pub(crate) const UNKNOWN: &[Syscall] = calls![
     libc::SYS_clone3,
     libc::SYS_openat2,
     libc::SYS_memfd_secret,
@@ -133,7 +133,7 @@ const FIRST_UNKNOWN: u32 = 470;
 
 /// Where the calls that can make a set-user-ID file have its permissions: the argument with the mode, and the one with
 /// flags that say whether the mode counts.
-const MODES: &[(Call, u8, Option<u8>)] = &[
+const MODES: &[(Syscall, u8, Option<u8>)] = &[
     (call!(libc::SYS_fchmod), 1, None),
     (call!(libc::SYS_fchmodat), 2, None),
     (FCHMODAT2, 2, None),
@@ -142,14 +142,14 @@ const MODES: &[(Call, u8, Option<u8>)] = &[
 ];
 
 #[cfg(target_arch = "x86_64")]
-const MODES_HERE: &[(Call, u8, Option<u8>)] = &[
+const MODES_HERE: &[(Syscall, u8, Option<u8>)] = &[
     (call!(libc::SYS_chmod), 1, None),
     (call!(libc::SYS_creat), 1, None),
     (call!(libc::SYS_mknod), 1, None),
     (call!(libc::SYS_open), 2, Some(1)),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const MODES_HERE: &[(Call, u8, Option<u8>)] = &[];
+const MODES_HERE: &[(Syscall, u8, Option<u8>)] = &[];
 
 /// Installs the filter for this process and all it starts.
 ///
@@ -210,7 +210,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
 }
 
 fn compile_all(refusals: &[Refusal], error: i32) -> anyhow::Result<BpfProgram> {
-    let mut rules = Rules::new();
+    let mut rules = SyscallRules::new();
     for ((_, number), lists) in refusals {
         let lists = lists.iter().map(|conditions| rule(conditions));
         rules.insert(*number, lists.collect::<anyhow::Result<Vec<_>>>()?);
@@ -219,7 +219,7 @@ fn compile_all(refusals: &[Refusal], error: i32) -> anyhow::Result<BpfProgram> {
 }
 
 /// A filter that answers these calls with an error, and allows all others.
-pub(crate) fn compile(rules: Rules, error: i32) -> anyhow::Result<BpfProgram> {
+pub(crate) fn compile(rules: SyscallRules, error: i32) -> anyhow::Result<BpfProgram> {
     let refuse = SeccompAction::Errno(error.cast_unsigned());
     let architecture = std::env::consts::ARCH
         .try_into()

@@ -9,7 +9,7 @@ use seccompiler::SeccompCmpArgLen::Qword;
 use seccompiler::SeccompCmpOp::{Eq, Ne};
 use seccompiler::{SeccompCondition, SeccompRule, apply_filter};
 
-use crate::kernel::seccomp::{Rules, compile, rule};
+use crate::kernel::seccomp::{SyscallRules, compile, rule};
 
 /// What a command without namespaces shares with the host.
 pub(crate) struct Shared {
@@ -102,7 +102,7 @@ const ATTRIBUTE_REQUESTS: [u32; 6] = [
 
 /// Refuses what namespaces would keep apart.
 pub(crate) fn without_namespaces(shared: &Shared) -> anyhow::Result<()> {
-    let mut rules: Rules = REACH_OUT.iter().map(|number| (*number, Vec::new())).collect();
+    let mut rules: SyscallRules = REACH_OUT.iter().map(|number| (*number, Vec::new())).collect();
     for number in OF_ANY_PROCESS {
         rules.insert(*number, vec![rule(&[(0, Ne, 0)])?]);
     }
@@ -143,6 +143,6 @@ pub(crate) fn forbid_shared_objects() -> anyhow::Result<()> {
     install(objects, libc::ENOSYS)
 }
 
-fn install(rules: Rules, error: c_int) -> anyhow::Result<()> {
+fn install(rules: SyscallRules, error: c_int) -> anyhow::Result<()> {
     apply_filter(&compile(rules, error)?).context("install the stricter filter of system calls")
 }

@@ -37,7 +37,7 @@ pub(super) enum Status {
 
 /// What a driver answered.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct DriverReply {
     pub(super) status: Status,
     pub(super) value: String,
 }
@@ -45,7 +45,7 @@ pub(super) struct Answer {
 /// What a driver says while a cell runs.
 #[derive(Debug)]
 pub(super) enum Heard {
-    Answer(Answer),
+    Answer(DriverReply),
     /// Code of the cell calls greenlight, and waits for what it says. The number is the driver's own; the text is
     /// untrusted, and at most [`MAX_VALUE`] bytes long.
     Call {
@@ -190,7 +190,7 @@ fn parse(line: &[u8], language: Language) -> Option<(u64, Heard)> {
     };
     let value = language.decode(words.next().unwrap_or_default())?;
     let value = bounded(&value);
-    Some((about, Heard::Answer(Answer { status, value })))
+    Some((about, Heard::Answer(DriverReply { status, value })))
 }
 
 /// A call, as its number and its text in base64.

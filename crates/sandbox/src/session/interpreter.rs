@@ -10,10 +10,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::channel::{Answer, Channel, Heard};
-use super::keeper::{Ending, Keeper, Word};
+use super::channel::{Channel, DriverReply, Heard};
+use super::keeper::{Ending, Keeper, KeeperOrder};
 use super::language::Language;
-use super::{Call, LostReason, Place};
+use super::{CellCall, LostReason, SessionPaths};
 use crate::spec::command::{Access, Mount};
 use crate::spec::output::{Capture, Captured};
 use crate::{Error, Inner, Policy};
@@ -43,16 +43,16 @@ pub(super) struct Interpreter {
 
 /// One conversation.
 pub(super) struct Exchange {
-    pub(super) fate: Fate,
+    pub(super) fate: InterpreterExit,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
     pub(super) wall: Duration,
 }
 
 /// How a conversation ended.
-pub(super) enum Fate {
+pub(super) enum InterpreterExit {
     Answered {
-        answer: Answer,
+        answer: DriverReply,
         /// Whether the answer had to be asked for with an interrupt.
         late: bool,
         interpreter: Box<Interpreter>,
@@ -64,14 +64,14 @@ pub(super) enum Fate {
 }
 
 /// What a cell is given.
-pub(super) struct Request<'a> {
+pub(super) struct CellRequest<'a> {
     pub(super) code: &'a str,
     pub(super) limit: Duration,
     pub(super) cancel: &'a CancellationToken,
     /// Bytes kept of each stream.
     pub(super) keep: usize,
     /// Who answers calls of its code.
-    pub(super) calls: Option<&'a mpsc::Sender<Call>>,
+    pub(super) calls: Option<&'a mpsc::Sender<CellCall>>,
 }
 
 /// Why an answer did not come.
@@ -86,7 +86,7 @@ impl Interpreter {
     pub(super) async fn start(
         inner: &Inner,
         language: Language,
-        place: &Place,
+        place: &SessionPaths,
         policy: &Policy,
     ) -> Result<Self, Error> {
         let channel = Channel::create(language)?;
@@ -123,7 +123,7 @@ impl Interpreter {
 
     /// Lets it be idle for at most this long.
     pub(super) async fn rest(&self, time: Duration) {
-        self.keeper.tell(Word::Rest(time)).await;
+        self.keeper.tell(KeeperOrder::Rest(time)).await;
     }
 
     /// Ends it, after a moment to leave alone: what the killed took of the processor is not known.
@@ -139,7 +139,7 @@ impl Interpreter {
     }
 
     /// Runs one cell. An interpreter that gives no answer does not survive it.
-    pub(super) async fn run(self, request: &Request<'_>) -> io::Result<Exchange> {
+    pub(super) async fn run(self, request: &CellRequest<'_>) -> io::Result<Exchange> {
         let Self {
             mut channel,
             mut keeper,
@@ -184,13 +184,13 @@ impl Interpreter {
                     stdout,
                     stderr,
                 };
-                Fate::Answered {
+                InterpreterExit::Answered {
                     answer,
                     late,
                     interpreter: Box::new(interpreter),
                 }
             }
-            Err((why, ending)) => Fate::Lost {
+            Err((why, ending)) => InterpreterExit::Lost {
                 why: why.unwrap_or_else(|| ending.why.clone()),
                 ending,
             },
@@ -208,10 +208,10 @@ impl Interpreter {
 async fn talk(
     channel: &mut Channel,
     keeper: &mut Keeper,
-    request: &Request<'_>,
+    request: &CellRequest<'_>,
     began: &mut Instant,
-) -> io::Result<Result<(Answer, bool), Silence>> {
-    keeper.tell(Word::Work).await;
+) -> io::Result<Result<(DriverReply, bool), Silence>> {
+    keeper.tell(KeeperOrder::Work).await;
     let greeted = {
         let mut greeting = pin!(channel.greet());
         attend(&mut greeting, keeper, request.cancel, START).await?
@@ -234,7 +234,7 @@ async fn talk(
             match attend(&mut exchange, keeper, request.cancel, left).await? {
                 Ok(None) if !late => {
                     late = true;
-                    keeper.tell(Word::Interrupt).await;
+                    keeper.tell(KeeperOrder::Interrupt).await;
                     attend(&mut exchange, keeper, request.cancel, GRACE).await?
                 }
                 heard => heard,
@@ -262,7 +262,7 @@ async fn answered(
     text: String,
     count: u32,
     keeper: &mut Keeper,
-    request: &Request<'_>,
+    request: &CellRequest<'_>,
 ) -> io::Result<Result<String, Silence>> {
     let sender = match request.calls {
         _ if count > 2 * MAX_CALLS => {
@@ -275,7 +275,7 @@ async fn answered(
     let (answer, said) = oneshot::channel();
     let mut waited = pin!(async {
         // Anyone who is gone answers nothing.
-        let sent = sender.send(Call { text, answer }).await.is_ok();
+        let sent = sender.send(CellCall { text, answer }).await.is_ok();
         let said = if sent { said.await.ok() } else { None };
         Ok(said.unwrap_or_else(|| "not done: nobody answers.".into()))
     });

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::LostReason;
 use crate::host::launch::{RunResources, receive};
 use crate::spec::output::Outcome;
-use crate::wire::{INTERRUPT, Report};
+use crate::wire::{ExitReport, INTERRUPT};
 
 /// How long the end of a sandbox may take.
 const ENDING: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ const ENDING: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(60);
 
 /// What a keeper is told.
-pub(super) enum Word {
+pub(super) enum KeeperOrder {
     Interrupt,
     /// A cell begins.
     Work,
@@ -43,7 +43,7 @@ pub(super) struct Ending {
 
 /// A sandbox that ends when this is dropped.
 pub(super) struct Keeper {
-    words: mpsc::Sender<Word>,
+    words: mpsc::Sender<KeeperOrder>,
     task: JoinHandle<io::Result<Ending>>,
 }
 
@@ -60,7 +60,7 @@ impl Keeper {
         Self { words, task }
     }
 
-    pub(super) async fn tell(&self, word: Word) {
+    pub(super) async fn tell(&self, word: KeeperOrder) {
         // A keeper that is gone has said why.
         let _ = self.words.send(word).await;
     }
@@ -85,7 +85,7 @@ impl Keeper {
 async fn keep(
     (mut supervisor, _ground): (Child, RunResources),
     (mut reports, mut orders): (OwnedReadHalf, OwnedWriteHalf),
-    mut inbox: mpsc::Receiver<Word>,
+    mut inbox: mpsc::Receiver<KeeperOrder>,
     wall: Duration,
 ) -> io::Result<Ending> {
     let mut report = pin!(receive(&mut reports));
@@ -97,9 +97,9 @@ async fn keep(
             ended = &mut report => break Some(ended),
             word = inbox.recv() => match word {
                 // Fails only when the supervisor is dead.
-                Some(Word::Interrupt) => drop(orders.write_all(&[INTERRUPT]).await),
-                Some(Word::Work) => idle.set(sleep(Duration::MAX)),
-                Some(Word::Rest(time)) => idle.set(sleep(time)),
+                Some(KeeperOrder::Interrupt) => drop(orders.write_all(&[INTERRUPT]).await),
+                Some(KeeperOrder::Work) => idle.set(sleep(Duration::MAX)),
+                Some(KeeperOrder::Rest(time)) => idle.set(sleep(time)),
                 None => break None,
             },
             () = &mut idle => {
@@ -135,7 +135,7 @@ async fn keep(
     }
 }
 
-fn ending(report: Report, why: Option<LostReason>) -> Ending {
+fn ending(report: ExitReport, why: Option<LostReason>) -> Ending {
     Ending {
         why: why.unwrap_or(match report.outcome {
             Outcome::Exited(code) => LostReason::Exited(code),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use channel::Status;
-use interpreter::{Exchange, Fate, Interpreter, Request};
+use interpreter::{CellRequest, Exchange, Interpreter, InterpreterExit};
 use keeper::Ending;
 pub use language::Language;
 use tokio::sync::{mpsc, oneshot};
@@ -44,7 +44,7 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// Where a session happens; as in [`Command`].
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct SessionPaths {
     /// The directory in which code may write.
     pub workspace: PathBuf,
     /// What becomes of changes to it.
@@ -59,7 +59,7 @@ pub struct Place {
     pub idle: Duration,
 }
 
-impl Place {
+impl SessionPaths {
     /// The root of a workspace, with nothing added.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Place {
 
 /// A call that code of a cell makes, and waits for. Its text is untrusted, and at most 64 KiB long.
 #[derive(Debug)]
-pub struct Call {
+pub struct CellCall {
     /// What the code asks, in its own words.
     pub text: String,
     /// What the code is told; dropped, it is told that nothing was done.
@@ -165,7 +165,7 @@ pub struct Spent {
 pub struct Session {
     inner: Arc<Inner>,
     language: Language,
-    place: Place,
+    place: SessionPaths,
     policy: Policy,
     started: Instant,
     interpreter: Option<Interpreter>,
@@ -180,7 +180,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the request makes no sense, or greenlight's own processes fail.
-    pub async fn session(&self, language: Language, place: &Place, policy: &Policy) -> Result<Session, Error> {
+    pub async fn session(&self, language: Language, place: &SessionPaths, policy: &Policy) -> Result<Session, Error> {
         place.command(language.argv("/".as_ref())).check()?;
         let mut session = Session {
             inner: Arc::clone(&self.0),
@@ -218,7 +218,7 @@ impl Session {
         &mut self,
         code: &str,
         limit: Duration,
-        calls: Option<&mpsc::Sender<Call>>,
+        calls: Option<&mpsc::Sender<CellCall>>,
         cancel: &CancellationToken,
     ) -> Result<Cell, Error> {
         self.admit(code)?;
@@ -231,7 +231,7 @@ impl Session {
         self.spent.cells += 1;
         // For the case that this future is dropped.
         self.lost = Some(LostReason::Cancelled);
-        let request = Request {
+        let request = CellRequest {
             code,
             limit,
             cancel,
@@ -245,7 +245,7 @@ impl Session {
             wall,
         } = interpreter.run(&request).await?;
         let (outcome, value) = match fate {
-            Fate::Answered {
+            InterpreterExit::Answered {
                 answer,
                 late,
                 interpreter,
@@ -261,7 +261,7 @@ impl Session {
                 };
                 (outcome, answer.value)
             }
-            Fate::Lost { why, ending } => {
+            InterpreterExit::Lost { why, ending } => {
                 self.count(&ending);
                 self.lost = Some(why.clone());
                 (CellOutcome::StateLost(why), String::new())

@@ -18,12 +18,12 @@ static HUNK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^@@ -(\d{1,
 pub(super) struct Change {
     pub(super) path: String,
     pub(super) is_new: bool,
-    pub(super) hunks: Vec<Hunk>,
+    pub(super) hunks: Vec<LineChange>,
 }
 
 /// Lines in the place of others.
 #[derive(Debug, Default)]
-pub(super) struct Hunk {
+pub(super) struct LineChange {
     /// The line, from 1, where it is said to begin.
     pub(super) near: Option<usize>,
     /// It is below the first line that reads so.
@@ -32,7 +32,7 @@ pub(super) struct Hunk {
     pub(super) new: Vec<String>,
 }
 
-impl Hunk {
+impl LineChange {
     /// Takes a line of the patch; false if it is none of a hunk.
     fn take(&mut self, line: &str) -> bool {
         match (line.as_bytes().first(), line.get(1..)) {
@@ -103,7 +103,7 @@ fn enveloped(patch: &str) -> Result<Vec<Change>, String> {
             let (is_new, hunks) = (false, Vec::new());
             changes.push(Change { path, is_new, hunks });
         } else if let Some(path) = file("*** Add File:") {
-            let (is_new, hunks) = (true, vec![Hunk::default()]);
+            let (is_new, hunks) = (true, vec![LineChange::default()]);
             changes.push(Change { path, is_new, hunks });
         } else if line.starts_with("*** Delete File:") || line.starts_with("*** Move to:") {
             return Err("files can be changed and added here, neither removed nor moved.".into());
@@ -115,15 +115,15 @@ fn enveloped(patch: &str) -> Result<Vec<Change>, String> {
             if let Some(below) = line.strip_prefix("@@") {
                 let below = below.trim().trim_end_matches("@@").trim();
                 let near = HUNK.as_ref().and_then(|header| first_number(header, line));
-                change.hunks.push(Hunk {
+                change.hunks.push(LineChange {
                     near,
                     below: Some(below.to_owned()).filter(|below| !below.is_empty() && near.is_none()),
-                    ..Hunk::default()
+                    ..LineChange::default()
                 });
                 continue;
             }
             if change.hunks.is_empty() {
-                change.hunks.push(Hunk::default());
+                change.hunks.push(LineChange::default());
             }
             if !change.hunks.last_mut().is_some_and(|hunk| hunk.take(line)) {
                 return Err(format!(
@@ -169,9 +169,9 @@ fn unified(patch: &str) -> Result<Vec<Change>, String> {
                 .last_mut()
                 .ok_or("the patch names no file: `--- a/path` and `+++ b/path` are missing.")?;
             let near = first_number(header, line);
-            change.hunks.push(Hunk {
+            change.hunks.push(LineChange {
                 near,
-                ..Hunk::default()
+                ..LineChange::default()
             });
             is_inside = true;
         } else if is_inside {

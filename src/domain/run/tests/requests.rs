@@ -43,13 +43,13 @@ fn resolved(run: &mut Run) {
 
 fn by_ci() -> Run {
     let mut run = run(Consent::None, Origin::Ci { workflow_run: None });
-    run.take(Step::Read(Reading::default()));
+    run.take(Step::Read(JobReading::default()));
     run
 }
 
 fn by_command() -> Run {
     let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
-    run.take(Step::Read(Reading::default()));
+    run.take(Step::Read(JobReading::default()));
     run.take(red());
     run
 }

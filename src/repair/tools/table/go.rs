@@ -1,8 +1,8 @@
 //! Formatters and linters of Go.
 
-use super::{Files, TOOL, Tool};
+use super::{FixedFiles, TOOL, Tool};
 
-const KINDS: Files = Files::Named(&[".go"]);
+const KINDS: FixedFiles = FixedFiles::Named(&[".go"]);
 
 /// What `go` says when `go.mod` or `go.sum` are out of date.
 const STALE: &[&str] = &["updates to go.mod needed", "missing go.sum entry", "go mod tidy"];
@@ -49,7 +49,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: &["go", "mod", "tidy"],
         checks: &["-diff"],
         drops: &["-diff"],
-        files: Files::Own(&["go.mod", "go.sum"]),
+        files: FixedFiles::Own(&["go.mod", "go.sum"]),
         ..TOOL
     },
     // What stops a build is often no more than a list that is out of date.
@@ -57,21 +57,21 @@ pub(super) const TOOLS: &[Tool] = &[
         name: &["go", "build"],
         instead: &["go", "mod", "tidy"],
         says: STALE,
-        files: Files::Own(&["go.mod", "go.sum"]),
+        files: FixedFiles::Own(&["go.mod", "go.sum"]),
         ..TOOL
     },
     Tool {
         name: &["go", "vet"],
         instead: &["go", "mod", "tidy"],
         says: STALE,
-        files: Files::Own(&["go.mod", "go.sum"]),
+        files: FixedFiles::Own(&["go.mod", "go.sum"]),
         ..TOOL
     },
     Tool {
         name: &["go", "test"],
         instead: &["go", "mod", "tidy"],
         says: STALE,
-        files: Files::Own(&["go.mod", "go.sum"]),
+        files: FixedFiles::Own(&["go.mod", "go.sum"]),
         ..TOOL
     },
 ];

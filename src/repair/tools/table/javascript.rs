@@ -1,11 +1,11 @@
 //! Formatters and linters of JavaScript, TypeScript and the style sheets beside them.
 
-use super::{Files, TOOL, Tool};
+use super::{FixedFiles, TOOL, Tool};
 
-const CODE: Files = Files::Named(&[
+const CODE: FixedFiles = FixedFiles::Named(&[
     ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro",
 ]);
-const STYLES: Files = Files::Named(&[".css", ".scss", ".sass", ".less", ".pcss", ".vue", ".svelte"]);
+const STYLES: FixedFiles = FixedFiles::Named(&[".css", ".scss", ".sass", ".less", ".pcss", ".vue", ".svelte"]);
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -87,7 +87,7 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: &["npm", "ci"],
         instead: &["npm", "install", "--package-lock-only", "--offline", "--ignore-scripts"],
-        files: Files::Own(&["package-lock.json"]),
+        files: FixedFiles::Own(&["package-lock.json"]),
         ..TOOL
     },
 ];

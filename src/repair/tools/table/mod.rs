@@ -14,7 +14,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
 use crate::repair::Task;
 use crate::sandbox::Outcome;
-use crate::suite::{Part, Ran};
+use crate::suite::{CommandPart, Ran};
 
 /// What stands before a tool in a command and stays there.
 const BEFORE: [&[&str]; 19] = [
@@ -41,7 +41,7 @@ const BEFORE: [&[&str]; 19] = [
 
 /// Which files a tool fixes.
 #[derive(Debug, Clone, Copy)]
-enum Files {
+enum FixedFiles {
     /// Those that its check names, if they end like this; all that it names when empty.
     Named(&'static [&'static str]),
     /// Those with these names where it runs, named or not: that they are stale is all that its check can say.
@@ -65,7 +65,7 @@ struct Tool {
     instead: &'static [&'static str],
     /// When not empty, what one line of the failure must say: the tool fixes nothing else.
     says: &'static [&'static str],
-    files: Files,
+    files: FixedFiles,
 }
 
 /// What the rows of the table leave open.
@@ -77,22 +77,22 @@ const TOOL: Tool = Tool {
     adds: &[],
     instead: &[],
     says: &[],
-    files: Files::Named(&[]),
+    files: FixedFiles::Named(&[]),
 };
 
 /// A check and what fixes what it finds.
 #[derive(Debug, Clone)]
 pub(super) struct Remedy {
-    pub(super) part: Part,
-    pub(super) fix: Part,
+    pub(super) part: CommandPart,
+    pub(super) fix: CommandPart,
     /// What of the fix a person would type.
     from: usize,
     says: &'static [&'static str],
-    files: Files,
+    files: FixedFiles,
 }
 
 /// What would fix what this part of a command finds. `None` if that is not known.
-pub(super) fn remedy(part: &Part) -> Option<Remedy> {
+pub(super) fn remedy(part: &CommandPart) -> Option<Remedy> {
     let at = program(&part.argv)?;
     let all = [python::TOOLS, javascript::TOOLS, go::TOOLS, rust::TOOLS, others::TOOLS];
     let (tool, behind) = all
@@ -101,7 +101,7 @@ pub(super) fn remedy(part: &Part) -> Option<Remedy> {
         .find_map(|tool| Some((tool, tool.behind_name(&part.argv, at)?)))?;
     let argv = tool.fixing(&part.argv, at, behind)?;
     Some(Remedy {
-        fix: Part { argv, ..part.clone() },
+        fix: CommandPart { argv, ..part.clone() },
         part: part.clone(),
         from: at,
         says: tool.says,
@@ -208,13 +208,13 @@ impl Remedy {
         }
         let directory = self.part.directory.as_ref();
         let found = match self.files {
-            Files::Own(names) => {
+            FixedFiles::Own(names) => {
                 let own = names
                     .iter()
                     .filter_map(|name| named::resolved(task.checkout, directory, name));
                 own.collect()
             }
-            Files::Named(kinds) => {
+            FixedFiles::Named(kinds) => {
                 let mut all = named::named(task.checkout, directory, &check.printed);
                 all.retain(|path| kinds.is_empty() || kinds.iter().any(|kind| path.as_str().ends_with(kind)));
                 all
@@ -230,7 +230,7 @@ impl Remedy {
     }
 
     /// As a person would type it.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         typed(self.fix.argv.get(self.from..).unwrap_or_default())
     }
 }

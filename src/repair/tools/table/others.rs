@@ -1,6 +1,6 @@
 //! Formatters and linters of everything else.
 
-use super::{Files, TOOL, Tool};
+use super::{FixedFiles, TOOL, Tool};
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -21,61 +21,61 @@ pub(super) const TOOLS: &[Tool] = &[
         name: &["terraform", "fmt"],
         checks: &["-check", "--check"],
         drops: &["-check", "--check", "-diff", "--diff"],
-        files: Files::Named(&[".tf", ".tfvars"]),
+        files: FixedFiles::Named(&[".tf", ".tfvars"]),
         ..TOOL
     },
     Tool {
         name: &["tofu", "fmt"],
         checks: &["-check", "--check"],
         drops: &["-check", "--check", "-diff", "--diff"],
-        files: Files::Named(&[".tf", ".tfvars"]),
+        files: FixedFiles::Named(&[".tf", ".tfvars"]),
         ..TOOL
     },
     Tool {
         name: &["mix", "format"],
         checks: &["--check-formatted"],
         drops: &["--check-formatted"],
-        files: Files::Named(&[".ex", ".exs", ".heex"]),
+        files: FixedFiles::Named(&[".ex", ".exs", ".heex"]),
         ..TOOL
     },
     Tool {
         name: &["rubocop"],
         drops: &["-A", "--autocorrect-all"],
         adds: &["--autocorrect"],
-        files: Files::Named(&[".rb", ".rake", ".gemspec", "Gemfile", "Rakefile"]),
+        files: FixedFiles::Named(&[".rb", ".rake", ".gemspec", "Gemfile", "Rakefile"]),
         ..TOOL
     },
     Tool {
         name: &["standardrb"],
         adds: &["--fix"],
-        files: Files::Named(&[".rb", ".rake", ".gemspec", "Gemfile", "Rakefile"]),
+        files: FixedFiles::Named(&[".rb", ".rake", ".gemspec", "Gemfile", "Rakefile"]),
         ..TOOL
     },
     Tool {
         name: &["php-cs-fixer"],
         checks: &["--dry-run"],
         drops: &["--dry-run", "--diff"],
-        files: Files::Named(&[".php"]),
+        files: FixedFiles::Named(&[".php"]),
         ..TOOL
     },
     Tool {
         name: &["pint"],
         checks: &["--test"],
         drops: &["--test"],
-        files: Files::Named(&[".php"]),
+        files: FixedFiles::Named(&[".php"]),
         ..TOOL
     },
     Tool {
         name: &["dotnet", "format"],
         checks: &["--verify-no-changes"],
         drops: &["--verify-no-changes"],
-        files: Files::Named(&[".cs", ".vb"]),
+        files: FixedFiles::Named(&[".cs", ".vb"]),
         ..TOOL
     },
     Tool {
         name: &["ktlint"],
         adds: &["--format"],
-        files: Files::Named(&[".kt", ".kts"]),
+        files: FixedFiles::Named(&[".kt", ".kts"]),
         ..TOOL
     },
     Tool {
@@ -106,21 +106,21 @@ pub(super) const TOOLS: &[Tool] = &[
         name: &["scalafmt"],
         checks: &["--test", "--check"],
         drops: &["--test", "--check"],
-        files: Files::Named(&[".scala", ".sbt"]),
+        files: FixedFiles::Named(&[".scala", ".sbt"]),
         ..TOOL
     },
     Tool {
         name: &["stylua"],
         checks: &["--check", "-c"],
         drops: &["--check", "-c"],
-        files: Files::Named(&[".lua"]),
+        files: FixedFiles::Named(&[".lua"]),
         ..TOOL
     },
     Tool {
         name: &["zig", "fmt"],
         checks: &["--check"],
         drops: &["--check"],
-        files: Files::Named(&[".zig"]),
+        files: FixedFiles::Named(&[".zig"]),
         ..TOOL
     },
 ];

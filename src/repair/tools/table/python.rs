@@ -1,8 +1,8 @@
 //! Formatters and linters of Python.
 
-use super::{Files, TOOL, Tool};
+use super::{FixedFiles, TOOL, Tool};
 
-const KINDS: Files = Files::Named(&[".py", ".pyi", ".ipynb"]);
+const KINDS: FixedFiles = FixedFiles::Named(&[".py", ".pyi", ".ipynb"]);
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -76,7 +76,7 @@ pub(super) const TOOLS: &[Tool] = &[
         checks: &["--check", "--locked"],
         drops: &["--check", "--locked"],
         adds: &["--offline"],
-        files: Files::Own(&["uv.lock"]),
+        files: FixedFiles::Own(&["uv.lock"]),
         ..TOOL
     },
 ];

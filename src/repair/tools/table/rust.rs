@@ -1,41 +1,41 @@
 //! Formatters of Rust and of the files beside it. What the compiler suggests is not here: it is no mode of a tool.
 
-use super::{Files, TOOL, Tool};
+use super::{FixedFiles, TOOL, Tool};
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: &["cargo", "fmt"],
         checks: &["--check"],
         drops: &["--check"],
-        files: Files::Named(&[".rs"]),
+        files: FixedFiles::Named(&[".rs"]),
         ..TOOL
     },
     Tool {
         name: &["rustfmt"],
         checks: &["--check"],
         drops: &["--check"],
-        files: Files::Named(&[".rs"]),
+        files: FixedFiles::Named(&[".rs"]),
         ..TOOL
     },
     Tool {
         name: &["cargo", "sort"],
         checks: &["--check", "-c"],
         drops: &["--check", "-c"],
-        files: Files::Named(&[".toml"]),
+        files: FixedFiles::Named(&[".toml"]),
         ..TOOL
     },
     Tool {
         name: &["taplo", "fmt"],
         checks: &["--check"],
         drops: &["--check", "--diff"],
-        files: Files::Named(&[".toml"]),
+        files: FixedFiles::Named(&[".toml"]),
         ..TOOL
     },
     Tool {
         name: &["taplo", "format"],
         checks: &["--check"],
         drops: &["--check", "--diff"],
-        files: Files::Named(&[".toml"]),
+        files: FixedFiles::Named(&[".toml"]),
         ..TOOL
     },
     Tool {
@@ -48,7 +48,7 @@ pub(super) const TOOLS: &[Tool] = &[
             "but --frozen was passed",
             "because --frozen was passed",
         ],
-        files: Files::Own(&["Cargo.lock"]),
+        files: FixedFiles::Own(&["Cargo.lock"]),
         ..TOOL
     },
 ];

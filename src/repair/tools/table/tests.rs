@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(line: &str, expected: Option<&str>) {
-    let part = Part {
+    let part = CommandPart {
         argv: line.split_whitespace().map(ToString::to_string).collect(),
         directory: None,
         env: std::collections::BTreeMap::new(),

@@ -11,7 +11,7 @@ mod script;
 use std::collections::BTreeMap;
 
 pub(in crate::suite) use name::{Name, is_plain};
-pub(in crate::suite) use runner::{Configured, Files, Runner, Script, ScriptLine, base, runner};
+pub(in crate::suite) use runner::{Configured, Runner, Script, ScriptLine, TestFiles, base, runner};
 use script::{MAX_DEPTH, Package};
 
 use super::{Directory, TestCommand};

@@ -61,7 +61,7 @@ pub(in crate::suite) struct Script {
     /// Succeeds where none of the tests is among them.
     pub(in crate::suite) without_tests: Option<&'static str>,
     /// How it takes files, if it does.
-    pub(in crate::suite) files: Option<Files>,
+    pub(in crate::suite) files: Option<TestFiles>,
 }
 
 /// A configuration file that says which runner a project has.
@@ -74,7 +74,7 @@ pub(in crate::suite) struct Configured {
 
 /// How a runner takes the files of tests.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::suite) struct Files {
+pub(in crate::suite) struct TestFiles {
     /// Stands before them.
     pub(in crate::suite) option: Option<&'static str>,
     /// What each of them begins with.

@@ -1,7 +1,7 @@
 //! Which tools run tests or checks, also behind those that only call them.
 
 use crate::suite::Framework;
-use crate::suite::frameworks::Line;
+use crate::suite::frameworks::CommandLine;
 
 /// Tools that run another one in an environment of theirs, with those of their options that take no value and those
 /// that take one. In the sandbox the environment is what was installed.
@@ -129,7 +129,9 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     if informs {
         return None;
     }
-    let known = Framework::ALL.iter().find(|known| (known.spec().is_check)(Line(words)));
+    let known = Framework::ALL
+        .iter()
+        .find(|known| (known.spec().is_check)(CommandLine(words)));
     let framework = match (known, *first) {
         (Some(framework), _) => Some(Some(*framework)),
         (None, "cargo") => {

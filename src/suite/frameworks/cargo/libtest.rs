@@ -4,14 +4,14 @@
 //! captured by the harness and shown among the failures, where no result is looked for.
 
 mod lines;
-mod shown;
+mod panic_message;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use lines::{is_start, new_binary, strip_suffix};
+pub(in crate::suite::frameworks) use panic_message::{panicked, sides};
 use regex::Regex;
-pub(in crate::suite::frameworks) use shown::{panicked, sides};
 
 use crate::domain::test_run::Location;
 use crate::suite::frameworks::rustc;
@@ -36,7 +36,7 @@ static OVERFLOW: LazyLock<Option<Regex>> =
 static DOC_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S+ - ?.*?) ?\(line (\d+)\)$"));
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum TestOutcome {
     Passed,
     Failed,
     Ignored,
@@ -45,13 +45,13 @@ enum Verdict {
 
 /// One line `test … ... …`.
 #[derive(Debug)]
-struct Test {
+struct TestLine {
     binary: usize,
     printed: String,
     name: String,
     /// Line of a doc test, which is part of its printed name but not of ours: a fix above it would rename it.
     line: Option<u32>,
-    verdict: Verdict,
+    verdict: TestOutcome,
     /// Whether the harness came to its sums, which then count and not this.
     is_summed: bool,
 }
@@ -82,7 +82,7 @@ struct Scan {
     binaries: Vec<String>,
     /// How many of them have the same label.
     labels: HashMap<String, usize>,
-    tests: Vec<Test>,
+    tests: Vec<TestLine>,
     /// What is shown for a failed test, by binary and printed name.
     shown: HashMap<(usize, String), String>,
     current: Option<String>,
@@ -167,7 +167,7 @@ impl Scan {
         if counted as u64 > u64::from(passed) + u64::from(failed) + u64::from(ignored) {
             // Only those of the block are looked at: there may be many blocks.
             let block = self.tests.split_off(self.block.min(self.tests.len()));
-            let is_own = |test: &Test| test.line.is_some() || !test.printed.contains(".rs");
+            let is_own = |test: &TestLine| test.line.is_some() || !test.printed.contains(".rs");
             self.tests.extend(block.into_iter().filter(is_own));
         }
         for test in self.tests.iter_mut().skip(self.block) {
@@ -198,7 +198,7 @@ impl Scan {
             if let Some(printed) = self.own.take() {
                 self.shown
                     .insert((self.binaries.len() - 1, rerun[1].to_string()), printed);
-                self.push(&rerun[1], Verdict::Failed);
+                self.push(&rerun[1], TestOutcome::Failed);
             }
         } else if let Some(own) = self
             .own
@@ -251,7 +251,7 @@ impl Scan {
         }
     }
 
-    fn push(&mut self, printed: &str, verdict: Verdict) {
+    fn push(&mut self, printed: &str, verdict: TestOutcome) {
         if self.tests.len() >= MAX_RESULTS {
             return;
         }
@@ -261,7 +261,7 @@ impl Scan {
             Some(doc) => (doc[1].trim_end().to_string(), doc[2].parse().ok()),
             None => (printed.to_string(), None),
         };
-        self.tests.push(Test {
+        self.tests.push(TestLine {
             binary: self.binaries.len() - 1,
             printed: printed.to_string(),
             name,
@@ -274,7 +274,7 @@ impl Scan {
     /// A test without a result was running when its process died.
     fn pending_died(&mut self) {
         if let Some(name) = self.pending.take() {
-            self.push(&name, Verdict::Died);
+            self.push(&name, TestOutcome::Died);
         }
     }
 
@@ -289,10 +289,10 @@ impl Scan {
                 test.name.clone()
             };
             match test.verdict {
-                Verdict::Passed => parsed.pass(&name),
-                Verdict::Ignored => parsed.skip_named(&name),
-                Verdict::Failed if !parsed.has_room() => parsed.fail(&name, None, ""),
-                Verdict::Failed => {
+                TestOutcome::Passed => parsed.pass(&name),
+                TestOutcome::Ignored => parsed.skip_named(&name),
+                TestOutcome::Failed if !parsed.has_room() => parsed.fail(&name, None, ""),
+                TestOutcome::Failed => {
                     let shown = self.shown.get(&(test.binary, test.printed.clone()));
                     let (location, message) = explained(test, shown.map_or("", String::as_str));
                     parsed.fail(&name, location, &message);
@@ -300,7 +300,9 @@ impl Scan {
                         parsed.compare(expected, actual);
                     }
                 }
-                Verdict::Died => parsed.crash(&name, self.died.as_deref().unwrap_or("the test process ended early")),
+                TestOutcome::Died => {
+                    parsed.crash(&name, self.died.as_deref().unwrap_or("the test process ended early"))
+                }
             }
         }
         self.settle(&mut parsed);
@@ -313,19 +315,19 @@ impl Scan {
 
     fn settle(&self, parsed: &mut ParsedRun) {
         let sums = &self.sums;
-        let unsummed = |verdicts: &[Verdict]| {
+        let unsummed = |verdicts: &[TestOutcome]| {
             let tests = self
                 .tests
                 .iter()
                 .filter(|test| !test.is_summed && verdicts.contains(&test.verdict));
             u32::try_from(tests.count()).unwrap_or(u32::MAX)
         };
-        parsed.settle(
-            sums.passed.saturating_add(unsummed(&[Verdict::Passed])),
+        parsed.reconcile_totals(
+            sums.passed.saturating_add(unsummed(&[TestOutcome::Passed])),
             sums.failed
-                .saturating_add(unsummed(&[Verdict::Failed, Verdict::Died]))
+                .saturating_add(unsummed(&[TestOutcome::Failed, TestOutcome::Died]))
                 .max(parsed.failed),
-            sums.ignored.saturating_add(unsummed(&[Verdict::Ignored])),
+            sums.ignored.saturating_add(unsummed(&[TestOutcome::Ignored])),
         );
         let told = [
             ("passed", sums.passed),
@@ -375,16 +377,16 @@ impl Scan {
     }
 }
 
-fn verdict(word: &str) -> Verdict {
+fn verdict(word: &str) -> TestOutcome {
     match word {
-        "ok" => Verdict::Passed,
-        "FAILED" => Verdict::Failed,
-        _ => Verdict::Ignored,
+        "ok" => TestOutcome::Passed,
+        "FAILED" => TestOutcome::Failed,
+        _ => TestOutcome::Ignored,
     }
 }
 
 /// Where a test failed and why, from what the harness shows for it.
-fn explained(test: &Test, shown: &str) -> (Option<Location>, String) {
+fn explained(test: &TestLine, shown: &str) -> (Option<Location>, String) {
     let (mut place, message) = panicked(shown);
     if let Some(line) = test.line {
         // The code of a doc test runs from its own file, so its item is the place that helps.

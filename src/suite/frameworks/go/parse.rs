@@ -41,7 +41,7 @@ struct Event {
 }
 
 #[derive(Debug, Default)]
-struct Test {
+struct GoTest {
     /// The last thing that happened to it: `pass`, `fail` and `skip` are final.
     action: String,
     output: String,
@@ -99,7 +99,7 @@ fn event(line: &str) -> Option<Event> {
 fn read_events(events: &[Event], text: &str) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut order: Vec<(&str, &str)> = Vec::new();
-    let mut tests: HashMap<(&str, &str), Test> = HashMap::new();
+    let mut tests: HashMap<(&str, &str), GoTest> = HashMap::new();
     let mut packages: HashMap<&str, Package> = HashMap::new();
     let mut built = String::new();
     for event in events {
@@ -117,7 +117,7 @@ fn read_events(events: &[Event], text: &str) -> ParsedRun {
         let key = (event.package.as_str(), event.test.as_str());
         let test = tests.entry(key).or_insert_with(|| {
             order.push(key);
-            Test::default()
+            GoTest::default()
         });
         match event.action.as_str() {
             "output" if test.output.len() < 2 * MAX_MESSAGE => test.output.push_str(&event.output),
@@ -175,7 +175,7 @@ fn read_events(events: &[Event], text: &str) -> ParsedRun {
 }
 
 /// Puts one test into the parsed run.
-fn tell(parsed: &mut ParsedRun, (package, name): (&str, &str), test: &Test, packages: &HashMap<&str, Package>) {
+fn tell(parsed: &mut ParsedRun, (package, name): (&str, &str), test: &GoTest, packages: &HashMap<&str, Package>) {
     let name = format!("{package} {name}");
     let state = packages.get(package).filter(|package| package.is_dead());
     if test.action == "fail" && !parsed.has_room() && packages.get(package).is_none_or(|own| own.action != "pass") {
@@ -243,7 +243,7 @@ impl Package {
 
 /// Whether a test ran, and was the one to run, when its package died. Where a test is known to have failed, the others
 /// that ran beside it had nothing to do with it.
-fn is_under_way(test: &Test, package: &Package) -> bool {
+fn is_under_way(test: &GoTest, package: &Package) -> bool {
     let is_open = matches!(test.action.as_str(), "run" | "cont" | "output" | "");
     let panicked =
         matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));

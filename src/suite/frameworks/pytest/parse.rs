@@ -195,7 +195,7 @@ fn settle(sums: &[(String, u32)], parsed: &mut ParsedRun) {
     };
     let collection = u32::try_from(parsed.diagnostics.len()).unwrap_or(0);
     let failed = sum(&["failed", "errors"]).saturating_sub(collection).max(parsed.failed);
-    parsed.settle(sum(&["passed", "xpassed"]), failed, sum(&["skipped"]));
+    parsed.reconcile_totals(sum(&["passed", "xpassed"]), failed, sum(&["skipped"]));
     parsed.settle_expected(sum(&["xfailed"]));
     for (word, count) in sums {
         parsed.tell(word, *count);

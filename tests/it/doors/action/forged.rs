@@ -6,7 +6,7 @@ use greenlight::domain::gate::{Answer, Gate, GateKind, Terms};
 use greenlight::domain::id::{Account, AccountId, Login};
 use greenlight::domain::patch::{FileChange, Patch};
 use greenlight::domain::run::{Consent, Origin, Run, Step as Journaled, Subject};
-use greenlight::github::state::Place;
+use greenlight::github::state::StateRef;
 use greenlight::github::{Credentials, GitHub};
 
 use super::{ME, Step, says_and_runs};
@@ -31,7 +31,7 @@ async fn forge(stage: &Stage, change: impl FnOnce(&mut Vec<Journaled>)) {
     let token = stage.double.user_token(EVE);
     let github = GitHub::new(&stage.double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
     let client = github.client(None, &"acme/rail".parse().unwrap()).await.unwrap();
-    let place = Place {
+    let place = StateRef {
         repository: "acme/rail".parse().unwrap(),
         name: "pr-1".into(),
     };

@@ -9,7 +9,7 @@ use greenlight::config::retention::Retention;
 use greenlight::domain::id::PullRequestId;
 use greenlight::domain::model::{Prices, Who};
 use greenlight::domain::run::Run;
-use greenlight::engine::{App, Interrupts, Voices};
+use greenlight::engine::{App, Interrupts, ModelStream};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Journal, Sqlite};
@@ -140,7 +140,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         folder: folder.to_path_buf(),
         allow_list: settings.allow_list,
         interrupts: Interrupts::default(),
-        voices: Voices::default(),
+        voices: ModelStream::default(),
     };
     let queue = Queue::new(Arc::new(app), settings.workers);
     server::take_up(&queue).await;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Anomaly, ParsedRun, last_place};
 use crate::domain::test_run::Location;
 use crate::suite::parse::assertion;
-use crate::suite::parse::junit::{self, Case, Verdict};
+use crate::suite::parse::junit::{self, Case, CaseVerdict};
 use crate::suite::text::clean;
 
 /// Reads a report. `None` if it is not one.
@@ -15,23 +15,23 @@ pub(super) fn read(report: &[u8]) -> Option<ParsedRun> {
     // A test that was tried again has a case for each time, and one that fails when it is cleaned up has two.
     let mut worst: HashMap<&str, bool> = HashMap::new();
     for (case, id) in cases.iter().zip(&ids) {
-        *worst.entry(id).or_default() |= matches!(case.verdict, Verdict::Failed | Verdict::Error);
+        *worst.entry(id).or_default() |= matches!(case.verdict, CaseVerdict::Failed | CaseVerdict::Error);
     }
     let mut parsed = ParsedRun::default();
     for (case, id) in cases.iter().zip(&ids) {
-        let is_red = matches!(case.verdict, Verdict::Failed | Verdict::Error);
+        let is_red = matches!(case.verdict, CaseVerdict::Failed | CaseVerdict::Error);
         if !is_red && worst.insert(id, true) == Some(true) {
             continue;
         }
         match case.verdict {
-            Verdict::Passed => parsed.pass(id),
-            Verdict::Skipped if case.kind == "pytest.xfail" => parsed.fail_as_expected(),
-            Verdict::Skipped => parsed.skip_named(id),
-            Verdict::Error if case.message == "collection failure" => {
+            CaseVerdict::Passed => parsed.pass(id),
+            CaseVerdict::Skipped if case.kind == "pytest.xfail" => parsed.fail_as_expected(),
+            CaseVerdict::Skipped => parsed.skip_named(id),
+            CaseVerdict::Error if case.message == "collection failure" => {
                 let (text, place) = explained(case);
                 parsed.diagnose(id, place, &text);
             }
-            Verdict::Failed | Verdict::Error => {
+            CaseVerdict::Failed | CaseVerdict::Error => {
                 let (text, place) = explained(case);
                 parsed.fail(id, place, &text);
                 // Of pytest-xdist, which continues with another process.

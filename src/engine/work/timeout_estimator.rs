@@ -15,12 +15,12 @@ const FLOOR: Duration = Duration::from_secs(30);
 
 /// What is known of the durations of one command on one tree.
 #[derive(Debug, Clone)]
-pub(super) struct Pace {
+pub(super) struct TimeoutEstimator {
     configured: Duration,
     longest: Option<Duration>,
 }
 
-impl Pace {
+impl TimeoutEstimator {
     /// Nothing is known yet but the configured limit.
     pub(super) fn new(configured: Duration) -> Self {
         Self {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_run_may_take_three_times_the_longest_and_never_more_than_configured() {
         let seconds = Duration::from_secs;
-        let mut pace = Pace::new(seconds(600));
+        let mut pace = TimeoutEstimator::new(seconds(600));
         assert_eq!(pace.limit(), seconds(600));
         pace.saw(seconds(10));
         assert_eq!(pace.limit(), seconds(60));

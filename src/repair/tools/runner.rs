@@ -12,7 +12,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 use crate::repair::Task;
 use crate::sandbox;
-use crate::suite::{self, Job, Packages, Part, Ran, Suite};
+use crate::suite::{self, CommandPart, Job, Packages, Ran, Suite};
 
 /// How long a tool may take, however long the tests may.
 const WALL: Duration = Duration::from_secs(300);
@@ -29,7 +29,7 @@ const AT: &str = r#"cd "$1" || exit 126; shift
 exec env "$@""#;
 
 /// Where tools run.
-pub(super) struct Bench<'a> {
+pub(super) struct ToolRunner<'a> {
     task: &'a Task<'a>,
     suite: Suite,
     workspace: Workspace,
@@ -37,7 +37,7 @@ pub(super) struct Bench<'a> {
     taken: BTreeMap<RepoPath, Blob>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> ToolRunner<'a> {
     pub(super) async fn new(task: &'a Task<'a>) -> Result<Self, suite::Error> {
         let mut suite = task.suite.clone();
         suite.policy.limits.output = suite.policy.limits.output.max(OUTPUT);
@@ -61,7 +61,7 @@ impl<'a> Bench<'a> {
     /// Runs a program where and with what the part of the test command has.
     pub(super) async fn run(
         &self,
-        part: &Part,
+        part: &CommandPart,
         argv: &[String],
         cancel: &CancellationToken,
     ) -> Result<Ran, suite::Error> {

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::candidates::{Candidate, Candidates};
 use super::gate::{Decision, Gate};
 use super::runner::Runner;
-use super::templates::Kind;
-use super::verdict::Verdict;
-use super::{Found, Progress, Tried, explain};
+use super::templates::EditKind;
+use super::verdict::CandidateVerdict;
+use super::{PassingPatch, Progress, Tried, explain};
 use crate::domain::search::Rung;
 use crate::domain::test_run::TestRun;
 use crate::suite;
@@ -27,7 +27,7 @@ const MAX_PASSING: usize = 50;
 
 /// How a hunt ended.
 pub(super) enum End {
-    Found(Box<Found>),
+    Found(Box<PassingPatch>),
     /// Every candidate was tried, or no further one can change what was found.
     NothingLeft,
     /// At a limit, or from outside.
@@ -35,13 +35,13 @@ pub(super) enum End {
 }
 
 /// What is hunted, in order.
-pub(super) struct Quarry<'a> {
+pub(super) struct CandidateSource<'a> {
     /// Hunks to put back, which come before all else.
     pub(super) reverts: std::vec::IntoIter<Candidate>,
     pub(super) edits: Option<&'a mut Candidates>,
 }
 
-impl Quarry<'_> {
+impl CandidateSource<'_> {
     fn next(&mut self) -> Option<Candidate> {
         let edit = || self.edits.as_deref_mut()?.next();
         self.reverts.next().or_else(edit)
@@ -66,10 +66,10 @@ struct Window {
 }
 
 /// Tries at most `limit` candidates.
-pub(super) async fn hunt(
+pub(super) async fn search_candidates(
     gate: &Gate<'_>,
     limit: u32,
-    quarry: &mut Quarry<'_>,
+    quarry: &mut CandidateSource<'_>,
     (tried, progress): (&mut Tried, &mut (dyn FnMut(Progress) + Send)),
     stop: &CancellationToken,
 ) -> Result<End, suite::Error> {
@@ -120,7 +120,7 @@ pub(super) async fn hunt(
                 verdict,
                 (limit.min(started.saturating_add(quarry.estimate())), &mut *progress),
             );
-            if verdict != Verdict::Passes || passing.len() >= MAX_PASSING {
+            if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
                 continue;
             }
             if gate.turned_down.has(&candidate) {
@@ -153,7 +153,7 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-fn batch(runner: &Runner<'_>, quarry: &mut Quarry<'_>, started: u32, limit: u32) -> Vec<Candidate> {
+fn batch(runner: &Runner<'_>, quarry: &mut CandidateSource<'_>, started: u32, limit: u32) -> Vec<Candidate> {
     let room = usize::try_from(limit - started).unwrap_or(usize::MAX);
     let size = runner.batch(started).min(room);
     std::iter::from_fn(|| quarry.next()).take(size).collect()
@@ -162,10 +162,10 @@ fn batch(runner: &Runner<'_>, quarry: &mut Quarry<'_>, started: u32, limit: u32)
 fn note(
     tried: &mut Tried,
     candidate: &Candidate,
-    verdict: Verdict,
+    verdict: CandidateVerdict,
     (total_estimate, progress): (u32, &mut (dyn FnMut(Progress) + Send)),
 ) {
-    if verdict == Verdict::Stopped {
+    if verdict == CandidateVerdict::Stopped {
         return;
     }
     tracing::trace!(path = %candidate.path, candidate.line, ?candidate.template, candidate.score, ?verdict, "tried");
@@ -174,13 +174,13 @@ fn note(
         tried: tried.candidates,
         total_estimate,
         current: candidate.path.clone(),
-        failed: (verdict != Verdict::Passes).then(|| candidate.digest()),
+        failed: (verdict != CandidateVerdict::Passes).then(|| candidate.digest()),
     });
 }
 
-fn found(gate: &Gate<'_>, candidate: &Candidate, tried: &Tried, after: TestRun) -> Found {
-    let is_revert = candidate.template.kind() == Kind::Revert;
-    Found {
+fn found(gate: &Gate<'_>, candidate: &Candidate, tried: &Tried, after: TestRun) -> PassingPatch {
+    let is_revert = candidate.template.kind() == EditKind::Revert;
+    PassingPatch {
         patch: candidate.patch(gate.task.checkout),
         explanation: explain::sentence(candidate),
         candidates_tried: tried.candidates,
@@ -194,7 +194,7 @@ async fn judge(
     runner: &Runner<'_>,
     batch: Vec<Candidate>,
     stop: &CancellationToken,
-) -> Result<Vec<(Candidate, Verdict)>, suite::Error> {
+) -> Result<Vec<(Candidate, CandidateVerdict)>, suite::Error> {
     let verdicts = runner.judge(&batch, stop).await?;
     Ok(batch.into_iter().zip(verdicts).collect())
 }

@@ -17,7 +17,7 @@ const PER_PAGE: usize = 50;
 
 /// A comment as it is now.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct CurrentComment {
     /// Of the pull request, or issue, it is on.
     pub number: Option<u64>,
     pub author: Account,
@@ -93,11 +93,11 @@ impl Client {
     ///
     /// # Errors
     /// When GitHub cannot be reached.
-    pub async fn said(
+    pub async fn current_comment(
         &self,
         repository: &RepositoryName,
         (place, id): (CommentPlace, u64),
-    ) -> Result<Option<Said>, Error> {
+    ) -> Result<Option<CurrentComment>, Error> {
         const EDITED: &str = "query($id: ID!) { node(id: $id) { ... on Comment { lastEditedAt } } }";
         let kind = match place {
             CommentPlace::Conversation => "issues",
@@ -116,7 +116,7 @@ impl Client {
         let number = wire.issue_url.as_deref().and_then(number);
         let by_app = wire.performed_via_github_app.is_some_and(|app| !app.is_null());
         let author = wire.user.map(WireUser::actor);
-        Ok(Some(Said {
+        Ok(Some(CurrentComment {
             number,
             is_bot: by_app || author.as_ref().is_none_or(|author| author.is_bot),
             // GitHub shows deleted accounts as `ghost`.

@@ -13,7 +13,7 @@ const MAX_COMPARED: usize = 4_000_000;
 /// What became of a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum SuggestionState {
     /// Its lines are as they were.
     Open,
     /// Its lines became exactly what it suggested.
@@ -26,7 +26,7 @@ pub enum Fate {
     Ignored,
 }
 
-impl Fate {
+impl SuggestionState {
     /// Whether nothing can change it any more.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Accepted | Self::Edited | Self::Withdrawn)
@@ -35,10 +35,10 @@ impl Fate {
 
 /// Compares the file a suggestion was made on with the file as it is now, or `None` if it is gone. Line ends do not
 /// count.
-pub fn fate(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> Fate {
-    let Some(new) = new else { return Fate::Edited };
+pub fn state_after(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> SuggestionState {
+    let Some(new) = new else { return SuggestionState::Edited };
     if old == new {
-        return Fate::Open;
+        return SuggestionState::Open;
     }
     let (old, new) = (lines(old), lines(new));
     let start = (suggestion.start_line as usize).saturating_sub(1).min(old.len());
@@ -48,12 +48,12 @@ pub fn fate(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> Fate {
     let expected: Vec<&[u8]> = [&old[..start], &replacement, &old[range.end..]].concat();
     let (from_old, from_expected) = (Followed::new(&old, &new), Followed::new(&expected, &new));
     match (from_expected.has_kept(&replaced), from_old.has_kept(&range)) {
-        (true, false) => Fate::Accepted,
-        (false, true) => Fate::Open,
-        (false, false) => Fate::Edited,
+        (true, false) => SuggestionState::Accepted,
+        (false, true) => SuggestionState::Open,
+        (false, false) => SuggestionState::Edited,
         // What is suggested holds what is there, or the other way round: the smaller change is the one that was made.
-        (true, true) if from_expected.changed < from_old.changed => Fate::Accepted,
-        (true, true) => Fate::Open,
+        (true, true) if from_expected.changed < from_old.changed => SuggestionState::Accepted,
+        (true, true) => SuggestionState::Open,
     }
 }
 
@@ -130,9 +130,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(suggestion: &Suggestion, old: &str, new: &str, expected: Fate) {
+    fn check(suggestion: &Suggestion, old: &str, new: &str, expected: SuggestionState) {
         assert_eq!(
-            fate(suggestion, old.as_bytes(), Some(new.as_bytes())),
+            state_after(suggestion, old.as_bytes(), Some(new.as_bytes())),
             expected,
             "{new:?}"
         );
@@ -141,47 +141,52 @@ mod tests {
     #[test]
     fn a_replaced_line() {
         let one = suggestion(2, 2, "B\n");
-        check(&one, "a\nb\nc\n", "a\nb\nc\n", Fate::Open);
-        check(&one, "a\nb\nc\n", "x\na\nb\nc\n", Fate::Open);
-        check(&one, "a\nb\nc\n", "a\nb\nC\n", Fate::Open);
-        check(&one, "a\nb\nc\n", "a\nB\nc\n", Fate::Accepted);
-        check(&one, "a\nb\nc\n", "a\r\nB\r\nc", Fate::Accepted);
-        check(&one, "a\nb\nc\n", "x\na\nB\ny\nc\n", Fate::Accepted);
-        check(&one, "a\nb\nc\n", "a\nX\nc\n", Fate::Edited);
-        check(&one, "a\nb\nc\n", "a\nc\n", Fate::Edited);
-        check(&one, "a\nb\nc\n", "", Fate::Edited);
-        assert_eq!(fate(&one, b"a\nb\nc\n", None), Fate::Edited);
+        check(&one, "a\nb\nc\n", "a\nb\nc\n", SuggestionState::Open);
+        check(&one, "a\nb\nc\n", "x\na\nb\nc\n", SuggestionState::Open);
+        check(&one, "a\nb\nc\n", "a\nb\nC\n", SuggestionState::Open);
+        check(&one, "a\nb\nc\n", "a\nB\nc\n", SuggestionState::Accepted);
+        check(&one, "a\nb\nc\n", "a\r\nB\r\nc", SuggestionState::Accepted);
+        check(&one, "a\nb\nc\n", "x\na\nB\ny\nc\n", SuggestionState::Accepted);
+        check(&one, "a\nb\nc\n", "a\nX\nc\n", SuggestionState::Edited);
+        check(&one, "a\nb\nc\n", "a\nc\n", SuggestionState::Edited);
+        check(&one, "a\nb\nc\n", "", SuggestionState::Edited);
+        assert_eq!(state_after(&one, b"a\nb\nc\n", None), SuggestionState::Edited);
     }
 
     #[test]
     fn an_insertion_and_a_deletion() {
         let insertion = suggestion(2, 2, "b\nnew\n");
-        check(&insertion, "a\nb\nc\n", "a\nb\nnew\nc\n", Fate::Accepted);
-        check(&insertion, "a\nb\nc\n", "a\nb\nother\nc\n", Fate::Open);
-        check(&insertion, "a\nb\nc\n", "a\nb\nc\nd\n", Fate::Open);
+        check(&insertion, "a\nb\nc\n", "a\nb\nnew\nc\n", SuggestionState::Accepted);
+        check(&insertion, "a\nb\nc\n", "a\nb\nother\nc\n", SuggestionState::Open);
+        check(&insertion, "a\nb\nc\n", "a\nb\nc\nd\n", SuggestionState::Open);
         let deletion = suggestion(2, 2, "");
-        check(&deletion, "a\nb\nc\n", "a\nc\n", Fate::Accepted);
-        check(&deletion, "a\nb\nc\n", "a\nx\nc\n", Fate::Edited);
-        check(&deletion, "a\nb\nc\n", "a\nb\nc\nd\n", Fate::Open);
-        check(&deletion, "b\n", "", Fate::Edited);
-        check(&deletion, "a\na\na\n", "a\na\na\nx\n", Fate::Open);
-        check(&deletion, "a\na\na\n", "a\na\n", Fate::Accepted);
+        check(&deletion, "a\nb\nc\n", "a\nc\n", SuggestionState::Accepted);
+        check(&deletion, "a\nb\nc\n", "a\nx\nc\n", SuggestionState::Edited);
+        check(&deletion, "a\nb\nc\n", "a\nb\nc\nd\n", SuggestionState::Open);
+        check(&deletion, "b\n", "", SuggestionState::Edited);
+        check(&deletion, "a\na\na\n", "a\na\na\nx\n", SuggestionState::Open);
+        check(&deletion, "a\na\na\n", "a\na\n", SuggestionState::Accepted);
         let shortening = suggestion(2, 3, "b\n");
-        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nc\nd\n", Fate::Open);
-        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nd\n", Fate::Accepted);
+        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nc\nd\n", SuggestionState::Open);
+        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nd\n", SuggestionState::Accepted);
     }
 
     #[test]
     fn lines_that_the_file_does_not_have_break_nothing() {
         for (first, last) in [(0, 0), (9, 12), (3, 1), (4_000_000_000, u32::MAX)] {
-            fate(&suggestion(first, last, "x\n"), b"a\nb\n", Some(b"c\n"));
+            state_after(&suggestion(first, last, "x\n"), b"a\nb\n", Some(b"c\n"));
         }
     }
 
     #[test]
     fn a_file_rewritten_beyond_measure_is_called_edited() {
         let text = |word: &str| (0..6_000).map(|at| format!("{word}{at}\n")).collect::<String>();
-        check(&suggestion(9, 9, "x\n"), &text("old"), &text("new"), Fate::Edited);
+        check(
+            &suggestion(9, 9, "x\n"),
+            &text("old"),
+            &text("new"),
+            SuggestionState::Edited,
+        );
     }
 
     proptest! {
@@ -199,11 +204,11 @@ mod tests {
             let untouched = format!("{head}{}{tail}", old.concat());
             let committed = format!("{head}{}{new}{}{tail}", old[..start].concat(), old[end..].concat());
             let old = old.concat();
-            prop_assert_eq!(fate(&one, old.as_bytes(), Some(untouched.as_bytes())), Fate::Open);
+            prop_assert_eq!(state_after(&one, old.as_bytes(), Some(untouched.as_bytes())), SuggestionState::Open);
             // Nothing in the place of all lines, between two lines that are new, is no deletion anybody can tell.
             let can_be_told = !new.is_empty() || (start > 0 || above == 0) && (end < lines || below == 0);
             if can_be_told {
-                prop_assert_eq!(fate(&one, old.as_bytes(), Some(committed.as_bytes())), Fate::Accepted);
+                prop_assert_eq!(state_after(&one, old.as_bytes(), Some(committed.as_bytes())), SuggestionState::Accepted);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What became of the suggestions of a run, as a sentence.
 
-use super::super::anchor::Fate;
+use super::super::anchor::SuggestionState;
 use super::super::run::{End, Run};
 
 /// What became of the suggestions, if that is not said already.
@@ -9,10 +9,10 @@ pub(super) fn fates(run: &Run) -> Option<String> {
         return None;
     }
     let named = [
-        (Fate::Accepted, "accepted"),
-        (Fate::Edited, "edited"),
-        (Fate::Withdrawn, "withdrawn"),
-        (Fate::Ignored, "ignored"),
+        (SuggestionState::Accepted, "accepted"),
+        (SuggestionState::Edited, "edited"),
+        (SuggestionState::Withdrawn, "withdrawn"),
+        (SuggestionState::Ignored, "ignored"),
     ];
     let mut text = String::new();
     for (count, name) in named.map(|(fate, name)| (run.count(fate), name)) {

@@ -14,7 +14,7 @@ use super::test_run::{Failure, Outcome, TestRun};
 
 /// Why tests are no good as the first half of a specification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WrongRed {
+pub enum SpecTestError {
     #[error("no test is new: write at least one, where the test command finds it")]
     NothingNew,
     #[error("{} without any new code: that does not demand anything new", passing(.0))]
@@ -58,15 +58,15 @@ pub struct Written<'a> {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn judge(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+pub fn judge(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, SpecTestError> {
     match red.outcome {
         Outcome::Passed | Outcome::Failed => ran(before, red, written),
         Outcome::DidNotBuild | Outcome::DidNotCollect | Outcome::MissingModule => did_not_load(red, written),
-        _ => Err(WrongRed::NoResult { why: red.summary() }),
+        _ => Err(SpecTestError::NoResult { why: red.summary() }),
     }
 }
 
-fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, SpecTestError> {
     let known: HashSet<&str> = before
         .failing_names()
         .chain(before.passed_names.iter().map(String::as_str))
@@ -77,7 +77,7 @@ fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<Str
     let passing = red.passed_names.iter().filter(|name| is_new(name));
     let passing: Vec<String> = passing.cloned().collect();
     if !passing.is_empty() {
-        return Err(WrongRed::PassesAtOnce(passing));
+        return Err(SpecTestError::PassesAtOnce(passing));
     }
     let failing: Vec<&Failure> = red.failures.iter().filter(|failure| is_new(&failure.name)).collect();
     // A file that cannot be loaded stands among the failures of some frameworks, in place of all its tests.
@@ -85,15 +85,15 @@ fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<Str
     let now: HashSet<&str> = red.passed_names.iter().map(String::as_str).collect();
     let broke = before.passed_names.iter().find(|name| !now.contains(name.as_str()));
     if let Some(name) = broke.filter(|_| !hides_others && !failing.is_empty()) {
-        return Err(WrongRed::Broke { name: name.clone() });
+        return Err(SpecTestError::Broke { name: name.clone() });
     }
     if failing.is_empty() {
-        return Err(WrongRed::NothingNew);
+        return Err(SpecTestError::NothingNew);
     }
     for failure in &failing {
         if let Err(why) = reason(failure, written, hides_others) {
             let name = failure.name.clone();
-            return Err(WrongRed::WrongReason { name, why });
+            return Err(SpecTestError::WrongReason { name, why });
         }
     }
     if hides_others {
@@ -105,26 +105,26 @@ fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<Str
         .iter()
         .find(|name| !names.iter().any(|ran| is_called(ran, name)))
     {
-        return Err(WrongRed::DidNotRun { name: name.clone() });
+        return Err(SpecTestError::DidNotRun { name: name.clone() });
     }
     Ok(names)
 }
 
-fn did_not_load(red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+fn did_not_load(red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, SpecTestError> {
     if red.failures.is_empty() {
         let why = red.summary();
-        missing(&red.tail, written).map_err(|_| WrongRed::NoResult { why })?;
+        missing(&red.tail, written).map_err(|_| SpecTestError::NoResult { why })?;
     }
     for failure in &red.failures {
         let text = format!("{}\n{}", failure.name, failure.message);
-        missing(&text, written).map_err(|why| WrongRed::NoResult { why })?;
+        missing(&text, written).map_err(|why| SpecTestError::NoResult { why })?;
     }
     names_of(written)
 }
 
-fn names_of(written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+fn names_of(written: &Written<'_>) -> Result<Vec<String>, SpecTestError> {
     if written.names.is_empty() {
-        return Err(WrongRed::NothingNew);
+        return Err(SpecTestError::NothingNew);
     }
     Ok(written.names.to_vec())
 }
@@ -297,7 +297,7 @@ mod tests {
         }
     }
 
-    fn judged(red: &TestRun) -> Result<Vec<String>, WrongRed> {
+    fn judged(red: &TestRun) -> Result<Vec<String>, SpecTestError> {
         let before = run(Outcome::Passed, &["old"], &[]);
         let names = ["test_new".to_string()];
         let written = Written {
@@ -352,25 +352,28 @@ mod tests {
         }
         for message in ["error: expected `;`, found `}`", "error[E0308]: mismatched types"] {
             let red = run(Outcome::DidNotBuild, &[], &[(message, message)]);
-            assert!(matches!(judged(&red), Err(WrongRed::NoResult { .. })), "{message}");
+            assert!(matches!(judged(&red), Err(SpecTestError::NoResult { .. })), "{message}");
         }
     }
 
     #[test]
     fn what_is_not_new_or_passes_or_breaks_others_is_sent_back() {
         let red = run(Outcome::Passed, &["old", "test_new"], &[]);
-        assert_eq!(judged(&red), Err(WrongRed::PassesAtOnce(vec!["test_new".into()])));
-        assert_eq!(judged(&run(Outcome::Passed, &["old"], &[])), Err(WrongRed::NothingNew));
+        assert_eq!(judged(&red), Err(SpecTestError::PassesAtOnce(vec!["test_new".into()])));
+        assert_eq!(
+            judged(&run(Outcome::Passed, &["old"], &[])),
+            Err(SpecTestError::NothingNew)
+        );
         let red = run(Outcome::Failed, &[], &[("test_new", "AssertionError")]);
-        assert_eq!(judged(&red), Err(WrongRed::Broke { name: "old".into() }));
+        assert_eq!(judged(&red), Err(SpecTestError::Broke { name: "old".into() }));
         let red = run(Outcome::Failed, &["old"], &[("test_other", "AssertionError")]);
         assert_eq!(
             judged(&red),
-            Err(WrongRed::DidNotRun {
+            Err(SpecTestError::DidNotRun {
                 name: "test_new".into()
             })
         );
         let red = run(Outcome::TimedOut, &["old"], &[]);
-        assert!(matches!(judged(&red), Err(WrongRed::NoResult { .. })));
+        assert!(matches!(judged(&red), Err(SpecTestError::NoResult { .. })));
     }
 }

@@ -3,8 +3,8 @@
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
-use super::{Brief, Outcome};
+use super::super::worktree::Worktree;
+use super::{Brief, WorkOutcome};
 use crate::domain::count::count;
 use crate::domain::explanation::{Because, Explanation};
 use crate::domain::id::RepoPath;
@@ -25,26 +25,26 @@ const AROUND: u32 = 2;
 /// # Errors
 /// When the tree cannot be read.
 pub(super) async fn explain(
-    desk: &Desk,
+    worktree: &Worktree,
     suite: Option<&Suite>,
     brief: &Brief<'_>,
     cancel: &CancellationToken,
-) -> Result<Outcome, Broken> {
+) -> Result<WorkOutcome, Broken> {
     let (Some(suite), Some(before), Some(triage)) = (suite, brief.before, brief.triage) else {
-        return Ok(Outcome::GaveUp {
+        return Ok(WorkOutcome::GaveUp {
             reason: "without a model, an explanation needs tests that may run".into(),
         });
     };
     if before.is_green() {
         let reason = format!("nothing to explain: {}", before.summary());
-        return Ok(Outcome::NothingToDo { reason });
+        return Ok(WorkOutcome::NothingToDo { reason });
     }
     let task = Task {
-        checkout: &desk.checkout,
+        checkout: &worktree.checkout,
         suite,
         before,
-        changed: &desk.changed,
-        originals: &desk.originals,
+        changed: &worktree.changed,
+        originals: &worktree.originals,
         protected: &|_| false,
         excluded: &[],
         turned_down: &[],
@@ -52,26 +52,26 @@ pub(super) async fn explain(
     };
     let suspects = repair::suspects(&task, cancel).await?;
     if cancel.is_cancelled() {
-        return Ok(Outcome::Interrupted);
+        return Ok(WorkOutcome::Interrupted);
     }
     let mut shown: Vec<Because> = Vec::new();
     for (path, line) in &suspects {
         let is_shown = |one: &Because| one.path == *path && (one.from..=one.to).contains(line);
         if shown.len() < SHOWN && !shown.iter().any(is_shown) {
-            shown.extend(because(desk, path, *line));
+            shown.extend(because(worktree, path, *line));
         }
     }
-    Ok(Outcome::Explained(Box::new(Explanation {
-        root_cause: cause(desk, before, triage),
+    Ok(WorkOutcome::Explained(Box::new(Explanation {
+        root_cause: cause(worktree, before, triage),
         because: shown,
     })))
 }
 
 /// What was seen, in lines.
-fn cause(desk: &Desk, before: &TestRun, triage: &Triage) -> String {
+fn cause(worktree: &Worktree, before: &TestRun, triage: &Triage) -> String {
     let told = triage.on(BASE);
     let mut lines = vec!["Without a model, this is what can be said:".to_string()];
-    if triage.is_worked_on() {
+    if triage.has_regression() {
         let numbers = told.lines(triage.tests.iter());
         lines.extend(numbers.into_iter().map(|(name, numbers)| match name {
             "" => format!("- `{}` is {numbers}", before.command),
@@ -80,8 +80,8 @@ fn cause(desk: &Desk, before: &TestRun, triage: &Triage) -> String {
     } else {
         lines.push(format!("- {}", told.why_not(before)));
     }
-    if !desk.changed.is_empty() {
-        let files = count(desk.changed.len() as u64, "file");
+    if !worktree.changed.is_empty() {
+        let files = count(worktree.changed.len() as u64, "file");
         lines.push(format!("- {files} changed since what it is compared with"));
     }
     lines.push("A model can say why: set GREENLIGHT_MODEL.".into());
@@ -89,13 +89,13 @@ fn cause(desk: &Desk, before: &TestRun, triage: &Triage) -> String {
 }
 
 /// A place to look at, with what stands there.
-fn because(desk: &Desk, path: &RepoPath, line: u32) -> Option<Because> {
-    let text = desk.checkout.read_text(path.as_str())?;
+fn because(worktree: &Worktree, path: &RepoPath, line: u32) -> Option<Because> {
+    let text = worktree.checkout.read_text(path.as_str())?;
     let (from, to) = (line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND));
     let shown = text.lines().skip(from as usize - 1).take((to - from) as usize + 1);
     let shown: Vec<&str> = shown.collect();
     let to = from + u32::try_from(shown.len()).ok()?.checked_sub(1)?;
-    let is_changed = desk
+    let is_changed = worktree
         .changed
         .get(path)
         .into_iter()

@@ -24,9 +24,9 @@ impl Heard {
 
 /// Takes in what is heard.
 #[derive(Debug, Clone)]
-pub(super) struct Ear(UnboundedSender<Heard>);
+pub(super) struct StreamTap(UnboundedSender<Heard>);
 
-impl Ear {
+impl StreamTap {
     /// An ear, and the end at which one listens.
     pub(super) fn new() -> (Self, UnboundedReceiver<Heard>) {
         let (sender, receiver) = unbounded_channel();

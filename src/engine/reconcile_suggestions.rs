@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{App, Broken, Context, announce};
-use crate::domain::anchor::{Fate, Fingerprint, Suggestion, fate};
+use crate::domain::anchor::{Fingerprint, Suggestion, SuggestionState, state_after};
 use crate::domain::id::{CommitSha, InstallationId, PullRequestId, RunId};
 use crate::domain::reply::{self, Source};
 use crate::domain::run::{End, Run, Settled, Step};
@@ -24,35 +24,39 @@ const MAX_BYTES_READ: usize = 256 << 20;
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn settle(app: &App, installation: Option<InstallationId>, id: &PullRequestId) -> Result<(), Broken> {
+pub(super) async fn reconcile(
+    app: &App,
+    installation: Option<InstallationId>,
+    id: &PullRequestId,
+) -> Result<(), Broken> {
     let context = Context::of(app, installation, id).await?;
     let comments = context.client.suggestions(context.id(), &context.me).await?;
     if comments.is_empty() {
         return Ok(());
     }
     let runs = app.journal.runs_of(context.id()).await?;
-    let mut files = Files {
+    let mut files = FetchedFiles {
         context: &context,
         read: BTreeMap::new(),
     };
     let mut fates: BTreeMap<usize, Vec<Settled>> = BTreeMap::new();
     for comment in &comments {
         let known = runs.iter().rev().find_map(|run| run.settled.get(&comment.id)).copied();
-        if comment.says.is_settled || known.is_some_and(Fate::is_final) {
+        if comment.says.is_settled || known.is_some_and(SuggestionState::is_final) {
             continue;
         }
         if files.are_enough() {
             tracing::warn!(pull_request = %id, "more files with suggestions than are looked at after one push");
             break;
         }
-        let Some(fate) = files.fate_of(comment).await? else {
+        let Some(state) = files.state_of(comment).await? else {
             continue;
         };
         let owner = runs.iter().rposition(|run| owns(run, comment));
-        show(&context, comment, fate, owner.map(|at| &runs[at])).await?;
-        if let Some(owner) = owner.filter(|_| fate != Fate::Open && known != Some(fate)) {
+        show(&context, comment, state, owner.map(|at| &runs[at])).await?;
+        if let Some(owner) = owner.filter(|_| state != SuggestionState::Open && known != Some(state)) {
             let comment = comment.id;
-            fates.entry(owner).or_default().push(Settled { comment, fate });
+            fates.entry(owner).or_default().push(Settled { comment, fate: state });
         }
     }
     for (owner, suggestions) in fates {
@@ -73,19 +77,24 @@ fn owns(run: &Run, comment: &SuggestionComment) -> bool {
 }
 
 /// Shows on GitHub what became of a suggestion.
-async fn show(context: &Context<'_>, comment: &SuggestionComment, fate: Fate, run: Option<&Run>) -> Result<(), Broken> {
+async fn show(
+    context: &Context<'_>,
+    comment: &SuggestionComment,
+    state: SuggestionState,
+    run: Option<&Run>,
+) -> Result<(), Broken> {
     let repository = &context.id().repository;
-    let classifier = match fate {
-        Fate::Ignored => return Ok(()),
-        Fate::Open => {
+    let classifier = match state {
+        SuggestionState::Ignored => return Ok(()),
+        SuggestionState::Open => {
             let is_tested = run.is_some_and(|run| run.evidence.is_some());
             if let Some(body) = reply::left_behind(&comment.body, &comment.original_commit, is_tested) {
                 taken(context.client.edit_suggestion(repository, comment, &body).await)?;
             }
             return Ok(());
         }
-        Fate::Accepted => Classifier::Resolved,
-        Fate::Edited | Fate::Withdrawn => Classifier::Outdated,
+        SuggestionState::Accepted => Classifier::Resolved,
+        SuggestionState::Edited | SuggestionState::Withdrawn => Classifier::Outdated,
     };
     taken(context.client.minimize(comment, classifier).await)?;
     // Without a run there is no journal: then the comment itself says that it is done.
@@ -137,19 +146,19 @@ async fn announce_again(context: &Context<'_>, id: &RunId) -> Result<(), Broken>
 }
 
 /// The files that were looked at, by commit and path.
-struct Files<'a> {
+struct FetchedFiles<'a> {
     context: &'a Context<'a>,
     read: BTreeMap<(CommitSha, String), Option<Vec<u8>>>,
 }
 
-impl Files<'_> {
+impl FetchedFiles<'_> {
     fn are_enough(&self) -> bool {
         let bytes: usize = self.read.values().flatten().map(Vec::len).sum();
         self.read.len() >= MAX_FILES_READ || bytes >= MAX_BYTES_READ
     }
 
     /// What became of the suggestion of a comment. `None` if that cannot be told, or it is on the head.
-    async fn fate_of(&mut self, comment: &SuggestionComment) -> Result<Option<Fate>, Broken> {
+    async fn state_of(&mut self, comment: &SuggestionComment) -> Result<Option<SuggestionState>, Broken> {
         let pull_request = &self.context.pull_request;
         let head = pull_request.head.clone();
         let is_open = pull_request.is_open;
@@ -157,7 +166,7 @@ impl Files<'_> {
             return Ok(None);
         };
         if comment.original_commit == head {
-            return Ok((!is_open).then_some(Fate::Ignored));
+            return Ok((!is_open).then_some(SuggestionState::Ignored));
         }
         let Ok(path) = comment.path.parse() else {
             return Ok(None);
@@ -174,18 +183,18 @@ impl Files<'_> {
         };
         let told = match at(&comment.original_commit) {
             // GitHub forgot that commit.
-            Some(None) | None => return Ok(comment.lines.is_none().then_some(Fate::Withdrawn)),
+            Some(None) | None => return Ok(comment.lines.is_none().then_some(SuggestionState::Withdrawn)),
             // Somebody rewrote the comment: it is theirs now.
             Some(Some(old)) if Fingerprint::of(&suggestion, old) != comment.says.id => return Ok(None),
             Some(Some(old)) => {
                 let (old, new) = (old.clone(), at(&head).cloned().flatten());
-                let told = tokio::task::spawn_blocking(move || fate(&suggestion, &old, new.as_deref())).await;
+                let told = tokio::task::spawn_blocking(move || state_after(&suggestion, &old, new.as_deref())).await;
                 told.map_err(|error| Broken::Bug(error.to_string()))?
             }
         };
         Ok(Some(match told {
-            Fate::Open if comment.lines.is_none() => Fate::Withdrawn,
-            Fate::Open if !is_open => Fate::Ignored,
+            SuggestionState::Open if comment.lines.is_none() => SuggestionState::Withdrawn,
+            SuggestionState::Open if !is_open => SuggestionState::Ignored,
             told => told,
         }))
     }

@@ -1,17 +1,17 @@
 //! What is said about one item: the weakenings found in it, each once, and not too many.
 
 use crate::domain::id::RepoPath;
-use crate::domain::weakening::{Kind, Weakening};
+use crate::domain::weakening::{Weakening, WeakeningKind};
 
 /// What is said about one item.
-pub(super) struct Said<'a> {
+pub(super) struct ItemReport<'a> {
     pub(super) path: &'a RepoPath,
     pub(super) test: String,
     pub(super) found: &'a mut Vec<Weakening>,
 }
 
-impl Said<'_> {
-    pub(super) fn say(&mut self, kind: Kind, line: usize, what: impl Into<String>) {
+impl ItemReport<'_> {
+    pub(super) fn say(&mut self, kind: WeakeningKind, line: usize, what: impl Into<String>) {
         let what: String = what.into();
         let same = |other: &Weakening| {
             other.kind == kind && other.test == self.test && other.line == line && other.path == *self.path

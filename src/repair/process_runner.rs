@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Task;
 use super::candidates::Candidate;
-use super::verdict::{Verdict, workers};
+use super::verdict::{CandidateVerdict, workers};
 use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
@@ -39,7 +39,7 @@ const TARGETS: [&str; 9] = [
 ];
 
 /// Where candidates are tried.
-pub(super) struct Bench<'a> {
+pub(super) struct ProcessRunner<'a> {
     task: &'a Task<'a>,
     /// Tests that fail without a candidate; all when empty.
     only: Vec<String>,
@@ -55,7 +55,7 @@ struct Lane {
     edited: Option<RepoPath>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> ProcessRunner<'a> {
     /// Runs the failing tests without any candidate, once to build and once to see how long they take. None when
     /// they don't fail here, so that nothing could be learned from them, or when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
@@ -139,7 +139,7 @@ impl<'a> Bench<'a> {
         &self,
         candidates: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Vec<Verdict>, suite::Error> {
+    ) -> Result<Vec<CandidateVerdict>, suite::Error> {
         let mut verdicts = Vec::new();
         for candidate in candidates {
             verdicts.push(self.trial(candidate, stop).await?);
@@ -147,12 +147,12 @@ impl<'a> Bench<'a> {
         Ok(verdicts)
     }
 
-    async fn trial(&self, candidate: &Candidate, stop: &CancellationToken) -> Result<Verdict, suite::Error> {
+    async fn trial(&self, candidate: &Candidate, stop: &CancellationToken) -> Result<CandidateVerdict, suite::Error> {
         let Ok(_place) = self.free.acquire().await else {
-            return Ok(Verdict::Stopped);
+            return Ok(CandidateVerdict::Stopped);
         };
         if stop.is_cancelled() {
-            return Ok(Verdict::Stopped);
+            return Ok(CandidateVerdict::Stopped);
         }
         let mut lane = match self.take() {
             Some(lane) => lane,
@@ -164,9 +164,9 @@ impl<'a> Bench<'a> {
         let passes = self.passes(&lane, stop).await?;
         self.give_back(lane);
         Ok(match passes {
-            true => Verdict::Passes,
-            false if stop.is_cancelled() => Verdict::Stopped,
-            false => Verdict::Fails,
+            true => CandidateVerdict::Passes,
+            false if stop.is_cancelled() => CandidateVerdict::Stopped,
+            false => CandidateVerdict::Fails,
         })
     }
 

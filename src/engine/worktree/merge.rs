@@ -1,10 +1,10 @@
-//! The desk over the merge of a head with the tip of its base branch: what is worked on where the head alone is
+//! The worktree over the merge of a head with the tip of its base branch: what is worked on where the head alone is
 //! green. Patches are made on the merge, and carried over to the head, where they land.
 
 use std::sync::Arc;
 
 use super::super::{Broken, Context};
-use super::Desk;
+use super::Worktree;
 use super::fetched::{changed_lines, mirror, over};
 use super::originals::originals;
 use crate::checkout::Checkout;
@@ -13,7 +13,7 @@ use crate::domain::patch::Patch;
 use crate::git::{self, Conflict};
 use crate::github::ChangedFile;
 
-/// What a desk over a merge knows of the head.
+/// What a worktree over a merge knows of the head.
 #[derive(Clone)]
 pub struct OnMerge {
     /// Name of the base branch.
@@ -37,8 +37,8 @@ pub struct With {
     pub base: CommitSha,
 }
 
-impl Desk {
-    /// The desk over the merge of this one's head; or where the two conflict.
+impl Worktree {
+    /// The worktree over the merge of this one's head; or where the two conflict.
     ///
     /// # Errors
     /// When GitHub or git cannot give the commits.
@@ -54,8 +54,8 @@ impl Desk {
         let merge = git::Merge::new(mirror, (base, head.clone(), tip.clone()));
         let exporting = merge.clone();
         let export = move |root: &std::path::Path| exporting.export(root);
-        let desk = match over(context, (objects, head.clone()), self.config.clone(), export).await? {
-            Ok(desk) => desk,
+        let worktree = match over(context, (objects, head.clone()), self.config.clone(), export).await? {
+            Ok(worktree) => worktree,
             Err(conflict) => return Ok(Err(conflict)),
         };
         let files = match blocking(&merge, git::Merge::changes).await? {
@@ -65,7 +65,7 @@ impl Desk {
         let files: Vec<ChangedFile> = files.into_iter().map(changed_file).collect();
         Ok(Ok(Self {
             changed: changed_lines(&files),
-            originals: originals(&files, &desk.checkout),
+            originals: originals(&files, &worktree.checkout),
             memory: self.memory.clone(),
             hints: self.hints.clone(),
             left: self.left,
@@ -78,7 +78,7 @@ impl Desk {
                 merge,
                 _folder: self.folder.clone(),
             }),
-            ..desk
+            ..worktree
         }))
     }
 }

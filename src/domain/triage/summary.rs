@@ -11,7 +11,7 @@ const MERGE_BASE: &str = "on the merge base";
 
 /// A triage with what its base is called.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub struct TriageSummary<'a> {
     triage: &'a Triage,
     /// Follows `green in 2 runs`.
     base: &'a str,
@@ -72,7 +72,7 @@ impl Judged {
             Verdict::BrokenOnBase => "broken before these changes".into(),
             Verdict::Environment => match (&self.program, self.cause) {
                 (Some(program), _) => format!("it needs `{program}`, which is missing on this machine"),
-                (None, Some(cause)) => cause.said().into(),
+                (None, Some(cause)) => cause.description().into(),
                 (None, None) => "it cannot be judged on this machine".into(),
             },
             Verdict::Mixed | Verdict::Green => "green".to_string(),
@@ -95,8 +95,8 @@ fn not_judged(before: &TestRun) -> String {
 
 impl Triage {
     /// The same, where the base is called this: `on the last commit`.
-    pub fn on<'a>(&'a self, base: &'a str) -> Told<'a> {
-        Told { triage: self, base }
+    pub fn on<'a>(&'a self, base: &'a str) -> TriageSummary<'a> {
+        TriageSummary { triage: self, base }
     }
 
     /// One line a test, at most [`SHOWN`]; of all tests, or of those that are not worked on.
@@ -115,7 +115,7 @@ impl Triage {
     }
 }
 
-impl<'a> Told<'a> {
+impl<'a> TriageSummary<'a> {
     /// One line a test, at most [`SHOWN`]; of all tests, or of those that are not worked on.
     pub fn lines(self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
         tests
@@ -137,7 +137,7 @@ impl<'a> Told<'a> {
             Verdict::BrokenOnBase if merged.is_red() => {
                 format!("That is {}, without this pull request.", merged.tip_said())
             }
-            _ => merged.said(),
+            _ => merged.description(),
         });
         match merged {
             Some(merged) => format!("{why}. {merged}"),
@@ -168,7 +168,7 @@ impl<'a> Told<'a> {
                 let why: String = why.unwrap_or_default().chars().take(200).collect();
                 let cause = one
                     .cause
-                    .map_or_else(String::new, |cause| format!(" ({})", cause.said()));
+                    .map_or_else(String::new, |cause| format!(" ({})", cause.description()));
                 format!(
                     "`{command}` could not be judged here{cause}: {}. {why}",
                     before.summary()

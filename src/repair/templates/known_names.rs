@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::names::{functions, is_bound, owner, part};
-use super::{Place, errors, is_untouched};
+use super::{Site, errors, is_untouched};
 use crate::repair::syntax::{Below, Source};
 
 /// Pieces that are remembered of a file, and how long one may be.
@@ -18,26 +18,26 @@ const MAX_BODIES: usize = 400;
 const MAX_CONSTANTS: usize = 24;
 
 /// The names a file knows, and the code it is made of.
-pub(in crate::repair) struct Known {
+pub(in crate::repair) struct KnownNames {
     pub(super) variables: BTreeMap<usize, Vec<String>>,
     pub(super) parts: BTreeMap<(usize, String), BTreeSet<String>>,
     /// Variables and constants outside functions.
     pub(super) constants: Vec<String>,
     /// Errors that are named anywhere, as they come.
     pub(super) errors: Vec<String>,
-    pub(super) strings: Vec<Piece>,
-    pub(super) numbers: Vec<Piece>,
-    pub(super) expressions: Vec<Piece>,
-    pub(super) conditions: Vec<Piece>,
-    pub(super) statements: Vec<Piece>,
-    pub(super) returns: Vec<Piece>,
-    pub(super) bodies: Vec<Body>,
+    pub(super) strings: Vec<Snippet>,
+    pub(super) numbers: Vec<Snippet>,
+    pub(super) expressions: Vec<Snippet>,
+    pub(super) conditions: Vec<Snippet>,
+    pub(super) statements: Vec<Snippet>,
+    pub(super) returns: Vec<Snippet>,
+    pub(super) bodies: Vec<FunctionBody>,
     /// Texts that the failures print, no matter what the file is.
     pub(super) printed: Arc<[String]>,
 }
 
 /// A piece of code as it is in the file.
-pub(super) struct Piece {
+pub(super) struct Snippet {
     pub(super) kind: String,
     pub(super) parent: String,
     pub(super) text: String,
@@ -47,7 +47,7 @@ pub(super) struct Piece {
 }
 
 /// What a function does, with its name and its parameters.
-pub(super) struct Body {
+pub(super) struct FunctionBody {
     pub(super) name: String,
     pub(super) parameters: String,
     pub(super) result: String,
@@ -55,7 +55,7 @@ pub(super) struct Body {
     pub(super) at: usize,
 }
 
-impl Known {
+impl KnownNames {
     pub(in crate::repair) fn of(source: &Source, printed: Arc<[String]>) -> Self {
         let mut known = Self {
             variables: BTreeMap::new(),
@@ -72,7 +72,7 @@ impl Known {
             printed,
         };
         source.walk(|path| {
-            let place = Place { source, path };
+            let place = Site { source, path };
             if is_untouched(&place) {
                 return Below::Skip;
             }
@@ -83,7 +83,7 @@ impl Known {
         known
     }
 
-    fn name(&mut self, place: &Place<'_, '_>) {
+    fn name(&mut self, place: &Site<'_, '_>) {
         if matches!(place.kind(), "identifier" | "shorthand_property_identifier_pattern") && is_bound(place) {
             let variables = match functions(place).next() {
                 Some(function) => self.variables.entry(function).or_default(),
@@ -110,7 +110,7 @@ impl Known {
         }
     }
 
-    fn piece(&mut self, place: &Place<'_, '_>) {
+    fn piece(&mut self, place: &Site<'_, '_>) {
         let language = place.source.language;
         let (kind, node) = (place.kind(), place.node());
         if !node.is_named() {
@@ -125,7 +125,7 @@ impl Known {
         let is_statement = language.blocks.contains(&place.parent_kind()) && !kind.contains("comment");
         let is_value = place.stands_in(language.values) || language.arguments.contains(&place.parent_kind());
         let is_return = place.parent_kind() == language.returns.0;
-        let kept: [(bool, &mut Vec<Piece>, usize); 6] = [
+        let kept: [(bool, &mut Vec<Snippet>, usize); 6] = [
             (language.strings.contains(&kind), &mut self.strings, MAX_LITERALS),
             (
                 language.integers.contains(&kind) || language.floats.contains(&kind),
@@ -151,7 +151,7 @@ impl Known {
         ];
         for (is_wanted, pieces, most) in kept {
             if is_wanted && pieces.len() < most {
-                pieces.push(Piece {
+                pieces.push(Snippet {
                     kind: kind.to_string(),
                     parent: place.parent_kind().to_string(),
                     text: place.text().to_string(),
@@ -162,7 +162,7 @@ impl Known {
         }
     }
 
-    fn body(&mut self, place: &Place<'_, '_>) {
+    fn body(&mut self, place: &Site<'_, '_>) {
         let field = |field| {
             let node = place.node().child_by_field_name(field)?;
             Some(place.source.text_of(node).to_string())
@@ -170,7 +170,7 @@ impl Known {
         if let (Some(name), Some(text)) = (field("name"), field("body"))
             && text.len() <= MAX_BODY
         {
-            self.bodies.push(Body {
+            self.bodies.push(FunctionBody {
                 name,
                 parameters: field("parameters").unwrap_or_default(),
                 result: field("return_type").or_else(|| field("type")).unwrap_or_default(),
@@ -181,7 +181,7 @@ impl Known {
     }
 
     /// Variables that the node may use, the nearest functions' first, then constants.
-    pub(super) fn variables_at(&self, place: &Place<'_, '_>) -> Vec<&String> {
+    pub(super) fn variables_at(&self, place: &Site<'_, '_>) -> Vec<&String> {
         let own = functions(place).filter_map(|function| self.variables.get(&function));
         own.flatten()
             .chain(self.constants.iter().take(MAX_CONSTANTS))
@@ -191,7 +191,7 @@ impl Known {
 }
 
 /// Whether two sides are compared, or the node is a side of `and` or `or`.
-fn is_comparison(place: &Place<'_, '_>) -> bool {
+fn is_comparison(place: &Site<'_, '_>) -> bool {
     matches!(
         place.kind(),
         "comparison_operator" | "boolean_operator" | "not_operator"

@@ -25,7 +25,8 @@ use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, Hints, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
+    self, Hints, InstallError, InstallRequest, InstallSettings, Installed, NothingFound, Suite, TestCommand,
+    TestSettings,
 };
 
 mod configured;
@@ -57,7 +58,7 @@ const MAX_TEST_FILE: usize = 256 << 10;
 
 /// One tree, ready to be worked on.
 #[derive(Clone)]
-pub struct Desk {
+pub struct Worktree {
     pub checkout: Checkout,
     pub config: RepoConfig,
     /// What the CI said of the failure before anything ran.
@@ -80,16 +81,16 @@ pub struct Desk {
     pub left: Left,
     /// Where this is the merge of a head with its base branch: how to get back to the head.
     pub merge: Option<OnMerge>,
-    /// The test command, where another desk's counts.
+    /// The test command, where another worktree's counts.
     command: Option<TestCommand>,
     /// What was installed, once it is.
     done: OnceLock<Installed>,
-    /// Removed with the last desk that needs it.
+    /// Removed with the last worktree that needs it.
     folder: Option<Arc<tempfile::TempDir>>,
 }
 
-impl Desk {
-    /// A desk over a directory of the user's own.
+impl Worktree {
+    /// A worktree over a directory of the user's own.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -106,7 +107,7 @@ impl Desk {
         })
     }
 
-    /// A desk over a tree that is laid out already.
+    /// A worktree over a tree that is laid out already.
     pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, installed: PathBuf) -> Self {
         Self {
             checkout,
@@ -253,7 +254,7 @@ impl Desk {
             suite.installed = done.clone();
             return Ok(Ok(()));
         }
-        let request = Request {
+        let request = InstallRequest {
             sandbox: &suite.sandbox,
             checkout: &self.checkout,
             command: &suite.command,

@@ -17,7 +17,7 @@ const MAX_RESULTS: usize = 1 << 20;
 
 /// A test of which a program that was started with all of its tests says nothing, and that is ended by a limit or by a
 /// signal when it is started alone; the first that is found. Each program comes with the names of its tests.
-pub(super) async fn culprit<'t>(
+pub(super) async fn hanging_test<'t>(
     (suite, workspace): (&Suite, &Workspace),
     programs: &[(Target, &'t [String])],
     stop: &CancellationToken,

@@ -9,13 +9,13 @@ use crate::domain::event::CommentPlace;
 use crate::domain::gate::Gate;
 use crate::domain::id::Account;
 use crate::domain::run::{Approval, Run};
-use crate::github::Said;
+use crate::github::CurrentComment;
 
 /// Why something is not somebody's word, as the rest of a sentence.
 pub(super) type Doubt = String;
 
 /// What a comment says, once it is known to be its author's word.
-pub(super) struct Word {
+pub(super) struct VouchedComment {
     pub(super) author: Account,
     pub(super) commands: Vec<Result<Command, CommandError>>,
     pub(super) written: Timestamp,
@@ -25,12 +25,19 @@ pub(super) struct Word {
 ///
 /// # Errors
 /// When GitHub cannot be reached.
-pub(super) async fn read(context: &Context<'_>, by: &Account, comment: u64) -> Result<Result<Word, Doubt>, Broken> {
+pub(super) async fn read(
+    context: &Context<'_>,
+    by: &Account,
+    comment: u64,
+) -> Result<Result<VouchedComment, Doubt>, Broken> {
     let mut found = None;
     // Both kinds of comments have their own numbers, and which one was meant is only a claim, too.
     for place in [CommentPlace::Conversation, CommentPlace::Review] {
-        let said = context.client.said(&context.id().repository, (place, comment)).await?;
-        let is_here = |said: &Said| said.number == Some(context.id().number);
+        let said = context
+            .client
+            .current_comment(&context.id().repository, (place, comment))
+            .await?;
+        let is_here = |said: &CurrentComment| said.number == Some(context.id().number);
         match said {
             Some(said) if is_here(&said) => {
                 found = Some(said);
@@ -64,7 +71,7 @@ pub(super) async fn read(context: &Context<'_>, by: &Account, comment: u64) -> R
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
         return Err(Broken::Bug("the commands of a comment were not read".into()));
     };
-    Ok(Ok(Word {
+    Ok(Ok(VouchedComment {
         author: said.author,
         commands,
         written,

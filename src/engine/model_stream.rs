@@ -16,7 +16,7 @@ const MAX_PIECE: usize = 4_096;
 
 /// A piece of a reply; untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum Chunk {
     Text(String),
     Reasoning(String),
     /// The name of the tool that is being called.
@@ -29,37 +29,37 @@ fn whole_lines(unfinished: &mut String, more: &str) -> Vec<String> {
     for part in more.split_inclusive('\n') {
         unfinished.push_str(part);
         if part.ends_with('\n') || unfinished.len() > MAX_PIECE {
-            let line = kept(&std::mem::take(unfinished));
+            let line = bounded(&std::mem::take(unfinished));
             lines.extend(Some(line).filter(|line| !line.trim().is_empty()));
         }
     }
     lines
 }
 
-fn kept(text: &str) -> String {
+fn bounded(text: &str) -> String {
     redact::redact(&redact::visible(text)).chars().take(MAX_PIECE).collect()
 }
 
 /// Everybody who speaks and listens in this process.
 #[derive(Debug, Clone)]
-pub struct Voices(broadcast::Sender<(RunId, Piece)>);
+pub struct ModelStream(broadcast::Sender<(RunId, Chunk)>);
 
-impl Default for Voices {
+impl Default for ModelStream {
     fn default() -> Self {
         Self(broadcast::channel(KEPT).0)
     }
 }
 
-impl Voices {
+impl ModelStream {
     /// The voice of one run: what it says is passed on line by line, because what must not be shown is only seen in a
     /// whole line. Calls are told to the log, too, and text at its finest level.
     pub fn of(&self, run: &RunId) -> impl Fn(Delta<'_>) + Send + Sync + 'static {
         let (sender, run) = (self.0.clone(), run.clone());
         let said = Mutex::new((String::new(), String::new()));
-        let tell = move |piece: Piece| {
+        let tell = move |piece: Chunk| {
             match &piece {
-                Piece::Call(name) => tracing::debug!(run.id = %run, tool = name, "the model calls a tool"),
-                Piece::Text(text) | Piece::Reasoning(text) => tracing::trace!(run.id = %run, text, "the model says"),
+                Chunk::Call(name) => tracing::debug!(run.id = %run, tool = name, "the model calls a tool"),
+                Chunk::Text(text) | Chunk::Reasoning(text) => tracing::trace!(run.id = %run, text, "the model says"),
             }
             let _nobody_listens = sender.send((run.clone(), piece));
         };
@@ -67,28 +67,28 @@ impl Voices {
             let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
             let (text, reasoning) = &mut *said;
             match delta {
-                Delta::Text(more) => whole_lines(text, more).into_iter().map(Piece::Text).for_each(&tell),
+                Delta::Text(more) => whole_lines(text, more).into_iter().map(Chunk::Text).for_each(&tell),
                 Delta::Reasoning(more) => {
                     whole_lines(reasoning, more)
                         .into_iter()
-                        .map(Piece::Reasoning)
+                        .map(Chunk::Reasoning)
                         .for_each(&tell);
                 }
                 Delta::Call(name) => {
                     // A call ends no matter what was being said.
                     whole_lines(reasoning, "\n")
                         .into_iter()
-                        .map(Piece::Reasoning)
+                        .map(Chunk::Reasoning)
                         .for_each(&tell);
-                    whole_lines(text, "\n").into_iter().map(Piece::Text).for_each(&tell);
-                    tell(Piece::Call(kept(name)));
+                    whole_lines(text, "\n").into_iter().map(Chunk::Text).for_each(&tell);
+                    tell(Chunk::Call(bounded(name)));
                 }
             }
         }
     }
 
     /// Listens to all of them from now on.
-    pub fn listen(&self) -> broadcast::Receiver<(RunId, Piece)> {
+    pub fn listen(&self) -> broadcast::Receiver<(RunId, Chunk)> {
         self.0.subscribe()
     }
 }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_comes_in_pieces_is_shown_in_lines_without_secrets() {
-        let voices = Voices::default();
+        let voices = ModelStream::default();
         let mut heard = voices.listen();
         let speak = voices.of(&RunId("r1".into()));
         for piece in [
@@ -118,9 +118,9 @@ mod tests {
         assert_eq!(
             pieces,
             [
-                Piece::Text("The token is [redacted]\n".into()),
-                Piece::Text("Next line\n".into()),
-                Piece::Call("read_file".into()),
+                Chunk::Text("The token is [redacted]\n".into()),
+                Chunk::Text("Next line\n".into()),
+                Chunk::Call("read_file".into()),
             ]
         );
     }

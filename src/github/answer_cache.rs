@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use super::error::Answer;
+use super::error::HttpAnswer;
 
 /// All bodies together.
 const MAX_BYTES: usize = 32 << 20;
@@ -22,11 +22,11 @@ type Key = (u64, String, &'static str);
 /// room.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#use-conditional-requests-if-appropriate>
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<CachedAnswer>);
+pub(super) struct AnswerCache(Mutex<Entries>);
 
 #[derive(Debug, Default)]
-struct CachedAnswer {
-    entries: HashMap<Key, (u64, Reading)>,
+struct Entries {
+    entries: HashMap<Key, (u64, CachedAnswer)>,
     bytes: usize,
     /// Counts up with every use.
     now: u64,
@@ -34,19 +34,19 @@ struct CachedAnswer {
 
 /// An answer that may still be true.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub(super) struct CachedAnswer {
     pub(super) tag: HeaderValue,
     link: Option<HeaderValue>,
     body: Bytes,
 }
 
-impl Reading {
+impl CachedAnswer {
     /// What a 304 stands for.
-    pub(super) fn again(self, mut headers: HeaderMap) -> Answer {
+    pub(super) fn again(self, mut headers: HeaderMap) -> HttpAnswer {
         if let Some(link) = self.link {
             headers.entry(header::LINK).or_insert(link);
         }
-        Answer {
+        HttpAnswer {
             status: StatusCode::OK,
             headers,
             body: self.body,
@@ -54,8 +54,8 @@ impl Reading {
     }
 }
 
-impl Known {
-    pub(super) fn find(&self, owner: u64, route: &str, accept: &'static str) -> Option<Reading> {
+impl AnswerCache {
+    pub(super) fn find(&self, owner: u64, route: &str, accept: &'static str) -> Option<CachedAnswer> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.now += 1;
         let now = kept.now;
@@ -65,7 +65,7 @@ impl Known {
     }
 
     /// Keeps an answer that can be asked about again.
-    pub(super) fn keep(&self, owner: u64, route: &str, accept: &'static str, answer: &Answer) {
+    pub(super) fn keep(&self, owner: u64, route: &str, accept: &'static str, answer: &HttpAnswer) {
         let tag = answer.headers.get(header::ETAG).cloned();
         let Some(tag) = tag.filter(|_| answer.status == StatusCode::OK && answer.body.len() <= MAX_BODY) else {
             return;
@@ -74,7 +74,7 @@ impl Known {
         let body = answer.body.clone();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.now += 1;
-        let entry = (kept.now, Reading { tag, link, body });
+        let entry = (kept.now, CachedAnswer { tag, link, body });
         kept.bytes += answer.body.len();
         if let Some((_, before)) = kept.entries.insert((owner, route.to_string(), accept), entry) {
             kept.bytes -= before.body.len();
@@ -83,7 +83,7 @@ impl Known {
     }
 }
 
-impl CachedAnswer {
+impl Entries {
     fn make_room(&mut self) {
         while self.bytes > MAX_BYTES || self.entries.len() > MAX_ENTRIES {
             let oldest = self.entries.iter().min_by_key(|(_, (used, _))| *used);
@@ -101,8 +101,8 @@ impl CachedAnswer {
 mod tests {
     use super::*;
 
-    fn answer(length: usize) -> Answer {
-        Answer {
+    fn answer(length: usize) -> HttpAnswer {
+        HttpAnswer {
             status: StatusCode::OK,
             headers: HeaderMap::from_iter([(header::ETAG, HeaderValue::from_static("\"1\""))]),
             body: Bytes::from(vec![b'x'; length]),
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn it_is_bounded_and_what_is_asked_for_stays() {
-        let known = Known::default();
+        let known = AnswerCache::default();
         known.keep(1, "/often", "json", &answer(10));
         for at in 0..100 {
             known.keep(1, &format!("/{at}"), "json", &answer(MAX_BODY));
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn many_small_ones_are_bounded_too() {
-        let known = Known::default();
+        let known = AnswerCache::default();
         for at in 0..MAX_ENTRIES + 10 {
             known.keep(1, &format!("/{at}"), "json", &answer(0));
         }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn nobody_is_given_what_another_read() {
-        let known = Known::default();
+        let known = AnswerCache::default();
         known.keep(1, "/a", "json", &answer(1));
         assert!(known.find(1, "/a", "json").is_some());
         assert!(known.find(2, "/a", "json").is_none());

@@ -2,8 +2,8 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::super::desk::Desk;
-use super::{Brief, Outcome};
+use super::super::worktree::Worktree;
+use super::{Brief, WorkOutcome};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal, Unfit};
@@ -12,8 +12,8 @@ use crate::guard;
 use crate::suite::Suite;
 
 /// What a submission is judged with.
-pub(super) struct Bench<'a> {
-    pub(super) desk: &'a Desk,
+pub(super) struct Judge<'a> {
+    pub(super) worktree: &'a Worktree,
     /// None when nothing may be executed.
     pub(super) suite: Option<&'a Suite>,
     pub(super) brief: &'a Brief<'a>,
@@ -37,7 +37,7 @@ pub(super) struct Unaccepted {
     pub(super) run: Option<Box<TestRun>>,
 }
 
-pub(super) type Judged = Result<Outcome, Unaccepted>;
+pub(super) type Judged = Result<WorkOutcome, Unaccepted>;
 
 impl<T: std::fmt::Display> From<T> for Unaccepted {
     fn from(why: T) -> Self {
@@ -46,7 +46,7 @@ impl<T: std::fmt::Display> From<T> for Unaccepted {
     }
 }
 
-impl Bench<'_> {
+impl Judge<'_> {
     /// A proposal of this model's.
     pub(super) fn proposal(&self, submission: Submission, evidence: Option<Evidence>) -> Proposal {
         Proposal {
@@ -67,9 +67,9 @@ impl Bench<'_> {
     /// # Errors
     /// Why it does not fit.
     pub(super) fn fits(&self, patch: &Patch) -> Result<(), Unfit> {
-        let is_protected = |path: &RepoPath| self.desk.config.protect.paths.covers(path);
-        let inputs = self.desk.inputs(self.brief.before);
+        let is_protected = |path: &RepoPath| self.worktree.config.protect.paths.covers(path);
+        let inputs = self.worktree.inputs(self.brief.before);
         let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-        proposal::check(patch, Claim::Fix, &self.desk.bounds(&is_protected, &weakenings)).map(drop)
+        proposal::check(patch, Claim::Fix, &self.worktree.bounds(&is_protected, &weakenings)).map(drop)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::registries::Tools;
-use super::steps::{Phase, Plan, Shown};
+use super::steps::{Phase, Plan, VisibleFiles};
 use crate::checkout::{self, Checkout};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
@@ -15,12 +15,12 @@ use crate::domain::patch::{Blob, FileMode};
 const VERSION: u32 = 1;
 
 /// The files of an installation.
-pub(super) enum Seen {
+pub(super) enum InstallTree {
     All(Checkout),
     Only(BTreeMap<RepoPath, Blob>),
 }
 
-impl Seen {
+impl InstallTree {
     /// The files as their own tree; `empty` is a directory with nothing in it.
     pub(super) fn tree(&self, empty: &Path) -> Result<Checkout, checkout::Error> {
         match self {
@@ -79,10 +79,10 @@ impl Seen {
 
 impl Plan {
     /// What the installation sees.
-    pub(super) fn files(&self, checkout: &Checkout) -> Seen {
+    pub(super) fn files(&self, checkout: &Checkout) -> InstallTree {
         match &self.shown {
-            Shown::All => Seen::All(checkout.clone()),
-            Shown::Only { files, empty } => {
+            VisibleFiles::All => InstallTree::All(checkout.clone()),
+            VisibleFiles::Only { files, empty } => {
                 let nothing = Blob {
                     mode: FileMode::Regular,
                     bytes: Vec::new(),
@@ -91,7 +91,7 @@ impl Plan {
                 let files = files
                     .iter()
                     .filter_map(|path| Some((path.clone(), checkout.read(path)?)));
-                Seen::Only(empty.chain(files).collect())
+                InstallTree::Only(empty.chain(files).collect())
             }
         }
     }

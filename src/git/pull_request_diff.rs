@@ -5,7 +5,7 @@
 use git2::{DiffFindOptions, DiffOptions, Oid, Repository};
 
 use super::Error;
-use super::limits::{MAX_BYTES, MAX_FILES, said, too_large};
+use super::limits::{MAX_BYTES, MAX_FILES, limit_error, too_large};
 
 /// GitHub leaves out the patch of a file above this many lines.
 /// <https://docs.github.com/en/repositories/creating-and-managing-repositories/repository-limits#diff-limits>
@@ -19,7 +19,7 @@ pub(super) fn files(
     (old, new): (Oid, Oid),
     is_wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<(String, Option<String>)>, Error> {
-    let find = |tree| repository.find_tree(tree).map_err(|error| said(&error));
+    let find = |tree| repository.find_tree(tree).map_err(|error| limit_error(&error));
     let (old, new) = (find(old)?, find(new)?);
     let mut options = DiffOptions::new();
     options
@@ -29,9 +29,9 @@ pub(super) fn files(
         .max_size(MAX_FILE);
     let mut diff = repository
         .diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))
-        .map_err(|error| said(&error))?;
+        .map_err(|error| limit_error(&error))?;
     diff.find_similar(Some(DiffFindOptions::new().renames(true)))
-        .map_err(|error| said(&error))?;
+        .map_err(|error| limit_error(&error))?;
     let count = diff.deltas().len();
     if count > MAX_FILES {
         return Err(too_large("the number of changed files", MAX_FILES));
@@ -48,7 +48,7 @@ pub(super) fn files(
         if !is_wanted(name) {
             continue;
         }
-        let patch = git2::Patch::from_diff(&diff, index).map_err(|error| said(&error))?;
+        let patch = git2::Patch::from_diff(&diff, index).map_err(|error| limit_error(&error))?;
         let hunks = patch.as_ref().map(hunks).transpose()?.flatten();
         total += hunks.as_ref().map_or(0, String::len);
         if total > MAX_BYTES {
@@ -61,16 +61,16 @@ pub(super) fn files(
 
 /// The hunks of one file as GitHub gives them.
 fn hunks(patch: &git2::Patch<'_>) -> Result<Option<String>, Error> {
-    let (_, added, removed) = patch.line_stats().map_err(|error| said(&error))?;
+    let (_, added, removed) = patch.line_stats().map_err(|error| limit_error(&error))?;
     if patch.num_hunks() == 0 || added + removed > MAX_PATCH_LINES {
         return Ok(None);
     }
     let mut text = Vec::new();
     for index in 0..patch.num_hunks() {
-        let (hunk, lines) = patch.hunk(index).map_err(|error| said(&error))?;
+        let (hunk, lines) = patch.hunk(index).map_err(|error| limit_error(&error))?;
         text.extend_from_slice(hunk.header());
         for line in 0..lines {
-            let line = patch.line_in_hunk(index, line).map_err(|error| said(&error))?;
+            let line = patch.line_in_hunk(index, line).map_err(|error| limit_error(&error))?;
             // The remark about a missing line end brings its own.
             if let origin @ ('+' | '-' | ' ') = line.origin() {
                 text.push(u8::try_from(origin).unwrap_or(b' '));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What a harness is asked.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
-pub(super) enum Request<'a> {
+pub(super) enum HarnessRequest<'a> {
     /// Loads the tests and sees whether the failing ones fail here.
     Start(Start<'a>),
     /// Follows the tests line by line.
@@ -72,7 +72,7 @@ pub(super) struct Followed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Word {
+pub(super) enum TrialResult {
     Passes,
     Fails,
     Invalid,
@@ -83,7 +83,7 @@ pub(super) enum Word {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Judged {
-    pub(super) verdicts: Vec<Word>,
+    pub(super) verdicts: Vec<TrialResult>,
     pub(super) why: Option<String>,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Behaved {
 /// is one piece with all of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Piece {
+pub(super) struct AnswerPiece {
     /// A part of the JSON text of the answer, from the character that was asked for.
     pub(super) text: String,
     /// How long the whole text is, in characters (of JSON in ASCII only, so also in bytes).
@@ -110,7 +110,7 @@ pub(super) struct Piece {
 mod tests {
     use super::*;
 
-    fn said(request: &Request<'_>) -> String {
+    fn said(request: &HarnessRequest<'_>) -> String {
         serde_json::to_string(request).unwrap()
     }
 
@@ -126,7 +126,7 @@ mod tests {
             limit_ms: 9,
         };
         assert_eq!(
-            said(&Request::Start(start)),
+            said(&HarnessRequest::Start(start)),
             r#"{"op":"start","argv":["pytest"],"framework":"pytest","failing":[],"passing":[],"was_ended":false,"limit_ms":9}"#
         );
         let edit = Edit {
@@ -136,15 +136,15 @@ mod tests {
             text: "é",
         };
         assert_eq!(
-            said(&Request::Judge {
+            said(&HarnessRequest::Judge {
                 limit_ms: 5,
                 candidates: &[edit]
             }),
             r#"{"op":"judge","limit_ms":5,"candidates":[{"path":"a.py","start":1,"end":2,"text":"é"}]}"#
         );
-        assert_eq!(said(&Request::More { from: 7 }), r#"{"op":"more","from":7}"#);
+        assert_eq!(said(&HarnessRequest::More { from: 7 }), r#"{"op":"more","from":7}"#);
         assert_eq!(
-            said(&Request::Spectrum { wall_ms: 7 }),
+            said(&HarnessRequest::Spectrum { wall_ms: 7 }),
             r#"{"op":"spectrum","wall_ms":7}"#
         );
     }
@@ -154,7 +154,12 @@ mod tests {
         let judged: Judged = serde_json::from_str(r#"{"verdicts":["passes","fails","invalid","timeout"]}"#).unwrap();
         assert_eq!(
             judged.verdicts,
-            [Word::Passes, Word::Fails, Word::Invalid, Word::Timeout]
+            [
+                TrialResult::Passes,
+                TrialResult::Fails,
+                TrialResult::Invalid,
+                TrialResult::Timeout
+            ]
         );
         for forged in [
             r#"{"verdicts":["confirmed"]}"#,

@@ -22,7 +22,7 @@ const MAX_FILE: u64 = 16 << 20;
 const MAX_SUMMARY: usize = 500;
 
 #[derive(Serialize)]
-struct Kept<'a> {
+struct MemoryFile<'a> {
     format: u32,
     #[serde(flatten)]
     memory: &'a Memory,
@@ -91,11 +91,11 @@ pub(super) fn tell_left_out(count: usize, path: &Path) {
         0 => {}
         1 => terminal::tell(&format!(
             "note: 1 fix turned down earlier is left out; {}",
-            remedy(path)
+            fix_hint(path)
         )),
         count => terminal::tell(&format!(
             "note: {count} fixes turned down earlier are left out; {}",
-            remedy(path)
+            fix_hint(path)
         )),
     }
 }
@@ -104,13 +104,13 @@ pub(super) fn tell_left_out(count: usize, path: &Path) {
 pub(super) fn with_left_out(exit: Exit, count: usize, path: &Path) -> Exit {
     match exit {
         Exit::NoFix(_) | Exit::Limit(_) if count > 0 => {
-            exit.reworded(|text| format!("{}: {}", text.trim_end_matches('.'), remedy(path)))
+            exit.reworded(|text| format!("{}: {}", text.trim_end_matches('.'), fix_hint(path)))
         }
         exit => exit,
     }
 }
 
-fn remedy(path: &Path) -> String {
+fn fix_hint(path: &Path) -> String {
     let path = match path {
         path if path == Path::new(".") => String::new(),
         path => format!(" {}", path.display()),
@@ -195,7 +195,7 @@ pub(in super::super) fn write(file: &Path, memory: &Memory) -> io::Result<()> {
     private::folder(folder)?;
     let mut place = tempfile::NamedTempFile::new_in(folder)?;
     let format = FORMAT;
-    place.write_all(&serde_json::to_vec(&Kept { format, memory })?)?;
+    place.write_all(&serde_json::to_vec(&MemoryFile { format, memory })?)?;
     place.persist(file).map_err(|error| error.error)?;
     Ok(())
 }

@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 use super::super::retention::{self, MIRRORS};
 use super::super::{Broken, Context, pull_request};
 use super::originals::originals;
-use super::{COPIES, Desk, FETCH, INSTALLED, TREES};
+use super::{COPIES, FETCH, INSTALLED, TREES, Worktree};
 use crate::checkout::Checkout;
 use crate::config::repository::RepoConfig;
 use crate::domain::anchor;
 use crate::domain::budget::{self, Scope, Used};
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::memory::Memory;
-use crate::domain::run::{Reading, Run};
+use crate::domain::run::{JobReading, Run};
 use crate::git::{self, Exported, Mirror, Remote};
 use crate::github::{ChangedFile, CloneToken};
 use crate::private;
@@ -60,16 +60,16 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
 ///
 /// # Errors
 /// When GitHub or git cannot give it.
-pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Desk, Broken> {
+pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Worktree, Broken> {
     let head = &run.started.head;
     let files = context.client.changed_files(context.id()).await?;
-    let desk = lay_out(context, head, config).await?;
-    Ok(Desk {
+    let worktree = lay_out(context, head, config).await?;
+    Ok(Worktree {
         changed: changed_lines(&files),
-        originals: originals(&files, &desk.checkout),
+        originals: originals(&files, &worktree.checkout),
         memory: pull_request::recalled(context, Some(run)).await?,
         hints: run.reading.as_ref().map(hints).unwrap_or_default(),
-        ..desk
+        ..worktree
     })
 }
 
@@ -81,24 +81,24 @@ pub(in crate::engine) async fn lay_out(
     context: &Context<'_>,
     head: &CommitSha,
     config: RepoConfig,
-) -> Result<Desk, Broken> {
+) -> Result<Worktree, Broken> {
     let mirror = mirror(context, std::slice::from_ref(head)).await?;
     let repository = (mirror.objects(), head.clone());
     let sha = head.clone();
     let export = move |root: &Path| Ok(Ok::<_, Infallible>(mirror.export(&sha, root)?));
     match over(context, repository, config, export).await? {
-        Ok(desk) => Ok(desk),
+        Ok(worktree) => Ok(worktree),
         Err(never) => match never {},
     }
 }
 
-/// A desk over what is written into a new folder; an error in place of it is passed on.
+/// A worktree over what is written into a new folder; an error in place of it is passed on.
 pub(super) async fn over<E: Send + 'static>(
     context: &Context<'_>,
     repository: (PathBuf, CommitSha),
     config: RepoConfig,
     export: impl FnOnce(&Path) -> Result<Result<Exported, E>, git::Error> + Send + 'static,
-) -> Result<Result<Desk, E>, Broken> {
+) -> Result<Result<Worktree, E>, Broken> {
     let trees = context.app.folder.join(TREES);
     let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
         let disk = |error| Broken::Disk(trees.display().to_string(), error);
@@ -117,7 +117,7 @@ pub(super) async fn over<E: Send + 'static>(
         Ok(laid_out) => laid_out,
         Err(error) => return Ok(Err(error)),
     };
-    Ok(Ok(Desk {
+    Ok(Ok(Worktree {
         checkout,
         memory: Memory::default(),
         never: context.app.github.hosts(),
@@ -138,7 +138,7 @@ pub(super) async fn over<E: Send + 'static>(
 
 /// What the reading of a failed job tells about how its tests are run. It is in the journal, so that what was approved
 /// is found again.
-fn hints(reading: &Reading) -> Hints {
+fn hints(reading: &JobReading) -> Hints {
     let places = reading.failures.iter().filter_map(|failure| failure.location.as_ref());
     Hints {
         step: reading.step.clone(),
