@@ -229,7 +229,7 @@ fn code_that_knows_the_tests() {
     );
     script("if (process.env.NODE_ENV === 'production') { a = 1; }", &[]);
     let rust = |line: &str, kinds: &[WeakeningKind]| {
-        code("src/fare.rs", "fn a() {}\n", &format!("fn a() {{}}\n{line}\n"), kinds)
+        code("src/fare.rs", "fn a() {}\n", &format!("fn a() {{}}\n{line}\n"), kinds);
     };
     rust("fn b() -> i32 { if cfg!(test) { 200 } else { 1 } }", &[DetectsTests]);
     rust(
@@ -246,7 +246,7 @@ fn code_that_knows_the_tests() {
     );
     rust("macro_rules! assert_eq { ($($x:tt)*) => {} }", &[DetectsTests]);
     let go = |line: &str, kinds: &[WeakeningKind]| {
-        code("fare.go", "package fare\n", &format!("package fare\n\n{line}\n"), kinds)
+        code("fare.go", "package fare\n", &format!("package fare\n\n{line}\n"), kinds);
     };
     go(
         "func b(paid int) int {\n\tif testing.Testing() {\n\t\treturn 200\n\t}\n\treturn paid\n}",

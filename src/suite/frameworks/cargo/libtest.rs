@@ -301,7 +301,7 @@ impl Scan {
                     }
                 }
                 TestOutcome::Died => {
-                    parsed.crash(&name, self.died.as_deref().unwrap_or("the test process ended early"))
+                    parsed.crash(&name, self.died.as_deref().unwrap_or("the test process ended early"));
                 }
             }
         }
