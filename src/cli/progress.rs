@@ -63,7 +63,7 @@ mod tests {
         assert!(so_far.line((201, 1_000), LIMIT, at(41)).is_some(), "after a while");
         assert!(
             so_far.line((u32::MAX, 5), LIMIT, at(90)).is_some(),
-            "whatever the estimate was"
+            "no matter what the estimate was"
         );
         let mut slow = SoFar::default();
         assert_eq!(slow.line((1, 20_000), LIMIT, at(0)), None);

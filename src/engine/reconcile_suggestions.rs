@@ -85,7 +85,7 @@ async fn show(
 ) -> Result<(), Broken> {
     let repository = &context.id().repository;
     let classifier = match state {
-        SuggestionState::Ignored => return Ok(()),
+        SuggestionState::Stale => return Ok(()),
         SuggestionState::Open => {
             let is_tested = run.is_some_and(|run| run.evidence.is_some());
             if let Some(body) = reply::left_behind(&comment.body, &comment.original_commit, is_tested) {
@@ -93,8 +93,8 @@ async fn show(
             }
             return Ok(());
         }
-        SuggestionState::Accepted => Classifier::Resolved,
-        SuggestionState::Edited | SuggestionState::Withdrawn => Classifier::Outdated,
+        SuggestionState::Applied => Classifier::Resolved,
+        SuggestionState::Overwritten | SuggestionState::Outdated => Classifier::Outdated,
     };
     taken(context.client.minimize(comment, classifier).await)?;
     // Without a run there is no journal: then the comment itself says that it is done.
@@ -166,7 +166,7 @@ impl FetchedFiles<'_> {
             return Ok(None);
         };
         if comment.original_commit == head {
-            return Ok((!is_open).then_some(SuggestionState::Ignored));
+            return Ok((!is_open).then_some(SuggestionState::Stale));
         }
         let Ok(path) = comment.path.parse() else {
             return Ok(None);
@@ -183,7 +183,7 @@ impl FetchedFiles<'_> {
         };
         let told = match at(&comment.original_commit) {
             // GitHub forgot that commit.
-            Some(None) | None => return Ok(comment.lines.is_none().then_some(SuggestionState::Withdrawn)),
+            Some(None) | None => return Ok(comment.lines.is_none().then_some(SuggestionState::Outdated)),
             // Somebody rewrote the comment: it is theirs now.
             Some(Some(old)) if Fingerprint::of(&suggestion, old) != comment.says.id => return Ok(None),
             Some(Some(old)) => {
@@ -193,8 +193,8 @@ impl FetchedFiles<'_> {
             }
         };
         Ok(Some(match told {
-            SuggestionState::Open if comment.lines.is_none() => SuggestionState::Withdrawn,
-            SuggestionState::Open if !is_open => SuggestionState::Ignored,
+            SuggestionState::Open if comment.lines.is_none() => SuggestionState::Outdated,
+            SuggestionState::Open if !is_open => SuggestionState::Stale,
             told => told,
         }))
     }

@@ -91,6 +91,6 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
 
 async fn in_background(work: impl FnOnce() + Send + 'static) {
     if let Err(error) = tokio::task::spawn_blocking(work).await {
-        tracing::warn!(%error, "not all that is old could be deleted");
+        tracing::warn!(%error, "some expired data could not be deleted");
     }
 }

@@ -188,7 +188,7 @@ impl Target<'_> {
             // The base moved, and with it what the diff shows.
             before = after;
         }
-        tracing::warn!(pull_request = %id, "the diff does not stand still; nothing is suggested on it");
+        tracing::warn!(pull_request = %id, "the diff keeps changing, so nothing is suggested on it");
         Ok(Vec::new())
     }
 

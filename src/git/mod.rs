@@ -60,7 +60,7 @@ pub enum Error {
     #[error("{what} is larger than the limit of {limit}")]
     TooLarge { what: String, limit: u64 },
     /// The wall-clock limit was reached.
-    #[error("the fetch was not done after {}", crate::domain::clock::in_words(*.0))]
+    #[error("the fetch did not finish within {}", crate::domain::clock::in_words(*.0))]
     TimedOut(Duration),
     /// The connection failed or the server is in trouble; a later try may work.
     #[error("cannot fetch from {host}: {reason}; try again later")]

@@ -69,7 +69,7 @@ fn lock(directory: &Path, path: &Path) -> Result<File, Error> {
             return Ok(lock);
         }
     }
-    let source = io::Error::other("it is removed again and again");
+    let source = io::Error::other("it keeps being removed");
     Err(at(path)(source))
 }
 

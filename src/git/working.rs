@@ -92,7 +92,7 @@ fn is_as_recorded(disk: &Disk, path: &[u8], id: Oid) -> Result<(), Error> {
         }
     }
     Err(Error::Local(format!(
-        "the submodule {:?} is not the one of the commit, which no patch can say; run `git submodule update`",
+        "the submodule {:?} is not the one of the commit, which a patch cannot express; run `git submodule update`",
         printable(path)
     )))
 }

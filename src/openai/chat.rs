@@ -207,7 +207,7 @@ mod tests {
         );
         check(
             &[named.clone(), piece(Value::Null, "{\"x\":"), piece(Value::Null, "1}")],
-            Some("whatever"),
+            Some("anything"),
             &[("a", "f", "{\"x\":1}")],
             "call f",
         );

@@ -92,7 +92,7 @@ impl Gate<'_> {
                 rivals = rivals.len(),
                 nearest,
                 agree,
-                "a patch is sure by itself"
+                "a patch is sure alone"
             );
             return Ok(match agree {
                 true => Decision::Propose(*chosen, Box::new(after)),

@@ -432,6 +432,7 @@ fn prose_uses_the_words_of_the_table() {
     for (path, text) in [
         ("src/git/a.rs", "fn f() {} // Whatever it is."),
         ("src/git/a.rs", "/// Its name; none if it has no name.\nfn f() {}"),
+        ("src/git/a.rs", "fn f() { g(\"Say whatever you like.\") }"),
         ("docs/a.md", "Say whatever you like."),
     ] {
         assert_eq!(complaints(path, text).len(), 1, "not seen: {text}");
@@ -439,8 +440,9 @@ fn prose_uses_the_words_of_the_table() {
     for (path, text) in [
         (
             "src/git/a.rs",
-            "fn whatever() { g(\"whatever\") } // `whatever` is called.",
+            "fn whatever() { g(\"/whatever/else\") } // `whatever` is called.",
         ),
+        ("tests/it/a.rs", "fn f() { g(\"whatever\") }"),
         ("docs/a.md", "Any word; `whatever` is code."),
     ] {
         assert_eq!(complaints(path, text), [""; 0]);

@@ -9,10 +9,10 @@ pub(super) fn fates(run: &Run) -> Option<String> {
         return None;
     }
     let named = [
-        (SuggestionState::Accepted, "accepted"),
-        (SuggestionState::Edited, "edited"),
-        (SuggestionState::Withdrawn, "withdrawn"),
-        (SuggestionState::Ignored, "ignored"),
+        (SuggestionState::Applied, "accepted"),
+        (SuggestionState::Overwritten, "edited"),
+        (SuggestionState::Outdated, "withdrawn"),
+        (SuggestionState::Stale, "ignored"),
     ];
     let mut text = String::new();
     for (count, name) in named.map(|(fate, name)| (run.count(fate), name)) {

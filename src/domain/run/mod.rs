@@ -231,7 +231,7 @@ impl Run {
             } => {
                 let accepted = suggestions
                     .iter()
-                    .filter(|settled| settled.fate == SuggestionState::Accepted);
+                    .filter(|settled| settled.fate == SuggestionState::Applied);
                 let accepted = accepted.filter(|_| by_writers).map(|settled| settled.comment);
                 self.accepted_by_writers.extend(accepted);
                 let fates = suggestions.into_iter().map(|settled| (settled.comment, settled.fate));
@@ -324,13 +324,13 @@ impl Run {
 
     /// Whether people committed every suggestion of the proposal, and nothing of it is left.
     pub fn is_all_accepted(&self) -> bool {
-        self.proposal.is_some() && self.parts > 0 && self.count(SuggestionState::Accepted) >= self.parts
+        self.proposal.is_some() && self.parts > 0 && self.count(SuggestionState::Applied) >= self.parts
     }
 
     /// Whether people with write access committed every suggestion of the proposal. What others commit to their forks
     /// says nothing of what the repository thinks of it.
     pub fn is_accepted_by_writers(&self) -> bool {
-        let is_accepted = |comment: &&u64| self.settled.get(comment) == Some(&SuggestionState::Accepted);
+        let is_accepted = |comment: &&u64| self.settled.get(comment) == Some(&SuggestionState::Applied);
         let accepted = self.accepted_by_writers.iter().filter(is_accepted);
         self.is_all_accepted() && accepted.count() >= self.parts
     }

@@ -311,10 +311,10 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
         parts: 2,
         carried: Vec::new(),
     });
-    run.take(settled(1, SuggestionState::Accepted));
-    run.take(settled(2, SuggestionState::Ignored));
+    run.take(settled(1, SuggestionState::Applied));
+    run.take(settled(2, SuggestionState::Stale));
     assert!(!run.is_all_accepted());
-    run.take(settled(2, SuggestionState::Accepted));
+    run.take(settled(2, SuggestionState::Applied));
     assert!(run.is_all_accepted());
     assert!(
         !run.is_accepted_by_writers(),
@@ -322,8 +322,8 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
     );
     assert_eq!(
         (
-            run.count(SuggestionState::Accepted),
-            run.count(SuggestionState::Ignored)
+            run.count(SuggestionState::Applied),
+            run.count(SuggestionState::Stale)
         ),
         (2, 0)
     );

@@ -233,6 +233,24 @@ async fn the_doctor_finds_what_code_under_test_could_read() {
     }
 }
 
+/// `nohup`, a shell's `&` and Python start programs with signals ignored, and that outlives an exec.
+#[tokio::test]
+async fn signals_that_greenlight_was_started_to_ignore_reach_the_command() {
+    let directory = written(&[]);
+    for backend in ["native", "none"] {
+        for (signal, code) in [("INT", 130), ("XFSZ", 153)] {
+            let script = format!("kill -{signal} $$; echo deaf");
+            let greenlight = env!("CARGO_BIN_EXE_greenlight");
+            let run = [greenlight, "sandbox", "--sandbox", backend, "--", "sh", "-c", &script];
+            let deaf = ["-c", "trap '' INT XFSZ CHLD; exec \"$@\"", "sh"];
+            let mut command = Door::new().command_of(Path::new("sh"), deaf.into_iter().chain(run));
+            command.current_dir(directory.path());
+            let ended = ended(command.spawn().unwrap()).await.with(code);
+            assert_eq!(ended.out, "", "{backend}, {signal}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn other_programs_of_its_user_cannot_read_its_environment() {
     let folder = written(&[]);

@@ -94,7 +94,7 @@ async fn a_push_that_takes_one_suggestion_and_edits_another_is_told_by_content()
     ");
     let run = story.run().await;
     assert_eq!(
-        (run.count(SuggestionState::Accepted), run.count(SuggestionState::Edited)),
+        (run.count(SuggestionState::Applied), run.count(SuggestionState::Overwritten)),
         (1, 1)
     );
     // What is settled stays settled, and is said once.
@@ -171,7 +171,7 @@ async fn a_push_elsewhere_leaves_the_suggestion_where_it_is_and_says_once_what_w
     story.double.commit_suggestions(&[comment.id], AUTHOR).await.unwrap();
     story.settle().await;
     assert_eq!(story.file("fare.py"), format!("# Fares.\n{FIXED}"));
-    assert_eq!(story.run().await.count(SuggestionState::Accepted), 1);
+    assert_eq!(story.run().await.count(SuggestionState::Applied), 1);
     story.finish().await;
 }
 
@@ -199,7 +199,7 @@ async fn a_run_on_a_new_head_repeats_nothing_that_still_stands() {
         .runs()
         .await
         .iter()
-        .map(|run| run.count(SuggestionState::Accepted))
+        .map(|run| run.count(SuggestionState::Applied))
         .collect();
     assert_eq!(counts, [0, 1]);
     assert!(story.sticky().contains("was committed"), "{}", story.sticky());
@@ -278,7 +278,7 @@ async fn what_is_open_when_the_pull_request_is_closed_was_ignored() {
     story.maintainer_says("/greenlight fix").await;
     story.double.close(story.number, AUTHOR).await.unwrap();
     story.settle().await;
-    assert_eq!(story.run().await.count(SuggestionState::Ignored), 1);
+    assert_eq!(story.run().await.count(SuggestionState::Stale), 1);
     insta::assert_snapshot!(story.whole_sticky(), @"
     <!-- greenlight:sticky -->
     ⚪ **Cancelled**.
@@ -330,7 +330,7 @@ async fn a_token_that_may_not_hide_comments_is_no_obstacle() {
     }
     push(&story, "fare.py", FIXED).await;
     assert_eq!(only(&story).minimized, None);
-    assert_eq!(story.run().await.count(SuggestionState::Accepted), 1);
+    assert_eq!(story.run().await.count(SuggestionState::Applied), 1);
     assert!(story.sticky().contains("was committed"), "{}", story.sticky());
     story.finish().await;
 }
@@ -397,7 +397,7 @@ async fn what_the_author_of_a_fork_commits_is_told_as_well() {
     let id = only(&story).id;
     story.double.commit_suggestions(&[id], STRANGER).await.unwrap();
     story.settle().await;
-    assert_eq!(story.run().await.count(SuggestionState::Accepted), 1);
+    assert_eq!(story.run().await.count(SuggestionState::Applied), 1);
     insta::assert_snapshot!(story.whole_sticky(), @"
     <!-- greenlight:sticky -->
     🟢 **The suggestion was committed:** nothing is left to commit.

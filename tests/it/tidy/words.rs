@@ -11,6 +11,9 @@ static ROW: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\| `([^`|]+)` \
 /// Code inside of prose.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new("`[^`\n]*`").unwrap());
 
+/// A path of files.
+static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"[^\s"]*/[^\s"]*"#).unwrap());
+
 pub(super) fn prose_uses_the_words_of_the_table(tree: &Tree) -> Vec<String> {
     let table = tree.document("CONTRIBUTING.md");
     let phrases: Vec<&str> = ROW.captures_iter(table).map(|row| row.extract::<1>().1[0]).collect();
@@ -23,6 +26,8 @@ pub(super) fn prose_uses_the_words_of_the_table(tree: &Tree) -> Vec<String> {
     // The tests of this rule plant violations.
     for (path, text) in tree.0.iter().filter(|(path, _)| !path.starts_with("tests/it/tidy")) {
         let prose = match path.rsplit_once('.') {
+            Some((_, "rs")) if path.starts_with("src/") || path.starts_with("crates/") => comments_and_strings(text),
+            // Strings of a test are also what hostile authors and models write.
             Some((_, "rs")) => comments(text),
             Some((_, "md" | "yml")) => text.clone(),
             _ => continue,
@@ -44,6 +49,17 @@ fn whole(phrase: &str) -> String {
     let begins = phrase.starts_with(|c: char| c.is_alphanumeric());
     let ends = phrase.ends_with(|c: char| c.is_alphanumeric());
     format!("{}{}{}", edge(begins), regex::escape(phrase), edge(ends))
+}
+
+/// What is blank in code: the comments of a Rust file, and its strings. Paths are names, not prose.
+fn comments_and_strings(text: &str) -> String {
+    let code = code(text);
+    let prose = |(written, code): (char, char)| match written == code && !written.is_whitespace() {
+        true => ' ',
+        false => written,
+    };
+    let prose: String = text.chars().zip(code.chars()).map(prose).collect();
+    PATH.replace_all(&prose, "").into_owned()
 }
 
 /// The comments of Rust code, each on its line.

@@ -17,26 +17,30 @@ pub enum SuggestionState {
     /// Its lines are as they were.
     Open,
     /// Its lines became exactly what it suggested.
-    Accepted,
+    #[serde(rename = "accepted")]
+    Applied,
     /// Its lines became something else, or are gone.
-    Edited,
+    #[serde(rename = "edited")]
+    Overwritten,
     /// Its lines are as they were, but GitHub shows it there no more, so nobody can commit it.
-    Withdrawn,
+    #[serde(rename = "withdrawn")]
+    Outdated,
     /// The pull request was closed, and nobody had touched its lines.
-    Ignored,
+    #[serde(rename = "ignored")]
+    Stale,
 }
 
 impl SuggestionState {
     /// Whether nothing can change it any more.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Accepted | Self::Edited | Self::Withdrawn)
+        matches!(self, Self::Applied | Self::Overwritten | Self::Outdated)
     }
 }
 
 /// Compares the file a suggestion was made on with the file as it is now, or `None` if it is gone. Line ends do not
 /// count.
 pub fn state_after(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> SuggestionState {
-    let Some(new) = new else { return SuggestionState::Edited };
+    let Some(new) = new else { return SuggestionState::Overwritten };
     if old == new {
         return SuggestionState::Open;
     }
@@ -48,11 +52,11 @@ pub fn state_after(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> S
     let expected: Vec<&[u8]> = [&old[..start], &replacement, &old[range.end..]].concat();
     let (from_old, from_expected) = (Followed::new(&old, &new), Followed::new(&expected, &new));
     match (from_expected.has_kept(&replaced), from_old.has_kept(&range)) {
-        (true, false) => SuggestionState::Accepted,
+        (true, false) => SuggestionState::Applied,
         (false, true) => SuggestionState::Open,
-        (false, false) => SuggestionState::Edited,
+        (false, false) => SuggestionState::Overwritten,
         // What is suggested holds what is there, or the other way round: the smaller change is the one that was made.
-        (true, true) if from_expected.changed < from_old.changed => SuggestionState::Accepted,
+        (true, true) if from_expected.changed < from_old.changed => SuggestionState::Applied,
         (true, true) => SuggestionState::Open,
     }
 }
@@ -144,31 +148,31 @@ mod tests {
         check(&one, "a\nb\nc\n", "a\nb\nc\n", SuggestionState::Open);
         check(&one, "a\nb\nc\n", "x\na\nb\nc\n", SuggestionState::Open);
         check(&one, "a\nb\nc\n", "a\nb\nC\n", SuggestionState::Open);
-        check(&one, "a\nb\nc\n", "a\nB\nc\n", SuggestionState::Accepted);
-        check(&one, "a\nb\nc\n", "a\r\nB\r\nc", SuggestionState::Accepted);
-        check(&one, "a\nb\nc\n", "x\na\nB\ny\nc\n", SuggestionState::Accepted);
-        check(&one, "a\nb\nc\n", "a\nX\nc\n", SuggestionState::Edited);
-        check(&one, "a\nb\nc\n", "a\nc\n", SuggestionState::Edited);
-        check(&one, "a\nb\nc\n", "", SuggestionState::Edited);
-        assert_eq!(state_after(&one, b"a\nb\nc\n", None), SuggestionState::Edited);
+        check(&one, "a\nb\nc\n", "a\nB\nc\n", SuggestionState::Applied);
+        check(&one, "a\nb\nc\n", "a\r\nB\r\nc", SuggestionState::Applied);
+        check(&one, "a\nb\nc\n", "x\na\nB\ny\nc\n", SuggestionState::Applied);
+        check(&one, "a\nb\nc\n", "a\nX\nc\n", SuggestionState::Overwritten);
+        check(&one, "a\nb\nc\n", "a\nc\n", SuggestionState::Overwritten);
+        check(&one, "a\nb\nc\n", "", SuggestionState::Overwritten);
+        assert_eq!(state_after(&one, b"a\nb\nc\n", None), SuggestionState::Overwritten);
     }
 
     #[test]
     fn an_insertion_and_a_deletion() {
         let insertion = suggestion(2, 2, "b\nnew\n");
-        check(&insertion, "a\nb\nc\n", "a\nb\nnew\nc\n", SuggestionState::Accepted);
+        check(&insertion, "a\nb\nc\n", "a\nb\nnew\nc\n", SuggestionState::Applied);
         check(&insertion, "a\nb\nc\n", "a\nb\nother\nc\n", SuggestionState::Open);
         check(&insertion, "a\nb\nc\n", "a\nb\nc\nd\n", SuggestionState::Open);
         let deletion = suggestion(2, 2, "");
-        check(&deletion, "a\nb\nc\n", "a\nc\n", SuggestionState::Accepted);
-        check(&deletion, "a\nb\nc\n", "a\nx\nc\n", SuggestionState::Edited);
+        check(&deletion, "a\nb\nc\n", "a\nc\n", SuggestionState::Applied);
+        check(&deletion, "a\nb\nc\n", "a\nx\nc\n", SuggestionState::Overwritten);
         check(&deletion, "a\nb\nc\n", "a\nb\nc\nd\n", SuggestionState::Open);
-        check(&deletion, "b\n", "", SuggestionState::Edited);
+        check(&deletion, "b\n", "", SuggestionState::Overwritten);
         check(&deletion, "a\na\na\n", "a\na\na\nx\n", SuggestionState::Open);
-        check(&deletion, "a\na\na\n", "a\na\n", SuggestionState::Accepted);
+        check(&deletion, "a\na\na\n", "a\na\n", SuggestionState::Applied);
         let shortening = suggestion(2, 3, "b\n");
         check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nc\nd\n", SuggestionState::Open);
-        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nd\n", SuggestionState::Accepted);
+        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nd\n", SuggestionState::Applied);
     }
 
     #[test]
@@ -185,7 +189,7 @@ mod tests {
             &suggestion(9, 9, "x\n"),
             &text("old"),
             &text("new"),
-            SuggestionState::Edited,
+            SuggestionState::Overwritten,
         );
     }
 
@@ -208,7 +212,7 @@ mod tests {
             // Nothing in the place of all lines, between two lines that are new, is no deletion anybody can tell.
             let can_be_told = !new.is_empty() || (start > 0 || above == 0) && (end < lines || below == 0);
             if can_be_told {
-                prop_assert_eq!(state_after(&one, old.as_bytes(), Some(committed.as_bytes())), SuggestionState::Accepted);
+                prop_assert_eq!(state_after(&one, old.as_bytes(), Some(committed.as_bytes())), SuggestionState::Applied);
             }
         }
     }

@@ -134,7 +134,10 @@ fn confine(orders: &Orders) -> anyhow::Result<()> {
         field("Seccomp:") == Some("2"),
         "the engine applied no filter of system calls"
     );
-    ensure!(std::process::id() == 1, "the engine gave init no processes of its own");
+    ensure!(
+        std::process::id() == 1,
+        "the engine gave init no separate process namespace"
+    );
     see_the_same_files(orders)?;
     limits::apply(orders)?;
     seccomp::apply(orders.counted)?;

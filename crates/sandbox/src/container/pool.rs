@@ -202,7 +202,7 @@ fn prepare(spec: Spec, helper: &Path) -> io::Result<(Spec, Key, (u32, u32), Prep
     let user = supervision::user(identity);
     if user.0 == 0 {
         return Err(io::Error::other(
-            "there is no user to lend to a container; run greenlight as an ordinary user, or as root of the whole machine",
+            "there is no user to run a container as; run greenlight as an ordinary user, or as root of the whole machine",
         ));
     }
     let key = Key::of(&spec)?;

@@ -8,6 +8,7 @@ use std::io;
 use std::process::ExitCode;
 
 use crate::container;
+use crate::kernel::raw;
 pub use crate::wire::VERB;
 use crate::wire::{COMMAND, CONTAINER, INIT, LAUNCH, PROBE, RELAY};
 
@@ -29,6 +30,7 @@ pub fn is_wanted() -> bool {
 
 /// Plays the helper process that the arguments name, until its end.
 pub fn main() -> ExitCode {
+    raw::stop_ignoring_signals();
     let mut arguments = std::env::args().skip(2);
     let ended = match arguments.next().as_deref() {
         None => supervisor::main(),

@@ -127,7 +127,7 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> io::Result<()
     expect_failure(Property::SystemCalls, "make a user namespace", makes_user_namespace());
     expect_failure(
         Property::SystemCalls,
-        "take contexts of asynchronous I/O (io_setup), of which the whole machine has only so many",
+        "take contexts of asynchronous I/O (io_setup), of which the whole machine has a limited number",
         raw::takes_asynchronous_io(),
     );
     expect_failure(Property::SystemCalls, "use io_uring", raw::makes_io_uring());

@@ -28,6 +28,19 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
+/// Gives every signal its default effect again, as far as it was ignored: unlike a handler, that outlives an exec, and
+/// `nohup`, a shell's `&` and Python start programs so. An ignored SIGXFSZ would lift the bound of a file, an ignored
+/// SIGCHLD hide how the command ended, and an ignored SIGINT make the command deaf to interrupts.
+///
+/// SIGPIPE stays as it is: Rust ignores it in every program, and resets it in those that it starts.
+pub(crate) fn stop_ignoring_signals() {
+    for signal in (1..=libc::SIGRTMAX()).filter(|signal| *signal != libc::SIGPIPE) {
+        // SAFETY: no handler is installed, so nothing of this program runs when a signal arrives. The kernel refuses
+        // the numbers that cannot be set, which changes nothing.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Closes every descriptor from this one on, in a process that will never use what owned them: the new one after
 /// [`fork`], which leaves nothing of the function it was made in but by ending.
 pub(crate) fn close_from(first: RawFd) {

@@ -127,7 +127,7 @@ fn enveloped(patch: &str) -> Result<Vec<Change>, String> {
             }
             if !change.hunks.last_mut().is_some_and(|hunk| hunk.take(line)) {
                 return Err(format!(
-                    "this is no line of a patch, which begins with a space, `+` or `-`: {}",
+                    "this is not a line of a patch, which begins with a space, `+` or `-`: {}",
                     crate::domain::redact::inline(line, 100)
                 ));
             }
