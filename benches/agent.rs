@@ -249,7 +249,7 @@ fn show(rows: &Rows, spent: &Value, prompt: usize, rounds: usize) -> anyhow::Res
     println!(
         "\nNet is wall - floor; by its own clock, wall - tests - model. First call: here without the time of the tests before it.\n\
          Peers: measured 2026-11 on two cores, other machine state; four turns and two test runs, which are in their CPU.\n\
-         CPU of greenlight is that of its own process; that of tests and sandboxes is what its process waited for.\n\
+         CPU of greenlight is that process; that of tests and sandboxes is what its process waited for.\n\
          Again: cargo bench --bench agent, or: just bench-agent"
     );
     Ok(())

@@ -10,9 +10,13 @@ note=target/ci/docker.sock
 
 start() {
   mkdir -p target/ci
-  if [ -f "$note" ] && [ -S "$(cat "$note")" ]; then
-    echo "docker: already there, at $(cat "$note")"
-    return
+  if [ -f "$note" ]; then
+    if kill -0 "$(cat "$(dirname "$(cat "$note")")/pid")" 2> /dev/null; then
+      echo "docker: already there, at $(cat "$note")"
+      return
+    fi
+    # It was killed, and left its files.
+    stop
   fi
   if [ "$(id -u)" != 0 ]; then
     echo "unavailable: docker: an engine can only be started by root"

@@ -43,9 +43,12 @@ impl Narrator {
         }
     }
 
-    /// Follows this pull request from now on.
-    pub(super) fn follow(&self, number: u64) {
-        self.told().number = Some(number);
+    /// Follows this pull request from now on, under a heading.
+    pub(super) fn follow(&self, number: u64, heading: &str) {
+        // The lock keeps [`Self::listen`] from telling of it before the heading is there.
+        let mut told = self.told();
+        self.say(heading);
+        told.number = Some(number);
     }
 
     /// Tells changes as they come, for ever. What takes several requests is told once it is whole.

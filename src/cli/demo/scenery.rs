@@ -89,11 +89,11 @@ pub(super) async fn red_pull_request(double: &Double, narrator: &Narrator) -> Re
         }
     }
     let number = double.open_pull_request(new).await?;
-    narrator.follow(number);
-    narrator.say(&format!(
+    let heading = format!(
         "{} #{number}: Say how many passengers are on board",
         double.repository()
-    ));
+    );
+    narrator.follow(number, &heading);
     narrator.catch_up();
     narrator.say("CI ran `cargo test` on it: red. The failure goes to greenlight as a signed webhook.");
     let log = JobLog {

@@ -321,10 +321,7 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
         "who may push to a fork says nothing of what the repository accepts"
     );
     assert_eq!(
-        (
-            run.count(SuggestionState::Applied),
-            run.count(SuggestionState::Stale)
-        ),
+        (run.count(SuggestionState::Applied), run.count(SuggestionState::Stale)),
         (2, 0)
     );
 }

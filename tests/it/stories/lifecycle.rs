@@ -94,7 +94,10 @@ async fn a_push_that_takes_one_suggestion_and_edits_another_is_told_by_content()
     ");
     let run = story.run().await;
     assert_eq!(
-        (run.count(SuggestionState::Applied), run.count(SuggestionState::Overwritten)),
+        (
+            run.count(SuggestionState::Applied),
+            run.count(SuggestionState::Overwritten)
+        ),
         (1, 1)
     );
     // What is settled stays settled, and is said once.

@@ -26,9 +26,13 @@ pub(super) fn prose_uses_the_words_of_the_table(tree: &Tree) -> Vec<String> {
     // The tests of this rule plant violations.
     for (path, text) in tree.0.iter().filter(|(path, _)| !path.starts_with("tests/it/tidy")) {
         let prose = match path.rsplit_once('.') {
-            Some((_, "rs")) if path.starts_with("src/") || path.starts_with("crates/") => comments_and_strings(text),
-            // Strings of a test are also what hostile authors and models write.
-            Some((_, "rs")) => comments(text),
+            // Strings of a test are also what frameworks, models and hostile authors write.
+            Some((file, "rs"))
+                if path.starts_with("tests/") || file.ends_with("/tests") || file.contains("/tests/") =>
+            {
+                comments(text)
+            }
+            Some((_, "rs")) => comments_and_strings(text),
             Some((_, "md" | "yml")) => text.clone(),
             _ => continue,
         };

@@ -40,7 +40,9 @@ impl SuggestionState {
 /// Compares the file a suggestion was made on with the file as it is now, or `None` if it is gone. Line ends do not
 /// count.
 pub fn state_after(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> SuggestionState {
-    let Some(new) = new else { return SuggestionState::Overwritten };
+    let Some(new) = new else {
+        return SuggestionState::Overwritten;
+    };
     if old == new {
         return SuggestionState::Open;
     }
