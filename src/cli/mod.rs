@@ -6,7 +6,6 @@ mod answer;
 mod app;
 mod demo;
 mod doctor;
-mod elapsed;
 mod exit;
 mod explain;
 mod fix;

@@ -1,27 +1,136 @@
-//! How far a search is, in a line every now and then.
+//! Progress of long work. On a terminal, indicatif redraws it in place; elsewhere, it is a line every now and then.
 
+use std::io::IsTerminal as _;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use tokio::time::{MissedTickBehavior, interval_at};
+
+use super::terminal;
 use crate::domain::clock::in_words;
 
-/// There are never more lines than one in so long, and a search that continues is never silent for much longer than
-/// that.
+/// What is being redrawn on standard error. indicatif draws nothing where that is not a terminal.
+static LINES: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Work that takes less than this shows nothing on a terminal.
+const SILENT: Duration = Duration::from_secs(2);
+/// How often the line on a terminal is redrawn.
+const REDRAWN: Duration = Duration::from_secs(1);
+/// How often a line is printed where there is no terminal.
+const PRINTED: Duration = Duration::from_secs(30);
+
+/// Two lines about a search are at least this far apart, and while it continues, not much more than `MOST`.
 const LEAST: Duration = Duration::from_secs(2);
 const MOST: Duration = Duration::from_secs(20);
 
-/// What was said so far.
-#[derive(Debug, Default)]
-pub(super) struct SoFar {
+/// Prints something else without mixing it with the lines that are being redrawn.
+pub(super) fn suspended<T>(print: impl FnOnce() -> T) -> T {
+    LINES.suspend(print)
+}
+
+/// Does the work, and says what it is and how long it has taken so far.
+pub(super) async fn telling<T>(what: &'static str, work: impl Future<Output = T>) -> T {
+    if std::io::stderr().is_terminal() {
+        redrawing(what, work).await
+    } else {
+        printing(what, work).await
+    }
+}
+
+async fn redrawing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    tokio::pin!(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = tokio::time::sleep(SILENT) => {}
+    }
+    let style =
+        style("  {msg} for {so_far}").with_key("so_far", move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
+            let _cannot_fail = line.write_str(&whole_seconds(began.elapsed()));
+        });
+    let line = Line(LINES.add(ProgressBar::new_spinner().with_style(style).with_message(what)));
+    line.0.enable_steady_tick(REDRAWN);
+    work.await
+}
+
+async fn printing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    let mut tick = interval_at(tokio::time::Instant::now() + PRINTED, PRINTED);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            _ = tick.tick() => terminal::tell(&format!("  {what} for {}", whole_seconds(began.elapsed()))),
+        }
+    }
+}
+
+/// A redrawn line, erased when dropped: also when the work is cancelled.
+#[derive(Debug)]
+struct Line(ProgressBar);
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+        LINES.remove(&self.0);
+    }
+}
+
+/// A search over edits, shown from the first report to the drop.
+#[derive(Debug)]
+pub(super) struct SearchProgress {
+    limit: Duration,
     began: Option<Instant>,
+    /// When a line was printed last.
     last: Option<Instant>,
     /// A line is due at this many edits.
     next: u32,
+    bar: Option<Line>,
 }
 
-impl SoFar {
-    /// The line to say now, if one is due: at twice as many edits as the one before, or after a while. What is left is an
-    /// estimate, and never more than the limit leaves.
-    pub(super) fn line(&mut self, (tried, about): (u32, u32), limit: Duration, now: Instant) -> Option<String> {
+impl SearchProgress {
+    /// For a search that ends after `limit` at the latest.
+    pub(super) fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            began: None,
+            last: None,
+            next: 0,
+            bar: None,
+        }
+    }
+
+    /// Reports how many edits were tried, out of about how many.
+    pub(super) fn report(&mut self, tried: u32, about: u32) {
+        let about = about.max(tried);
+        if !std::io::stderr().is_terminal() {
+            if let Some(line) = self.line(tried, about, Instant::now()) {
+                terminal::tell(&format!("  {line}"));
+            }
+            return;
+        }
+        let limit = self.limit;
+        let bar = self.bar.get_or_insert_with(|| {
+            let style = style("  [{bar:24}] {pos} of about {len} edits tried, at most {left} left").with_key(
+                "left",
+                move |state: &ProgressState, line: &mut dyn std::fmt::Write| {
+                    let left = state.eta().min(limit.saturating_sub(state.elapsed()));
+                    let _cannot_fail = line.write_str(&whole_seconds(left));
+                },
+            );
+            Line(LINES.add(ProgressBar::new(u64::from(about)).with_style(style)))
+        });
+        bar.0.set_length(u64::from(about));
+        bar.0.set_position(u64::from(tried));
+    }
+
+    /// The line to print now, if one is due: at twice as many edits as the one before, or after a while. What is left is
+    /// an estimate, and never more than the limit leaves.
+    fn line(&mut self, tried: u32, about: u32, now: Instant) -> Option<String> {
         let began = *self.began.get_or_insert(now);
         let since = now.saturating_duration_since(self.last.unwrap_or(began));
         if since < LEAST || (tried < self.next && since < MOST) {
@@ -29,15 +138,23 @@ impl SoFar {
         }
         self.last = Some(now);
         self.next = tried.saturating_mul(2);
-        let about = about.max(tried);
         let so_far = now.saturating_duration_since(began);
         let left = so_far
-            .checked_mul(about - tried)
+            .checked_mul(about.saturating_sub(tried))
             .map_or(Duration::MAX, |all| all / tried.max(1));
-        let left = left.min(limit.saturating_sub(so_far));
-        let left = in_words(Duration::from_secs(left.as_secs().max(1)));
+        let left = whole_seconds(left.min(self.limit.saturating_sub(so_far)));
         Some(format!("{tried} of about {about} edits tried, at most {left} left"))
     }
+}
+
+/// A style from a constant template.
+fn style(template: &'static str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// At least a second, so that nothing is ever said to take no time.
+fn whole_seconds(time: Duration) -> String {
+    in_words(Duration::from_secs(time.as_secs().max(1)))
 }
 
 #[cfg(test)]
@@ -46,29 +163,35 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(180);
 
+    #[tokio::test]
+    async fn the_result_of_the_work_is_returned() {
+        assert_eq!(printing("working", async { 7 }).await, 7);
+        assert_eq!(redrawing("working", async { 7 }).await, 7);
+    }
+
     #[test]
-    fn a_line_comes_seldom_and_says_what_is_left() {
+    fn a_search_prints_few_lines_and_says_what_is_left() {
         let began = Instant::now();
         let at = |seconds| began + Duration::from_secs(seconds);
-        let mut so_far = SoFar::default();
-        assert_eq!(so_far.line((1, 1_000), LIMIT, at(0)), None);
-        assert_eq!(so_far.line((90, 1_000), LIMIT, at(1)), None);
+        let mut search = SearchProgress::new(LIMIT);
+        assert_eq!(search.line(1, 1_000, at(0)), None);
+        assert_eq!(search.line(90, 1_000, at(1)), None);
         assert_eq!(
-            so_far.line((100, 1_000), LIMIT, at(10)).as_deref(),
+            search.line(100, 1_000, at(10)).as_deref(),
             Some("100 of about 1000 edits tried, at most 1 min 30 s left")
         );
-        assert_eq!(so_far.line((300, 1_000), LIMIT, at(11)), None, "too soon");
-        assert_eq!(so_far.line((150, 1_000), LIMIT, at(20)), None, "too little");
-        assert!(so_far.line((200, 1_000), LIMIT, at(20)).is_some());
-        assert!(so_far.line((201, 1_000), LIMIT, at(41)).is_some(), "after a while");
+        assert_eq!(search.line(300, 1_000, at(11)), None, "too soon");
+        assert_eq!(search.line(150, 1_000, at(20)), None, "too little");
+        assert!(search.line(200, 1_000, at(20)).is_some());
+        assert!(search.line(201, 1_000, at(41)).is_some(), "after a while");
         assert!(
-            so_far.line((u32::MAX, 5), LIMIT, at(90)).is_some(),
+            search.line(u32::MAX, 5, at(90)).is_some(),
             "no matter what the estimate was"
         );
-        let mut slow = SoFar::default();
-        assert_eq!(slow.line((1, 20_000), LIMIT, at(0)), None);
+        let mut slow = SearchProgress::new(LIMIT);
+        assert_eq!(slow.line(1, 20_000, at(0)), None);
         assert_eq!(
-            slow.line((7, 20_000), LIMIT, at(20)).as_deref(),
+            slow.line(7, 20_000, at(20)).as_deref(),
             Some("7 of about 20000 edits tried, at most 2 min 40 s left")
         );
     }

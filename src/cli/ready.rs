@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, elapsed, terminal};
+use super::{Exit, progress, terminal};
 use crate::config::environment::Environment;
 use crate::domain::execution::REGISTRIES;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
@@ -63,7 +63,7 @@ async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationTo
         "installing the dependencies (network: {})",
         hosts.collect::<Vec<_>>().join(", ")
     ));
-    let installing = elapsed::telling("installing", worktree.install(suite, &granted, cancel));
+    let installing = progress::telling("installing", worktree.install(suite, &granted, cancel));
     installing.await?.map_err(Exit::Refused)?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);

@@ -1,23 +1,18 @@
 //! What people see: text without control characters of strangers, and questions only where somebody can answer.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, paint, wrap};
+use super::{Exit, paint, progress, wrap};
 use crate::domain::redact::{redact, visible, without_commands};
 
 /// How long the work gets to stop alone once somebody asked for it.
 const GRACE: Duration = Duration::from_secs(3);
 /// Longest line of an answer that is read, in bytes.
 const MAX_ANSWER: usize = 8 << 10;
-
-/// Whether a line stands on the terminal that is written anew, and goes once there is anything else to show.
-static HAS_STATUS: AtomicBool = AtomicBool::new(false);
-const ERASED: &str = "\r\u{1b}[K";
 
 /// One line to standard error: progress, or why it ended. A closed pipe is nobody's fault.
 pub(super) fn tell(line: &str) {
@@ -27,8 +22,7 @@ pub(super) fn tell(line: &str) {
 fn tell_exactly(line: &str) {
     let line = visible(line);
     let line = without_commands(&line);
-    end_status();
-    let _nobody_listens = writeln!(std::io::stderr().lock(), "{line}");
+    let _nobody_listens = progress::suspended(|| writeln!(std::io::stderr().lock(), "{line}"));
 }
 
 /// Text to standard output: the result.
@@ -46,26 +40,6 @@ pub(super) fn command(command: &str) {
     print(command);
 }
 
-/// Progress, in a line that the next one replaces; where there is no terminal, a line like others.
-pub(super) fn status(line: &str) {
-    if !somebody_watches() {
-        return tell(line);
-    }
-    let room = columns(&std::io::stderr()).unwrap_or(80).saturating_sub(1);
-    let line: String = redact(&visible(line)).chars().take(room).collect();
-    HAS_STATUS.store(true, Ordering::Relaxed);
-    let mut error = std::io::stderr().lock();
-    let _nobody_listens = write!(error, "{ERASED}{line}").and_then(|()| error.flush());
-}
-
-/// Takes that line away.
-pub(super) fn end_status() {
-    if HAS_STATUS.swap(false, Ordering::Relaxed) {
-        let mut error = std::io::stderr().lock();
-        let _nobody_listens = write!(error, "{ERASED}").and_then(|()| error.flush());
-    }
-}
-
 /// How wide a terminal is. `None` where it does not say, or there is none.
 fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
@@ -73,9 +47,10 @@ fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
 }
 
 fn print(text: &str) {
-    end_status();
-    let mut out = std::io::stdout().lock();
-    let _nobody_listens = writeln!(out, "{text}").and_then(|()| out.flush());
+    let _nobody_listens = progress::suspended(|| {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush())
+    });
 }
 
 /// Code to standard output. What would hide or reorder text is shown as an escape, and nothing is redacted: this is what
@@ -207,11 +182,10 @@ pub(super) fn somebody_watches() -> bool {
 pub(super) async fn ask(question: &str) -> Option<String> {
     // What was typed before the question was asked is no answer to it.
     let _not_a_terminal = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
-    end_status();
-    {
+    let _nobody_listens = progress::suspended(|| {
         let mut error = std::io::stderr().lock();
-        let _nobody_listens = write!(error, "{question} ").and_then(|()| error.flush());
-    }
+        write!(error, "{question} ").and_then(|()| error.flush())
+    });
     let (answer, answered) = tokio::sync::oneshot::channel();
     // A separate thread: the runtime would wait for its own at the end, until somebody presses Enter.
     std::thread::spawn(move || {
@@ -231,7 +205,7 @@ struct Log;
 impl std::io::Write for Log {
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
         let text = redact(&String::from_utf8_lossy(event));
-        std::io::stderr().lock().write_all(text.as_bytes())?;
+        progress::suspended(|| std::io::stderr().lock().write_all(text.as_bytes()))?;
         Ok(event.len())
     }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use report::TestsReport;
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, elapsed, folder, ready, terminal};
+use super::{Exit, app, folder, progress, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
@@ -96,7 +96,7 @@ async fn try_tests(arguments: Arguments, report: &mut TestsReport, cancel: &Canc
     let mut suite = worktree.suite(&sandbox, command);
     ready::supply(&worktree, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
     let running = named::run(&suite, &worktree.checkout, &arguments.only, cancel);
-    let run = elapsed::telling("running the tests", running).await?;
+    let run = progress::telling("running the tests", running).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

@@ -3,15 +3,14 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use futures::FutureExt as _;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::super::answer::TypedAnswer as Typed;
-use super::super::progress::SoFar;
-use super::super::{Exit, elapsed, live, terminal};
+use super::super::progress::{self, SearchProgress};
+use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
 use super::question::{self, Manner, What};
 use super::report::Leftover;
@@ -54,7 +53,7 @@ pub(super) struct Parts<'a> {
 pub(super) struct OnCheckout<'a> {
     parts: Parts<'a>,
     voice: Arc<live::Voice>,
-    so_far: Mutex<SoFar>,
+    search: Mutex<Option<SearchProgress>>,
     shown: Mutex<AlreadyShown>,
     recorded: Mutex<Option<Result<(), Exit>>>,
     exit: Option<Exit>,
@@ -76,7 +75,7 @@ impl<'a> OnCheckout<'a> {
         Self {
             parts,
             voice: Arc::new(live::Voice::new(is_watched)),
-            so_far: Mutex::default(),
+            search: Mutex::default(),
             shown: Mutex::default(),
             recorded: Mutex::new(None),
             exit: None,
@@ -284,7 +283,7 @@ impl Door for OnCheckout<'_> {
             base::lay_out(compared, (worktree, suite), own.clone(), arguments.install, cancel).boxed()
         };
         let reproducing = work::reproduce(worktree, suite, (&mut base, Scope::AllThatIsBroken), cancel);
-        let (before, triage) = elapsed::telling("running the tests", reproducing).await?;
+        let (before, triage) = progress::telling("running the tests", reproducing).await?;
         Ok(Step::Reproduced { before, triage })
     }
 
@@ -314,15 +313,14 @@ impl Door for OnCheckout<'_> {
     fn progress(&self, progress: &repair::Progress) {
         let config = &self.parts.worktree.config;
         let limit = config.repair.wall.min(config.limits.wall);
-        let so_far = (progress.tried, progress.total_estimate);
-        if let Some(line) = lock(&self.so_far).line(so_far, limit, Instant::now()) {
-            terminal::tell(&format!("  {line}"));
-        }
+        let mut search = lock(&self.search);
+        let search = search.get_or_insert_with(|| SearchProgress::new(limit));
+        search.report(progress.tried, progress.total_estimate);
     }
 
     async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
-        *lock(&self.so_far) = SoFar::default();
-        let done = elapsed::telling("at work", work).await;
+        let done = progress::telling("at work", work).await;
+        *lock(&self.search) = None;
         self.voice.pause();
         done
     }
