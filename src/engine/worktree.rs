@@ -25,7 +25,7 @@ use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, Hints, InstallError, InstallRequest, InstallSettings, Installed, NothingFound, Suite, TestCommand,
+    self, GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, NothingFound, Suite, TestCommand,
     TestSettings,
 };
 
@@ -175,6 +175,7 @@ impl Worktree {
             command,
             workspaces: sandbox.workspaces(&self.workspaces),
             installed: Installed::default(),
+            go_library: GoLibrary::kept_in(self.installed.clone()),
             clock: Clock::default(),
         }
     }

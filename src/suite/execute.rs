@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::run::{environment, in_wrapper};
-use super::{InstallError, Suite, hosts_of_tools, install, text};
+use super::{InstallError, Suite, go_library, hosts_of_tools, install, text};
 use crate::checkout::Workspace;
 use crate::domain::execution::REGISTRIES;
 use crate::sandbox::{self, Access, Backend, Mount, Network, Outcome};
@@ -67,6 +67,7 @@ pub async fn execute(
     packages: &Packages,
     cancel: &CancellationToken,
 ) -> Result<Ran, sandbox::Error> {
+    go_library::make_ready(suite, workspace, cancel).await?;
     let mut policy = suite.policy.clone();
     policy.limits.wall = job.wall;
     policy.network = network(&job.hosts);
@@ -76,11 +77,11 @@ pub async fn execute(
             env.remove(offline);
         }
     }
-    env.extend(suite.installed.env.clone());
+    env.extend(suite.env());
     env.extend(packages.env.clone());
     let command = sandbox::Command {
         env,
-        mounts: suite.installed.mounts.iter().chain(&packages.mounts).cloned().collect(),
+        mounts: suite.mounts().into_iter().chain(packages.mounts.clone()).collect(),
         ..sandbox::Command::new(
             in_wrapper(own_packages(suite).unwrap_or_default(), ".".into(), job.argv.clone()),
             workspace.path(),

@@ -29,7 +29,7 @@ use install_tree::InstallTree;
 pub use plan::plan;
 pub use steps::Plan;
 use steps::{Phase, Step, StepDirectory};
-use store::Store;
+pub(super) use store::{Store, StoredInstall};
 use tokio_util::sync::CancellationToken;
 
 use super::TestCommand;

@@ -12,6 +12,7 @@ mod execute;
 mod file_lookup;
 mod filter;
 mod frameworks;
+mod go_library;
 mod install;
 mod parse;
 mod reporters;
@@ -33,6 +34,7 @@ pub use self::discover::{CiStep, CommandPart, Hints, NothingFound, find, find_al
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, granted_hosts, packages, place};
 pub use self::filter::{narrows, package};
 pub use self::frameworks::{Framework, Runtime, Snapshots};
+pub use self::go_library::GoLibrary;
 pub use self::install::{
     InstallError, InstallRequest, InstallSettings, Installed, Plan, hosts_of_tools, install, plan, remove_old_packages,
 };

@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::file_lookup::Places;
 use super::frameworks::Ecosystem;
-use super::{Installed, TestCommand, filter, parse, reporters, reports};
+use super::{GoLibrary, Installed, TestCommand, filter, go_library, parse, reporters, reports};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::clock::Clock;
 use crate::domain::id::RepoPath;
 use crate::domain::redact::redact;
 use crate::domain::test_run::TestRun;
-use crate::sandbox::{self, Policy, Sandbox};
+use crate::sandbox::{self, Mount, Policy, Sandbox};
 
 /// Bytes of output that are kept to be read; a suite of some ten thousand tests fits.
 const MAX_OUTPUT: usize = 8 << 20;
@@ -41,8 +41,25 @@ pub struct Suite {
     pub workspaces: PathBuf,
     /// What was installed for it.
     pub installed: Installed,
+    /// The compiled library of Go, where the tests need it.
+    pub go_library: GoLibrary,
     /// How long its test commands took so far, from start to end, without what their sandbox took to be there.
     pub clock: Clock,
+}
+
+impl Suite {
+    /// The variables of what its commands find besides the tree.
+    pub(super) fn env(&self) -> BTreeMap<String, String> {
+        let library = self.go_library.get().into_iter().flat_map(|library| &library.env);
+        let all = self.installed.env.iter().chain(library);
+        all.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// Where its commands find that.
+    pub(super) fn mounts(&self) -> Vec<Mount> {
+        let library = self.go_library.get().map(|library| &library.mount);
+        self.installed.mounts.iter().chain(library).cloned().collect()
+    }
 }
 
 /// Why tests could not be run in their own workspace.
@@ -84,6 +101,7 @@ pub async fn run(
     only: &[String],
     cancel: &CancellationToken,
 ) -> Result<TestRun, sandbox::Error> {
+    go_library::make_ready(suite, workspace, cancel).await?;
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let invocation = reporters::invocation(command, filter::argv(command, only));
@@ -109,11 +127,11 @@ pub async fn run(
             .into_iter()
             .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
             .chain(heap)
-            .chain(suite.installed.env.clone())
+            .chain(suite.env())
             .chain(not_our_own(&command.env))
             .chain(invocation.env)
             .collect(),
-        mounts: suite.installed.mounts.clone(),
+        mounts: suite.mounts(),
     };
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
     suite.clock.add(output.wall);
@@ -191,7 +209,7 @@ pub(super) fn environment() -> BTreeMap<String, String> {
 /// # Errors
 /// When the sandbox fails. That something could not be put there is seen by the tests.
 pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &CancellationToken) -> Result<(), sandbox::Error> {
-    if !suite.installed.env.keys().any(|name| name.starts_with(OWN_VARIABLES)) {
+    if !suite.env().keys().any(|name| name.starts_with(OWN_VARIABLES)) {
         return Ok(());
     }
     let mut policy = suite.policy.clone();
@@ -199,8 +217,8 @@ pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &Cancellation
     let directory = suite.command.directory.as_ref();
     let nothing = sandbox::Command {
         cwd: PathBuf::from(directory.map_or("", |directory| directory.as_str())),
-        env: environment().into_iter().chain(suite.installed.env.clone()).collect(),
-        mounts: suite.installed.mounts.clone(),
+        env: environment().into_iter().chain(suite.env()).collect(),
+        mounts: suite.mounts(),
         ..sandbox::Command::new(wrapped(&suite.command, vec!["true".into()]), workspace.path())
     };
     suite.sandbox.exec(&nothing, &policy, cancel).await?;

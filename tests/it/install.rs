@@ -10,8 +10,8 @@ use greenlight::domain::clock::Clock;
 use greenlight::domain::test_run::Outcome;
 use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
-    Hints, InstallError, InstallRequest, InstallSettings, Installed, Suite, TestSettings, find, install, plan,
-    run_fresh,
+    GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, Suite, TestSettings, find, install,
+    plan, run_fresh,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -222,6 +222,7 @@ impl Scene {
             policy: Policy::default(),
             workspaces: self.folder.path().join("copies"),
             installed: Installed::default(),
+            go_library: GoLibrary::default(),
             clock: Clock::default(),
         }
     }

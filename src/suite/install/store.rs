@@ -25,21 +25,21 @@ const NOTES: &str = ".json";
 
 /// The results of one repository.
 #[derive(Clone)]
-pub(super) struct Store {
+pub(in crate::suite) struct Store {
     directory: PathBuf,
 }
 
 /// A complete result.
-pub(super) struct StoredInstall {
-    pub(super) directory: PathBuf,
-    pub(super) notes: Vec<String>,
+pub(in crate::suite) struct StoredInstall {
+    pub(in crate::suite) directory: PathBuf,
+    pub(in crate::suite) notes: Vec<String>,
 }
 
 /// A result under way, removed unless it is kept.
-pub(super) struct New(Option<TempDir>);
+pub(in crate::suite) struct New(Option<TempDir>);
 
 impl New {
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::suite) fn path(&self) -> &Path {
         self.0.as_ref().map_or(Path::new(""), TempDir::path)
     }
 }
@@ -55,7 +55,7 @@ impl Drop for New {
 
 impl Store {
     /// Opens the directory of a repository, and makes it.
-    pub(super) fn open(directory: &Path) -> io::Result<Self> {
+    pub(in crate::suite) fn open(directory: &Path) -> io::Result<Self> {
         private::folder(directory)?;
         // Nobody but greenlight: what is in it is shown to a sandbox by a mount.
         fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// The result of this name, if it is complete.
-    pub(super) fn find(&self, key: &str) -> Option<StoredInstall> {
+    pub(in crate::suite) fn find(&self, key: &str) -> Option<StoredInstall> {
         let notes = self.notes(key);
         let text = fs::read(&notes).ok()?;
         let directory = self.directory.join(key);
@@ -84,14 +84,14 @@ impl Store {
     }
 
     /// A place for a result to be made in.
-    pub(super) fn begin(&self) -> io::Result<New> {
+    pub(in crate::suite) fn begin(&self) -> io::Result<New> {
         let directory = tempfile::Builder::new().prefix(NEW).tempdir_in(&self.directory)?;
         fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         Ok(New(Some(directory)))
     }
 
     /// Puts a result in its place. Where there is one of the same name already, that one counts.
-    pub(super) fn keep(&self, mut new: New, key: &str, notes: &[String]) -> io::Result<StoredInstall> {
+    pub(in crate::suite) fn keep(&self, mut new: New, key: &str, notes: &[String]) -> io::Result<StoredInstall> {
         let Some(directory) = new.0.take() else {
             return Err(io::ErrorKind::NotFound.into());
         };
@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// Removes what is old or too much, but nothing that may be in use.
-    pub(super) fn remove_old(&self, except: &str) {
+    pub(in crate::suite) fn remove_old(&self, except: &str) {
         let mut results: Vec<(Duration, String)> = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();

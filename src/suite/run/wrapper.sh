@@ -57,5 +57,14 @@ unset GREENLIGHT_MODULES GREENLIGHT_MODULES_IN GREENLIGHT_CHECKS_TYPES GREENLIGH
 [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD${PYTHONPATH:+:$PYTHONPATH}"
 # Kept for the next run in this workspace, as cargo does by itself.
 export GOCACHE="$PWD/.greenlight-cache/go"
+# Go's library, compiled already. What is linked to is read-only, so that Go must not find it too old and remove it.
+if [ -n "$GREENLIGHT_GO_LIBRARY" ] && [ ! -e "$GOCACHE/linked" ]; then
+	mkdir -p "$GOCACHE"
+	cp -Rsn "$GREENLIGHT_GO_LIBRARY/." "$GOCACHE/"
+	rm -f "$GOCACHE/trim.txt"
+	date +%s > "$GOCACHE/trim.txt"
+	: > "$GOCACHE/linked"
+fi 2>/dev/null
+unset GREENLIGHT_GO_LIBRARY
 # Both streams in one, in the order in which they were written.
 exec "$@" 2>&1

@@ -6,7 +6,7 @@ use greenlight::agent::{Exit, Item, Recorded, Transcript, prompt};
 use greenlight::checkout::Checkout;
 use greenlight::domain::clock::Clock;
 use greenlight::sandbox::{Choice, Policy, Sandbox};
-use greenlight::suite::{self, Installed, Suite, TestSettings};
+use greenlight::suite::{self, GoLibrary, Installed, Suite, TestSettings};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +46,7 @@ pub(super) async fn scene() -> (Scene, tempfile::TempDir) {
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),
+        go_library: GoLibrary::default(),
         clock: Clock::default(),
     });
     (scene, workspaces)
