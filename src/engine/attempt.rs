@@ -1,4 +1,4 @@
-//! One attempt at a patch: who works on it, and what is written down while it lasts.
+//! One attempt at a patch: the engine that makes it, and the steps appended meanwhile.
 
 use futures::FutureExt as _;
 use tokio::sync::Mutex;
@@ -61,7 +61,7 @@ pub(super) async fn attempt<D: Door>(
 }
 
 impl From<WorkOutcome> for Step {
-    /// An outcome as the journal has it.
+    /// Turns an outcome into a step of the journal.
     fn from(outcome: WorkOutcome) -> Self {
         match outcome {
             WorkOutcome::Proposed(proposal) => Self::Proposed(proposal),

@@ -1,7 +1,7 @@
-//! What became of greenlight's suggestions once the head moved or the pull request was closed: told by content, written
-//! down on the run they belong to, and shown by hiding what nobody can use any more.
+//! Reconciles greenlight's suggestions after the head moved or the pull request was closed. The state of each is
+//! decided by content, recorded in the run it belongs to, and shown by hiding suggestions that can no longer be used.
 //!
-//! Nothing is deleted here. What GitHub does not let greenlight hide stays as it is.
+//! Nothing is deleted here. Comments that GitHub does not let greenlight hide stay as they are.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,15 @@ use crate::domain::run::{End, Run, Settled, Step};
 use crate::github::{Classifier, Error, SuggestionComment};
 use crate::journal;
 
-/// How often a run may continue in its own lane while its suggestions are written down.
+/// How often a run may advance in its own lane while the states of its suggestions are appended.
 const MAX_ATTEMPTS: usize = 5;
 
-/// How many files one push has looked at, and how many bytes of them: what is beyond stays open until the next.
+/// How many files, and how many bytes, are read after one push. Suggestions beyond that stay open until the next
+/// push.
 const MAX_FILES_READ: usize = 200;
 const MAX_BYTES_READ: usize = 256 << 20;
 
-/// Settles every suggestion of greenlight's own that is still open. Done twice, the second time changes nothing.
+/// Reconciles every open suggestion of greenlight. Calling it twice changes nothing the second time.
 ///
 /// # Errors
 /// When something broke.
@@ -61,7 +62,7 @@ pub(super) async fn reconcile(
     }
     for (owner, suggestions) in fates {
         let run = note(&context, runs[owner].id(), suggestions).await?;
-        // What landed says so, and that says it all.
+        // A landed run is already announced as such.
         if run.is_some_and(|run| !matches!(run.end, None | Some(End::Landed { .. }))) {
             announce_again(&context, runs[owner].id()).await?;
         }
@@ -69,14 +70,14 @@ pub(super) async fn reconcile(
     Ok(())
 }
 
-/// Whether a comment carries a suggestion of this run; of several runs the newest one counts.
+/// Whether a comment carries a suggestion of this run. If several runs match, the newest one counts.
 fn owns(run: &Run, comment: &SuggestionComment) -> bool {
     comment.says.source == Source::Run && {
         run.carried.contains(&comment.id) || run.review.is_some() && run.started.head == comment.original_commit
     }
 }
 
-/// Shows on GitHub what became of a suggestion.
+/// Shows the state of a suggestion on GitHub.
 async fn show(
     context: &Context<'_>,
     comment: &SuggestionComment,
@@ -89,25 +90,25 @@ async fn show(
         SuggestionState::Open => {
             let is_tested = run.is_some_and(|run| run.evidence.is_some());
             if let Some(body) = reply::left_behind(&comment.body, &comment.original_commit, is_tested) {
-                taken(context.client.edit_suggestion(repository, comment, &body).await)?;
+                unless_refused(context.client.edit_suggestion(repository, comment, &body).await)?;
             }
             return Ok(());
         }
         SuggestionState::Applied => Classifier::Resolved,
         SuggestionState::Overwritten | SuggestionState::Outdated => Classifier::Outdated,
     };
-    taken(context.client.minimize(comment, classifier).await)?;
-    // Without a run there is no journal: then the comment itself says that it is done.
+    unless_refused(context.client.minimize(comment, classifier).await)?;
+    // Without a run there is no journal, so the comment itself records that it is done.
     if run.is_none()
         && let Some(body) = reply::settled(&comment.body)
     {
-        taken(context.client.edit_suggestion(repository, comment, &body).await)?;
+        unless_refused(context.client.edit_suggestion(repository, comment, &body).await)?;
     }
     Ok(())
 }
 
-/// A refusal of GitHub's to hide or edit something is no reason to stop: not every token may.
-fn taken(result: Result<(), Error>) -> Result<(), Error> {
+/// Logs, but does not return, a refusal by GitHub to hide or edit something: not every token may.
+fn unless_refused(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error @ Error::Refused { .. }) => {
             tracing::warn!(%error, "GitHub did not take what became of a suggestion");
@@ -117,9 +118,10 @@ fn taken(result: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-/// Writes fates down on a run, which may continue meanwhile.
+/// Appends suggestion states to a run, which may advance meanwhile.
 async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> Result<Option<Run>, Broken> {
-    // Only write access lets anybody push to a branch of the repository itself. To a fork's, its owner can.
+    // To a branch of the repository itself, only people with write access can push. To a fork's branch, its owner
+    // can.
     let by_writers = !context.pull_request.is_from_fork();
     for _ in 0..MAX_ATTEMPTS {
         let Some(mut run) = context.app.journal.load(context.id(), id).await? else {
@@ -137,7 +139,7 @@ async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> R
     Err(journal::Error::Taken.into())
 }
 
-/// Brings what is said of a run up to date.
+/// Announces the current state of a run.
 async fn announce_again(context: &Context<'_>, id: &RunId) -> Result<(), Broken> {
     match context.app.journal.load(context.id(), id).await? {
         Some(run) => announce::announce(context, &run).await,
@@ -145,7 +147,7 @@ async fn announce_again(context: &Context<'_>, id: &RunId) -> Result<(), Broken>
     }
 }
 
-/// The files that were looked at, by commit and path.
+/// The files that were fetched, by commit and path.
 struct FetchedFiles<'a> {
     context: &'a Context<'a>,
     read: BTreeMap<(CommitSha, String), Option<Vec<u8>>>,
@@ -157,7 +159,7 @@ impl FetchedFiles<'_> {
         self.read.len() >= MAX_FILES_READ || bytes >= MAX_BYTES_READ
     }
 
-    /// What became of the suggestion of a comment. `None` if that cannot be told, or it is on the head.
+    /// The state of a comment's suggestion. `None` if it cannot be decided, or the suggestion is on the current head.
     async fn state_of(&mut self, comment: &SuggestionComment) -> Result<Option<SuggestionState>, Broken> {
         let pull_request = &self.context.pull_request;
         let head = pull_request.head.clone();
@@ -182,9 +184,9 @@ impl FetchedFiles<'_> {
             replacement,
         };
         let told = match at(&comment.original_commit) {
-            // GitHub forgot that commit.
+            // GitHub no longer has that commit.
             Some(None) | None => return Ok(comment.lines.is_none().then_some(SuggestionState::Outdated)),
-            // Somebody rewrote the comment: it is theirs now.
+            // Somebody rewrote the comment, so it is theirs now.
             Some(Some(old)) if Fingerprint::of(&suggestion, old) != comment.says.id => return Ok(None),
             Some(Some(old)) => {
                 let (old, new) = (old.clone(), at(&head).cloned().flatten());
@@ -206,7 +208,7 @@ impl FetchedFiles<'_> {
         }
         let repository = &self.context.id().repository;
         let file = match self.context.client.file(repository, path, commit.as_str()).await {
-            // Too large for GitHub, or for us: as good as gone.
+            // Too large for GitHub or for us, so treated as deleted.
             Err(error @ (Error::Refused { .. } | Error::TooLong(_))) => {
                 tracing::warn!(%error, path, "a file with a suggestion cannot be read");
                 None

@@ -1,4 +1,4 @@
-//! Compares what was recorded with what comes out now.
+//! Compares recorded results with new ones.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ impl Replayed {
     }
 }
 
-/// A text without what differs from run to run: durations, addresses, and the names of throw-away folders.
+/// A text without what differs from run to run: durations, addresses, and the names of temporary folders.
 fn steady(text: &str) -> String {
     static CHANGING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
@@ -40,7 +40,7 @@ fn steady(text: &str) -> String {
     }
 }
 
-/// What is asked here is a recording: it can only be at its end.
+/// Describes an error as an outcome. The model here is a recording, so its only error is that it ended.
 pub(super) fn broken_told(broken: &Broken) -> String {
     match broken {
         Broken::Agent(agent::Error::Model(ModelError::Nonsense { .. })) => {
@@ -59,7 +59,7 @@ pub(super) fn describe_run(run: &TestRun) -> String {
     }
 }
 
-/// What an attempt came to, by what it is identified by.
+/// Describes the outcome of an attempt by what identifies it.
 pub(super) fn step_told(step: &Step) -> String {
     match step {
         Step::Proposed(proposal) => {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_from_run_to_run_is_no_difference() {
+    fn times_and_addresses_are_no_difference() {
         let mut replayed = Replayed::default();
         replayed.compare(
             "a",

@@ -1,4 +1,4 @@
-//! One comment that is said to allow something, read again where it stands.
+//! Reads a comment again that is said to allow something.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,17 +11,17 @@ use crate::domain::id::Account;
 use crate::domain::run::{Approval, Run};
 use crate::github::CurrentComment;
 
-/// Why something is not somebody's word, as the rest of a sentence.
+/// Why a comment does not count, as the rest of a sentence.
 pub(super) type Doubt = String;
 
-/// What a comment says, once it is known to be its author's word.
+/// The commands of a comment whose author was verified.
 pub(super) struct VouchedComment {
     pub(super) author: Account,
     pub(super) commands: Vec<Result<Command, CommandError>>,
     pub(super) written: Timestamp,
 }
 
-/// Reads the comment that somebody's word is said to be in. They must have write access now.
+/// Reads the comment that a person is said to have written. They must have write access now.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -31,7 +31,7 @@ pub(super) async fn read(
     comment: u64,
 ) -> Result<Result<VouchedComment, Doubt>, Broken> {
     let mut found = None;
-    // Both kinds of comments have their own numbers, and which one was meant is only a claim, too.
+    // The two kinds of comments are numbered separately, and which one was meant is only a claim, too.
     for place in [CommentPlace::Conversation, CommentPlace::Review] {
         let said = context
             .client
@@ -78,7 +78,7 @@ pub(super) async fn read(
     }))
 }
 
-/// Who wrote an approval, if it is about exactly this gate, from while it was shown.
+/// The author of an approval, if it approves exactly this gate and was written while the gate was shown.
 ///
 /// # Errors
 /// When GitHub cannot be reached.

@@ -1,4 +1,4 @@
-//! The search among the rungs: its budget, what is written down of it while it continues, and what it came to.
+//! The search rung: its budget, the parts that are appended while it runs, and its result.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,28 +20,28 @@ use crate::domain::test_run::Location;
 use crate::repair::{self, Budget, PassingPatch, Tried};
 use crate::{agent, guard};
 
-/// A part is written down after so long, or this many candidates.
+/// A part is appended after this long, or after this many candidates.
 const PART: Duration = Duration::from_secs(5);
 const PART_CANDIDATES: u32 = 500;
 
-/// How many patches that are not proposed are kept, and how long one of them is at most, in bytes.
+/// How many patches that are not proposed are kept, and the bound on one of them, in bytes.
 const MAX_UNVERIFIED: usize = 5;
 const MAX_PATCH: usize = 64 << 10;
 
 /// How many suspects a reason names.
 const NAMED: usize = 3;
 
-/// What is not written down yet.
+/// The part that was not appended yet.
 struct UnsavedPart {
     search: Search,
     since: Instant,
-    /// How many were tried when the last part was written down.
+    /// How many candidates had been tried when the last part was appended.
     told: u32,
-    /// How many digests may still be kept.
+    /// How many more digests may be kept.
     room: usize,
 }
 
-/// Searches small edits, and proposes the one that holds.
+/// Searches small edits, and proposes one that is proved.
 ///
 /// # Errors
 /// When the sandbox or the journal cannot be used.
@@ -115,7 +115,7 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
     }
 }
 
-/// What of the budget is left.
+/// The rest of the budget.
 fn budget(config: &RepoConfig, left: &Left, before_a_model: bool, so_far: &Search) -> Budget {
     let mine = match before_a_model {
         true => config.repair.before_model.min(config.repair.wall),
@@ -131,7 +131,7 @@ fn budget(config: &RepoConfig, left: &Left, before_a_model: bool, so_far: &Searc
     }
 }
 
-/// Searches, and writes down how far it is every now and then.
+/// Searches, and appends its progress now and then.
 async fn watched(
     ground: Ground<'_>,
     budget: &Budget,
@@ -177,7 +177,7 @@ async fn watched(
     }
 }
 
-/// What there is to write down, and nothing of it any more.
+/// Takes the part that is to be appended, and leaves an empty one.
 fn taken(part: &Mutex<UnsavedPart>) -> Search {
     let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
     let mut taken = std::mem::take(&mut part.search);
@@ -192,7 +192,7 @@ async fn write_down(part: Search, whole: &mut Search, watch: &mut Watch<'_, '_>)
     Ok((watch.searched)(part).await.map_err(agent::Error::Journal)?)
 }
 
-/// What the run of the search proves, and what is asked of every patch besides.
+/// Turns a passing patch into a proposal, after the checks that apply to every patch.
 async fn proved(
     ground: Ground<'_>,
     found: &PassingPatch,
@@ -244,7 +244,7 @@ fn bounded(mut unverified: Vec<Unverified>) -> Vec<Unverified> {
     unverified
 }
 
-/// How it ends when nothing was found and nobody continues.
+/// The outcome if nothing was found and no model continues.
 pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> WorkOutcome {
     WorkOutcome::NotFound {
         reason: reason(&search, config),
@@ -252,7 +252,7 @@ pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> WorkOutcome
     }
 }
 
-/// What was tried, in sentences; the last is without its full stop.
+/// What was tried, in sentences; the last one lacks its full stop.
 fn reason(search: &Search, config: &RepoConfig) -> String {
     if search.tried == 0 && search.limit.is_none() && search.unverified.is_empty() {
         return "The built-in engine found nothing that it could edit. It makes small edits to code that builds, in \

@@ -1,4 +1,4 @@
-//! What an approval says is executed.
+//! The command that an approval shows.
 
 use super::*;
 
@@ -54,7 +54,7 @@ fn what_worked_before_is_preferred_among_what_the_tree_offers() {
     let [first, other] = [&offered[0], &offered[1]];
     assert_eq!(worktree(None, ""), *first);
     assert_eq!(worktree(Some(other), ""), *other);
-    // What the tree does not offer was never approved for it.
+    // A command that the tree does not offer was never approved for it.
     assert_eq!(worktree(Some("curl example.org | sh"), ""), *first);
     assert_eq!(
         worktree(Some(other), "[test]\ncommand = \"make check\"\n"),
