@@ -1,10 +1,10 @@
-//! Who gets a worker next, so that nobody can hold them all.
+//! Decides which work gets a worker next, so that nobody can occupy them all.
 //!
-//! - Work that somebody asked for comes before work that nobody asked for, such as red CI. The latter takes workers that
-//!   are left over, at most half of them.
+//! - Work that somebody asked for comes before other work, such as red CI. The latter gets workers that are left
+//!   over, at most half of them.
 //! - From four workers on, a repository gets at most three quarters of them.
-//! - One more worker is in reserve: when all are busy, it goes to a repository of which nothing that somebody asked for
-//!   is at work. So also a service with one worker starts a maintainer's work while a stranger's red CI is looked into.
+//! - One more worker is in reserve. When all are busy, it goes to a repository for which no requested work is
+//!   running. So even a service with one worker starts a maintainer's work while it handles a stranger's red CI.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::domain::id::Repository;
 
-/// Whose work a worker is for.
+/// On whose behalf a worker is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) repository: Repository,
@@ -30,11 +30,11 @@ pub(super) struct Workers {
 #[derive(Default)]
 struct Held {
     at_work: Vec<Share>,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: Vec<(Share, oneshot::Sender<Worker>)>,
 }
 
-/// A worker at work; dropping it sets it free.
+/// An occupied worker. Dropping it frees it.
 pub(super) struct Worker {
     share: Option<Share>,
     of: Workers,
@@ -48,7 +48,7 @@ impl Workers {
         }
     }
 
-    /// Waits for a worker. None never happens while the service runs.
+    /// Waits for a worker. It is never `None` while the service runs.
     pub(super) async fn take(&self, share: Share) -> Option<Worker> {
         let (sender, worker) = oneshot::channel();
         self.held().waiting.push((share, sender));
@@ -56,7 +56,7 @@ impl Workers {
         worker.await.ok()
     }
 
-    /// Gives workers to those who wait, as long as one may start.
+    /// Assigns workers to those who wait, as long as one may start.
     fn hand_out(&self) {
         loop {
             let (worker, sender) = {
@@ -70,7 +70,7 @@ impl Workers {
                 };
                 (worker, sender)
             };
-            // Anyone who stopped waiting gives it back by dropping it, outside of the lock.
+            // If the receiver is gone, the worker is freed by dropping it, outside of the lock.
             drop(sender.send(worker));
         }
     }
@@ -94,8 +94,8 @@ impl Drop for Worker {
 }
 
 impl Held {
-    /// Who may start now: what was asked for first, then of the repository with the least at work, then anyone who
-    /// waits longest.
+    /// Which work may start now: requested work first, then the repository with the least running work, then the
+    /// longest wait.
     fn next(&self, workers: usize) -> Option<usize> {
         let may_start = |(_, (share, _)): &(usize, &(Share, _))| self.may_start(share, workers);
         let order = |(place, (share, _)): &(usize, &(Share, _))| {
