@@ -201,9 +201,7 @@ impl Journal {
         }
         match self.load(pull_request(&started)?, &started.run).await? {
             Some(run) => Ok(run),
-            None => Err(Error::Broken(
-                "the run exists, but can no longer be read".into(),
-            )),
+            None => Err(Error::Broken("the run exists, but can no longer be read".into())),
         }
     }
 
