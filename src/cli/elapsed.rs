@@ -1,5 +1,4 @@
-//! Says that work continues which shows nothing for long: on a terminal in one line that is written anew, otherwise in
-//! a line every now and then.
+//! Shows that silent work continues: on a terminal in one line that is rewritten, otherwise in a line now and then.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use crate::domain::clock::in_words;
 const ON_A_TERMINAL: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(1));
 const ELSEWHERE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(30));
 
-/// Does the work, and says now and then what is going on and for how long.
+/// Awaits the work, and says now and then what is going on and for how long.
 pub(super) async fn telling<T>(what: &str, work: impl Future<Output = T>) -> T {
     let began = Instant::now();
     let (first, then) = match terminal::somebody_watches() {
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_the_work_comes_to_is_handed_on() {
+    async fn the_result_of_the_work_is_returned() {
         assert_eq!(telling("working", async { 7 }).await, 7);
     }
 }

@@ -1,4 +1,4 @@
-//! What a model says and does, told on standard error while it works. Nothing relies on it.
+//! Shows on standard error what a model says and does while it works. Nothing relies on it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::terminal;
 use crate::agent::{Delta, Item, ToolCall};
 
-/// A longer line is shown in pieces, in bytes.
+/// A longer line is shown in parts, in bytes.
 const MAX_LINE: usize = 2 << 10;
 /// How much of a path, a name or a pattern is shown, in characters.
 const MAX_NAMED: usize = 120;
 
-/// Tells of replies as they come in; silent where nobody watches.
+/// Shows replies as they are generated; silent if nobody watches.
 pub(super) struct Voice {
     is_heard: bool,
     line: Mutex<String>,
@@ -26,7 +26,7 @@ impl Voice {
         }
     }
 
-    /// A piece of a reply: told line by line, because what hides in a line is only seen in a whole one.
+    /// Handles a chunk of a reply. It is shown line by line, because a secret is only recognised in a whole line.
     pub(super) fn delta(&self, delta: Delta<'_>) {
         let Delta::Text(text) = delta else { return };
         if !self.is_heard {
@@ -41,7 +41,7 @@ impl Voice {
         }
     }
 
-    /// An item of the transcript: what the model does is told by its calls.
+    /// Handles an item of the transcript, and shows what the model's calls do.
     pub(super) fn item(&self, item: &Value) {
         if !self.is_heard {
             return;
@@ -56,14 +56,14 @@ impl Voice {
         }
     }
 
-    /// Ends the line that is being told.
+    /// Ends the current line.
     pub(super) fn pause(&self) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         tell(&std::mem::take(&mut *line));
     }
 }
 
-/// A line of the model's, so that none is taken for greenlight's own.
+/// Prints a line of the model, with a mark so that it cannot be taken for greenlight's own.
 fn tell(line: &str) {
     let line = crate::domain::redact::redact(line.trim_end());
     if !line.trim().is_empty() {

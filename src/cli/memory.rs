@@ -1,4 +1,4 @@
-//! `greenlight memory`: shows what is remembered of a local checkout, and forgets what somebody names.
+//! `greenlight memory`: shows what greenlight remembers about a local checkout, and forgets entries.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::domain::memory::{Fix, Memory, Rejection};
 use crate::domain::patch::Patch;
 use crate::domain::redact;
 
-/// Of a summary or a reason, in characters.
+/// How much of a summary or a reason is shown, in characters.
 const MAX_TEXT: usize = 300;
-/// Of a diff, in bytes.
+/// How much of a diff is shown, in bytes.
 const MAX_DIFF: usize = 4 << 10;
 
 #[derive(Debug, clap::Args)]
@@ -81,7 +81,7 @@ fn listed(List { path, json, data }: List) -> Result<(), Exit> {
 }
 
 fn forgotten(arguments: Forget) -> Result<(), Exit> {
-    // With `--all` there is no name, so that what replaces it is the checkout.
+    // With `--all` there is no name, so the first argument is the checkout.
     let (id, path) = match (arguments.all, arguments.id, arguments.path) {
         (true, Some(_), Some(_)) => {
             return Err(Exit::Usage(
@@ -130,7 +130,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
     Ok(())
 }
 
-/// What is remembered of a checkout, and the file it is in.
+/// The memory of a checkout, and its file.
 fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
     let flags = Flags {
         storage: data.into(),

@@ -1,4 +1,4 @@
-//! One file per subcommand. What they print on standard output is the result; progress and logs go to standard error.
+//! One file per subcommand. They print results to standard output, and progress and logs to standard error.
 
 mod action;
 mod annotation;

@@ -1,15 +1,14 @@
-//! How far a search is, in a line every now and then.
+//! The progress of a search, in a line now and then.
 
 use std::time::{Duration, Instant};
 
 use crate::domain::clock::in_words;
 
-/// There are never more lines than one in so long, and a search that continues is never silent for much longer than
-/// that.
+/// The minimum time between two lines, and the time after which a continuing search prints one in any case.
 const LEAST: Duration = Duration::from_secs(2);
 const MOST: Duration = Duration::from_secs(20);
 
-/// What was said so far.
+/// The state of the progress lines.
 #[derive(Debug, Default)]
 pub(super) struct SoFar {
     began: Option<Instant>,
@@ -19,8 +18,8 @@ pub(super) struct SoFar {
 }
 
 impl SoFar {
-    /// The line to say now, if one is due: at twice as many edits as the one before, or after a while. What is left is an
-    /// estimate, and never more than the limit leaves.
+    /// The line to print now, if one is due: after twice as many edits as the last one, or after a while. The
+    /// remaining time is an estimate within the limit.
     pub(super) fn line(&mut self, (tried, about): (u32, u32), limit: Duration, now: Instant) -> Option<String> {
         let began = *self.began.get_or_insert(now);
         let since = now.saturating_duration_since(self.last.unwrap_or(began));

@@ -1,4 +1,4 @@
-//! `greenlight replay`: goes through a recorded run again, offline, and says what comes out differently.
+//! `greenlight replay`: replays a recorded run offline, and reports differences.
 
 use std::path::PathBuf;
 

@@ -90,7 +90,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Host and port; the host may be a name, which is looked up when it is listened at.
+/// A host and port. A host name is resolved when the server starts to listen.
 fn address(text: &str) -> Result<String, String> {
     let text = text.trim();
     let is_address = text
@@ -111,7 +111,7 @@ fn workers(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("it is not a number from 1 to {MAX_WORKERS}"))
 }
 
-/// What the flag says, or else the variable.
+/// The value of the flag, or else of the variable.
 fn set<T>(
     flag: Option<T>,
     (environment, variable): (&Environment, &str),

@@ -1,6 +1,8 @@
-//! `greenlight suggest`: the review that a patch would become, from a formatter, a codemod or a person; and its posting.
+//! `greenlight suggest`: shows the review that a patch would become, from a formatter, a codemod or a person, or
+//! posts it.
 //!
-//! Nothing of the repository is executed. Printed is what GitHub would show of the two commits, posted what it does show.
+//! Nothing in the repository is executed. The printed review uses the diff that GitHub would show for the two
+//! commits, the posted one GitHub's own diff.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -58,13 +60,13 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-/// What was found out about a patch.
+/// A patch that was checked.
 struct CheckedPatch {
     base: CommitSha,
     head: CommitSha,
     patch: Patch,
     cut: Cut,
-    /// The name of the tree that head and patch give.
+    /// The hash of the head's tree with the patch.
     tree: String,
 }
 
@@ -111,7 +113,7 @@ fn words(arguments: &Arguments) -> Words {
     }
 }
 
-/// Cuts the patch by the diff that GitHub would show, and proves the result.
+/// Cuts the patch along the diff that GitHub would show, and proves the result.
 fn find(arguments: &Arguments) -> Result<CheckedPatch, Exit> {
     let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
     let head = repository.resolve(&arguments.head).map_err(usage)?;
@@ -196,7 +198,7 @@ async fn post(
     Ok(())
 }
 
-/// Posts on the pull request as it is now, if that is what the patch was made for.
+/// Posts on the current pull request, if the patch was made for its head.
 async fn put(
     github: &GitHub,
     id: &PullRequestId,
@@ -280,7 +282,7 @@ fn show(found: &CheckedPatch, comments: &[ReviewComment]) {
     ));
 }
 
-/// A comment without its last line, which a page hides and by which greenlight knows it later.
+/// A comment without its last line, the hidden marker by which greenlight recognises it.
 fn without_marker(body: &str) -> &str {
     match body.trim_end().rsplit_once('\n') {
         Some((shown, last)) if last.starts_with(SUGGESTION_MARKER) => shown.trim_end(),

@@ -1,7 +1,7 @@
 //! `greenlight tests`: shows how the tests of a checkout are run and why, runs them in the sandbox, and shows how the
-//! result was read, so that a person can hold it against what the framework itself says.
+//! result was parsed, so that a person can compare it with the framework's own output.
 //!
-//! Nothing is judged and nothing is changed: one run, as it came out.
+//! It judges and changes nothing: it shows a single run as it was.
 
 mod named;
 mod report;

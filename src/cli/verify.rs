@@ -1,8 +1,7 @@
-//! `greenlight verify`: recomputes the evidence of a proposal from a local checkout.
+//! `greenlight verify`: recomputes the evidence of a proposal in a local checkout.
 //!
-//! Believes nothing of what is to be checked: the head comes from the repository's objects, the patch from the
-//! working directory, a commit or a file, and both trees are tested on their own copies. The working directory is
-//! only read.
+//! It trusts nothing that it verifies: the head comes from the repository's objects, the patch from the working
+//! directory, a commit or a file, and both trees are tested on separate copies. The working directory is only read.
 
 mod trees;
 
@@ -70,7 +69,7 @@ pub(super) struct Arguments {
 /// How many changed files are named.
 const MAX_NAMED: usize = 10;
 
-/// What was recomputed.
+/// The recomputed evidence.
 struct Recomputed {
     head: CommitSha,
     merged_with: Option<CommitSha>,
@@ -97,7 +96,7 @@ pub(super) async fn verify(arguments: Arguments) -> Exit {
         result = &mut work => result,
         () = terminal::stopped() => {
             cancel.cancel();
-            // The sandbox ends what runs in it before the process ends.
+            // The sandbox ends the processes inside before this process ends.
             let _stopped = tokio::time::timeout(std::time::Duration::from_secs(3), work).await;
             Err(Exit::Stopped)
         }
@@ -146,7 +145,7 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
-            "nothing changes {}: name the commit that was red with --head (--head HEAD~1 if the suggestions are \
+            "there is no change to {}: name the commit that was red with --head (--head HEAD~1 if the suggestions are \
              committed), or give --patch or --tree",
             head.short()
         )));
@@ -233,7 +232,7 @@ impl Recomputed {
     }
 }
 
-/// Whether this proves the patch, and is what was expected.
+/// Whether this proves the patch, and matches the expected digest.
 fn judge(found: &Recomputed, expected: Option<&str>) -> Exit {
     let is_the_same = expected.is_none_or(|expected| expected == found.digest());
     match is_better(&found.before, &found.after) {
@@ -247,7 +246,7 @@ fn judge(found: &Recomputed, expected: Option<&str>) -> Exit {
     }
 }
 
-/// What may be another: a digest is all or nothing, but most differences can be seen from one side.
+/// What may differ: a digest matches or not, but most differences show on one side.
 fn suspects(found: &Recomputed) -> Vec<String> {
     let Recomputed { before, after, .. } = found;
     let mut suspects = Vec::new();
@@ -270,7 +269,7 @@ fn suspects(found: &Recomputed) -> Vec<String> {
     }
     if suspects.is_empty() {
         suspects.push(format!(
-            "both results are as good, so compare these with the evidence: the head {}, the patch {}, the command \
+            "both results look right, so compare these with the evidence: the head {}, the patch {}, the command \
              `{}`, before {}, after {}",
             found.head.short(),
             &found.patch.digest()[..12],
@@ -282,7 +281,7 @@ fn suspects(found: &Recomputed) -> Vec<String> {
     suspects
 }
 
-/// A changed file, marked where the change is to tests: greenlight proposes none such.
+/// A changed file, with a mark if it contains tests: greenlight proposes no such changes.
 fn changed(path: &RepoPath, change: &FileChange) -> String {
     if touches_tests(path, change) {
         format!("{path} (tests)")
@@ -344,7 +343,7 @@ fn show(found: &Recomputed) {
     }
 }
 
-/// A few names, or how many.
+/// The names if there are few, otherwise their number.
 fn listed(names: &[String]) -> String {
     match names {
         [] => "none".into(),
