@@ -36,7 +36,7 @@ async fn reread_log(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> 
     Ok(())
 }
 
-/// Runs the approved suggestion: the head must fail because of its own changes, and the proposed tree must pass.
+/// Runs the approved suggestion: the head must have a regression, and the proposed tree must pass.
 pub(super) async fn verify(
     context: &Context<'_>,
     run: &mut Run,

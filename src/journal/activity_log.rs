@@ -18,10 +18,10 @@ pub(super) fn tell(run: &Run, step: &Step) {
         }
         Step::Answered { gate, answer, .. } => match answer {
             Answer::Approved { by } => {
-                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "an approval came");
+                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "a request was approved");
             }
             Answer::Rejected { by, .. } => {
-                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "a rejection came");
+                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "a request was rejected");
             }
             Answer::Expired => tracing::info!(run.id = %id, %pull_request, %gate, "a request expired"),
         },

@@ -107,7 +107,7 @@ fn show(worktree: &Worktree, execution: &Execution) {
             in_words(Duration::from_secs(execution.seconds))
         ));
     }
-    terminal::tell("its reason, which nobody checked:\n");
+    terminal::tell("its reason, which is not verified:\n");
     indented(&execution.why);
 }
 

@@ -1,6 +1,6 @@
 //! Caches the owners of tokens, and limits the look-ups of unknown ones. Only the digest of a token is stored.
 //!
-//! Anybody can invent tokens. Look-ups of unknown tokens have a few slots of their own, so that a caller who recently
+//! Anybody can invent tokens. Look-ups of unknown tokens have a few separate slots, so that a caller who recently
 //! showed a valid token never waits behind strangers, nor is refused because of them.
 
 use std::collections::HashMap;

@@ -87,7 +87,7 @@ impl Who {
     }
 }
 
-/// A person who showed a token of their own.
+/// A person who showed their own token.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     pub(super) account: Account,
