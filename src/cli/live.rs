@@ -49,9 +49,9 @@ impl Voice {
         match serde_json::from_value(item.clone()) {
             Ok(Item::Reply(reply)) => {
                 self.pause();
-                reply.calls.iter().for_each(told);
+                reply.calls.iter().for_each(show_call);
             }
-            Ok(Item::Called { call, .. }) => told(&call),
+            Ok(Item::Called { call, .. }) => show_call(&call),
             _ => {}
         }
     }
@@ -71,7 +71,7 @@ fn tell(line: &str) {
     }
 }
 
-fn told(call: &ToolCall) {
+fn show_call(call: &ToolCall) {
     terminal::tell(&format!("  {}", does(call)));
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_told_in_a_few_words() {
+    fn a_call_is_described_in_a_few_words() {
         let call = |name: &str, arguments: &str| ToolCall {
             id: "1".into(),
             name: name.into(),

@@ -156,24 +156,24 @@ fn show(memory: &Memory) {
         return;
     }
     for down in &memory.rejections {
-        let said = MemoryEntry {
+        let entry = MemoryEntry {
             id: down.id(),
             what: "turned down",
             at: &down.at,
             summary: &down.summary,
             reason: Some(&down.reason),
         };
-        said.show(down.edit.as_ref());
+        entry.show(down.edit.as_ref());
     }
     for fix in &memory.fixes {
-        let said = MemoryEntry {
+        let entry = MemoryEntry {
             id: fix.id(),
             what: "accepted",
             at: &fix.at,
             summary: &fix.summary,
             reason: None,
         };
-        said.show(Some(&fix.patch));
+        entry.show(Some(&fix.patch));
     }
     terminal::show(
         "\nRejected fixes are not offered again while the same tests fail in the same way, and accepted fixes are \

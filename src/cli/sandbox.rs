@@ -94,8 +94,8 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(Path::new("."))?;
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
-    let worktree = app::worktree(&root, own.path(), kept).await?;
+    let packages = folder::packages(&settings.data_dir()?, &root);
+    let worktree = app::worktree(&root, own.path(), packages).await?;
     let sandbox = app::sandbox(&settings).await?;
     let sandbox = sandbox.and_then(|sandbox| {
         let required = &worktree.config.sandbox.require;

@@ -78,8 +78,8 @@ async fn try_tests(arguments: Arguments, report: &mut TestsReport, cancel: &Canc
         ));
     }
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
-    let mut worktree = app::worktree(&root, own.path(), kept).await?;
+    let packages = folder::packages(&settings.data_dir()?, &root);
+    let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.hints.near.extend(near);
     report.commands = worktree.test_commands();
     let command = match report.commands.first() {

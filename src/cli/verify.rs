@@ -132,7 +132,7 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
+    let packages = folder::packages(&settings.data_dir()?, &root);
     let tree = own.path().join("tree");
     let (named, into) = (Named::of(&arguments), tree.clone());
     let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
@@ -150,7 +150,7 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
             head.short()
         )));
     }
-    let mut worktree = app::worktree(&tree, own.path(), kept).await?;
+    let mut worktree = app::worktree(&tree, own.path(), packages).await?;
     worktree.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(command) = &arguments.command {
         worktree.config.test.command = Some(command.clone());

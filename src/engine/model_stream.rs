@@ -55,7 +55,7 @@ impl ModelStream {
     /// a whole line. Calls are also logged, and text is logged at the trace level.
     pub fn of(&self, run: &RunId) -> impl Fn(Delta<'_>) + Send + Sync + 'static {
         let (sender, run) = (self.0.clone(), run.clone());
-        let said = Mutex::new((String::new(), String::new()));
+        let unfinished = Mutex::new((String::new(), String::new()));
         let tell = move |piece: Chunk| {
             match &piece {
                 Chunk::Call(name) => tracing::debug!(run.id = %run, tool = name, "the model calls a tool"),
@@ -64,8 +64,8 @@ impl ModelStream {
             let _nobody_listens = sender.send((run.clone(), piece));
         };
         move |delta| {
-            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            let (text, reasoning) = &mut *said;
+            let mut unfinished = unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+            let (text, reasoning) = &mut *unfinished;
             match delta {
                 Delta::Text(more) => whole_lines(text, more).into_iter().map(Chunk::Text).for_each(&tell),
                 Delta::Reasoning(more) => {

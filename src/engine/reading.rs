@@ -27,10 +27,10 @@ const CUT: &str = "the log is incomplete: the download was interrupted or took t
 /// When GitHub cannot be reached. A log that is gone or forbidden is left out, and the reading says so.
 pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobReading, Broken> {
     let (client, repository) = (&context.client, &context.id().repository);
-    let (told, tested) = match run.started.origin {
+    let (failed_run, tested) = match run.started.origin {
         Origin::Ci { workflow_run: Some(id) } => match client.workflow_run(repository, id).await {
             // The journal only claims which workflow run it was.
-            Ok(told) if told.head_sha != run.started.head => return Ok(unread(Some(Tested::Unknown))),
+            Ok(failed_run) if failed_run.head_sha != run.started.head => return Ok(unread(Some(Tested::Unknown))),
             Ok(run) => (run.clone(), Some(tested(&run))),
             Err(error) => return unreadable(error),
         },
@@ -54,7 +54,7 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobRead
             }
         }
     };
-    let jobs = match client.jobs(repository, told.id).await {
+    let jobs = match client.jobs(repository, failed_run.id).await {
         Ok(jobs) => jobs,
         Err(error) => {
             return unreadable(error).map(|reading| JobReading { tested, ..reading });
@@ -62,11 +62,11 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobRead
     };
     let mut reading = unread(tested);
     for job in jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS) {
-        let mut step = match told.workflow() {
+        let mut step = match failed_run.workflow() {
             Some(workflow) => failed_step(context, &workflow, job).await?,
             None => None,
         };
-        let distilled = match log(context, &told, job, step.as_ref()).await {
+        let distilled = match log(context, &failed_run, job, step.as_ref()).await {
             Ok(distilled) => {
                 reading.log = Log::Read;
                 distilled

@@ -40,7 +40,7 @@ pub(super) async fn reconcile(
         context: &context,
         read: BTreeMap::new(),
     };
-    let mut fates: BTreeMap<usize, Vec<Settled>> = BTreeMap::new();
+    let mut states: BTreeMap<usize, Vec<Settled>> = BTreeMap::new();
     for comment in &comments {
         let known = runs.iter().rev().find_map(|run| run.settled.get(&comment.id)).copied();
         if comment.says.is_settled || known.is_some_and(SuggestionState::is_final) {
@@ -57,10 +57,10 @@ pub(super) async fn reconcile(
         show(&context, comment, state, owner.map(|at| &runs[at])).await?;
         if let Some(owner) = owner.filter(|_| state != SuggestionState::Open && known != Some(state)) {
             let comment = comment.id;
-            fates.entry(owner).or_default().push(Settled { comment, fate: state });
+            states.entry(owner).or_default().push(Settled { comment, fate: state });
         }
     }
-    for (owner, suggestions) in fates {
+    for (owner, suggestions) in states {
         let run = note(&context, runs[owner].id(), suggestions).await?;
         // A landed run is already announced as such.
         if run.is_some_and(|run| !matches!(run.end, None | Some(End::Landed { .. }))) {
@@ -183,21 +183,22 @@ impl FetchedFiles<'_> {
             line,
             replacement,
         };
-        let told = match at(&comment.original_commit) {
+        let state = match at(&comment.original_commit) {
             // GitHub no longer has that commit.
             Some(None) | None => return Ok(comment.lines.is_none().then_some(SuggestionState::Outdated)),
             // Somebody rewrote the comment, so it is theirs now.
             Some(Some(old)) if Fingerprint::of(&suggestion, old) != comment.says.id => return Ok(None),
             Some(Some(old)) => {
                 let (old, new) = (old.clone(), at(&head).cloned().flatten());
-                let told = tokio::task::spawn_blocking(move || state_after(&suggestion, &old, new.as_deref())).await;
-                told.map_err(|error| Broken::Bug(error.to_string()))?
+                let computed =
+                    tokio::task::spawn_blocking(move || state_after(&suggestion, &old, new.as_deref())).await;
+                computed.map_err(|error| Broken::Bug(error.to_string()))?
             }
         };
-        Ok(Some(match told {
+        Ok(Some(match state {
             SuggestionState::Open if comment.lines.is_none() => SuggestionState::Outdated,
             SuggestionState::Open if !is_open => SuggestionState::Stale,
-            told => told,
+            state => state,
         }))
     }
 

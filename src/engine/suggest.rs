@@ -142,15 +142,15 @@ impl Target<'_> {
         body: &(dyn Fn(&Layout<'_>) -> String + Sync),
     ) -> Result<Posted, Broken> {
         let PullRequest { id, head, .. } = self.pull_request;
-        let mut there = self.client.suggestions(id, self.me).await?;
-        there.retain(|comment| {
+        let mut existing = self.client.suggestions(id, self.me).await?;
+        existing.retain(|comment| {
             let is_shown = !hidden.contains(&comment.id) && !comment.says.is_settled;
             is_shown && comment.says.source == *self.source
         });
         let comments = comments(patch, &cut, self.source);
         let carried: Vec<u64> = comments
             .iter()
-            .filter_map(|comment| carrier(comment, &there))
+            .filter_map(|comment| carrier(comment, &existing))
             .filter(|carrier| carrier.original_commit != *head)
             .map(|carrier| carrier.id)
             .collect();
@@ -166,7 +166,7 @@ impl Target<'_> {
             body: body(&layout),
             comments,
         };
-        let review = self.client.review_once(id, self.me, &review, &there).await?;
+        let review = self.client.review_once(id, self.me, &review, &existing).await?;
         Ok(Posted {
             review,
             cut,
@@ -239,8 +239,8 @@ fn comments(patch: &Patch, cut: &Cut, source: &Source) -> Vec<ReviewComment> {
         .collect()
 }
 
-fn carrier<'a>(comment: &ReviewComment, there: &'a [SuggestionComment]) -> Option<&'a SuggestionComment> {
-    there.iter().find(|other| comment.is_carried_by(other))
+fn carrier<'a>(comment: &ReviewComment, existing: &'a [SuggestionComment]) -> Option<&'a SuggestionComment> {
+    existing.iter().find(|other| comment.is_carried_by(other))
 }
 
 /// Whether greenlight can push a commit to the head's branch. "Allow edits by maintainers" is for people: an App

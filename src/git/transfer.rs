@@ -245,19 +245,19 @@ async fn checked(mut response: Response, host: &str) -> Result<Response, Error> 
         };
     }
     // One chunk is enough to explain the error, and limits a hostile body.
-    let said = response.chunk().await.ok().flatten().unwrap_or_default();
-    let said = printable(&said);
+    let message = response.chunk().await.ok().flatten().unwrap_or_default();
+    let message = printable(&message);
     Err(match status.as_u16() {
         401 | 403 | 404 => Error::Refused(format!(
-            "{host} refuses the fetch ({status}: {said}); give the token, or the App's installation, read access to \
+            "{host} refuses the fetch ({status}: {message}); give the token, or the App's installation, read access to \
              this \
              repository's contents"
         )),
         408 | 429 | 500.. => Error::Unreachable {
             host: host.into(),
-            reason: format!("{status}: {said}"),
+            reason: format!("{status}: {message}"),
         },
-        _ => Error::Server(format!("{host} answers {status}: {said}")),
+        _ => Error::Server(format!("{host} answers {status}: {message}")),
     })
 }
 

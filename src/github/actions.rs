@@ -87,10 +87,10 @@ impl Client {
         let mut jobs = Vec::new();
         for page in 1..=MAX_PAGES {
             let route = format!("/repos/{repository}/actions/runs/{run}/jobs?per_page=100&page={page}");
-            let mut shown: Page = self.get(&route).await?;
-            let is_last = shown.jobs.is_empty();
-            jobs.append(&mut shown.jobs);
-            if is_last || jobs.len() >= shown.total_count {
+            let mut answer: Page = self.get(&route).await?;
+            let is_last = answer.jobs.is_empty();
+            jobs.append(&mut answer.jobs);
+            if is_last || jobs.len() >= answer.total_count {
                 break;
             }
         }

@@ -107,9 +107,9 @@ impl Client {
         let Some(wire) = self.get_optional::<CommentWire>(&route).await? else {
             return Ok(None);
         };
-        let told = known(self.graphql(EDITED, &json!({ "id": wire.node_id })).await)?;
+        let edits = known(self.graphql(EDITED, &json!({ "id": wire.node_id })).await)?;
         let by_rest = wire.updated_at != wire.created_at;
-        let is_edited = match told.as_ref().and_then(|data| data["node"].get("lastEditedAt")) {
+        let is_edited = match edits.as_ref().and_then(|data| data["node"].get("lastEditedAt")) {
             Some(edited) => !edited.is_null(),
             None => by_rest,
         };

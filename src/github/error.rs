@@ -248,12 +248,12 @@ pub(super) fn message(body: &[u8]) -> String {
         Value::Array(errors) => errors.as_slice(),
         other => std::slice::from_ref(other),
     };
-    let said = value["message"].as_str().unwrap_or_default().trim();
-    let told = errors.iter().filter_map(sentence).filter(|text| text != said);
-    let parts: Vec<String> = Some(said.to_string())
-        .filter(|said| !said.is_empty())
+    let main = value["message"].as_str().unwrap_or_default().trim();
+    let details = errors.iter().filter_map(sentence).filter(|text| text != main);
+    let parts: Vec<String> = Some(main.to_string())
+        .filter(|main| !main.is_empty())
         .into_iter()
-        .chain(told.take(MAX_ERRORS))
+        .chain(details.take(MAX_ERRORS))
         .collect();
     if parts.is_empty() {
         return "no message".into();
@@ -277,13 +277,13 @@ fn sentence(error: &Value) -> Option<String> {
         "unprocessable" => "cannot be processed (unprocessable)".into(),
         other => format!("is refused ({other})"),
     });
-    let told = match (subject, what) {
+    let detail = match (subject, what) {
         (Some(subject), Some(what)) => Some(format!("{subject} {what}")),
         (Some(one), None) | (None, Some(one)) => Some(one),
         (None, None) => None,
     };
-    match (told, message.filter(|message| !message.is_empty())) {
-        (Some(told), Some(message)) => Some(format!("{told}: {message}")),
+    match (detail, message.filter(|message| !message.is_empty())) {
+        (Some(detail), Some(message)) => Some(format!("{detail}: {message}")),
         (Some(one), None) => Some(one),
         (None, message) => message.map(str::to_string),
     }

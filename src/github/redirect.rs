@@ -32,9 +32,9 @@ impl Redirect {
             return None;
         }
         let base = api.path().trim_end_matches('/');
-        let asked = api.join(&format!("{base}{route}")).ok()?;
+        let requested = api.join(&format!("{base}{route}")).ok()?;
         let location = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
-        let Some(to) = location.and_then(|to| asked.join(to).ok()) else {
+        let Some(to) = location.and_then(|to| requested.join(to).ok()) else {
             return Some(Self::Nowhere);
         };
         let path = to

@@ -48,13 +48,13 @@ impl ReviewComment {
     }
 
     /// Whether the other comment is on exactly the same lines.
-    pub fn is_at(&self, there: &SuggestionComment) -> bool {
-        there.path == self.path && there.lines == Some((self.start_line, self.line))
+    pub fn is_at(&self, other: &SuggestionComment) -> bool {
+        other.path == self.path && other.lines == Some((self.start_line, self.line))
     }
 
     /// Whether the other comment carries this very suggestion, on any head.
-    pub fn is_carried_by(&self, there: &SuggestionComment) -> bool {
-        self.is_at(there) && there.says.id == self.id
+    pub fn is_carried_by(&self, other: &SuggestionComment) -> bool {
+        self.is_at(other) && other.says.id == self.id
     }
 }
 
@@ -67,7 +67,7 @@ pub struct Review {
 }
 
 impl Client {
-    /// Posts a review, in parts if it has many comments, or updates the review of the same head. `there` are our
+    /// Posts a review, in parts if it has many comments, or updates the review of the same head. `existing` are our
     /// visible suggestions on the pull request. A suggestion that one of them already carries is only edited.
     ///
     /// # Errors
@@ -77,9 +77,9 @@ impl Client {
         id: &PullRequestId,
         me: &Account,
         review: &NewReview,
-        there: &[SuggestionComment],
+        existing: &[SuggestionComment],
     ) -> Result<u64, Error> {
-        let carrier = |comment: &ReviewComment| there.iter().find(|other| comment.is_carried_by(other));
+        let carrier = |comment: &ReviewComment| existing.iter().find(|other| comment.is_carried_by(other));
         for comment in &review.comments {
             if let Some(carrier) = carrier(comment) {
                 self.edit_suggestion(&id.repository, carrier, &comment.body).await?;
@@ -97,8 +97,8 @@ impl Client {
         let is_said = |posted: &Review| posted.body.as_deref().map(str::trim_end) == Some(review.body.trim_end());
         if let Some(posted) = posted.as_ref().filter(|posted| !is_said(posted)) {
             let missing: Vec<&ReviewComment> = fresh.iter().filter(missing).copied().collect();
-            self.add(id, me, (review, there), &missing).await?;
-            self.take_back(id, review, there).await?;
+            self.add(id, me, (review, existing), &missing).await?;
+            self.take_back(id, review, existing).await?;
             // The text is updated last: until then, a restart repeats all of this.
             let route = format!("/repos/{}/pulls/{}/reviews/{}", id.repository, id.number, posted.id);
             let body = json!({ "body": review.body });
@@ -119,14 +119,14 @@ impl Client {
                 );
             } else if part == 1 {
                 // The comments were deleted or hidden after the review was posted.
-                self.add(id, me, (review, there), &comments).await?;
+                self.add(id, me, (review, existing), &comments).await?;
             } else if !comments.is_empty() {
                 let marker = reply::part_marker(&review.head, &review.source, part, parts.len());
                 let body = reply::review_part(&review.head, &review.source, part, parts.len());
                 self.post(id, me, (&marker, &body), (&review.head, &comments)).await?;
             }
         }
-        self.take_back(id, review, there).await?;
+        self.take_back(id, review, existing).await?;
         first.ok_or_else(|| Error::Setup("a review without a first part".into()))
     }
 
@@ -160,13 +160,13 @@ impl Client {
         &self,
         id: &PullRequestId,
         me: &Account,
-        (review, there): (&NewReview, &[SuggestionComment]),
+        (review, existing): (&NewReview, &[SuggestionComment]),
         missing: &[&ReviewComment],
     ) -> Result<(), Error> {
         let mut elsewhere: Vec<&ReviewComment> = Vec::new();
         for comment in missing {
             let is_here = |other: &&SuggestionComment| other.original_commit == review.head && comment.is_at(other);
-            match there.iter().find(is_here) {
+            match existing.iter().find(is_here) {
                 Some(here) => self.edit_suggestion(&id.repository, here, &comment.body).await?,
                 None => elsewhere.push(comment),
             }
@@ -185,9 +185,9 @@ impl Client {
         &self,
         id: &PullRequestId,
         review: &NewReview,
-        there: &[SuggestionComment],
+        existing: &[SuggestionComment],
     ) -> Result<(), Error> {
-        for old in there.iter().filter(|old| old.original_commit == review.head) {
+        for old in existing.iter().filter(|old| old.original_commit == review.head) {
             if review.comments.iter().any(|comment| comment.is_at(old)) {
                 continue;
             }

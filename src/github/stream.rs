@@ -61,17 +61,17 @@ impl Client {
             };
             return Err(refusal(self.holder(), route, &answer));
         }
-        let mut taken = false;
+        let mut has_begun = false;
         loop {
             let frame = match tokio::time::timeout_at(deadline, body.frame()).await {
                 Ok(None) => return Ok(Streamed::Whole),
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(_))) | Err(_) if taken => return Ok(Streamed::Cut),
+                Ok(Some(Err(_))) | Err(_) if has_begun => return Ok(Streamed::Cut),
                 Ok(Some(Err(error))) => return Err(Error::Unclear(describe(&error))),
                 Err(elapsed) => return Err(late(elapsed)),
             };
             let Some(bytes) = frame.data_ref() else { continue };
-            taken = true;
+            has_begun = true;
             if take(bytes).is_break() {
                 return Ok(Streamed::Stopped);
             }

@@ -47,7 +47,7 @@ pub struct Refs {
     /// The places of runs that this process wrote to.
     written: std::sync::Mutex<HashSet<(RunId, usize)>>,
     /// The unreadable files that were already logged.
-    told: ReportedOnce,
+    reported: ReportedOnce,
 }
 
 impl Refs {
@@ -56,7 +56,7 @@ impl Refs {
             client,
             loaded: Mutex::default(),
             written: std::sync::Mutex::default(),
-            told: ReportedOnce::default(),
+            reported: ReportedOnce::default(),
         }
     }
 
@@ -152,7 +152,7 @@ impl Refs {
     pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         let remembered = self.client.load_state(&memory(repository)).await?;
         let mut runs = self.loaded_runs().await?;
-        let tell_newer = |newer: Newer| self.told.tell_newer("refs/greenlight/memory", newer);
+        let tell_newer = |newer: Newer| self.reported.tell_newer("refs/greenlight/memory", newer);
         runs.retain(|run| {
             run.started
                 .pull_request()
@@ -217,7 +217,7 @@ impl Refs {
                     run.started.subject = Subject::PullRequest(pull_request.clone());
                     runs.push((file.to_string(), run));
                 }
-                Err(why) => self.told.tell(&format!("{file} in {}", named(pull_request)), why),
+                Err(why) => self.reported.tell(&format!("{file} in {}", named(pull_request)), why),
             }
         }
         runs.sort_by_key(|(_, run)| run.started.at);

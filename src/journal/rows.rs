@@ -19,7 +19,7 @@ pub(super) struct Folded {
 }
 
 /// Folds rows that are grouped by run, each in order. An unreadable run is logged once and left out.
-pub(super) fn fold(rows: &[SqliteRow], told: &ReportedOnce) -> Folded {
+pub(super) fn fold(rows: &[SqliteRow], reported: &ReportedOnce) -> Folded {
     let mut folded = Folded::default();
     let id = |row: &SqliteRow| row.try_get::<String, _>("id").unwrap_or_default();
     for rows in rows.chunk_by(|one, other| id(one) == id(other)) {
@@ -27,7 +27,7 @@ pub(super) fn fold(rows: &[SqliteRow], told: &ReportedOnce) -> Folded {
         match run(first, rows) {
             Ok(run) => folded.runs.push(run),
             Err(why) => {
-                told.tell(&id(first), why);
+                reported.tell(&id(first), why);
                 if why == Unread::NoStart {
                     folded.without_start.push(id(first));
                 }

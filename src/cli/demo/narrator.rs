@@ -17,7 +17,7 @@ const MAX_PAUSES: usize = 50;
 #[derive(Clone)]
 pub(super) struct Narrator {
     double: Double,
-    told: Arc<Mutex<NarratorState>>,
+    state: Arc<Mutex<NarratorState>>,
 }
 
 #[derive(Default)]
@@ -39,16 +39,16 @@ impl Narrator {
     pub(super) fn new(double: Double) -> Self {
         Self {
             double,
-            told: Arc::default(),
+            state: Arc::default(),
         }
     }
 
     /// Follows this pull request from now on, under a heading.
     pub(super) fn follow(&self, number: u64, heading: &str) {
         // The lock keeps [`Self::listen`] from printing before the heading.
-        let mut told = self.told();
+        let mut state = self.state();
         self.say(heading);
-        told.number = Some(number);
+        state.number = Some(number);
     }
 
     /// Prints changes as they arrive, forever. A change that takes several requests is printed once it is complete.
@@ -66,11 +66,11 @@ impl Narrator {
 
     /// Prints what is new: first new entries, then changes of old ones, and checks last.
     pub(super) fn catch_up(&self) {
-        let mut told = self.told();
-        let Some(entries) = told.number.and_then(|number| self.double.conversation(number).ok()) else {
+        let mut state = self.state();
+        let Some(entries) = state.number.and_then(|number| self.double.conversation(number).ok()) else {
             return;
         };
-        let known = told.entries.len().min(entries.len());
+        let known = state.entries.len().min(entries.len());
         let mut order: Vec<usize> = (known..entries.len()).chain(0..known).collect();
         order.sort_by_key(|&place| match entries[place].what {
             What::Checked(_) if place < known => 1,
@@ -79,17 +79,17 @@ impl Narrator {
         });
         for &place in &order {
             let now = shown(&entries[place]);
-            let before = told.entries.get(place);
+            let before = state.entries.get(place);
             if before.is_none_or(|before| before.text != now.text) {
                 terminal::show_story(&headed(&entries[place], before.is_some(), &now.text));
-                told.times += 1;
+                state.times += 1;
             }
-            let known = told.entries.get(place).map_or(0, |before| before.reactions.len());
+            let known = state.entries.get(place).map_or(0, |before| before.reactions.len());
             for (content, who) in now.reactions.iter().skip(known) {
                 terminal::show_story(&format!("  {} {who}", picture(content)));
             }
         }
-        told.entries = entries.iter().map(shown).collect();
+        state.entries = entries.iter().map(shown).collect();
     }
 
     /// Prints a sentence of the narrator.
@@ -99,12 +99,12 @@ impl Narrator {
 
     /// How often something was printed so far, except receipts.
     pub(super) fn times(&self) -> usize {
-        self.told().times
+        self.state().times
     }
 
     /// greenlight's check run on the head, if there is one.
     pub(super) fn check(&self) -> Option<CheckRunView> {
-        let number = self.told().number?;
+        let number = self.state().number?;
         let head = self.double.head(number).ok()?;
         let mut runs = self.double.check_runs(&head).into_iter();
         runs.rfind(|run| run.name == "greenlight")
@@ -116,8 +116,8 @@ impl Narrator {
             .is_some_and(|check| check.conclusion.as_deref() == Some("action_required"))
     }
 
-    fn told(&self) -> MutexGuard<'_, NarratorState> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, NarratorState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

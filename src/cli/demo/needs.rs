@@ -44,8 +44,8 @@ pub(super) async fn check(sandbox: &Sandbox, folder: &Path) -> Result<(), Exit> 
             Outcome::DidNotStart(_) => "is missing on this machine".to_string(),
             // For example a `cargo` from rustup without a toolchain.
             _ => {
-                let said = output.stderr.text();
-                let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                let stderr = output.stderr.text();
+                let first = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let first: String = first.chars().take(MAX_REASON).collect();
                 format!("does not work here ({})", first.trim())
             }

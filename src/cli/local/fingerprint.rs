@@ -18,7 +18,7 @@ pub(super) fn of(
     model: Option<&str>,
 ) -> String {
     let mut hash = Sha256::new();
-    let asked = serde_json::json!([
+    let question = serde_json::json!([
         env!("CARGO_PKG_VERSION"),
         mode,
         worktree.config.to_string(),
@@ -27,7 +27,7 @@ pub(super) fn of(
         installs,
         model,
     ]);
-    hash.update(asked.to_string());
+    hash.update(question.to_string());
     for path in worktree.checkout.paths() {
         hash.update(path.as_str());
         // A file that has been deleted changes the digest as well.

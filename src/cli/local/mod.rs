@@ -112,9 +112,9 @@ async fn try_to(
     }
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
-    let (memory_file, run_file) = (memory_file::file(&kept), kept.with_extension("run.jsonl"));
-    let mut worktree = app::worktree(&root, own.path(), kept).await?;
+    let packages = folder::packages(&settings.data_dir()?, &root);
+    let (memory_file, run_file) = (memory_file::file(&packages), packages.with_extension("run.jsonl"));
+    let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.memory = memory_file::recall(&memory_file);
     let compared = base::find(&root).await;
     if let Ok(compared) = &compared {
@@ -133,8 +133,13 @@ async fn try_to(
         ready::offer(&worktree);
     }
     let approver = Approver::of(up_front.all_but_tests, arguments.json);
-    let asked = (mode, approver, arguments.install);
-    let identity = fingerprint::of(&worktree, &suite, asked, model.as_ref().map(|(_, name)| name.as_str()));
+    let request = (mode, approver, arguments.install);
+    let identity = fingerprint::of(
+        &worktree,
+        &suite,
+        request,
+        model.as_ref().map(|(_, name)| name.as_str()),
+    );
     let (journal, interrupted) = open(run_file, own.path().join("run.jsonl"), &identity)?;
     let mut run = match interrupted.filter(|_| !arguments.restart) {
         Some(run) => resumed(*run),

@@ -33,46 +33,46 @@ pub(super) async fn read(
     let mut found = None;
     // The two kinds of comments are numbered separately, and which one was meant is only a claim, too.
     for place in [CommentPlace::Conversation, CommentPlace::Review] {
-        let said = context
+        let current = context
             .client
             .current_comment(&context.id().repository, (place, comment))
             .await?;
-        let is_here = |said: &CurrentComment| said.number == Some(context.id().number);
-        match said {
-            Some(said) if is_here(&said) => {
-                found = Some(said);
+        let is_here = |current: &CurrentComment| current.number == Some(context.id().number);
+        match current {
+            Some(current) if is_here(&current) => {
+                found = Some(current);
                 break;
             }
-            said => found = found.or(said),
+            current => found = found.or(current),
         }
     }
-    let Some(said) = found else {
+    let Some(current) = found else {
         return Ok(Err("the comment that gave it is gone".into()));
     };
-    if said.number != Some(context.id().number) {
+    if current.number != Some(context.id().number) {
         return Ok(Err(
             "the comment it refers to does not belong to this pull request".into()
         ));
     }
-    if by.id.is_none() || said.author.id != by.id {
+    if by.id.is_none() || current.author.id != by.id {
         return Ok(Err("the comment it refers to was written by somebody else".into()));
     }
-    if said.is_bot {
+    if current.is_bot {
         return Ok(Err("a bot wrote it, and only people's comments count".into()));
     }
-    if said.is_edited {
+    if current.is_edited {
         return Ok(Err("the comment was edited, and only unedited comments count".into()));
     }
     let permission = context.client.permission(&context.id().repository, by).await?;
     if !permission.may_approve() {
         return Ok(Err("they no longer have write access".into()));
     }
-    let (body, written) = (said.body, said.written);
+    let (body, written) = (current.body, current.written);
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
         return Err(Broken::Bug("the commands of a comment were not read".into()));
     };
     Ok(Ok(VouchedComment {
-        author: said.author,
+        author: current.author,
         commands,
         written,
     }))

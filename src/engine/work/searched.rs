@@ -36,7 +36,7 @@ struct UnsavedPart {
     search: Search,
     since: Instant,
     /// How many candidates had been tried when the last part was appended.
-    told: u32,
+    saved: u32,
     /// How many more digests may be kept.
     room: usize,
 }
@@ -55,14 +55,14 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
     let part = Mutex::new(UnsavedPart {
         search: Search::default(),
         since: Instant::now(),
-        told: 0,
+        saved: 0,
         room: Search::MAX_DIGESTS.saturating_sub(whole.digests.len()),
     });
     let end = watched(ground, &budget, (&part, &mut whole), watch).await?;
-    let mut last = taken(&part);
+    let mut last = take_part(&part);
     let (tried, found) = match end {
         repair::End::Cancelled => {
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             return Ok(Top::Interrupted);
         }
         repair::End::Found(found) => (
@@ -84,16 +84,16 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
     last.unverified = bounded(tried.unverified);
     let Some(found) = found else {
         last.is_over = true;
-        write_down(last, &mut whole, watch).await?;
+        append(last, &mut whole, watch).await?;
         return Ok(Top::NotFound(Box::new(whole)));
     };
     match Box::pin(proved(ground, &found, watch.cancel)).await? {
         _ if watch.cancel.is_cancelled() => {
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             Ok(Top::Interrupted)
         }
         Ok(evidence) => {
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             let found_by = FoundBy {
                 rung: found.rung,
                 tried: whole.tried,
@@ -109,7 +109,7 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
                 risks: vec![format!("it is not suggested because {unfit}")],
             }]);
             last.is_over = true;
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             Ok(Top::NotFound(Box::new(whole)))
         }
     }
@@ -149,9 +149,9 @@ async fn watched(
         cancel,
         ..
     } = watch;
-    let mut heard = |now: repair::Progress| {
+    let mut report = |now: repair::Progress| {
         let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-        part.search.tried = now.tried.saturating_sub(part.told);
+        part.search.tried = now.tried.saturating_sub(part.saved);
         if let Some(digest) = now.failed.clone().filter(|_| part.room > 0) {
             part.room -= 1;
             part.search.digests.push(digest);
@@ -162,14 +162,14 @@ async fn watched(
         drop(part);
         progress(now);
     };
-    let searching = repair::search(&task, budget, &mut heard, cancel);
+    let searching = repair::search(&task, budget, &mut report, cancel);
     tokio::pin!(searching);
     loop {
         tokio::select! {
             biased;
             end = &mut searching => return Ok(end?),
             () = is_due.notified() => {
-                let due = taken(part);
+                let due = take_part(part);
                 whole.join(due.clone());
                 searched(due).await.map_err(agent::Error::Journal)?;
             }
@@ -178,16 +178,16 @@ async fn watched(
 }
 
 /// Takes the part that is to be appended, and leaves an empty one.
-fn taken(part: &Mutex<UnsavedPart>) -> Search {
+fn take_part(part: &Mutex<UnsavedPart>) -> Search {
     let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut taken = std::mem::take(&mut part.search);
-    taken.wall_ms = millis(part.since.elapsed());
-    part.told = part.told.saturating_add(taken.tried);
+    let mut search = std::mem::take(&mut part.search);
+    search.wall_ms = millis(part.since.elapsed());
+    part.saved = part.saved.saturating_add(search.tried);
     part.since = Instant::now();
-    taken
+    search
 }
 
-async fn write_down(part: Search, whole: &mut Search, watch: &mut Watch<'_, '_>) -> Result<(), Broken> {
+async fn append(part: Search, whole: &mut Search, watch: &mut Watch<'_, '_>) -> Result<(), Broken> {
     whole.join(part.clone());
     Ok((watch.searched)(part).await.map_err(agent::Error::Journal)?)
 }

@@ -206,12 +206,12 @@ impl Teller {
     async fn listen(&mut self) -> bool {
         let until = tokio::time::Instant::now() + LOOK;
         loop {
-            let heard = tokio::select! {
-                heard = self.voices.recv() => heard,
+            let received = tokio::select! {
+                received = self.voices.recv() => received,
                 () = tokio::time::sleep_until(until) => return true,
                 () = self.sender.closed() => return false,
             };
-            let piece = match heard {
+            let piece = match received {
                 Ok((run, piece)) if run == *self.run.id() => piece,
                 Ok(_) | Err(RecvError::Lagged(_)) => continue,
                 Err(RecvError::Closed) => return false,

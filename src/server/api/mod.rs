@@ -101,13 +101,13 @@ async fn get_runs(
     caller: Caller,
     listing: Result<Query<Listing>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let asked = |what: &str| Problem::BadRequest(format!("{what}, as in `?repository=owner/name&limit=20`"));
+    let bad_query = |what: &str| Problem::BadRequest(format!("{what}, as in `?repository=owner/name&limit=20`"));
     let Query(listing) =
-        listing.map_err(|_| asked("the query may have a `repository` and, as a whole number, a `limit`"))?;
-    let repository = listing.repository.ok_or_else(|| asked("say which `repository`"))?;
+        listing.map_err(|_| bad_query("the query may have a `repository` and, as a whole number, a `limit`"))?;
+    let repository = listing.repository.ok_or_else(|| bad_query("say which `repository`"))?;
     let repository: RepositoryName = repository
         .parse()
-        .map_err(|_| asked("`repository` has to be `owner/name`"))?;
+        .map_err(|_| bad_query("`repository` has to be `owner/name`"))?;
     let limit = listing.limit.unwrap_or(LISTED).clamp(1, MAX_LISTED);
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
     let mut runs = api.queue.app().journal.runs_in(&access.repository, limit).await?;
