@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 enum Verb {
     /// Show the fixes that were accepted or turned down in a checkout, with their names
     List(List),
-    /// Forget one of them, or all, so that a fix that was turned down may be offered again
+    /// Forget one of them, or all of them, so that a rejected fix may be offered again
     Forget(Forget),
 }
 
@@ -47,7 +47,7 @@ struct List {
 
 #[derive(Debug, clap::Args)]
 struct Forget {
-    /// The name that `greenlight memory list` shows, or the start of it
+    /// The name shown by `greenlight memory list`, or its first characters
     #[arg(value_name = "ID")]
     id: Option<String>,
     /// The checkout; `.` if not given

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// Host and port to listen on; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<String>,
-    /// How many pull requests are worked on at a time, at most 64; 2 if not set [env: GREENLIGHT_WORKERS]
+    /// How many pull requests are worked on at the same time, at most 64; 2 if not set [env: GREENLIGHT_WORKERS]
     #[arg(long, value_name = "NUMBER", value_parser = workers)]
     workers: Option<usize>,
     #[command(flatten)]

@@ -25,10 +25,11 @@ use crate::github::{self, GitHub, MAX_COMMENTS, ReviewComment};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The patch for the head: a unified diff from git, `diff -u` or a formatter; `-` reads standard input
+    /// The patch for the head: a unified diff from git, `diff -u` or a formatter; `-` reads it from standard input
     #[arg(long, value_name = "FILE")]
     patch: PathBuf,
-    /// What the pull request is merged into; its diff starts at the merge base. With --pull-request, GitHub provides it
+    /// The branch that the pull request is merged into; its diff starts at the merge base. With --pull-request,
+    /// GitHub provides it
     #[arg(
         long,
         value_name = "REV",
@@ -36,7 +37,7 @@ pub(super) struct Arguments {
         conflicts_with = "pull_request"
     )]
     base: Option<String>,
-    /// What the pull request proposes, and what the patch applies to
+    /// The head of the pull request, which the patch applies to
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
     /// Print one JSON document instead of text

@@ -31,10 +31,11 @@ pub(super) struct Arguments {
     /// The checkout, or a folder in it
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// The commit that was red; by default the patch is what is not committed yet
+    /// The failing commit. By default, the patch is what has not been committed yet
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
-    /// The patch, as a unified diff on that commit; `-` reads standard input. Defaults to the working directory
+    /// The patch, as a unified diff on that commit; `-` reads it from standard input. Defaults to the working
+    /// directory
     #[arg(long, value_name = "FILE", conflicts_with = "tree")]
     patch: Option<PathBuf>,
     /// The patched tree, as a commit

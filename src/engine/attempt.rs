@@ -27,7 +27,7 @@ pub(super) async fn attempt<D: Door>(
     };
     let before = run.clone();
     let brief = Brief::of(&before, worktree);
-    // The loop keeps items one at a time; the lock only satisfies the borrow checker.
+    // The loop appends one item at a time; the lock only satisfies the borrow checker.
     let shared = Mutex::new(run);
     let append = async |step: Step| {
         let mut run = shared.lock().await;

@@ -54,7 +54,7 @@ fn is_own(source: &CheckSource, me: &Account) -> bool {
 fn workflow_run(source: &CheckSource) -> Option<Option<u64>> {
     match source {
         CheckSource::WorkflowRun { id, .. } => Some(Some(*id)),
-        // GitHub Actions announces the same failure as a workflow run too, whose logs can be read.
+        // GitHub Actions also reports the same failure as a workflow run, whose logs can be read.
         CheckSource::CheckRun { app_slug, .. } | CheckSource::CheckSuite { app_slug, .. }
             if app_slug.as_deref() == Some("github-actions") =>
         {

@@ -217,7 +217,7 @@ async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };
     let consent = Consent::Command { by: by.clone() };
-    // The same comment begins the same run, however often it is delivered.
+    // The same comment begins the same run, no matter how often it is delivered.
     let run = start::start(context, &config, (origin, Mode::Explain), consent).await?;
     pull_request::drive_in(context, run).await?;
     Ok(Ok(None))

@@ -70,7 +70,7 @@ use crate::openai::OpenAi;
 use crate::sandbox::{Sandbox, Unusable};
 use crate::{agent, checkout, git, github, journal, sandbox, suite};
 
-/// Everything the engine works with; made once by a door.
+/// The engine's dependencies; created once by each entry point.
 pub struct App {
     pub github: GitHub,
     pub journal: Journal,
@@ -220,7 +220,7 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
 /// worker.
 ///
 /// # Errors
-/// As [`handle`].
+/// As for [`handle`].
 pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
     let event = identify::event(app, event).await?;
     let id = match &event.fact {

@@ -1,4 +1,4 @@
-//! Decides, before each step of a run, whether the run has to stop there.
+//! Decides, before each step of a run, whether the run has to stop.
 
 use std::time::Duration;
 

@@ -38,7 +38,7 @@ pub(super) async fn check_approvals(context: &Context<'_>, runs: &mut [Run]) -> 
     if context.app.journal.is_own() || runs.iter().all(|run| run.end.is_some()) {
         return Ok(());
     }
-    // With a configuration that cannot be read, nothing is executed and nothing lands.
+    // Without a readable configuration, nothing is executed and nothing lands.
     if let Ok(config) = worktree::config(&context.client, &context.pull_request).await? {
         let rules = GateRules {
             approvers: config.gate.approvers,

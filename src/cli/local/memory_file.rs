@@ -129,7 +129,7 @@ fn reasons(run: &Run) -> impl Iterator<Item = (&TurnedDown, &str)> {
     turned_down.filter_map(|(down, (_, reason))| Some((down, reason.as_deref()?)))
 }
 
-/// Adds what this run taught.
+/// Adds what this run learned to the memory, and saves it.
 pub(super) fn learn(file: &Path, run: &Run, earlier: &Memory) {
     let Some((before, _)) = &run.reproduced else { return };
     let mut memory = earlier.clone();

@@ -48,7 +48,8 @@ pub(super) struct Common {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Write the run to this file, for `greenlight replay`: the journal, everything that was said, and the tree it started from
+    /// Record the run in this file for `greenlight replay`: the journal, the whole conversation, and the tree it
+    /// started from
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Start over, even if an earlier run of the same command was interrupted and could be resumed

@@ -15,7 +15,7 @@ const MAX_LISTED: usize = 5;
 /// How many characters of a name are compared with the typed one, and shown.
 const MAX_NAME: usize = 120;
 
-/// Runs the tests that are meant.
+/// Runs the requested tests.
 pub(super) async fn run(
     suite: &Suite,
     checkout: &Checkout,
@@ -38,7 +38,7 @@ pub(super) async fn run(
         false => first,
     };
     if cancel.is_cancelled() || names(&whole).next().is_none() {
-        // Nothing ran, and the run says why.
+        // Nothing ran, and the result says why.
         return Ok(whole);
     }
     let mut meant: BTreeSet<&str> = BTreeSet::new();

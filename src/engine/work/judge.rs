@@ -25,7 +25,7 @@ pub(super) struct Judge<'a> {
 /// A patch that a model submits.
 pub(super) struct Submission {
     pub(super) patch: Patch,
-    /// Untrusted.
+    /// Untrusted text.
     pub(super) summary: String,
     pub(super) claim: Claim,
 }
