@@ -156,7 +156,7 @@ fn trials(attacks: &Attacks<'_>, tried: &[Tried<'_>]) -> String {
             .iter()
             .filter(|what| !what.starts_with("read ") && !what.contains("io_"))
         {
-            lines.push(format!("{}: it could {what}", sandbox.backend()));
+            lines.push(format!("{}: code inside could {what}", sandbox.backend()));
         }
     }
     lines.join("\n")
@@ -195,8 +195,7 @@ fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
         match sandbox {
             Err(unusable) => advice += &format!("\n{backend}: {}\n  remedy: {}\n", unusable.reason, unusable.remedy),
             Ok(_) if *backend == Backend::None => {
-                advice +=
-                    "\nnone: no confinement; only if you ask for it by name, and never for pull requests from forks\n";
+                advice += "\nnone: no confinement; only if requested by name, and never for pull requests from forks\n";
             }
             Ok(_) if *backend == Backend::Landlock => {
                 advice += "\nlandlock: reduced isolation; never for pull requests from forks\n";
@@ -207,7 +206,7 @@ fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
     for (property, what) in [
         (
             Property::Memory,
-            "it is measured from outside, so a run over its limit is ended a moment later\n  remedy: let greenlight \
+            "it is measured from outside, so a run that exceeds its limit is ended a moment later\n  remedy: let greenlight \
              make \
              control groups: run it as root, or as a systemd service with `Delegate=yes`; for docker, boot with \
              `swapaccount=1` or without swap",

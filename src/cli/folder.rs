@@ -99,7 +99,7 @@ pub(super) fn take(data: &Path) -> Result<File, Exit> {
 
 fn clear(folder: &Path) {
     if let Err(error) = sandbox::remove_tree(folder) {
-        tracing::warn!(path = %folder.display(), %error, "what an earlier process left cannot be removed");
+        tracing::warn!(path = %folder.display(), %error, "files of an earlier process cannot be removed");
     }
 }
 

@@ -107,7 +107,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
         Some(id) => match memory.forget(id).as_slice() {
             [] => {
                 return Err(Exit::Usage(format!(
-                    "no remembered fix of this checkout is called `{id}`; `greenlight memory list` shows them"
+                    "no remembered fix of this checkout has the name `{id}`; `greenlight memory list` shows them"
                 )));
             }
             [one] => vec![one.clone()],
@@ -144,10 +144,7 @@ fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
 }
 
 fn unusable(file: &Path, error: &std::io::Error) -> Exit {
-    Exit::Usage(format!(
-        "{}, where this is remembered, cannot be used: {error}",
-        file.display()
-    ))
+    Exit::Usage(format!("the memory file {} cannot be used: {error}", file.display()))
 }
 
 fn show(memory: &Memory) {

@@ -78,7 +78,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
         version = env!("CARGO_PKG_VERSION"),
         %account,
         github = %settings.github_api_url,
-        model = app.model.as_ref().map_or("none, the built-in engine alone", |(_, name)| name.as_str()),
+        model = app.model.as_ref().map_or("none, only the built-in engine", |(_, name)| name.as_str()),
         data_folder = %app.folder.display(),
         workers,
         "greenlight starts"

@@ -146,7 +146,7 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
-            "there is no change to {}: name the commit that was red with --head (--head HEAD~1 if the suggestions are \
+            "there is no change to {}: name the failing commit with --head (--head HEAD~1 if the suggestions are \
              committed), or give --patch or --tree",
             head.short()
         )));
@@ -259,7 +259,7 @@ fn suspects(found: &Recomputed) -> Vec<String> {
     };
     if could_not_run(before) || could_not_run(after) {
         suspects.push(format!(
-            "the results: before {}, after {}; the tests may lack something here that they had there (`--install`)",
+            "the results: before {}, after {}; the tests may lack something that they had there (`--install`)",
             before.summary(),
             after.summary()
         ));

@@ -98,7 +98,7 @@ pub(super) async fn button(
         return Ok(());
     };
     if !app.journal.is_own() {
-        tracing::warn!(login = %by, identifier, "a button was pressed, but only comments count here");
+        tracing::warn!(login = %by, identifier, "a button was pressed, but only comments are accepted here");
         return Ok(());
     }
     for id in pull_requests {
@@ -224,7 +224,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
         return Ok(GateLookup::Refused(Refusal::WrittenBefore(gate.id)));
     }
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
-    let run = run.ok_or_else(|| Broken::Bug("an open gate without a run".into()))?;
+    let run = run.ok_or_else(|| Broken::Bug("an open gate has no run".into()))?;
     match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
         Ok(()) => Ok(GateLookup::Open(Box::new(run), Box::new(gate))),
         Err(refusal) => {

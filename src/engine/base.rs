@@ -87,7 +87,7 @@ pub(super) async fn at(
     let mut suite = suite.clone();
     let settings = worktree.install_settings(context.app.github.hosts());
     if let Err(reason) = worktree.install(&mut suite, &settings, cancel).await? {
-        tracing::info!(reason, "the base branch has no dependencies to run with");
+        tracing::info!(reason, "the dependencies of the base branch cannot be installed");
         return Ok(None);
     }
     let commit = commit.clone();

@@ -179,7 +179,7 @@ pub enum Error {
     TooLarge(&'static str, u64),
     #[error("its journal has more than {MAX_STEPS} steps")]
     TooManySteps,
-    #[error("the tree in it is {actual}, but the run began on {expected}: it was changed")]
+    #[error("its tree is {actual}, but the run began on {expected}: the bundle was changed")]
     OtherTree { expected: String, actual: String },
     #[error(transparent)]
     Git(#[from] git::Error),
@@ -331,7 +331,7 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
             let mut content = Vec::new();
             entry.by_ref().take(MAX_LINK + 1).read_to_end(&mut content)?;
             if content.len() as u64 > MAX_LINK {
-                return Err(Error::Foreign("a link to more than a path".into()));
+                return Err(Error::Foreign("a link whose target is too long".into()));
             }
             links.push((path, content));
             continue;
@@ -350,7 +350,7 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
         // A link below another link would be created outside, where the other one points.
         let mut parents = Path::new(path.as_str()).ancestors();
         if parents.any(|parent| laid.contains(parent)) {
-            return Err(Error::Foreign("a path that leads through a link".into()));
+            return Err(Error::Foreign("a path through a link".into()));
         }
         let target = into.join(path.as_str());
         laid.insert(PathBuf::from(path.as_str()));

@@ -28,7 +28,7 @@ pub(super) async fn comment(
 ) -> Result<(), Broken> {
     let body = comment.body.clone();
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
-        return Err(Broken::Bug("the commands of a comment were not read".into()));
+        return Err(Broken::Bug("the commands of a comment could not be parsed".into()));
     };
     if commands.is_empty() || comment.author_is_bot {
         return Ok(());
@@ -44,7 +44,7 @@ pub(super) async fn comment(
         .react(&context.id().repository, comment.place, comment.id, "eyes")
         .await
     {
-        tracing::warn!(%error, "no receipt could be given");
+        tracing::warn!(%error, "the comment could not be acknowledged");
     }
     let mut answers: Vec<String> = Vec::new();
     let mut failure = None;

@@ -75,7 +75,7 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
         };
         door.append(run, step).await?;
     }
-    Err(Broken::Bug(format!("more than {MAX_STEPS} steps in one go")))
+    Err(Broken::Bug(format!("more than {MAX_STEPS} steps without a pause")))
 }
 
 /// Executes the next step on the tree, and appends its result and how long it took.
@@ -169,7 +169,7 @@ async fn resolve(
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Result<Step, Broken> {
     let Some(deferred) = &run.deferred else {
-        return Err(Broken::Bug("nothing is asked for".into()));
+        return Err(Broken::Bug("there is no request".into()));
     };
     let so_far = (work::stage(run), run.said.as_slice(), deferred);
     Ok(Step::Resolved(work::resolve(suite, so_far, resolution, cancel).await?))

@@ -57,7 +57,7 @@ async fn stop(app: &App, is_meant: impl Fn(&PullRequestId) -> bool) {
         }
     };
     if tokio::time::timeout(LAST_WORDS, stopped).await.is_err() {
-        tracing::warn!("work does not stop where greenlight may do nothing any more");
+        tracing::warn!("work did not stop in time after access was removed");
     }
 }
 
@@ -78,7 +78,7 @@ async fn forget(app: &App, repository: &Repository) -> Result<(), Broken> {
     for folder in folders.into_iter().chain(bundles) {
         remove(&folder).await?;
     }
-    tracing::info!(%repository, "all that belongs to a removed repository is deleted");
+    tracing::info!(%repository, "all data of a removed repository was deleted");
     Ok(())
 }
 

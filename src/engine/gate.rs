@@ -19,7 +19,7 @@ pub fn open(
     command: Option<(String, u64)>,
     worktree: Option<&Worktree>,
 ) -> Result<Gate, Broken> {
-    let nothing = || Broken::Bug("nothing is asked for".into());
+    let nothing = || Broken::Bug("there is no request".into());
     let proposed = || {
         let proposal = run.proposal.as_ref().ok_or_else(nothing)?;
         Ok::<_, Broken>((proposal, proposal.patch.paths().count(), proposal.patch.digest()))
@@ -67,7 +67,7 @@ pub fn open(
 /// Opens the gate for the execution the model is waiting for.
 fn request(run: &Run, worktree: Option<&Worktree>) -> Result<Gate, Broken> {
     let (Some(deferred), Some(worktree)) = (&run.deferred, worktree) else {
-        return Err(Broken::Bug("nothing is asked for".into()));
+        return Err(Broken::Bug("there is no request".into()));
     };
     let execution = &deferred.execution;
     let circumstances = Circumstances {

@@ -17,7 +17,7 @@ pub async fn identify(app: &App, mut may_be_tried: impl FnMut(&str) -> bool) -> 
         if may_be_tried(&format!("repository {name}"))
             && let Err(error) = file(app, installation, &name).await
         {
-            tracing::warn!(repository = %name, %error, "it is not known which repository this is");
+            tracing::warn!(repository = %name, %error, "the repository could not be identified");
         }
     }
     Ok(())

@@ -117,7 +117,7 @@ async fn against_tip(
             match base::at(context, tip, (ground, suite), cancel).await {
                 // Without the tip, the merge is judged alone.
                 Err(error) => {
-                    tracing::warn!(%error, "the tip of the base branch cannot be compared with");
+                    tracing::warn!(%error, "the tip of the base branch could not be tested");
                     Ok(None)
                 }
                 found => found,
@@ -143,7 +143,7 @@ pub(super) async fn again(context: &Context<'_>, run: &Run, worktree: Worktree) 
     };
     match worktree.merged(context, &run.started.head, with).await? {
         Ok(ground) => Ok(ground),
-        Err(_) => Err(Broken::Bug("what was merged before conflicts now".into())),
+        Err(_) => Err(Broken::Bug("an earlier merge now conflicts".into())),
     }
 }
 

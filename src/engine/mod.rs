@@ -116,7 +116,7 @@ pub enum Broken {
     #[error("the head has moved to {head}: make the patch for that commit")]
     HeadMoved { head: CommitSha },
     /// The repository was renamed or transferred to one that the operator does not allow.
-    #[error("{0} is not one of the repositories that greenlight works for")]
+    #[error("greenlight is not allowed to work on {0}")]
     NotAllowed(RepositoryName),
     #[error("a bug in greenlight: {0}")]
     Bug(String),

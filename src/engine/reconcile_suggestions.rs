@@ -47,7 +47,7 @@ pub(super) async fn reconcile(
             continue;
         }
         if files.are_enough() {
-            tracing::warn!(pull_request = %id, "more files with suggestions than are looked at after one push");
+            tracing::warn!(pull_request = %id, "too many files with suggestions for one push");
             break;
         }
         let Some(state) = files.state_of(comment).await? else {
@@ -111,7 +111,7 @@ async fn show(
 fn unless_refused(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error @ Error::Refused { .. }) => {
-            tracing::warn!(%error, "GitHub did not take what became of a suggestion");
+            tracing::warn!(%error, "GitHub refused to update a suggestion");
             Ok(())
         }
         result => result,

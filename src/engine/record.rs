@@ -20,6 +20,6 @@ pub(super) async fn record(context: &Context<'_>, run: &Run, worktree: &Worktree
         anyhow::Ok(())
     };
     if let Err(error) = written.await {
-        tracing::warn!(run.id = %run.id(), file = %file.display(), %error, "a run cannot be written down");
+        tracing::warn!(run.id = %run.id(), file = %file.display(), %error, "a run could not be recorded");
     }
 }

@@ -59,7 +59,7 @@ pub async fn replay(
 ) -> Result<Replayed, Broken> {
     let mut steps = VecDeque::from(steps);
     let Some(Step::Started(mut started)) = steps.pop_front() else {
-        return Err(Broken::Bug("the journal in it does not begin with a start".into()));
+        return Err(Broken::Bug("its journal does not begin with the start of a run".into()));
     };
     started.asks_nobody |= manifest.asks_nobody;
     worktree.memory = manifest.memory.clone();
@@ -196,7 +196,7 @@ impl Door for Recording<'_> {
 
     async fn verify(&self, _run: &mut Run, _worktree: &Worktree, _suite: &Suite) -> Result<Step, Broken> {
         Ok(Step::Ended(End::GaveUp {
-            reason: "the recording does not say what came of the approved run".into(),
+            reason: "the recording does not contain the result of the approved run".into(),
         }))
     }
 

@@ -62,7 +62,7 @@ pub(super) async fn delete_bundles(app: &App, runs: Vec<RunId>) {
                 && run.is_some_and(|run| runs.contains(&run))
                 && let Err(error) = fs::remove_file(&file)
             {
-                tracing::warn!(file = %file.display(), %error, "the bundle of a forgotten run stays");
+                tracing::warn!(file = %file.display(), %error, "the bundle of a deleted run could not be removed");
             }
         }
     })

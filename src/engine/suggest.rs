@@ -188,7 +188,7 @@ impl Target<'_> {
             // The base moved, which may have changed the diff.
             before = after;
         }
-        tracing::warn!(pull_request = %id, "the diff keeps changing, so nothing is suggested on it");
+        tracing::warn!(pull_request = %id, "the diff keeps changing, so no suggestions are made");
         Ok(Vec::new())
     }
 

@@ -138,7 +138,7 @@ async fn vouched(
         let doubt = if expected.as_ref() == Some(&asked.gate.digest) {
             vouched_comment::approves(context, (run, &asked.gate), approval, announced).await?
         } else {
-            Err("what was approved is not what is there now".into())
+            Err("the content has changed since the approval".into())
         };
         match doubt {
             Ok(author) => vouched.push(author),

@@ -80,7 +80,7 @@ impl LocalRepository {
                 ErrorCode::NotFound => Error::Local(format!(
                     "there is no commit {shown:?} here; fetch it, or check the name"
                 )),
-                ErrorCode::Ambiguous => Error::Local(format!("{shown:?} could be several commits; write more of it")),
+                ErrorCode::Ambiguous => Error::Local(format!("{shown:?} is ambiguous; write more of it")),
                 _ => Error::Local(format!("{shown:?} is not a commit: {}", error.message())),
             }
         };
@@ -137,7 +137,7 @@ impl LocalRepository {
         match unsaid.as_slice() {
             [] => Ok(patch),
             [path, ..] => Err(Error::Local(format!(
-                "{} and {} differ in {path:?}, a submodule or a name that greenlight cannot work with",
+                "{} and {} differ in {path:?}, a submodule or a name that greenlight cannot handle",
                 a.short(),
                 b.short()
             ))),
@@ -232,9 +232,9 @@ fn oid(sha: &CommitSha) -> Result<Oid, Error> {
 }
 
 fn named(id: Oid) -> Result<CommitSha, Error> {
-    id.to_string()
-        .parse()
-        .map_err(|_| Error::Local("the repository names its commits in a way that greenlight does not know".into()))
+    id.to_string().parse().map_err(|_| {
+        Error::Local("the repository's commit ids are in a format that greenlight does not support".into())
+    })
 }
 
 /// Refuses a new file in the place of a remaining directory, or below a remaining file.

@@ -35,7 +35,7 @@ pub fn bound_mirrors(folder: &Path, bytes: u64) {
         }
         match remove(folder, &found.directory) {
             Ok(true) => {
-                tracing::info!(mirror = %found.directory.display(), found.bytes, "a mirror is removed to make room");
+                tracing::info!(mirror = %found.directory.display(), found.bytes, "a mirror was removed to make room");
                 number -= 1;
                 total -= found.bytes;
             }

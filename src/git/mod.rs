@@ -66,7 +66,7 @@ pub enum Error {
     #[error("cannot fetch from {host}: {reason}; try again later")]
     Unreachable { host: String, reason: String },
     /// The server's answer is not that of a fetch.
-    #[error("the git server cannot be understood: {0}; check the repository's URL")]
+    #[error("the git server's answer cannot be understood: {0}; check the repository's URL")]
     Server(String),
     /// The tree contains an entry that would be dangerous to write.
     #[error("the tree of this commit is refused: {path:?} {reason}")]

@@ -39,7 +39,7 @@ pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<
             Ok(Leaf { mode: blob.mode, id })
         };
         if lookup.leaf(path)? != change.before.as_ref().map(hash).transpose()? {
-            return Err(refused(path.as_str(), "is not the file that the patch changes"));
+            return Err(refused(path.as_str(), "is not the file that the patch was made for"));
         }
         let Some(after) = &change.after else {
             if change.before.is_none() {

@@ -110,7 +110,7 @@ async fn attempt(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), 
         .unwrap_or_else(|error| Err(Error::Server(format!("indexing stopped: {error}"))));
     match received {
         // The indexer ended first, so its error is the reason.
-        Ok(Delivery::Declined) => absorbed.and(Err(Error::Server("its pack was declined".into()))),
+        Ok(Delivery::Declined) => absorbed.and(Err(Error::Server("its pack was rejected".into()))),
         Ok(Delivery::Whole) => absorbed,
         Err(error) => Err(error),
     }
@@ -225,7 +225,7 @@ fn reason(error: &reqwest::Error) -> String {
         cause = inner;
     }
     if error.is_timeout() {
-        "it does not answer".into()
+        "it does not respond".into()
     } else {
         printable(cause.to_string().as_bytes())
     }
@@ -239,9 +239,7 @@ async fn checked(mut response: Response, host: &str) -> Result<Response, Error> 
         return if kind == Some(b"application/x-git-upload-pack-result") {
             Ok(response)
         } else {
-            Err(Error::Server(format!(
-                "{host} answers with something other than a pack"
-            )))
+            Err(Error::Server(format!("{host} does not answer with a pack")))
         };
     }
     // One chunk is enough to explain the error, and limits a hostile body.
@@ -356,7 +354,7 @@ fn check_header(head: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
             })
         }
         _ if b"PACK".starts_with(&head[..head.len().min(4)]) => Ok(()),
-        _ => Err(Error::Server("it sends something other than a pack".into())),
+        _ => Err(Error::Server("it does not send a pack".into())),
     }
 }
 

@@ -93,7 +93,7 @@ fn is_as_recorded(disk: &Disk, path: &[u8], id: Oid) -> Result<(), Error> {
         }
     }
     Err(Error::Local(format!(
-        "the submodule {:?} is not the one of the commit, which a patch cannot express; run `git submodule update`",
+        "the submodule {:?} differs from the one in the commit, which a patch cannot express; run `git submodule update`",
         printable(path)
     )))
 }
@@ -181,7 +181,7 @@ impl Changes {
             .and_then(|path| path.parse().ok())
             .ok_or_else(|| {
                 let shown = printable(path);
-                Error::Local(format!("{shown:?} differs, and greenlight cannot work with its name"))
+                Error::Local(format!("{shown:?} differs, but greenlight cannot handle its name"))
             })?;
         self.files.spend(1)?;
         for blob in [&before, &after].into_iter().flatten() {

@@ -348,7 +348,7 @@ fn builder(
 > {
     Ok(Octocrab::builder()
         .base_uri(api.as_str().trim_end_matches('/'))
-        .map_err(|_| Error::Setup("GREENLIGHT_GITHUB_API_URL is not a URL that can be used".into()))?
+        .map_err(|_| Error::Setup("GREENLIGHT_GITHUB_API_URL is not a valid URL".into()))?
         .add_retry_config(octocrab::service::middleware::retry::RetryConfig::None)
         .set_connect_timeout(Some(Duration::from_secs(10)))
         .set_read_timeout(Some(Duration::from_secs(30)))

@@ -127,7 +127,7 @@ impl Client {
             }
         }
         self.take_back(id, review, existing).await?;
-        first.ok_or_else(|| Error::Setup("a review without a first part".into()))
+        first.ok_or_else(|| Error::Setup("a review has no first part".into()))
     }
 
     async fn find_review(&self, id: &PullRequestId, me: &Account, marker: &str) -> Result<Option<Review>, Error> {

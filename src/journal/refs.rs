@@ -98,7 +98,7 @@ impl Refs {
         let file = file(&run.id().0);
         let text = saved
             .get(&file)
-            .ok_or_else(|| Error::Broken("the run is not in its ref".into()))?;
+            .ok_or_else(|| Error::Broken("the run is missing from its ref".into()))?;
         if format::steps(text).count() != run.length {
             return Err(Error::Taken);
         }
@@ -114,7 +114,7 @@ impl Refs {
             && let Err(error) = self.remember(run).await
         {
             // The run is over and announced. Only the memory lacks it.
-            tracing::warn!(run.id = %run.id(), %error, "a run cannot be remembered");
+            tracing::warn!(run.id = %run.id(), %error, "a run could not be added to the memory");
         }
         Ok(())
     }

@@ -142,7 +142,7 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
 /// Serves one connection. During a shutdown it may stay open for a few seconds only.
 async fn talk(stream: TcpStream, router: Router, patience: Patience, ending: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "small answers may be late");
+        tracing::debug!(%error, "small responses may be delayed");
     }
     let at_this = patience.clone();
     let service = tower::service_fn(move |request| answer(router.clone(), at_this.clone(), request));
@@ -163,7 +163,7 @@ async fn talk(stream: TcpStream, router: Router, patience: Patience, ending: Can
     };
     patience.ends();
     if let Err(error) = result {
-        tracing::debug!(%error, "a connection broke off");
+        tracing::debug!(%error, "a connection was lost");
     }
 }
 

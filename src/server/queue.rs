@@ -33,7 +33,7 @@ const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// The queue is full, or greenlight is shutting down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the queue takes no more work now")]
+#[error("the queue is full or shutting down")]
 pub struct QueueFull;
 
 #[derive(Clone)]

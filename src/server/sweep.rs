@@ -45,7 +45,7 @@ pub(super) async fn sweep_on(queue: Queue) {
 /// Sweeps once. What fails is retried by the next sweep.
 pub async fn sweep(queue: &Queue) {
     if let Err(error) = try_sweep(queue).await {
-        tracing::warn!(%error, "missed deliveries could not be looked for");
+        tracing::warn!(%error, "looking for missed deliveries failed");
     }
 }
 

@@ -238,7 +238,7 @@ fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, WebhookRefusal> {
 
 fn not_written(id: &str) -> impl FnOnce(journal::Error) -> WebhookRefusal {
     move |error| {
-        tracing::error!(delivery.id = id, %error, "a delivery could not be written down");
+        tracing::error!(delivery.id = id, %error, "a delivery could not be recorded");
         refuse(StatusCode::SERVICE_UNAVAILABLE, NOT_WRITTEN)
     }
 }

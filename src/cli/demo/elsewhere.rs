@@ -49,15 +49,15 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
     ));
     double.set_webhook(url.join("webhook").map_err(fault)?.as_str(), SECRET);
     for _ in 0..MAX_LOOKS {
-        if terminal::ask("Press Enter when it listens.").await.is_none() {
-            return Err(Exit::Refused("nobody pressed Enter, so the demo did not start".into()));
+        if terminal::ask("Press Enter once it listens.").await.is_none() {
+            return Err(Exit::Refused("Enter was not pressed, so the demo did not start".into()));
         }
         double.ping().await;
         let answer = double.last_delivery("ping");
         match answer.as_ref().map(|ping| (ping.status, ping.error.as_deref())) {
             Some((Some(200..=299), _)) => return Ok(()),
             Some((Some(401), _)) => terminal::tell(&format!(
-                "{url} refuses the signature: is GREENLIGHT_WEBHOOK_SECRET as above?"
+                "{url} rejects the signature: is GREENLIGHT_WEBHOOK_SECRET set as above?"
             )),
             Some((Some(status), _)) => terminal::tell(&format!("{url} answers with {status}")),
             other => {
@@ -85,6 +85,6 @@ pub(super) async fn settle(double: &Double, narrator: &Narrator, since: Option<u
         }
     };
     if tokio::time::timeout(PATIENCE, settled).await.is_err() {
-        terminal::tell("nothing is happening any more");
+        terminal::tell("nothing more is happening");
     }
 }

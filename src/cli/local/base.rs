@@ -32,7 +32,7 @@ pub(super) struct Compared {
 }
 
 /// Why an unchanged checkout is not compared.
-const UNCHANGED: &str = "nothing is changed since the last commit, and there is no branch that this one is ahead of";
+const UNCHANGED: &str = "nothing changed since the last commit, and this branch is not ahead of another one";
 
 impl Compared {
     /// The commit.
@@ -73,13 +73,13 @@ pub(super) async fn find(root: &Path) -> Result<Compared, &'static str> {
 
 fn compared(root: &Path) -> Result<Compared, &'static str> {
     const UNREADABLE: &str = "the changes cannot be determined";
-    let repository = LocalRepository::open(root).map_err(|_| "this is no git repository")?;
+    let repository = LocalRepository::open(root).map_err(|_| "this is not a git repository")?;
     let work_tree = repository.work_tree().and_then(|path| path.canonicalize().ok());
     let root = root.canonicalize().map_err(|_| UNREADABLE)?;
     let inside = root
         .strip_prefix(work_tree.ok_or(UNREADABLE)?)
         .map_err(|_| UNREADABLE)?;
-    let head = repository.resolve("HEAD").map_err(|_| "nothing is committed yet")?;
+    let head = repository.resolve("HEAD").map_err(|_| "there is no commit yet")?;
     let uncommitted = repository.working_patch(&head).map_err(|_| UNREADABLE)?;
     let is_committed = uncommitted.is_empty();
     let with = |commit: CommitSha, name: String, patch: Patch| Compared {

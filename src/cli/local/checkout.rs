@@ -299,7 +299,7 @@ impl Door for OnCheckout<'_> {
             Engine::Auto { .. } if run.started.mode.is_debug() && !run.search.is_over => {
                 "searching small edits (built-in engine); the model continues if nothing is found"
             }
-            Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is at work",
+            Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is working",
         });
         Ok(engine)
     }
@@ -320,7 +320,7 @@ impl Door for OnCheckout<'_> {
 
     async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
         *lock(&self.so_far) = SoFar::default();
-        let done = elapsed::telling("at work", work).await;
+        let done = elapsed::telling("working", work).await;
         self.voice.pause();
         done
     }

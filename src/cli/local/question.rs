@@ -47,10 +47,10 @@ impl What {
         match (changes_a_test, up_front.all_but_tests) {
             (true, true) => format!(
                 "this changes a test, which `--yes` does not approve, and {why}, so nothing was written; `--yes-tests` \
-                 approves changes of tests up front"
+                 approves changes to tests up front"
             ),
             (true, false) => format!(
-                "this changes a test, and {why}, so nothing was written; `--yes-tests` approves changes of tests up front"
+                "this changes a test, and {why}, so nothing was written; `--yes-tests` approves changes to tests up front"
             ),
             (false, _) => format!("{why}, so nothing was written; `--yes` approves up front"),
         }
@@ -79,7 +79,7 @@ pub(super) async fn ask(manner: Manner, what: What, cancel: &CancellationToken) 
     }
     if manner.is_json || !terminal::somebody_is_there() {
         let why = if manner.is_json {
-            "`--json` does not ask"
+            "`--json` never asks"
         } else {
             "there is no terminal to approve it on"
         };

@@ -281,7 +281,7 @@ pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
     }
     terminal::show_diff(proposal.code().unified().trim_end());
     if let Some(measures) = &proposal.measures {
-        terminal::show("\nmeasured in the files that change:");
+        terminal::show("\nmeasured in the changed files:");
         for measure in Measure::ALL {
             let (before, after) = (measures.before.of(measure), measures.after.of(measure));
             terminal::show(&format!("  {measure}: {before} before, {after} after"));

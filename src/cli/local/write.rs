@@ -40,7 +40,7 @@ pub(super) fn write(root: &Path, approved: &Approved<'_>) -> Result<(), NotWritt
         // A file that git ignores is not part of the tested tree, and may exist nowhere else.
         if change.before.is_none() && fs::symlink_metadata(root.join(path.as_str())).is_ok() {
             return Err(NotWritten::Refused(format!(
-                "the change would replace {path}, which is there but ignored by git; nothing was written"
+                "the change would replace {path}, which exists but is ignored by git; nothing was written"
             )));
         }
     }

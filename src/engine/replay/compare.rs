@@ -44,7 +44,7 @@ fn steady(text: &str) -> String {
 pub(super) fn broken_told(broken: &Broken) -> String {
     match broken {
         Broken::Agent(agent::Error::Model(ModelError::Nonsense { .. })) => {
-            "no end: the model is asked once more than was recorded".into()
+            "no end: the model is asked more often than was recorded".into()
         }
         broken => format!("broken: {broken}"),
     }
@@ -77,7 +77,7 @@ pub(super) fn step_told(step: &Step) -> String {
         Step::Ended(End::Refused { reason }) => format!("refused: {reason}"),
         Step::Ended(End::NothingToFix { reason }) => format!("nothing to do: {reason}"),
         Step::Deferred(deferred) => serde_json::to_string(deferred).unwrap_or_default(),
-        Step::NeedsExecution => "acts by code alone".into(),
+        Step::NeedsExecution => "acts only by code".into(),
         _ => String::new(),
     }
 }

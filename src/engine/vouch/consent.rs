@@ -25,8 +25,10 @@ pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(),
             Err(doubt) => Err(doubt),
         },
         // A journal that others can write to has no runs from this command line.
-        (Consent::CommandLine, _) => Err("it was not given on GitHub, and only comments count here".into()),
-        (Consent::Command { .. }, _) => Err("it was not given in a comment, and only comments count here".into()),
+        (Consent::CommandLine, _) => Err("it was not given on GitHub, and only comments are accepted here".into()),
+        (Consent::Command { .. }, _) => {
+            Err("it was not given in a comment, and only comments are accepted here".into())
+        }
         (Consent::Config { .. }, _) => match worktree::config(&context.client, &context.pull_request).await? {
             Ok(config) if start::consent_by_config(context, &config).await? != Consent::None => Ok(()),
             _ => Err("the configuration of the base branch does not allow it".into()),

@@ -69,7 +69,7 @@ pub(super) async fn read(
     }
     let (body, written) = (current.body, current.written);
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
-        return Err(Broken::Bug("the commands of a comment were not read".into()));
+        return Err(Broken::Bug("the commands of a comment could not be parsed".into()));
     };
     Ok(Ok(VouchedComment {
         author: current.author,
@@ -89,7 +89,9 @@ pub(super) async fn approves(
     announced: &Announced,
 ) -> Result<Result<Account, Doubt>, Broken> {
     let Some(comment) = approval.comment else {
-        return Ok(Err("it was not given in a comment, and only comments count here".into()));
+        return Ok(Err(
+            "it was not given in a comment, and only comments are accepted here".into(),
+        ));
     };
     let word = match read(context, &approval.by, comment).await? {
         Ok(word) => word,

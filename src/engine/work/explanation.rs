@@ -32,7 +32,7 @@ pub(super) async fn explain(
 ) -> Result<WorkOutcome, Broken> {
     let (Some(suite), Some(before), Some(triage)) = (suite, brief.before, brief.triage) else {
         return Ok(WorkOutcome::GaveUp {
-            reason: "without a model, an explanation needs tests that may run".into(),
+            reason: "without a model, an explanation needs permission to run the tests".into(),
         });
     };
     if before.is_green() {

@@ -109,7 +109,7 @@ async fn with_tools(
             let tool = format!("`{}`", fix.tool.replace('`', "'"));
             let summary = match fix.explanation.contains(&tool) {
                 true => fix.explanation.clone(),
-                false => format!("{}, as {tool} does it", fix.explanation),
+                false => format!("{}, as {tool} would do it", fix.explanation),
             };
             let found_by = FoundBy {
                 rung: Rung::Tool,

@@ -309,7 +309,7 @@ async fn on_worktree(
         }),
         Engine::BuiltIn if is_climbed => Ok(searched::not_found(search, &worktree.config)),
         Engine::BuiltIn => Ok(WorkOutcome::GaveUp {
-            reason: "the built-in engine works only with tests it may run".into(),
+            reason: "the built-in engine needs permission to run the tests".into(),
         }),
     }
 }

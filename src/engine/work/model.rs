@@ -27,7 +27,7 @@ impl Judge<'_> {
     pub(super) async fn judge(&self, submission: Submission) -> Result<Judged, Broken> {
         if submission.claim == Claim::TestMayBeWrong && !self.brief.mode.is_debug() {
             return Ok(Err(
-                "`test_may_be_wrong` is for failing tests alone; here every test stays".into(),
+                "`test_may_be_wrong` is for failing tests alone; here no test may change".into(),
             ));
         }
         match (self.brief.mode, self.brief.tests_first) {

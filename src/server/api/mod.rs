@@ -241,7 +241,7 @@ async fn give(api: &Api, caller: &Caller, (run, on): (&Run, PullRequestId), comm
     };
     let id = DeliveryId(format!("api {}", ulid::Ulid::new()));
     api.queue.app().journal.admit(&id, &event).await?;
-    tracing::info!(run.id = %run.id(), login = %caller.account, "a command came through the API");
+    tracing::info!(run.id = %run.id(), login = %caller.account, "a command was received through the API");
     // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
     let _picked_up_later = api.queue.push(Work::Delivery(id, Box::new(event))).await;
     Ok(())

@@ -22,7 +22,7 @@ pub(super) enum Problem {
 
 impl From<github::Error> for Problem {
     fn from(error: github::Error) -> Self {
-        tracing::warn!(%error, "GitHub could not be asked for the API");
+        tracing::warn!(%error, "a request to GitHub for the API failed");
         Self::GitHubIsAway
     }
 }

@@ -103,7 +103,7 @@ impl FromRequestParts<Api> for Caller {
         let from = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         match api.who.is(api, token, from.map(|from| from.0.ip())).await? {
             None => Err(Problem::Unauthorized),
-            Some(person) if person.is_bot => Err(Problem::Forbidden("bots may not do this; a person may")),
+            Some(person) if person.is_bot => Err(Problem::Forbidden("bots may not do this; only people may")),
             Some(person) if person.token == TokenKind::SignIn => Err(Problem::Forbidden(
                 "this token has no access to repositories; use a classic token with the `repo` scope, or a \
                  fine-grained token",
@@ -132,7 +132,7 @@ impl Caller {
     /// When the person or the token lacks write access.
     pub(super) async fn may_answer(&self, api: &Api, access: &Access) -> Result<(), Problem> {
         if !access.permission.may_approve() {
-            return Err(Problem::Forbidden("this takes write access to the repository"));
+            return Err(Problem::Forbidden("this requires write access to the repository"));
         }
         let proof = Proof::Writes(access.repository.name.clone());
         match api.who.proves(api, self, proof).await? {
