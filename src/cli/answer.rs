@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_yes_and_what_means_no() {
+    fn answers_are_read_as_yes_or_no() {
         let yes = [
             "y",
             "Yes",
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_for_a_reason_that_nobody_reads() {
+    fn a_reason_is_asked_for_only_if_somebody_reads_it() {
         assert_eq!(FIX.choices(), "[y]es, [n]o, or why not:");
         let without = Question {
             wants_reasons: false,

@@ -46,7 +46,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(180);
 
     #[test]
-    fn a_line_comes_seldom_and_says_what_is_left() {
+    fn lines_are_rare_and_show_the_remaining_time() {
         let began = Instant::now();
         let at = |seconds| began + Duration::from_secs(seconds);
         let mut so_far = SoFar::default();

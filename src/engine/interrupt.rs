@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_at_work_on_a_pull_request_is_reached() {
+    fn every_active_run_of_a_pull_request_is_interrupted() {
         let all = Interrupts::default();
         let (one, two) = (all.enter(&id(), &sha("a")), all.enter(&id(), &sha("a")));
         drop(all.enter(&id(), &sha("a")));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn hearsay_can_be_forgotten_and_what_a_person_said_cannot() {
+    fn a_reason_from_a_delivery_can_be_forgotten_but_a_cancellation_cannot() {
         let all = Interrupts::default();
         let mut working = all.enter(&id(), &sha("a"));
         all.interrupt(&id(), &Interrupt::Closed);

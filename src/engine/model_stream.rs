@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_in_pieces_is_shown_in_lines_without_secrets() {
+    fn chunks_are_shown_as_lines_without_secrets() {
         let stream = ModelStream::default();
         let mut received = stream.listen();
         let speak = stream.of(&RunId("r1".into()));

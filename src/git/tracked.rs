@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ignored_later_is_tracked_still() {
+    fn a_tracked_file_that_is_ignored_later_stays_tracked() {
         let directory = tempfile::tempdir().unwrap();
         let repository = Repository::init(directory.path()).unwrap();
         for (path, text) in [

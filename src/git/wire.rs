@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_complains_about_is_passed_on() {
+    fn errors_of_the_server_are_passed_on() {
         let missing = format!("{:04x}ERR upload-pack: not our ref {}", 4 + 29 + 40, sha("d"));
         assert!(matches!(parts(missing.as_bytes(), 5), Err(Error::Missing(which)) if which == sha("d").as_str()));
         let error = parts(b"000dpackfile\n000f\x03disk full\x1b", 3).unwrap_err();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fetch_is_refused() {
+    fn other_answers_are_refused() {
         for garbage in [
             &b"<!DOCTYPE html>"[..],
             b"0003",

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_what_is_asked_for_stays() {
+    fn the_cache_is_bounded_and_keeps_used_entries() {
         let known = AnswerCache::default();
         known.keep(1, "/often", "json", &answer(10));
         for at in 0..100 {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_given_what_another_read() {
+    fn clients_do_not_share_entries() {
         let known = AnswerCache::default();
         known.keep(1, "/a", "json", &answer(1));
         assert!(known.find(1, "/a", "json").is_some());

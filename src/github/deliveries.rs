@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrived_in_any_attempt_is_not_missed() {
+    fn a_delivery_with_one_successful_attempt_is_not_missed() {
         let attempts = vec![
             attempt(9, "a", "OK"),
             attempt(8, "c", "Invalid HTTP Response: 503"),

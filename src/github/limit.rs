@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn other_resources_and_what_is_left_hold_nothing_up() {
+    fn other_limits_and_remaining_requests_delay_nothing() {
         let limit = RateLimit::default();
         for (name, value) in [("x-ratelimit-remaining", "1"), ("x-ratelimit-resource", "search")] {
             let mut all = headers(&USED_UP);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asked_for_takes_half_and_never_the_reserve() {
+    fn unrequested_work_gets_half_of_the_workers_and_never_the_reserve() {
         for (number, most) in [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4)] {
             let workers = Workers::new(number);
             let held: Vec<Worker> = (0..20)
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_and_whoever_has_less_comes_first() {
+    fn requested_work_and_repositories_with_less_work_come_first() {
         let workers = Workers::new(2);
         let first = now(&workers, asked("a/a")).unwrap();
         let _second = now(&workers, asked("a/a")).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_waiting_takes_no_worker() {
+    fn cancelled_requests_take_no_worker() {
         let workers = Workers::new(1);
         let held = now(&workers, asked("a/a")).unwrap();
         drop(workers.take(asked("a/a")));

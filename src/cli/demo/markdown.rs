@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_page_hides_or_folds_is_not_shown() {
+    fn hidden_and_folded_parts_are_not_shown() {
         let body = "<!-- greenlight:sticky -->\n**Approve.**\n\n<details><summary>Evidence</summary>\n\n```\n| x |\n```\n\n</details>\n\n<sub>until then</sub>";
         assert_eq!(plain(body), "Approve.\n\n▸ Evidence\n\nuntil then");
     }

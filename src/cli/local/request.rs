@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn approved_up_front_needs_nobody() {
+    fn approval_up_front_needs_no_terminal() {
         assert_eq!(Approver::of(true, true), Approver::UpFront);
         assert_eq!(Approver::of(false, true), Approver::Nobody);
     }

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_told_in_words() {
+    fn a_run_is_summarised_in_words() {
         let run = |outcome, passed, failed| TestRun {
             passed,
             failed,

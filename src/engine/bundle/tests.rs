@@ -35,7 +35,7 @@ fn tree(root: &Path) -> Checkout {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_bundle_is_read_as_it_was_written() {
     let place = tempfile::tempdir().unwrap();
     let mut tree = tree(&place.path().join("tree"));
     let manifest = manifest(&tree);
@@ -52,7 +52,7 @@ fn what_is_written_is_read_again() {
 
 /// A newer manifest may differ in any other field.
 #[test]
-fn a_bundle_of_a_newer_greenlight_is_refused_as_that() {
+fn a_bundle_of_a_newer_greenlight_is_refused() {
     for versions in [r#""version":2"#, r#""version":1,"journal":99"#] {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("run.zip");
@@ -161,7 +161,7 @@ fn a_journal_that_expands_is_read_up_to_its_bounds() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_not_written() {
+fn a_bundle_that_could_not_be_read_is_not_written() {
     let place = tempfile::tempdir().unwrap();
     let tree = tree(&place.path().join("tree"));
     let steps = vec![Step::Announced; MAX_STEPS + 1];
@@ -170,7 +170,7 @@ fn what_could_not_be_read_again_is_not_written() {
 }
 
 #[test]
-fn a_bundle_is_for_its_owner_alone() {
+fn only_its_owner_can_read_a_bundle() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = tempfile::tempdir().unwrap();
     let tree = tree(&place.path().join("tree"));

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_red_as_before_or_newly_red_refuses_early() {
+    fn only_old_and_new_failures_refuse_early() {
         let before = run(Outcome::Failed, &["b"], &[("a", "1 != 2")]);
         for (part, expected) in [
             (run(Outcome::Passed, &["a"], &[]), false),

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_searched_before_counts() {
+    fn an_earlier_search_counts_towards_the_budget() {
         let config = config("candidates = 100\nwall = \"90s\"\nbefore_model = \"20s\"");
         let so_far = Search {
             tried: 30,

@@ -50,7 +50,7 @@ fn third(repository: Repository) -> PullRequestId {
 }
 
 #[tokio::test]
-async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
+async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
     let unidentified = sqlite.unidentified().await.unwrap();
@@ -97,7 +97,7 @@ async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
 }
 
 #[tokio::test]
-async fn what_is_older_than_the_repository_of_that_name_is_nobodys_and_over() {
+async fn runs_older_than_the_repository_of_that_name_are_over() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
     let name: RepositoryName = "Acme/rail_".parse().unwrap();
