@@ -83,7 +83,7 @@ impl Question<'_> {
     fn parse(&self, typed: &str) -> Heard {
         let typed = typed.trim();
         if typed.starts_with("/greenlight") {
-            return self.commanded(typed);
+            return self.parse_command(typed);
         }
         let word = bare(typed);
         match typed.split_whitespace().count() {
@@ -94,7 +94,7 @@ impl Question<'_> {
     }
 
     /// Accepts the same commands as a comment on a pull request.
-    fn commanded(&self, typed: &str) -> Heard {
+    fn parse_command(&self, typed: &str) -> Heard {
         match command::parse(typed).first() {
             Some(Ok(Command::Approve { .. })) => self.yes("/greenlight approve"),
             Some(Ok(Command::Reject { reason, .. })) => no(reason.clone()),

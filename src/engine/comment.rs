@@ -49,22 +49,22 @@ pub(super) async fn comment(
     let mut answers: Vec<String> = Vec::new();
     let mut failure = None;
     for command in commands {
-        let mut obeyed = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
+        let mut result = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
         // Another process appended first. After what it wrote, the command may mean something else.
         for _ in 0..MAX_TAKING_OVER {
-            if !matches!(obeyed, Err(Broken::Journal(journal::Error::Taken))) {
+            if !matches!(result, Err(Broken::Journal(journal::Error::Taken))) {
                 break;
             }
-            obeyed = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
+            result = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
         }
-        match obeyed {
+        match result {
             Ok(Ok(None)) => {}
             Ok(Ok(Some(text))) => answers.push(text),
             Ok(Err(refusal)) => answers.push(reply::refusal(&refusal)),
             // It is retried later, so an error message would be premature.
             Err(Broken::GitHub(error)) if error.may_pass() => return Err(error.into()),
             Err(broken) => {
-                answers.push(apology(&broken));
+                answers.push(error_answer(&broken));
                 failure = Some(broken);
                 break;
             }
@@ -77,7 +77,7 @@ pub(super) async fn comment(
 }
 
 /// What the author is told when something breaks.
-fn apology(broken: &Broken) -> String {
+fn error_answer(broken: &Broken) -> String {
     match (broken, broken.lacks()) {
         (_, Some(lacks)) => reply::not_permitted(&lacks.to_string()),
         (Broken::Journal(journal::Error::Newer(..)), None) => {

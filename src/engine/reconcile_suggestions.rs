@@ -46,7 +46,7 @@ pub(super) async fn reconcile(
         if comment.says.is_settled || known.is_some_and(SuggestionState::is_final) {
             continue;
         }
-        if files.are_enough() {
+        if files.is_full() {
             tracing::warn!(pull_request = %id, "too many files with suggestions for one push");
             break;
         }
@@ -154,7 +154,7 @@ struct FetchedFiles<'a> {
 }
 
 impl FetchedFiles<'_> {
-    fn are_enough(&self) -> bool {
+    fn is_full(&self) -> bool {
         let bytes: usize = self.read.values().flatten().map(Vec::len).sum();
         self.read.len() >= MAX_FILES_READ || bytes >= MAX_BYTES_READ
     }

@@ -72,12 +72,12 @@ pub(super) async fn fetch(
         },
     };
     let everything = async {
-        match persist(mirror, remote, &order).await {
+        match fetch_with_retries(mirror, remote, &order).await {
             Err(Error::Damaged(reason)) if !order.haves.is_empty() => {
                 tracing::warn!(mirror = %mirror.directory.display(), reason, "an incremental fetch failed; fetching everything");
                 store::distrust(&mirror.directory);
                 let haves = Vec::new();
-                persist(mirror, remote, &Order { haves, ..order }).await
+                fetch_with_retries(mirror, remote, &Order { haves, ..order }).await
             }
             result => result,
         }
@@ -87,7 +87,7 @@ pub(super) async fn fetch(
 }
 
 /// Retries while the server has problems. A failed attempt leaves nothing behind.
-async fn persist(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), Error> {
+async fn fetch_with_retries(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), Error> {
     (|| attempt(mirror, remote, order))
         .retry(
             ExponentialBuilder::default()
@@ -102,16 +102,16 @@ async fn attempt(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), 
     let response = post(remote, wire::request(&order.wants, &order.haves)).await?;
     let (sender, receiver) = mpsc::channel(PIECES);
     let (owned_mirror, owned_order) = (mirror.clone(), order.clone());
-    let absorbing = tokio::task::spawn_blocking(move || absorb(&owned_mirror, &owned_order, receiver));
+    let indexing = tokio::task::spawn_blocking(move || index_pack(&owned_mirror, &owned_order, receiver));
     // The sender is dropped with this future, so the indexer ends when the fetch is cancelled.
     let received = receive(response, sender, order.max_bytes).await;
-    let absorbed = absorbing
+    let indexed = indexing
         .await
         .unwrap_or_else(|error| Err(Error::Server(format!("indexing stopped: {error}"))));
     match received {
         // The indexer ended first, so its error is the reason.
-        Ok(Delivery::Declined) => absorbed.and(Err(Error::Server("its pack was rejected".into()))),
-        Ok(Delivery::Whole) => absorbed,
+        Ok(Delivery::Declined) => indexed.and(Err(Error::Server("its pack was rejected".into()))),
+        Ok(Delivery::Whole) => indexed,
         Err(error) => Err(error),
     }
 }
@@ -306,7 +306,7 @@ async fn receive(
 }
 
 /// Indexes the pack beside the mirror, checks that it contains the wanted commits, and then moves it into the mirror.
-fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<ServerMessage>) -> Result<(), Error> {
+fn index_pack(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<ServerMessage>) -> Result<(), Error> {
     let incoming = tempfile::Builder::new()
         .prefix(store::INCOMING)
         .tempdir_in(&mirror.directory)

@@ -167,18 +167,18 @@ impl Client {
         T: DeserializeOwned,
         F: Future<Output = Result<Option<T>, Error>> + Send,
     {
-        let mut waits = waits();
+        let mut delays = retry_delays();
         loop {
             if let Some(found) = find().await? {
                 return Ok(found);
             }
             match self.send(method.clone(), route, Some(body), JSON).await {
                 Ok(answer) => return json(route, &answer.body),
-                Err(error @ (Error::Unclear(_) | Error::Unreachable(_))) => match waits.next() {
+                Err(error @ (Error::Unclear(_) | Error::Unreachable(_))) => match delays.next() {
                     Some(wait) => tokio::time::sleep(wait).await,
                     None => return Err(error),
                 },
-                Err(Error::RateLimited(pause)) if pause.length <= MAX_WAIT && waits.next().is_some() => {
+                Err(Error::RateLimited(pause)) if pause.length <= MAX_WAIT && delays.next().is_some() => {
                     tokio::time::sleep(pause.length).await;
                 }
                 Err(error) => return Err(error),
@@ -199,13 +199,13 @@ impl Client {
         body: Option<&Value>,
         accept: &'static str,
     ) -> Result<HttpAnswer, Error> {
-        let mut waits = waits();
+        let mut delays = retry_delays();
         loop {
             let error = match self.send(method.clone(), route, body, accept).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let Some(wait) = waits.next() else { return Err(error) };
+            let Some(wait) = delays.next() else { return Err(error) };
             match error {
                 Error::Unclear(_) | Error::Unreachable(_) => tokio::time::sleep(wait).await,
                 Error::RateLimited(pause) if pause.length <= MAX_WAIT => tokio::time::sleep(pause.length).await,
@@ -294,7 +294,7 @@ impl Client {
 pub(super) const AGENT: &str = concat!("greenlight/", env!("CARGO_PKG_VERSION"));
 const JSON: &str = "application/vnd.github+json";
 
-fn waits() -> impl Iterator<Item = Duration> {
+fn retry_delays() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(200))
         .with_max_delay(Duration::from_secs(10))

@@ -68,7 +68,7 @@ impl GitHub {
                 break;
             }
         }
-        Ok(never_arrived(attempts, unread))
+        Ok(without_success(attempts, unread))
     }
 
     /// Fetches a missed delivery. `None` if it does not concern greenlight. It comes over TLS with the App's own
@@ -102,7 +102,7 @@ impl GitHub {
 
 /// Takes attempts, newest first, and returns the deliveries without a successful one, oldest first. An attempt that
 /// was acknowledged but not read does not count as successful.
-fn never_arrived(attempts: Vec<Attempt>, unread: &HashSet<DeliveryId>) -> Vec<Missed> {
+fn without_success(attempts: Vec<Attempt>, unread: &HashSet<DeliveryId>) -> Vec<Missed> {
     let arrived: HashSet<String> = attempts
         .iter()
         .filter(|attempt| attempt.status == "OK" && !unread.contains(&DeliveryId(attempt.guid.clone())))
@@ -246,7 +246,7 @@ mod tests {
         ];
         let ids = |unread: &[&str]| -> Vec<String> {
             let unread = unread.iter().map(|id| DeliveryId((*id).into())).collect();
-            let missed = never_arrived(attempts.clone(), &unread);
+            let missed = without_success(attempts.clone(), &unread);
             missed.into_iter().map(|missed| missed.id.0).collect()
         };
         assert_eq!(ids(&[]), ["b", "c"]);

@@ -182,7 +182,7 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error
         || (status == StatusCode::FORBIDDEN
             && (number("retry-after").is_some()
                 || number("x-ratelimit-remaining") == Some(0)
-                || speaks_of_limits(&message)));
+                || mentions_rate_limit(&message)));
     if limited {
         let says_when = number("retry-after").is_some() || number("x-ratelimit-remaining") == Some(0);
         let length = until_reset(&answer.headers).filter(|_| says_when);
@@ -214,7 +214,7 @@ pub(super) fn unsent(error: &octocrab::Error) -> Error {
     let message = redact::bounded(&source.message, 500);
     match source.status_code.as_u16() {
         429 => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
-        403 if speaks_of_limits(&message) => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
+        403 if mentions_rate_limit(&message) => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
         403 | 404 => Error::NotInstalled(message),
         status @ 400..=499 => Error::Refused {
             status,
@@ -228,7 +228,7 @@ pub(super) fn unsent(error: &octocrab::Error) -> Error {
 
 /// Whether a refusal is about a rate limit. Older versions of GitHub Enterprise Server call it abuse.
 /// <https://docs.github.com/en/enterprise-server@3.4/rest/overview/resources-in-the-rest-api#secondary-rate-limits>
-fn speaks_of_limits(message: &str) -> bool {
+fn mentions_rate_limit(message: &str) -> bool {
     let message = message.to_lowercase();
     message.contains("rate limit") || message.contains("abuse detection")
 }

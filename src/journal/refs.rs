@@ -128,7 +128,7 @@ impl Refs {
         let steps: Vec<Step> = steps
             .collect::<Result<_, _>>()
             .map_err(|error| Error::Broken(error.to_string()))?;
-        let lesson = format::lesson(steps.into_iter().map(abridged).collect())?;
+        let lesson = format::lesson(steps.into_iter().map(without_conversation).collect())?;
         let place = memory(&pull_request.repository);
         for _ in 0..MAX_TRIES {
             let mut all = self.client.load_state(&place).await?;
@@ -300,7 +300,7 @@ fn small<'a>(run: &Run, step: &'a Step) -> Cow<'a, Step> {
 }
 
 /// Reduces an item of a transcript to the usage of a reply.
-fn abridged(step: Step) -> Step {
+fn without_conversation(step: Step) -> Step {
     match step {
         Step::Said(item) => Step::Said(match item.pointer("/reply/usage") {
             Some(usage) => serde_json::json!({ "reply": { "usage": usage } }),

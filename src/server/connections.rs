@@ -1,7 +1,7 @@
 //! Accepts a bounded number of connections. No client can occupy one for long or delay the shutdown. Knows no routes.
 //!
 //! A client that sends half a request, or none, keeps its connection only until another client needs it: when all are
-//! in use, the connection that has been idle longest is closed.
+//! in use, the connection whose request has been awaited longest is closed.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -117,7 +117,7 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
                         return;
                     };
                     let patience = Patience::new(&arriving);
-                    let connection = talk(stream, router.clone(), patience, ending.clone());
+                    let connection = serve_one(stream, router.clone(), patience, ending.clone());
                     connections.spawn(async move {
                         connection.await;
                         drop(place);
@@ -140,7 +140,7 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
 }
 
 /// Serves one connection. During a shutdown it may stay open for a few seconds only.
-async fn talk(stream: TcpStream, router: Router, patience: Patience, ending: CancellationToken) {
+async fn serve_one(stream: TcpStream, router: Router, patience: Patience, ending: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "small responses may be delayed");
     }

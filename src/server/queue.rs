@@ -179,9 +179,9 @@ impl Queue {
             && let Work::Delivery(_, event) = &work
         {
             let stop = Work::Stop(event.clone());
-            self.line_up(Route::of(&stop), stop);
+            self.enqueue(Route::of(&stop), stop);
         }
-        self.line_up(route, work);
+        self.enqueue(route, work);
         Ok(())
     }
 
@@ -204,7 +204,7 @@ impl Queue {
         self.held().reading.contains(id)
     }
 
-    fn line_up(&self, route: Route, work: Work) {
+    fn enqueue(&self, route: Route, work: Work) {
         let mut held = self.held();
         if let Some(lane) = held.lanes.get_mut(&route.lane) {
             lane.push_back((route.needs, work));
@@ -214,7 +214,7 @@ impl Queue {
             .insert(route.lane.clone(), VecDeque::from([(route.needs, work)]));
         drop(held);
         let queue = self.clone();
-        self.0.tasks.spawn(async move { queue.work_off(&route.lane).await });
+        self.0.tasks.spawn(async move { queue.process_lane(&route.lane).await });
     }
 
     /// A push or the end of the pull request interrupts the run on the old head at once. The run itself checks the
@@ -229,7 +229,7 @@ impl Queue {
         self.0.app.interrupts.interrupt(pull_request, &why);
     }
 
-    async fn work_off(&self, name: &str) {
+    async fn process_lane(&self, name: &str) {
         loop {
             let work = {
                 let mut held = self.held();
@@ -245,7 +245,7 @@ impl Queue {
                 // It is in the journal, and the next process resumes it.
                 continue;
             }
-            self.do_one(work).await;
+            self.process(work).await;
         }
     }
 
@@ -260,7 +260,7 @@ impl Queue {
         room.acquire().await.ok().map(WorkSlot::Beside)
     }
 
-    async fn do_one(&self, work: Work) {
+    async fn process(&self, work: Work) {
         let app = self.0.app.clone();
         match work {
             Work::Resume(run) => {
@@ -290,7 +290,7 @@ impl Queue {
                 for event in pieces {
                     self.held().deliveries.entry(id.clone()).or_default().open += 1;
                     let route = Route::of_event(&event);
-                    self.line_up(route, Work::Delivery(id.clone(), Box::new(event)));
+                    self.enqueue(route, Work::Delivery(id.clone(), Box::new(event)));
                 }
                 let is_young = Timestamp::now().duration_since(received) < MAX_AGE;
                 self.rest(&id.0, again);
@@ -307,7 +307,7 @@ impl Queue {
             result.map(|left| {
                 for run in left {
                     let work = Work::Resume(Box::new(run));
-                    self.line_up(Route::of(&work), work);
+                    self.enqueue(Route::of(&work), work);
                 }
             })
         })

@@ -52,12 +52,12 @@ impl Workers {
     pub(super) async fn take(&self, share: Share) -> Option<Worker> {
         let (sender, worker) = oneshot::channel();
         self.held().waiting.push((share, sender));
-        self.hand_out();
+        self.assign();
         worker.await.ok()
     }
 
     /// Assigns workers to those who wait, as long as one may start.
-    fn hand_out(&self) {
+    fn assign(&self) {
         loop {
             let (worker, sender) = {
                 let mut held = self.held();
@@ -88,7 +88,7 @@ impl Drop for Worker {
                 held.at_work.swap_remove(place);
             }
             drop(held);
-            self.of.hand_out();
+            self.of.assign();
         }
     }
 }

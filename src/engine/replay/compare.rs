@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 2 << 10;
 
 impl Replayed {
     pub(super) fn compare(&mut self, at: &str, recorded: &str, now: &str) {
-        if recorded != now && steady(recorded) != steady(now) {
+        if recorded != now && normalized(recorded) != normalized(now) {
             self.differences.push(Difference {
                 at: at.into(),
                 recorded: bounded(recorded, MAX_SHOWN),
@@ -27,7 +27,7 @@ impl Replayed {
 }
 
 /// A text without what differs from run to run: durations, addresses, and the names of temporary folders.
-fn steady(text: &str) -> String {
+fn normalized(text: &str) -> String {
     static CHANGING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
             r"\b\d+(\.\d+)? ?(ns|µs|us|ms|s|m|seconds?|secs?)\b|0x[0-9a-fA-F]+|/tmp/[\w./-]+|\b(ws|tree|fix)-\w+",
