@@ -93,7 +93,7 @@ fn is_as_recorded(disk: &Disk, path: &[u8], id: Oid) -> Result<(), Error> {
         }
     }
     Err(Error::Local(format!(
-        "the submodule {:?} differs from the one in the commit, which a patch cannot express; run `git submodule update`",
+        "the submodule {:?} is not the one in the commit, which a patch cannot express; run `git submodule update`",
         printable(path)
     )))
 }
