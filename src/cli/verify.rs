@@ -259,7 +259,8 @@ fn suspects(found: &Recomputed) -> Vec<String> {
     };
     if could_not_run(before) || could_not_run(after) {
         suspects.push(format!(
-            "the results: before {}, after {}; the tests may lack something that was available when the evidence was made (`--install`)",
+            "the results: before {}, after {}; the tests may lack something that was available when the evidence was \
+             made (`--install`)",
             before.summary(),
             after.summary()
         ));
