@@ -1,4 +1,5 @@
-//! `greenlight action`: one event of a workflow, worked off by the same engine; what must survive is kept in a git ref.
+//! `greenlight action`: handles one event of a workflow with the same engine. State that must survive is stored in a
+//! git ref.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
@@ -17,7 +18,7 @@ use crate::journal::{Journal, Refs};
 
 /// GitHub caps payloads at 25 MB.
 const MAX_EVENT_BYTES: u64 = 25 << 20;
-/// How GitHub says that the token of a workflow lacks a right.
+/// GitHub's message for a workflow token that lacks a permission.
 const NOT_ALLOWED: &str = "Resource not accessible by integration";
 
 #[derive(Debug, clap::Args)]
@@ -68,7 +69,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     terminal::start_logging(&settings, None);
     let step = environment.workflow_step()?;
     let Some(event) = event(&step)? else {
-        tracing::info!(event = step.event_name, "nothing for greenlight in this event");
+        tracing::info!(event = step.event_name, "this event does not concern greenlight");
         return Ok(());
     };
     if !event
@@ -89,7 +90,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     hidden::tighten(&settings)?;
     let app = app::app(&settings, github, Journal::Refs(Refs::new(client.clone())), sandbox)?;
     engine::handle(&app, event).await.map_err(refused)?;
-    // The run this event was about. Where nothing was looked up for it, nothing is now.
+    // The run that this event was about. If none was loaded for the event, none is loaded now.
     let runs = app
         .journal
         .loaded_runs()
@@ -105,7 +106,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     Ok(())
 }
 
-/// What broke; for a token that lacks rights, what it lacks.
+/// The exit for an error; for a token that lacks permissions, it says which.
 fn refused(broken: Broken) -> Exit {
     let text = broken.to_string();
     if broken.not_before().is_some() {
@@ -129,7 +130,7 @@ fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
     file.take(MAX_EVENT_BYTES)
         .read_to_end(&mut payload)
         .map_err(unreadable)?;
-    // The same payload, for a workflow that runs with the rights of the base branch. Webhooks do not know that name.
+    // It has the same payload, for a workflow with the permissions of the base branch. Webhooks do not use that name.
     let name = match step.event_name.as_str() {
         "pull_request_target" => "pull_request",
         name => name,
@@ -141,8 +142,8 @@ fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
     })
 }
 
-/// Writes the outputs of the step and its summary.
-fn tell(step: &WorkflowStep, run: &Run, branch: &str) -> Result<(), Exit> {
+/// Writes the outputs and the summary of the step.
+fn write_outputs(step: &WorkflowStep, run: &Run, branch: &str) -> Result<(), Exit> {
     let state = reply::state(run);
     let gates = run.open_gates();
     let proposal = gates.first().map(|gate| gate.id.to_string()).unwrap_or_default();
@@ -151,7 +152,7 @@ fn tell(step: &WorkflowStep, run: &Run, branch: &str) -> Result<(), Exit> {
         Some(End::Landed { commit }) => commit.to_string(),
         _ => String::new(),
     };
-    // None of these values holds a line break, so none can start another output.
+    // None of these values contains a line break, so none can begin another output.
     let outputs = format!(
         "run={}\nstate={state}\nwaits-for={waits_for}\nproposal={proposal}\ncommit={commit}\n",
         run.id()

@@ -1,10 +1,10 @@
-//! What a workflow step says to its runner: nothing by accident, and why it failed.
+//! The workflow commands of a step: stray ones in the log are disabled, and a failure becomes an annotation.
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
 
 use super::{Exit, terminal};
 use crate::domain::redact;
 
-/// The variables that `action.yml` sets from inputs of another name than the variable's own.
+/// The variables that `action.yml` sets from an input with a different name.
 const RENAMED: [(&str, &str); 1] = [("GREENLIGHT_GITHUB_TOKEN", "github-token")];
 
 /// The other variables that `action.yml` sets from an input.
@@ -21,11 +21,11 @@ const FROM_INPUTS: [&str; 10] = [
     "GREENLIGHT_LOG",
 ];
 
-/// Longer messages are cut, in characters; the whole text is in the log.
+/// Longer messages are cut, in characters. The log has the whole text.
 const MAX_MESSAGE: usize = 2_000;
 
-/// The time in which the runner obeys no line of this step: lines such as `::set-output …` are commands to it, and logs
-/// quote strangers. Nobody knows the word that ends it.
+/// While this exists, the runner ignores workflow commands of this step. Lines such as `::set-output …` are commands
+/// to it, and logs quote strangers. The token that ends the silence is random.
 pub(super) struct Silence(String);
 
 impl Silence {
@@ -35,7 +35,7 @@ impl Silence {
         Self(word)
     }
 
-    /// Makes the error an annotation of the workflow run, and is silent again before the error goes to the log.
+    /// Makes the error an annotation of the workflow run. The commands are disabled again before the error is logged.
     pub(super) fn report(self, exit: Exit) -> Exit {
         let exit = exit.reworded(with_inputs);
         if let Some(reason) = exit.reason() {
@@ -47,7 +47,7 @@ impl Silence {
     }
 }
 
-/// Text as the message of a command. It may quote strangers, and stays on its line.
+/// Escapes text as the message of a command. It may quote strangers, and must stay on its line.
 fn escaped(text: &str) -> String {
     let text: String = redact::visible(text).chars().take(MAX_MESSAGE).collect();
     let mut escaped = String::with_capacity(text.len());
@@ -61,22 +61,22 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The text with variables called by the inputs they come from, which are what people wrote.
+/// Replaces the names of variables by those of the inputs they come from, because people set inputs.
 fn with_inputs(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let (mut told, mut rest) = (String::with_capacity(text.len()), text);
+    let (mut renamed, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(start) = rest.find("GREENLIGHT_") {
         let (before, name_and_more) = rest.split_at(start);
         let end = name_and_more.find(|c| !is_part(c)).unwrap_or(name_and_more.len());
         let (name, after) = name_and_more.split_at(end);
-        told.push_str(before);
+        renamed.push_str(before);
         match input(name).filter(|_| !before.ends_with(is_part)) {
-            Some(input) => told.push_str(&format!("the input `{input}` ({name})")),
-            None => told.push_str(name),
+            Some(input) => renamed.push_str(&format!("the input `{input}` ({name})")),
+            None => renamed.push_str(name),
         }
         rest = after;
     }
-    told + rest
+    renamed + rest
 }
 
 fn input(variable: &str) -> Option<String> {

@@ -1,52 +1,52 @@
-//! What a person means by a line that they type at a question: yes, no, no with a reason, or something that is not one
-//! of these and is asked about again. Nothing that may be a slip is taken for an answer.
+//! Parses what a person types at a question: yes, no, or no with a reason. Anything else, including a possible typo,
+//! is asked about again.
 
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, terminal};
 use crate::domain::command::{self, Command, CommandError};
 
-/// So often is asked at most.
+/// How often a question is repeated.
 const MAX_ASKED: usize = 20;
-/// Of a word that is shown again.
+/// How much of a word is quoted, in characters.
 const MAX_SHOWN: usize = 40;
 
 const YES: [&str; 6] = ["yes", "y", "ok", "okay", "approve", "approved"];
 const NO: [&str; 4] = ["no", "n", "nope", "reject"];
 const ANOTHER: [&str; 3] = ["another", "a", "other"];
 
-/// What is asked, and what counts as an answer.
+/// A question, and what counts as an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question<'a> {
-    /// Without the choices.
+    /// The question without the choices.
     pub(super) text: &'a str,
-    /// The only word for yes, where that is not one of the usual ones.
+    /// The only word that means yes, if the usual ones do not.
     pub(super) word: Option<&'static str>,
-    /// Whether somebody reads a reason. It is taken in any case.
+    /// Whether somebody reads a reason. A reason is accepted in any case.
     pub(super) wants_reasons: bool,
-    /// What else can be looked for instead, such as `fix`.
+    /// What can be looked for instead, such as `fix`.
     pub(super) another: Option<&'static str>,
 }
 
-/// What was meant.
+/// The meaning of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TypedAnswer {
     Yes,
-    /// Without a reason: left as it is.
+    /// Without a reason: nothing more happens.
     No,
-    /// No, and why; a reason may be empty where something else is wanted without one.
+    /// No, with a reason. It may be empty if another result is wanted.
     Because(String),
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Heard {
     Answer(TypedAnswer),
-    /// Not understood, and what would be.
+    /// The answer was not understood; the text says what would be.
     Again(String),
 }
 
 impl Question<'_> {
-    /// The choices, as they stand behind the question.
+    /// The choices that follow the question.
     fn choices(&self) -> String {
         let yes = self
             .word
@@ -58,10 +58,10 @@ impl Question<'_> {
         }
     }
 
-    /// Asks until there is an answer; none at the end of input, which is not an answer.
+    /// Asks until there is an answer. `None` at the end of input, which is not an answer.
     ///
     /// # Errors
-    /// When the work is stopped meanwhile, or nothing that was typed is an answer.
+    /// When the work is stopped meanwhile, or nobody gives a valid answer.
     pub(super) async fn ask(&self, cancel: &CancellationToken) -> Result<Option<TypedAnswer>, Exit> {
         let question = format!("\n{} {}", self.text, self.choices());
         for _ in 0..MAX_ASKED {
@@ -70,7 +70,7 @@ impl Question<'_> {
                 () = cancel.cancelled() => return Err(Exit::Stopped),
             };
             let Some(typed) = typed else { return Ok(None) };
-            match self.heard(&typed) {
+            match self.parse(&typed) {
                 Heard::Answer(answer) => return Ok(Some(answer)),
                 Heard::Again(why) => terminal::tell(&why),
             }
@@ -80,10 +80,10 @@ impl Question<'_> {
         )))
     }
 
-    fn heard(&self, typed: &str) -> Heard {
+    fn parse(&self, typed: &str) -> Heard {
         let typed = typed.trim();
         if typed.starts_with("/greenlight") {
-            return self.commanded(typed);
+            return self.parse_command(typed);
         }
         let word = bare(typed);
         match typed.split_whitespace().count() {
@@ -93,8 +93,8 @@ impl Question<'_> {
         }
     }
 
-    /// The same words as in a comment on a pull request.
-    fn commanded(&self, typed: &str) -> Heard {
+    /// Accepts the same commands as a comment on a pull request.
+    fn parse_command(&self, typed: &str) -> Heard {
         match command::parse(typed).first() {
             Some(Ok(Command::Approve { .. })) => self.yes("/greenlight approve"),
             Some(Ok(Command::Reject { reason, .. })) => no(reason.clone()),
@@ -144,7 +144,7 @@ impl Question<'_> {
         if first == NO[3] {
             return no(Some(rest.to_string()));
         }
-        // "yes please" is hardly why not. More words than two may be: "yes, but later".
+        // "yes please" is hardly a reason against it. Three or more words may be: "yes, but later".
         if (YES.contains(&first.as_str()) || self.word == Some(first.as_str())) && rest.split_whitespace().count() == 1
         {
             return Heard::Again(format!("is that a yes? {}", self.hint()));
@@ -152,7 +152,7 @@ impl Question<'_> {
         no(Some(typed.to_string()))
     }
 
-    /// A usual word for yes.
+    /// Handles one of the usual words for yes.
     fn yes(&self, said: &str) -> Heard {
         match self.word {
             None => Heard::Answer(TypedAnswer::Yes),
@@ -177,7 +177,7 @@ fn no(reason: Option<String>) -> Heard {
     })
 }
 
-/// A word without marks around it.
+/// A word without surrounding punctuation.
 fn bare(word: &str) -> String {
     let word = word.trim_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace());
     word.to_lowercase()
@@ -200,14 +200,14 @@ mod tests {
 
     #[track_caller]
     fn again(question: Question<'_>, typed: &str, part: &str) {
-        match question.heard(typed) {
+        match question.parse(typed) {
             Heard::Again(why) => assert!(why.contains(part), "{typed:?}: {why}"),
             heard @ Heard::Answer(_) => panic!("{typed:?}: {heard:?}"),
         }
     }
 
     #[test]
-    fn what_means_yes_and_what_means_no() {
+    fn answers_are_read_as_yes_or_no() {
         let yes = [
             "y",
             "Yes",
@@ -220,10 +220,10 @@ mod tests {
             "/greenlight approve",
         ];
         for typed in yes {
-            assert_eq!(FIX.heard(typed), Heard::Answer(TypedAnswer::Yes), "{typed}");
+            assert_eq!(FIX.parse(typed), Heard::Answer(TypedAnswer::Yes), "{typed}");
         }
         for typed in ["n", "No", "no.", "reject", "/greenlight reject"] {
-            assert_eq!(FIX.heard(typed), Heard::Answer(TypedAnswer::No), "{typed}");
+            assert_eq!(FIX.parse(typed), Heard::Answer(TypedAnswer::No), "{typed}");
         }
         for (typed, reason) in [
             ("reject too broad", "too broad"),
@@ -234,16 +234,16 @@ mod tests {
             ("no, lower the constant", "no, lower the constant"),
         ] {
             assert_eq!(
-                FIX.heard(typed),
+                FIX.parse(typed),
                 Heard::Answer(TypedAnswer::Because(reason.into())),
                 "{typed}"
             );
         }
-        assert_eq!(FIX.heard("a"), Heard::Answer(TypedAnswer::Because(String::new())));
+        assert_eq!(FIX.parse("a"), Heard::Answer(TypedAnswer::Because(String::new())));
     }
 
     #[test]
-    fn what_may_be_a_slip_is_asked_about_again() {
+    fn a_possible_typo_is_asked_about_again() {
         again(FIX, "", "Type `yes`");
         again(FIX, "  ", "Type `yes`");
         again(FIX, "aprove", "did you mean `approve`?");
@@ -258,17 +258,17 @@ mod tests {
 
     #[test]
     fn a_change_of_a_test_takes_its_own_word() {
-        assert_eq!(TESTS.heard("test"), Heard::Answer(TypedAnswer::Yes));
-        assert_eq!(TESTS.heard("`Test`"), Heard::Answer(TypedAnswer::Yes));
+        assert_eq!(TESTS.parse("test"), Heard::Answer(TypedAnswer::Yes));
+        assert_eq!(TESTS.parse("`Test`"), Heard::Answer(TypedAnswer::Yes));
         for typed in ["y", "yes", "ok", "approve", "/greenlight approve"] {
             again(TESTS, typed, "type `test` to approve");
         }
         again(TESTS, "tset", "did you mean `test`?");
-        assert_eq!(TESTS.heard("n"), Heard::Answer(TypedAnswer::No));
+        assert_eq!(TESTS.parse("n"), Heard::Answer(TypedAnswer::No));
     }
 
     #[test]
-    fn nobody_is_asked_for_a_reason_that_nobody_reads() {
+    fn a_reason_is_asked_for_only_if_somebody_reads_it() {
         assert_eq!(FIX.choices(), "[y]es, [n]o, or why not:");
         let without = Question {
             wants_reasons: false,

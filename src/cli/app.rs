@@ -1,4 +1,4 @@
-//! Puts together what the engine works with, from settings.
+//! Creates the engine's dependencies from settings.
 
 use std::path::{Path, PathBuf};
 
@@ -38,10 +38,10 @@ pub(super) fn app(
     })
 }
 
-/// More than any `greenlight.toml` has.
+/// The maximum size of `greenlight.toml`, in bytes.
 const MAX_CONFIG: u64 = 256 << 10;
 
-/// A client for the configured credentials, checked with GitHub: a wrong one is found at the start.
+/// A client with the configured credentials, which are checked with GitHub at the start.
 pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
     let (credentials, named) = match settings.credentials()? {
         settings::Credentials::App { id, key_pem } => (
@@ -70,7 +70,7 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
     Ok(github)
 }
 
-/// The model that may work. `None` stands for the built-in engine alone.
+/// The configured model. `None` for the built-in engine alone.
 pub(super) fn model_of(settings: &Settings) -> Result<Option<(OpenAi, String)>, Exit> {
     match (settings.engine(), settings.model()) {
         (Who::BuiltIn, _) | (Who::Auto, None) => Ok(None),
@@ -96,7 +96,7 @@ pub(super) fn model(model: ModelSettings) -> Result<(OpenAi, String), Exit> {
     Ok((client, name))
 }
 
-/// The program the sandbox starts again, and where an engine of containers is.
+/// The program that the sandbox re-executes, and the socket of a container engine.
 pub(super) fn places(settings: &Settings) -> Result<Places, Exit> {
     let helper = std::env::current_exe()
         .map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))?;
@@ -106,12 +106,12 @@ pub(super) fn places(settings: &Settings) -> Result<Places, Exit> {
     })
 }
 
-/// The confinement that was chosen, or the best of this machine.
+/// The configured sandbox, or the best one on this machine.
 pub(super) async fn sandbox(settings: &Settings) -> Result<Result<Sandbox, Unusable>, Exit> {
     Ok(Sandbox::detect(choice(settings)?, places(settings)?).await)
 }
 
-/// The confinement of what a person runs on this machine, or why there is none: the code may be a stranger's.
+/// The sandbox for a person's checkout, or why there is none: the code may be a stranger's.
 pub(super) async fn sandbox_for(settings: &Settings, worktree: &Worktree) -> Result<Sandbox, Exit> {
     let sandbox = sandbox(settings).await?.and_then(|sandbox| {
         let required = &worktree.config.sandbox.require;
@@ -128,7 +128,7 @@ pub(super) async fn sandbox_for(settings: &Settings, worktree: &Worktree) -> Res
     Ok(sandbox)
 }
 
-/// Which confinement was chosen.
+/// Which sandbox was configured.
 pub(super) fn choice(settings: &Settings) -> Result<Choice, Exit> {
     match &settings.sandbox {
         None => Ok(Choice::Auto),
@@ -141,7 +141,7 @@ pub(super) fn choice(settings: &Settings) -> Result<Choice, Exit> {
     }
 }
 
-/// Says that nothing protects from the code that is run, where that was chosen.
+/// Warns if the code will run without protection, because that was configured.
 pub(super) fn warn_without(sandbox: &Sandbox) {
     if sandbox.backend() == Backend::None {
         terminal::tell(
@@ -150,10 +150,10 @@ pub(super) fn warn_without(sandbox: &Sandbox) {
     }
 }
 
-/// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
+/// Opens a user's own checkout, whose `greenlight.toml` counts as it is.
 pub(super) async fn worktree(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Worktree, Exit> {
     let root = root.to_owned();
-    // In a thread that may be left behind: no matter what lies in a stranger's checkout, ctrl-c has to work.
+    // It runs on a thread that may be abandoned: ctrl-c must work, no matter what a stranger's checkout contains.
     let opened = tokio::task::spawn_blocking(move || {
         let config = match sandbox::read_result(&root, Path::new(CONFIG_FILE), MAX_CONFIG) {
             Ok(bytes) => RepoConfig::parse(&String::from_utf8_lossy(&bytes))

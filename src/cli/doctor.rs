@@ -1,5 +1,5 @@
-//! `greenlight doctor`: which sandboxes work on this machine, what each guarantees, what the others lack, and whether
-//! secrets beside tools and greenlight's own files can be read from inside.
+//! `greenlight doctor`: shows which sandboxes work on this machine, what each one guarantees, what the others lack,
+//! and whether code inside can read secrets beside tools or greenlight's own files.
 
 mod canaries;
 mod machine;
@@ -16,7 +16,7 @@ use crate::config::flags::{Flags, LogFlags, RecordFlags, SandboxFlags, StorageFl
 use crate::config::settings::Settings;
 use crate::sandbox::{Backend, Guarantee, Property, Sandbox, Unusable};
 
-/// What the self-test says of calls that reach beyond the sandbox for resources of the whole machine.
+/// How the self-test names calls that allocate machine-wide resources.
 const MACHINE_WIDE: &str = "io_setup and io_uring_setup";
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 
 type SandboxSurvey = [(Backend, Result<Sandbox, Unusable>)];
 
-/// What each usable sandbox could not hold, in the words of the self-test.
+/// The attacks that each usable sandbox did not stop, as the self-test describes them.
 type Attacks<'a> = [(&'a Sandbox, Vec<String>)];
 
 pub(super) async fn doctor(arguments: Arguments) -> Exit {
@@ -59,7 +59,7 @@ async fn examine(arguments: Arguments) -> Result<Exit, Exit> {
     };
     let environment = Environment::of_this_process();
     let local = || Settings::new(flags.clone(), &environment.clone().for_local_work());
-    // What is wrong with a service's settings, the service says.
+    // `serve` reports wrong settings of a service itself.
     let settings = Settings::new(flags.clone(), &environment).or_else(|_| local())?;
     terminal::start_logging(&settings, Some("error"));
     let canaries = canaries::plant(settings.private_places().unwrap_or_default());
@@ -130,7 +130,7 @@ fn document(
     })
 }
 
-/// What was tried from inside, and what came of it.
+/// What was tried from inside, and the result.
 fn trials(attacks: &Attacks<'_>, tried: &[Tried<'_>]) -> String {
     if attacks.is_empty() {
         return String::new();
@@ -156,13 +156,13 @@ fn trials(attacks: &Attacks<'_>, tried: &[Tried<'_>]) -> String {
             .iter()
             .filter(|what| !what.starts_with("read ") && !what.contains("io_"))
         {
-            lines.push(format!("{}: it could {what}", sandbox.backend()));
+            lines.push(format!("{}: code inside could {what}", sandbox.backend()));
         }
     }
     lines.join("\n")
 }
 
-/// One column for each backend, one line for each property.
+/// A table with one column for each backend, and one row for each property.
 fn table(found: &SandboxSurvey) -> String {
     let line = |head: &str, cell: &dyn Fn(&Result<Sandbox, Unusable>, Backend) -> String| {
         let cells = found
@@ -195,8 +195,7 @@ fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
         match sandbox {
             Err(unusable) => advice += &format!("\n{backend}: {}\n  remedy: {}\n", unusable.reason, unusable.remedy),
             Ok(_) if *backend == Backend::None => {
-                advice +=
-                    "\nnone: no confinement; only if you ask for it by name, and never for pull requests from forks\n";
+                advice += "\nnone: no confinement; only if requested by name, and never for pull requests from forks\n";
             }
             Ok(_) if *backend == Backend::Landlock => {
                 advice += "\nlandlock: reduced isolation; never for pull requests from forks\n";
@@ -207,7 +206,7 @@ fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
     for (property, what) in [
         (
             Property::Memory,
-            "it is measured from outside, so a run over its limit is ended a moment later\n  remedy: let greenlight \
+            "it is measured from outside, so a run that exceeds its limit is ended a moment later\n  remedy: let greenlight \
              make \
              control groups: run it as root, or as a systemd service with `Delegate=yes`; for docker, boot with \
              `swapaccount=1` or without swap",

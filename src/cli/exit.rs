@@ -11,7 +11,7 @@ pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fi
      3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 an internal error · 130 \
      stopped with ctrl-c";
 
-/// The same of verbs that end in other ways.
+/// The exit codes of subcommands that end in other ways.
 pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some fail · 2 usage or configuration, such as an \
                                    unknown test name · \
      3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
@@ -26,7 +26,7 @@ pub(super) const OF_SANDBOX: &str = "Exit codes: the command's own · 124 timed 
      2 usage or configuration · 3 refused (no sandbox) · 70 an internal error";
 pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is no such entry";
 
-/// The end of a subcommand; a text goes to standard error.
+/// The end of a subcommand. A text goes to standard error.
 #[derive(Debug)]
 pub enum Exit {
     Done,
@@ -35,12 +35,12 @@ pub enum Exit {
     Refused(String),
     Limit(String),
     Fault(String),
-    /// Somebody pressed ctrl-c, or ended the process kindly.
+    /// Somebody pressed ctrl-c, or sent a signal to terminate.
     Stopped,
 }
 
 impl Exit {
-    /// The same end in other words.
+    /// The same end with its text rewritten.
     pub(super) fn reworded(self, reword: impl FnOnce(&str) -> String) -> Self {
         match self {
             Self::NoFix(text) => Self::NoFix(reword(&text)),
@@ -52,7 +52,7 @@ impl Exit {
         }
     }
 
-    /// Why it ended; nothing where there is nothing to say.
+    /// The reason of the end. `None` if there is nothing to say.
     pub(super) fn reason(&self) -> Option<&str> {
         match self {
             Self::NoFix(text) | Self::Usage(text) | Self::Refused(text) | Self::Limit(text) | Self::Fault(text) => {
@@ -88,9 +88,9 @@ impl From<SettingsError> for Exit {
 impl From<Broken> for Exit {
     fn from(broken: Broken) -> Self {
         match broken {
-            // The endpoint, its key or its name is wrong, or it is down: greenlight itself is well.
+            // The endpoint, its key or the model's name is wrong, or it is down. This is not a bug in greenlight.
             Broken::Agent(agent::Error::Model(_)) => Self::Usage(broken.to_string()),
-            // So is this one, and older than the one that wrote what it is to read.
+            // greenlight is older than the version that wrote the journal, which is not a bug either.
             Broken::Journal(journal::Error::Newer(..)) => Self::Usage(broken.to_string()),
             _ if broken.not_before().is_some() => Self::Limit(broken.to_string()),
             _ => Self::Fault(broken.to_string()),

@@ -1,6 +1,7 @@
-//! greenlight's own folder: one process at a time where that matters, and what a killed process left is cleared away.
+//! greenlight's own folder: it is locked where only one process may use it, and remains of killed processes are
+//! removed.
 //!
-//! The locks are the system's: they are let go of however a process ends.
+//! The operating system releases the locks, no matter how a process ends.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -14,10 +15,10 @@ use crate::engine::worktree::INSTALLED;
 use crate::{private, sandbox};
 
 const LOCK: &str = ".lock";
-/// What `serve` keeps only while it works.
+/// Folders that `serve` needs only while it runs.
 const THROW_AWAY: [&str; 2] = ["trees", "workspaces"];
 
-/// A folder that is this process's alone, until it is dropped.
+/// A folder that only this process uses, until it is dropped.
 pub(super) struct Own {
     folder: TempDir,
     _lock: File,
@@ -41,16 +42,16 @@ pub(super) fn checkout(path: &Path) -> Result<PathBuf, Exit> {
     }
 }
 
-/// Makes a folder for one piece of local work, and removes those of processes that are gone.
+/// Creates a folder for one local run, and removes those of processes that have ended.
 pub(super) fn own(data: &Path) -> Result<Own, Exit> {
     let all = data.join("local");
     let make = || -> io::Result<Own> {
         private::folder(&all)?;
-        // Nobody may look between the making of a folder and its lock.
+        // Nobody may look between the creation of a folder and its lock.
         let door = private::file().open(all.join(LOCK))?;
         door.lock()?;
         for entry in fs::read_dir(&all)?.flatten().map(|entry| entry.path()) {
-            // One without a lock was half removed: while the door is locked, nobody is about to make one.
+            // A folder without a lock was partly removed: while the parent is locked, nobody is creating one.
             let is_left = match File::open(entry.join(LOCK)) {
                 Ok(lock) => lock.try_lock().is_ok(),
                 Err(error) => error.kind() == io::ErrorKind::NotFound && entry.is_dir(),
@@ -67,13 +68,13 @@ pub(super) fn own(data: &Path) -> Result<Own, Exit> {
     make().map_err(|error| unusable(data, &error))
 }
 
-/// Where the installed packages of a local checkout are kept, which is known by where it lies.
+/// The folder of a local checkout's installed packages, derived from the checkout's path.
 pub(super) fn packages(data: &Path, root: &Path) -> PathBuf {
     let name = hex::encode(Sha256::digest(root.as_os_str().as_encoded_bytes()));
     data.join(INSTALLED).join("local").join(name)
 }
 
-/// Takes the whole folder for `serve`, and clears what the one before it left unfinished there.
+/// Locks the whole folder for `serve`, and removes what an earlier `serve` left unfinished.
 pub(super) fn take(data: &Path) -> Result<File, Exit> {
     let open = || {
         private::folder(data)?;
@@ -98,7 +99,7 @@ pub(super) fn take(data: &Path) -> Result<File, Exit> {
 
 fn clear(folder: &Path) {
     if let Err(error) = sandbox::remove_tree(folder) {
-        tracing::warn!(path = %folder.display(), %error, "what an earlier process left cannot be removed");
+        tracing::warn!(path = %folder.display(), %error, "files of an earlier process cannot be removed");
     }
 }
 

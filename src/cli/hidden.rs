@@ -1,5 +1,5 @@
-//! Checks at the start that nobody else can read what is greenlight's own: not the code under test, to which folders such
-//! as `/usr` are shown for the tools in them, and not other users of the machine.
+//! Checks at the start that nobody else can read greenlight's own files: neither the code under test, which sees
+//! folders such as `/usr` for their tools, nor other users of the machine.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,20 +12,21 @@ use crate::config::settings::Settings;
 use crate::private;
 use crate::sandbox::{Backend, Sandbox};
 
-/// What greenlight keeps in its data folder. The trees in some of them have their own permissions, behind the folder's.
+/// The content of greenlight's data folder. Trees in some of these have other permissions, but the folder protects
+/// them.
 const FOLDERS: [&str; 6] = ["mirrors", "installed", "local", "trees", "copies", "workspaces"];
 
-/// The files of these folders are for greenlight alone.
+/// Folders whose files only greenlight may read.
 const WITH_FILES: [&str; 1] = ["mirrors"];
 
-/// Folders in folders that are looked into for files with too wide permissions.
+/// How deep folders are searched for files with permissions that are too wide.
 const MAX_DEPTH: usize = 8;
 
-/// Refuses to continue where code under test could read what it must not: in a folder that is shown to it, or in the
-/// checkout that it is part of. Who chose no confinement for their own checkout knows that nothing is hidden.
+/// Refuses to continue if code under test could read a protected file: in a folder that the sandbox shows, or in the
+/// checkout itself. Anyone who disabled the sandbox for their own checkout knows that nothing is hidden.
 ///
 /// # Errors
-/// Which file or folder it is, why that is one too many, and what to set.
+/// Which file or folder is exposed, why, and what to set.
 pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Path>) -> Result<(), Exit> {
     if checkout.is_some() && sandbox.backend() == Backend::None {
         return Ok(());
@@ -47,11 +48,11 @@ pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Pa
     Ok(())
 }
 
-/// Takes from others what an earlier version, or a copy, let them do with greenlight's own files. What is not certainly
-/// greenlight's own is left as it is.
+/// Removes other users' permissions on greenlight's own files, which an earlier version or a copy may have granted.
+/// Files that may not be greenlight's are left alone.
 ///
 /// # Errors
-/// When a setting is wrong.
+/// When a setting is invalid.
 pub(super) fn tighten(settings: &Settings) -> Result<(), Exit> {
     let (data, database) = (settings.data_dir()?, settings.database()?);
     if holds_nothing_else(&data, &database) {
@@ -69,7 +70,7 @@ pub(super) fn tighten(settings: &Settings) -> Result<(), Exit> {
     for folder in WITH_FILES.map(|name| data.join(name)) {
         restrict_below(&folder, MAX_DEPTH, &|_| true);
     }
-    // What local verbs remember lies beside the packages of their checkouts.
+    // The memory of local checkouts is stored beside their packages.
     let is_memory = |path: &Path| path.to_string_lossy().ends_with(".memory.json");
     restrict_files(&data.join("installed/local"), &is_memory);
     if let Some(bundles) = &settings.bundles {
@@ -83,7 +84,7 @@ pub(super) fn tighten(settings: &Settings) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Whether a folder is greenlight's alone: somebody may have named one that others use as well.
+/// Whether a folder contains only greenlight's files: somebody may have configured one that others use as well.
 fn holds_nothing_else(data: &Path, database: &Path) -> bool {
     let is_own = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -115,7 +116,7 @@ fn restrict_files(folder: &Path, is_own: &dyn Fn(&Path) -> bool) {
     }
 }
 
-/// Takes from others what they may do with a file or folder, and says so. A link is not followed.
+/// Removes other users' permissions on a file or folder, and logs it. Links are not followed.
 fn restrict(path: &Path, most: u32) {
     let Ok(meta) = path.symlink_metadata() else { return };
     let mode = meta.permissions().mode() & 0o7777;
@@ -142,7 +143,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     entries(folder).into_iter().filter(is_folder).collect()
 }
 
-/// Where a path leads, as far as it is there.
+/// The target of a path, resolved as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let resolved = path.ancestors().find_map(|above| {

@@ -1,4 +1,4 @@
-//! What a model says and does, told on standard error while it works. Nothing relies on it.
+//! Shows on standard error what a model says and does while it works. Nothing relies on it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::terminal;
 use crate::agent::{Delta, Item, ToolCall};
 
-/// A longer line is shown in pieces, in bytes.
+/// A longer line is shown in parts, in bytes.
 const MAX_LINE: usize = 2 << 10;
 /// How much of a path, a name or a pattern is shown, in characters.
 const MAX_NAMED: usize = 120;
 
-/// Tells of replies as they come in; silent where nobody watches.
+/// Shows replies as they are generated; silent if nobody watches.
 pub(super) struct Voice {
     is_heard: bool,
     line: Mutex<String>,
@@ -26,7 +26,7 @@ impl Voice {
         }
     }
 
-    /// A piece of a reply: told line by line, because what hides in a line is only seen in a whole one.
+    /// Handles a chunk of a reply. It is shown line by line, because a secret is only recognised in a whole line.
     pub(super) fn delta(&self, delta: Delta<'_>) {
         let Delta::Text(text) = delta else { return };
         if !self.is_heard {
@@ -41,7 +41,7 @@ impl Voice {
         }
     }
 
-    /// An item of the transcript: what the model does is told by its calls.
+    /// Handles an item of the transcript, and shows what the model's calls do.
     pub(super) fn item(&self, item: &Value) {
         if !self.is_heard {
             return;
@@ -49,21 +49,21 @@ impl Voice {
         match serde_json::from_value(item.clone()) {
             Ok(Item::Reply(reply)) => {
                 self.pause();
-                reply.calls.iter().for_each(told);
+                reply.calls.iter().for_each(show_call);
             }
-            Ok(Item::Called { call, .. }) => told(&call),
+            Ok(Item::Called { call, .. }) => show_call(&call),
             _ => {}
         }
     }
 
-    /// Ends the line that is being told.
+    /// Ends the current line.
     pub(super) fn pause(&self) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         tell(&std::mem::take(&mut *line));
     }
 }
 
-/// A line of the model's, so that none is taken for greenlight's own.
+/// Prints a line of the model, with a mark so that it cannot be taken for greenlight's own.
 fn tell(line: &str) {
     let line = crate::domain::redact::redact(line.trim_end());
     if !line.trim().is_empty() {
@@ -71,7 +71,7 @@ fn tell(line: &str) {
     }
 }
 
-fn told(call: &ToolCall) {
+fn show_call(call: &ToolCall) {
     terminal::tell(&format!("  {}", does(call)));
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_told_in_a_few_words() {
+    fn a_call_is_described_in_a_few_words() {
         let call = |name: &str, arguments: &str| ToolCall {
             id: "1".into(),
             name: name.into(),

@@ -1,4 +1,4 @@
-//! `greenlight memory`: shows what is remembered of a local checkout, and forgets what somebody names.
+//! `greenlight memory`: shows what greenlight remembers about a local checkout, and forgets entries.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::domain::memory::{Fix, Memory, Rejection};
 use crate::domain::patch::Patch;
 use crate::domain::redact;
 
-/// Of a summary or a reason, in characters.
+/// How much of a summary or a reason is shown, in characters.
 const MAX_TEXT: usize = 300;
-/// Of a diff, in bytes.
+/// How much of a diff is shown, in bytes.
 const MAX_DIFF: usize = 4 << 10;
 
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 enum Verb {
     /// Show the fixes that were accepted or turned down in a checkout, with their names
     List(List),
-    /// Forget one of them, or all, so that a fix that was turned down may be offered again
+    /// Forget one of them, or all of them, so that a rejected fix may be offered again
     Forget(Forget),
 }
 
@@ -47,7 +47,7 @@ struct List {
 
 #[derive(Debug, clap::Args)]
 struct Forget {
-    /// The name that `greenlight memory list` shows, or the start of it
+    /// The name shown by `greenlight memory list`, or its first characters
     #[arg(value_name = "ID")]
     id: Option<String>,
     /// The checkout; `.` if not given
@@ -81,7 +81,7 @@ fn listed(List { path, json, data }: List) -> Result<(), Exit> {
 }
 
 fn forgotten(arguments: Forget) -> Result<(), Exit> {
-    // With `--all` there is no name, so that what replaces it is the checkout.
+    // With `--all` there is no name, so the first argument is the checkout.
     let (id, path) = match (arguments.all, arguments.id, arguments.path) {
         (true, Some(_), Some(_)) => {
             return Err(Exit::Usage(
@@ -107,7 +107,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
         Some(id) => match memory.forget(id).as_slice() {
             [] => {
                 return Err(Exit::Usage(format!(
-                    "no remembered fix of this checkout is called `{id}`; `greenlight memory list` shows them"
+                    "no remembered fix of this checkout has the name `{id}`; `greenlight memory list` shows them"
                 )));
             }
             [one] => vec![one.clone()],
@@ -130,7 +130,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
     Ok(())
 }
 
-/// What is remembered of a checkout, and the file it is in.
+/// The memory of a checkout, and its file.
 fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
     let flags = Flags {
         storage: data.into(),
@@ -144,10 +144,7 @@ fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
 }
 
 fn unusable(file: &Path, error: &std::io::Error) -> Exit {
-    Exit::Usage(format!(
-        "{}, where this is remembered, cannot be used: {error}",
-        file.display()
-    ))
+    Exit::Usage(format!("the memory file {} cannot be used: {error}", file.display()))
 }
 
 fn show(memory: &Memory) {
@@ -156,24 +153,24 @@ fn show(memory: &Memory) {
         return;
     }
     for down in &memory.rejections {
-        let said = MemoryEntry {
+        let entry = MemoryEntry {
             id: down.id(),
             what: "turned down",
             at: &down.at,
             summary: &down.summary,
             reason: Some(&down.reason),
         };
-        said.show(down.edit.as_ref());
+        entry.show(down.edit.as_ref());
     }
     for fix in &memory.fixes {
-        let said = MemoryEntry {
+        let entry = MemoryEntry {
             id: fix.id(),
             what: "accepted",
             at: &fix.at,
             summary: &fix.summary,
             reason: None,
         };
-        said.show(Some(&fix.patch));
+        entry.show(Some(&fix.patch));
     }
     terminal::show(
         "\nRejected fixes are not offered again while the same tests fail in the same way, and accepted fixes are \

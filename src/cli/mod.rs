@@ -1,4 +1,4 @@
-//! One file per subcommand. What they print on standard output is the result; progress and logs go to standard error.
+//! One file per subcommand. They print results to standard output, and progress and logs to standard error.
 
 mod action;
 mod annotation;
@@ -62,7 +62,7 @@ enum Verb {
     /// Show or forget what is remembered about a local checkout, such as fixes that were turned down
     #[command(after_help = exit::OF_MEMORY)]
     Memory(memory::Arguments),
-    /// Show how the tests of a checkout are run and why, run them in the sandbox, and show how the result was read
+    /// Show how the tests of a checkout are run and why, run them in the sandbox, and show how the result was parsed
     #[command(after_help = exit::OF_TESTS)]
     Tests(tests::Arguments),
     /// Recompute the evidence for a fix in a local checkout

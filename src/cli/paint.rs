@@ -1,5 +1,5 @@
-//! Colour, where a terminal wants it: `--color`, `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` say so, as for other programs.
-//! Text is painted last, line by line, after all that could steer a terminal is out of it.
+//! Colours, as controlled by `--color`, `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`. Text is coloured last, line by
+//! line, after everything that could control a terminal has been removed.
 
 use anstream::AutoStream;
 use anstream::stream::RawStream;
@@ -15,7 +15,7 @@ pub(super) enum When {
 }
 
 impl When {
-    /// Decides for the whole process.
+    /// Applies the choice to the whole process.
     pub(super) fn decide(self) {
         match self {
             Self::Auto => anstream::ColorChoice::Auto,
@@ -31,7 +31,7 @@ pub(super) fn is_wanted(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != anstream::ColorChoice::Never
 }
 
-/// Each line in the colour that it has in a diff; `mark` is what lines begin with before that.
+/// Colours each line as part of a diff; `mark` is the prefix of every line.
 pub(super) fn diff(text: &str) -> String {
     each(text, |line| {
         Some(match line.as_bytes().first()? {
@@ -43,7 +43,7 @@ pub(super) fn diff(text: &str) -> String {
     })
 }
 
-/// The story of the demo: its diffs, and the marks of checks.
+/// Colours the story of the demo: its diffs, and the marks of checks.
 pub(super) fn story(text: &str) -> String {
     each(text, |line| {
         let inside = line.strip_prefix("  │ ");

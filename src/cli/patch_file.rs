@@ -1,14 +1,14 @@
-//! The file of a patch that somebody names on the command line, or standard input.
+//! Reads a patch from a file that was named on the command line, or from standard input.
 
 use std::io::Read as _;
 use std::path::Path;
 
 use super::Exit;
 
-/// A longer patch is no review any more.
+/// Nobody reviews a longer patch.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The bytes of a file, or of standard input for `-`.
+/// The content of a file, or of standard input for `-`.
 pub(super) fn read(file: &Path) -> Result<Vec<u8>, Exit> {
     let unreadable = |error: std::io::Error| Exit::Usage(format!("{}: {error}", file.display()));
     let mut bytes = Vec::new();

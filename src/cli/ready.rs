@@ -1,4 +1,4 @@
-//! What a checkout needs before its tests run: a way to run them, and what they import.
+//! What a checkout needs before its tests run: a test command, and its dependencies.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::domain::execution::REGISTRIES;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::suite::{self, Suite, TestCommand};
 
-/// The test command, or what to do about there being none.
+/// The test command, or an error that says what to do without one.
 pub(super) fn found(worktree: &Worktree) -> Result<TestCommand, Exit> {
     worktree.test_command().map_err(|nothing| {
         Exit::Usage(format!(
@@ -21,13 +21,13 @@ pub(super) fn found(worktree: &Worktree) -> Result<TestCommand, Exit> {
     })
 }
 
-/// The virtual environment that the person works in.
+/// The active virtual environment.
 pub(super) fn active(environment: &Environment) -> Option<PathBuf> {
     let active = environment.get("VIRTUAL_ENV").or(environment.get("CONDA_PREFIX"));
     active.map(PathBuf::from)
 }
 
-/// Installs what the tests import, or shares with them what lies beside the checkout; and says what they got.
+/// Installs the dependencies of the tests, or shares those beside the checkout, and says which.
 pub(super) async fn supply(
     worktree: &Worktree,
     suite: &mut Suite,
@@ -45,7 +45,7 @@ pub(super) async fn supply(
     Ok(())
 }
 
-/// Says that something would be installed, where nobody said that it may be.
+/// Says that the configuration would install something, but that `--install` is needed.
 pub(super) fn offer(worktree: &Worktree) {
     if worktree.install_settings(Vec::new()).asks_for_something() {
         terminal::tell(&format!(
@@ -54,7 +54,7 @@ pub(super) fn offer(worktree: &Worktree) {
     }
 }
 
-/// Installs what the tests need, as the person at the terminal said: the checkout may be a stranger's.
+/// Installs the dependencies, as the person at the terminal asked. The checkout may be a stranger's.
 async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
     let mut granted = worktree.install_settings(Vec::new());
     granted.registries = true;

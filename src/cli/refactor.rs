@@ -7,7 +7,7 @@ use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What to improve; if it names a measure (complexity, duplication, long functions), that is checked
+    /// What to improve; if it names a measure (complexity, duplication, long functions), that measure has to improve
     goal: String,
     /// Change only this file or folder of the checkout
     #[arg(long = "in", value_name = "PATH")]

@@ -1,4 +1,4 @@
-//! `greenlight replay`: goes through a recorded run again, offline, and says what comes out differently.
+//! `greenlight replay`: replays a recorded run offline, and reports differences.
 
 use std::path::PathBuf;
 
@@ -51,8 +51,8 @@ async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result
         read.map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
     let config = RepoConfig::parse(&manifest.config)
         .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
-    let kept = folder::packages(&settings.data_dir()?, tree.root());
-    let mut worktree = Worktree::over(tree, config, own.path(), kept);
+    let packages = folder::packages(&settings.data_dir()?, tree.root());
+    let mut worktree = Worktree::over(tree, config, own.path(), packages);
     worktree.changed.clone_from(&manifest.changed);
     let sandbox = app::sandbox_for(&settings, &worktree).await?;
     let command = worktree.test_command().map_err(|nothing| {

@@ -1,4 +1,4 @@
-//! `greenlight sandbox`: runs one command exactly as a test run would be confined, so that anybody can try to break out.
+//! `greenlight sandbox`: runs one command in the sandbox of a test run, so that anybody can try to break out.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::engine::worktree::Worktree;
 use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
 use crate::suite;
 
-/// How long the run gets to end once somebody asked for it.
+/// How long the command has to end after a request to stop.
 const GRACE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| format!("{error}; write it as `2s` or `5m`"))
 }
 
-/// A run and how it was confined.
+/// A run, and how it was confined.
 struct ConfinementReport<'a> {
     command: &'a [OsString],
     sandbox: &'a Sandbox,
@@ -64,7 +64,7 @@ struct ConfinementReport<'a> {
     output: &'a Output,
 }
 
-/// Ends as the command did, or with one of greenlight's own codes when there was no run.
+/// Exits with the command's exit code, or with one of greenlight's own if the command did not run.
 pub(super) async fn sandbox(arguments: Arguments) -> Result<ExitCode, Exit> {
     let as_json = arguments.json;
     let cancel = CancellationToken::new();
@@ -94,8 +94,8 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(Path::new("."))?;
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
-    let worktree = app::worktree(&root, own.path(), kept).await?;
+    let packages = folder::packages(&settings.data_dir()?, &root);
+    let worktree = app::worktree(&root, own.path(), packages).await?;
     let sandbox = app::sandbox(&settings).await?;
     let sandbox = sandbox.and_then(|sandbox| {
         let required = &worktree.config.sandbox.require;
@@ -132,7 +132,8 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     Ok(code(&output.outcome))
 }
 
-/// What an installation could reach: the registries of this machine's own tools, and what the configuration adds.
+/// The hosts that an installation could reach: the registries of this machine's own tools, and those in the
+/// configuration.
 async fn registries(sandbox: &Sandbox, worktree: &Worktree, cancel: &CancellationToken) -> Result<Vec<String>, Exit> {
     let own = suite::hosts_of_tools(sandbox, cancel).await;
     let mut hosts = own.map_err(|error| Exit::Refused(error.to_string()))?;
@@ -140,7 +141,7 @@ async fn registries(sandbox: &Sandbox, worktree: &Worktree, cancel: &Cancellatio
     Ok(hosts)
 }
 
-/// The command's own code, or what a shell or `timeout` would make of its end.
+/// The command's own exit code, or the one that a shell or `timeout` would use.
 fn code(outcome: &Outcome) -> u8 {
     let by_signal = |signal: i32| u8::try_from(128 + signal).unwrap_or(u8::MAX);
     match outcome {
@@ -182,7 +183,7 @@ impl ConfinementReport<'_> {
         })
     }
 
-    /// The output where the command put it, without what would steer a terminal; then what came of it.
+    /// Prints the output to the stream it came from, without terminal control characters, and then the result.
     fn show(&self) {
         let Self { output, policy, .. } = self;
         let (stdout, stderr) = (output.stdout.text(), output.stderr.text());

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// Host and port to listen on; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<String>,
-    /// How many pull requests are worked on at a time, at most 64; 2 if not set [env: GREENLIGHT_WORKERS]
+    /// How many pull requests are worked on at the same time, at most 64; 2 if not set [env: GREENLIGHT_WORKERS]
     #[arg(long, value_name = "NUMBER", value_parser = workers)]
     workers: Option<usize>,
     #[command(flatten)]
@@ -78,7 +78,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
         version = env!("CARGO_PKG_VERSION"),
         %account,
         github = %settings.github_api_url,
-        model = app.model.as_ref().map_or("none, the built-in engine alone", |(_, name)| name.as_str()),
+        model = app.model.as_ref().map_or("none, only the built-in engine", |(_, name)| name.as_str()),
         data_folder = %app.folder.display(),
         workers,
         "greenlight starts"
@@ -90,7 +90,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Host and port; the host may be a name, which is looked up when it is listened at.
+/// A host and port. A host name is resolved when the server starts to listen.
 fn address(text: &str) -> Result<String, String> {
     let text = text.trim();
     let is_address = text
@@ -111,7 +111,7 @@ fn workers(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("it is not a number from 1 to {MAX_WORKERS}"))
 }
 
-/// What the flag says, or else the variable.
+/// The value of the flag, or else of the variable.
 fn set<T>(
     flag: Option<T>,
     (environment, variable): (&Environment, &str),

@@ -1,6 +1,8 @@
-//! `greenlight suggest`: the review that a patch would become, from a formatter, a codemod or a person; and its posting.
+//! `greenlight suggest`: shows the review that a patch would become, from a formatter, a codemod or a person, or
+//! posts it.
 //!
-//! Nothing of the repository is executed. Printed is what GitHub would show of the two commits, posted what it does show.
+//! Nothing in the repository is executed. The printed review uses the diff that GitHub would show for the two
+//! commits, the posted one GitHub's own diff.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -23,10 +25,11 @@ use crate::github::{self, GitHub, MAX_COMMENTS, ReviewComment};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The patch for the head: a unified diff from git, `diff -u` or a formatter; `-` reads standard input
+    /// The patch for the head: a unified diff from git, `diff -u` or a formatter; `-` reads it from standard input
     #[arg(long, value_name = "FILE")]
     patch: PathBuf,
-    /// What the pull request is merged into; its diff starts at the merge base. With --pull-request, GitHub provides it
+    /// The branch that the pull request is merged into; its diff starts at the merge base. With --pull-request,
+    /// GitHub provides it
     #[arg(
         long,
         value_name = "REV",
@@ -34,7 +37,7 @@ pub(super) struct Arguments {
         conflicts_with = "pull_request"
     )]
     base: Option<String>,
-    /// What the pull request proposes, and what the patch applies to
+    /// The head of the pull request, which the patch applies to
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
     /// Print one JSON document instead of text
@@ -58,13 +61,13 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-/// What was found out about a patch.
+/// A patch that was checked.
 struct CheckedPatch {
     base: CommitSha,
     head: CommitSha,
     patch: Patch,
     cut: Cut,
-    /// The name of the tree that head and patch give.
+    /// The hash of the head's tree with the patch.
     tree: String,
 }
 
@@ -111,7 +114,7 @@ fn words(arguments: &Arguments) -> Words {
     }
 }
 
-/// Cuts the patch by the diff that GitHub would show, and proves the result.
+/// Cuts the patch along the diff that GitHub would show, and proves the result.
 fn find(arguments: &Arguments) -> Result<CheckedPatch, Exit> {
     let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
     let head = repository.resolve(&arguments.head).map_err(usage)?;
@@ -196,7 +199,7 @@ async fn post(
     Ok(())
 }
 
-/// Posts on the pull request as it is now, if that is what the patch was made for.
+/// Posts on the current pull request, if the patch was made for its head.
 async fn put(
     github: &GitHub,
     id: &PullRequestId,
@@ -280,7 +283,7 @@ fn show(found: &CheckedPatch, comments: &[ReviewComment]) {
     ));
 }
 
-/// A comment without its last line, which a page hides and by which greenlight knows it later.
+/// A comment without its last line, the hidden marker by which greenlight recognises it.
 fn without_marker(body: &str) -> &str {
     match body.trim_end().rsplit_once('\n') {
         Some((shown, last)) if last.starts_with(SUGGESTION_MARKER) => shown.trim_end(),

@@ -1,5 +1,5 @@
-//! `greenlight tdd`: writes the tests of a specification, sees them fail, writes the code, and asks before it writes any
-//! of it to the checkout.
+//! `greenlight tdd`: writes the tests of a specification, sees them fail, writes the code, and asks before it writes
+//! anything to the checkout.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use super::local::{self, Common, UpFront};
 use crate::domain::command::MAXIMUM_TEXT;
 use crate::domain::mode::Mode;
 
-/// More bytes than a specification of that many characters can have.
+/// More bytes than a specification with the maximum number of characters can have.
 const MAX_BYTES: u64 = 4 * MAXIMUM_TEXT as u64 + 1;
 
 #[derive(Debug, clap::Args)]

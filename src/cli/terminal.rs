@@ -1,4 +1,4 @@
-//! What people see: text without control characters of strangers, and questions only where somebody can answer.
+//! Terminal input and output: text without strangers' control characters, and questions only if somebody can answer.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 use super::{Exit, paint, progress, wrap};
 use crate::domain::redact::{redact, visible, without_commands};
 
-/// How long the work gets to stop alone once somebody asked for it.
+/// How long the work has to stop after a request.
 const GRACE: Duration = Duration::from_secs(3);
-/// Longest line of an answer that is read, in bytes.
+/// The maximum length of an answer, in bytes.
 const MAX_ANSWER: usize = 8 << 10;
 
-/// One line to standard error: progress, or why it ended. A closed pipe is nobody's fault.
+/// Prints one line to standard error: progress, or an error. A closed pipe is ignored.
 pub(super) fn tell(line: &str) {
     tell_exactly(&redact(&visible(line)));
 }
@@ -25,22 +25,23 @@ fn tell_exactly(line: &str) {
     let _nobody_listens = progress::suspended(|| writeln!(std::io::stderr().lock(), "{line}"));
 }
 
-/// Text to standard output: the result.
+/// Prints text to standard output: the result.
 pub(super) fn show(text: &str) {
     show_exactly(&redact(&visible(text)));
 }
 
-/// Text to standard output that holds greenlight's own values, such as a token of the demo. Never for text of anybody else.
+/// Prints text to standard output that contains greenlight's own values, such as a token of the demo. Never use it
+/// for other text.
 pub(super) fn show_exactly(text: &str) {
     print(&without_commands(&visible(text)));
 }
 
-/// A workflow command of greenlight's own to standard output. Never for text of anybody else.
+/// Prints a workflow command to standard output. Never use it for text from others.
 pub(super) fn command(command: &str) {
     print(command);
 }
 
-/// How wide a terminal is. `None` where it does not say, or there is none.
+/// The width of a terminal. `None` if it is unknown, or there is no terminal.
 fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
@@ -53,15 +54,15 @@ fn print(text: &str) {
     });
 }
 
-/// Code to standard output. What would hide or reorder text is shown as an escape, and nothing is redacted: this is what
-/// somebody approves, and it comes from their own checkout.
+/// Prints code to standard output. Characters that hide or reorder text are escaped. Nothing is redacted, because a
+/// person approves this code, and it comes from their own checkout.
 pub(super) fn show_code(code: &str) {
     show_exactly(&escaped(&code.replace("\r\n", "\n"), |c| {
         c.escape_unicode().to_string()
     }));
 }
 
-/// A diff, as [`show_code`] shows code, with its colours.
+/// Prints a coloured diff, escaped as by [`show_code`].
 pub(super) fn show_diff(diff: &str) {
     let text = escaped(&diff.replace("\r\n", "\n"), |c| c.escape_unicode().to_string());
     let text = visible(&text);
@@ -72,7 +73,7 @@ pub(super) fn show_diff(diff: &str) {
     });
 }
 
-/// A part of the demo's story: long lines continue at its rail, and changes have colours.
+/// Prints a part of the demo's story, with wrapped lines and coloured changes.
 pub(super) fn show_story(text: &str) {
     let text = redact(&visible(text));
     let text = without_commands(&text);
@@ -83,17 +84,17 @@ pub(super) fn show_story(text: &str) {
     });
 }
 
-/// One line of such code to standard error, where somebody is asked.
+/// Prints one line of such code to standard error, before a question.
 pub(super) fn tell_code(line: &str) {
     tell_exactly(&escaped(line, |c| c.escape_unicode().to_string()));
 }
 
-/// A JSON document to standard output, on one line. Each string is redacted, except for the patches that a script
-/// applies; what a terminal must not see is escaped.
+/// Prints a JSON document to standard output, on one line. Strings are redacted, except for patches that a script
+/// applies. Control characters are escaped.
 pub(super) fn show_document(document: &Value) {
     let mut document = document.clone();
     redact_strings(&mut document);
-    // Outside of strings JSON has no such characters, and inside of them this is how it writes them.
+    // Outside of strings, JSON has no such characters. Inside of strings, this is the JSON escape.
     let units = |c: char| {
         c.encode_utf16(&mut [0; 2])
             .iter()
@@ -103,7 +104,7 @@ pub(super) fn show_document(document: &Value) {
     show_exactly(&escaped(&document.to_string(), units));
 }
 
-/// Members of documents that hold a patch, or a suggestion with its fingerprint.
+/// Members of documents that contain a patch, or a suggestion with its fingerprint.
 const EXACT: [&str; 5] = ["body", "code", "patch", "remainder", "unproved_edits"];
 
 fn redact_strings(value: &mut Value) {
@@ -132,8 +133,7 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
     escaped
 }
 
-/// Does a piece of work to its end; once somebody asks this process to end, it is told so and gets a moment to stop
-/// alone.
+/// Awaits a piece of work. If somebody asks the process to end, the work is cancelled and gets a moment to stop.
 pub(super) async fn unless_stopped(work: impl Future<Output = Result<(), Exit>>, cancel: &CancellationToken) -> Exit {
     let stopped = async {
         stopped().await;
@@ -146,7 +146,7 @@ pub(super) async fn unless_stopped(work: impl Future<Output = Result<(), Exit>>,
     }
 }
 
-/// Resolves when somebody asks this process to end: ctrl-c, or `kill`.
+/// Resolves when somebody asks this process to end, with ctrl-c or `kill`.
 pub(super) async fn stopped() {
     use tokio::signal::unix::{SignalKind, signal};
     let interrupt = tokio::signal::ctrl_c();
@@ -168,26 +168,26 @@ pub(super) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Whether somebody sees everything, and can answer.
+/// Whether somebody sees all output, and can answer.
 pub(super) fn somebody_reads_and_types() -> bool {
     somebody_is_there() && std::io::stdout().is_terminal()
 }
 
-/// Whether somebody sees what is told.
+/// Whether somebody sees progress.
 pub(super) fn somebody_watches() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Asks, and reads one line; none at the end of input.
+/// Asks a question, and reads one line. `None` at the end of input.
 pub(super) async fn ask(question: &str) -> Option<String> {
-    // What was typed before the question was asked is no answer to it.
+    // Input from before the question is not an answer to it.
     let _not_a_terminal = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     let _nobody_listens = progress::suspended(|| {
         let mut error = std::io::stderr().lock();
         write!(error, "{question} ").and_then(|()| error.flush())
     });
     let (answer, answered) = tokio::sync::oneshot::channel();
-    // A separate thread: the runtime would wait for its own at the end, until somebody presses Enter.
+    // A separate thread, because the runtime would wait for its own threads at the end, until somebody presses Enter.
     std::thread::spawn(move || {
         let mut line = String::new();
         let mut bounded = std::io::Read::take(std::io::stdin().lock(), MAX_ANSWER as u64);
@@ -199,7 +199,7 @@ pub(super) async fn ask(question: &str) -> Option<String> {
     answered.await.ok()?
 }
 
-/// Standard error for events, each of which arrives as one write.
+/// Standard error for log events. Each one is a single write.
 struct Log;
 
 impl std::io::Write for Log {
@@ -217,7 +217,7 @@ impl std::io::Write for Log {
 /// Starts logging to standard error.
 pub(super) fn start_logging(settings: &crate::config::settings::Settings, default_filter: Option<&str>) {
     use tracing_subscriber::EnvFilter;
-    // The client library logs bodies when it cannot read them; bodies hold code.
+    // The client library logs bodies that it cannot parse, and those contain code.
     let filter = default_filter
         .filter(|_| settings.log == "info")
         .unwrap_or(&settings.log);

@@ -1,7 +1,7 @@
 //! `greenlight tests`: shows how the tests of a checkout are run and why, runs them in the sandbox, and shows how the
-//! result was read, so that a person can hold it against what the framework itself says.
+//! result was parsed, so that a person can compare it with the framework's own output.
 //!
-//! Nothing is judged and nothing is changed: one run, as it came out.
+//! It judges and changes nothing: it shows a single run as it was.
 
 mod named;
 mod report;
@@ -78,8 +78,8 @@ async fn try_tests(arguments: Arguments, report: &mut TestsReport, cancel: &Canc
         ));
     }
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
-    let mut worktree = app::worktree(&root, own.path(), kept).await?;
+    let packages = folder::packages(&settings.data_dir()?, &root);
+    let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.hints.near.extend(near);
     report.commands = worktree.test_commands();
     let command = match report.commands.first() {

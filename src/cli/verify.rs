@@ -1,8 +1,7 @@
-//! `greenlight verify`: recomputes the evidence of a proposal from a local checkout.
+//! `greenlight verify`: recomputes the evidence of a proposal in a local checkout.
 //!
-//! Believes nothing of what is to be checked: the head comes from the repository's objects, the patch from the
-//! working directory, a commit or a file, and both trees are tested on their own copies. The working directory is
-//! only read.
+//! It trusts nothing that it verifies: the head comes from the repository's objects, the patch from the working
+//! directory, a commit or a file, and both trees are tested on separate copies. The working directory is only read.
 
 mod trees;
 
@@ -32,10 +31,11 @@ pub(super) struct Arguments {
     /// The checkout, or a folder in it
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// The commit that was red; by default the patch is what is not committed yet
+    /// The failing commit. By default, the patch is what has not been committed yet
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
-    /// The patch, as a unified diff on that commit; `-` reads standard input. Defaults to the working directory
+    /// The patch, as a unified diff on that commit; `-` reads it from standard input. Defaults to the working
+    /// directory
     #[arg(long, value_name = "FILE", conflicts_with = "tree")]
     patch: Option<PathBuf>,
     /// The patched tree, as a commit
@@ -70,7 +70,7 @@ pub(super) struct Arguments {
 /// How many changed files are named.
 const MAX_NAMED: usize = 10;
 
-/// What was recomputed.
+/// The recomputed evidence.
 struct Recomputed {
     head: CommitSha,
     merged_with: Option<CommitSha>,
@@ -97,7 +97,7 @@ pub(super) async fn verify(arguments: Arguments) -> Exit {
         result = &mut work => result,
         () = terminal::stopped() => {
             cancel.cancel();
-            // The sandbox ends what runs in it before the process ends.
+            // The sandbox ends the processes inside before this process ends.
             let _stopped = tokio::time::timeout(std::time::Duration::from_secs(3), work).await;
             Err(Exit::Stopped)
         }
@@ -133,7 +133,7 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
+    let packages = folder::packages(&settings.data_dir()?, &root);
     let tree = own.path().join("tree");
     let (named, into) = (Named::of(&arguments), tree.clone());
     let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
@@ -146,12 +146,12 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
-            "nothing changes {}: name the commit that was red with --head (--head HEAD~1 if the suggestions are \
+            "there is no change to {}: name the failing commit with --head (--head HEAD~1 if the suggestions are \
              committed), or give --patch or --tree",
             head.short()
         )));
     }
-    let mut worktree = app::worktree(&tree, own.path(), kept).await?;
+    let mut worktree = app::worktree(&tree, own.path(), packages).await?;
     worktree.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(command) = &arguments.command {
         worktree.config.test.command = Some(command.clone());
@@ -233,7 +233,7 @@ impl Recomputed {
     }
 }
 
-/// Whether this proves the patch, and is what was expected.
+/// Whether this proves the patch, and matches the expected digest.
 fn judge(found: &Recomputed, expected: Option<&str>) -> Exit {
     let is_the_same = expected.is_none_or(|expected| expected == found.digest());
     match is_better(&found.before, &found.after) {
@@ -247,7 +247,7 @@ fn judge(found: &Recomputed, expected: Option<&str>) -> Exit {
     }
 }
 
-/// What may be another: a digest is all or nothing, but most differences can be seen from one side.
+/// What may differ: a digest matches or not, but most differences show on one side.
 fn suspects(found: &Recomputed) -> Vec<String> {
     let Recomputed { before, after, .. } = found;
     let mut suspects = Vec::new();
@@ -259,7 +259,8 @@ fn suspects(found: &Recomputed) -> Vec<String> {
     };
     if could_not_run(before) || could_not_run(after) {
         suspects.push(format!(
-            "the results: before {}, after {}; the tests may lack something here that they had there (`--install`)",
+            "the results: before {}, after {}; the tests may lack something that was available when the evidence was \
+             made (`--install`)",
             before.summary(),
             after.summary()
         ));
@@ -270,7 +271,7 @@ fn suspects(found: &Recomputed) -> Vec<String> {
     }
     if suspects.is_empty() {
         suspects.push(format!(
-            "both results are as good, so compare these with the evidence: the head {}, the patch {}, the command \
+            "both results look right, so compare these with the evidence: the head {}, the patch {}, the command \
              `{}`, before {}, after {}",
             found.head.short(),
             &found.patch.digest()[..12],
@@ -282,7 +283,7 @@ fn suspects(found: &Recomputed) -> Vec<String> {
     suspects
 }
 
-/// A changed file, marked where the change is to tests: greenlight proposes none such.
+/// A changed file, with a mark if it contains tests: greenlight proposes no such changes.
 fn changed(path: &RepoPath, change: &FileChange) -> String {
     if touches_tests(path, change) {
         format!("{path} (tests)")
@@ -344,7 +345,7 @@ fn show(found: &Recomputed) {
     }
 }
 
-/// A few names, or how many.
+/// The names if there are few, otherwise their number.
 fn listed(names: &[String]) -> String {
     match names {
         [] => "none".into(),

@@ -1,14 +1,14 @@
-//! Long lines of a terminal: each piece of one begins as the line did, at the rail and never at the edge.
+//! Wraps long lines for a terminal. Each continuation begins with the prefix of its line.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Narrower than this nothing is broken: there would be hardly a word to a line.
+/// Narrower terminals get unwrapped text, because hardly one word would fit on a line.
 const LEAST: usize = 20;
-/// So much of a line has to be left behind what it begins with.
+/// The minimum room for text after the prefix of a line.
 const LEAST_TEXT: usize = 10;
 
-/// The text in lines of at most this many columns. What a line begins with is repeated before what it continues with:
-/// the rail, if there is one, and the blanks after it.
+/// The text in lines of at most this many columns. The prefix of a line, which is the rail, if there is one, and the
+/// following blanks, is repeated before each continuation.
 pub(super) fn wrapped(text: &str, columns: usize) -> String {
     if columns < LEAST {
         return text.into();
@@ -41,7 +41,7 @@ fn wrap(line: &str, columns: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Where a piece that fits ends: behind its last blank, or within a word that is too long for its own line.
+/// Where a part that fits ends: behind its last blank, or within a word that is too long for one line.
 fn end_of(text: &str, room: usize) -> usize {
     let mut width = 0;
     let mut blank = None;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_on_stays_at_the_rail() {
+    fn a_continuation_keeps_the_rail() {
         let text = "  │ one two three four five six\nshort\n  │   abcdefghijklmnopqrstuvwxyz";
         insta::assert_snapshot!(wrapped(text, 22), @"
           │ one two three

@@ -1,4 +1,4 @@
-//! What was said to be so is seen once more: the red tests, the log of CI, and that a proposal holds.
+//! Checks recorded results again: the failing tests, the CI log, and whether a proposal still passes.
 
 use super::base::Reproduced;
 use super::work::{self, Red};
@@ -8,7 +8,8 @@ use crate::domain::proposal::Evidence;
 use crate::domain::run::{End, Run, Step};
 use crate::suite;
 
-/// Whether all that a run rests on is vouched for, and seen by this process; if not, what is not was written down.
+/// Whether everything that a run relies on is vouched for and was seen by this process. If it is not, the step that
+/// says so has been appended.
 ///
 /// # Errors
 /// When GitHub or the journal cannot be used.
@@ -16,16 +17,16 @@ pub(super) async fn is_vouched(context: &Context<'_>, run: &mut Run) -> Result<b
     match vouch::doubts(context, run).await? {
         Some(step) => context.app.journal.append(run, step).await?,
         None => {
-            look(context, run).await?;
+            reread_log(context, run).await?;
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Forgets what a journal says was seen, where others may have written that, and reads the log of CI once more: it says
-/// how the tests are run.
-async fn look(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
+/// Forgets the results in a journal that others may have written, and reads the CI log again, because it says how the
+/// tests are run.
+async fn reread_log(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
     let (journal, id, was_read) = (&context.app.journal, run.id().clone(), run.reading.is_some());
     run.forget_sightings(|place| journal.vouches_for(&id, place));
     if was_read && run.reading.is_none() {
@@ -35,7 +36,7 @@ async fn look(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Runs what was approved: the head must be red by its own doing, the proposed tree green.
+/// Runs the approved suggestion: the head must have a regression, and the proposed tree must pass.
 pub(super) async fn verify(
     context: &Context<'_>,
     run: &mut Run,
@@ -54,7 +55,7 @@ pub(super) async fn verify(
     }
     if !run.started.mode.is_debug() {
         let judged = Box::pin(work::judge_again((worktree, suite), (run, &proposal), &before, cancel)).await?;
-        return Ok(told(run, judged));
+        return Ok(verification_step(run, judged));
     }
     if !triage.has_regression() && (before.outcome.is_red() || triage.merged.is_some()) {
         let reason = triage.why_not(&before);
@@ -87,11 +88,11 @@ pub(super) async fn verify(
         on_head: Some(&proposal.patch),
     };
     let proved = Box::pin(work::prove(worktree, suite, (&patch, proposal.claim()), &red, cancel)).await?;
-    Ok(told(run, proved))
+    Ok(verification_step(run, proved))
 }
 
-/// What is written down of a proposal that was executed as approved.
-fn told(run: &Run, proved: Result<Evidence, impl std::fmt::Display>) -> Step {
+/// The step that records the result of an approved suggestion.
+fn verification_step(run: &Run, proved: Result<Evidence, impl std::fmt::Display>) -> Step {
     match proved {
         Ok(evidence) => Step::Verified(Box::new(Evidence {
             spent: Some(run.spent).filter(|spent| spent.turns > 0),

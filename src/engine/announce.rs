@@ -1,4 +1,4 @@
-//! One quiet voice: the sticky comment and the check run say the state of a run, by edits.
+//! Shows the state of a run in the sticky comment and the check run, by editing them in place.
 
 use super::{Broken, Context, propose, retry};
 use crate::domain::gate::GateKind;
@@ -8,7 +8,7 @@ use crate::domain::reply::{self, CheckState};
 use crate::domain::run::{End, Run};
 use crate::github::{Annotation, Button, CheckRun, Conclusion, Error, MAX_ANNOTATIONS};
 
-/// Brings sticky comment and check run up to date. Done twice, the second time changes nothing.
+/// Brings the sticky comment and the check run up to date. Calling it twice changes nothing the second time.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -18,10 +18,11 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
         return answer(context, run).await;
     }
     let mut runs = context.app.journal.runs_of(context.id()).await?;
-    // They answer for themselves, and take nobody's place.
+    // Explanations answer separately and do not replace the comment of another run.
     runs.retain(|run| run.started.mode != Mode::Explain);
     let newer: Vec<&Run> = runs.iter().rev().take_while(|other| other.id() != run.id()).collect();
-    // The comment is the newest run's, and so is the check run of its head: what ended late does not take them back.
+    // The comment belongs to the newest run, and a check run to the newest run of its head. An older run that ends
+    // late does not overwrite them.
     if newer.iter().any(|other| other.started.head == run.started.head) {
         return Ok(());
     }
@@ -34,7 +35,8 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             .flatten()
             .collect();
         let gates = run.open_gates();
-        // Anyone who approves it means what the review shows. On another head nothing is asked any more.
+        // An approval means what the review shows, so the review must be visible first. Nothing more is asked about
+        // an old head.
         let lands = gates.first().is_some_and(|gate| gate.kind.lands());
         if lands && !propose::is_shown(context, run).await? {
             return Ok(());
@@ -59,7 +61,8 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
         title: text.title,
         summary: text.summary,
         annotations: annotations(run),
-        // No event of a button starts a workflow, and a button leaves no word that could be read again.
+        // No workflow starts when a button is pressed, and a press leaves nothing that could be read and verified
+        // later.
         buttons: if context.app.journal.is_own() {
             buttons(run, &runs)
         } else {
@@ -68,7 +71,7 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
     };
     map_result(context.client.check(&context.id().repository, &check).await)?;
     if let Some(End::Landed { commit }) = &run.end {
-        // What landed is the tree that was tested, so the new head is green, too.
+        // The landed tree is the one that was tested, so the new head is green, too.
         check.head = commit.clone();
         check.annotations.clear();
         check.buttons.clear();
@@ -77,7 +80,7 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
     Ok(())
 }
 
-/// Answers the comment that asked for an explanation, once; nothing else is said or changed.
+/// Answers the comment that asked for an explanation, once. Nothing else is posted or changed.
 async fn answer(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
     let text = match &run.end {
         None | Some(End::PassedMeanwhile) => return Ok(()),
@@ -99,8 +102,8 @@ async fn answer(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
     Ok(())
 }
 
-/// A refusal of GitHub's to show something is no reason to stop: a plain token may not write check runs, and a locked
-/// conversation takes no comments.
+/// Logs, but does not return, a refusal by GitHub: a plain token may not write check runs, and a locked conversation
+/// takes no comments.
 fn map_result(result: Result<u64, Error>) -> Result<(), Error> {
     match result {
         Ok(_) => Ok(()),
@@ -123,7 +126,7 @@ fn conclusion(state: CheckState) -> Option<Conclusion> {
     }
 }
 
-/// Failing tests on their lines, where the path is one of the repository's and the line one of the head's.
+/// Annotates failing tests on their lines, if the path is in the repository and the line is the head's.
 fn annotations(run: &Run) -> Vec<Annotation> {
     let is_of_head = |path: &RepoPath| {
         run.red_merge()
@@ -137,7 +140,7 @@ fn annotations(run: &Run) -> Vec<Annotation> {
         .filter_map(|failure| {
             let at = failure.location.as_ref()?;
             let path = at.path.parse().ok().filter(is_of_head)?;
-            // The path is a claim of the test's, too, and shown as it is.
+            // The test claims this path as well, so a path that redaction would change is dropped.
             (crate::domain::redact::redact(&crate::domain::redact::visible(path.as_str())) == path.as_str())
                 .then_some(())?;
             let message = crate::domain::redact::bounded(
@@ -159,7 +162,8 @@ fn annotations(run: &Run) -> Vec<Annotation> {
         .collect()
 }
 
-/// What can be pressed: an open gate's two answers, and the jobs again where GitHub Actions is known to have failed.
+/// The buttons of the check run: approve and reject for an open gate, and a re-run where GitHub Actions is known to
+/// have failed.
 fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
     let mut buttons = run.open_gates().first().map_or_else(Vec::new, |gate| {
         let does = match gate.kind {
@@ -170,7 +174,7 @@ fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
             GateKind::Execute(_) => "Do exactly what the request says",
             GateKind::Tests { .. } => "Write the code for these tests",
         };
-        // Nobody who presses it in passing should take it for a fix.
+        // The label says what it does, so that nobody mistakes it for a fix.
         let approve = if gate.kind.wants_its_name() {
             "Change the tests"
         } else {

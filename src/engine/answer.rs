@@ -1,4 +1,5 @@
-//! A person approves or rejects. An approval is used at once: on the live head, with the permission fetched live.
+//! A person approves or rejects. An approval is used at once, for the current head and with the permission fetched
+//! now.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,27 +14,27 @@ use crate::domain::permission::{Approve, Authorized, Reject, Request, authorize}
 use crate::domain::reply;
 use crate::domain::run::{End, Origin, Run, Step};
 
-/// The comment an answer was given in; a button needs none, because it names its gate.
+/// The comment that contained an answer. A button needs none, because it names its gate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SaidIn {
     pub(super) comment: u64,
     pub(super) received: Timestamp,
-    /// By GitHub's clock; a comment that is delivered again, or a job that is run again, keeps it.
+    /// When GitHub says it was written. A redelivered comment or a re-run job keeps this time.
     pub(super) written: Option<Timestamp>,
 }
 
-/// How far GitHub's clock and ours may be apart, and what whole seconds cut off.
+/// How far GitHub's clock may differ from ours, including the fraction of a second that GitHub cuts off.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(10);
 
 impl SaidIn {
-    /// Whether it was said before this moment.
+    /// Whether it was written before this moment.
     fn is_before(&self, moment: Timestamp) -> bool {
         let long_before = |written: Timestamp| written.checked_add(CLOCK_TOLERANCE).is_ok_and(|latest| latest < moment);
         self.received < moment || self.written.is_some_and(long_before)
     }
 }
 
-/// Takes an approval and continues with the run.
+/// Records an approval and continues the run.
 ///
 /// # Errors
 /// When something broke.
@@ -45,7 +46,7 @@ pub(super) async fn approve(
     let by = request.by();
     let (run, gate) = match find(context, request.request().gate.as_ref(), said_in).await? {
         GateLookup::Open(run, gate) => (run, *gate),
-        GateLookup::Answered(run) => return go_on(context, *run).await,
+        GateLookup::Answered(run) => return continue_run(context, *run).await,
         GateLookup::Refused(refusal) => return Ok(Err(refusal)),
     };
     let already = run
@@ -57,10 +58,10 @@ pub(super) async fn approve(
             approvers: gate.approvers,
         }));
     }
-    take(context, *run, &gate, Answer::Approved { by: by.clone() }, said_in).await
+    record(context, *run, &gate, Answer::Approved { by: by.clone() }, said_in).await
 }
 
-/// Takes a rejection; with a reason, and within its limits, the run tries again.
+/// Records a rejection. With a reason, and within its limits, the run tries again.
 ///
 /// # Errors
 /// When something broke.
@@ -76,14 +77,14 @@ pub(super) async fn reject(
                 by: request.by().clone(),
                 reason: reason.clone(),
             };
-            take(context, *run, &gate, answer, said_in).await
+            record(context, *run, &gate, answer, said_in).await
         }
-        GateLookup::Answered(run) => go_on(context, *run).await,
+        GateLookup::Answered(run) => continue_run(context, *run).await,
         GateLookup::Refused(refusal) => Ok(Err(refusal)),
     }
 }
 
-/// A button of the check run does the same as the command of its name.
+/// Handles a button of the check run, which does the same as the command of that name.
 ///
 /// # Errors
 /// When something broke.
@@ -97,7 +98,7 @@ pub(super) async fn button(
         return Ok(());
     };
     if !app.journal.is_own() {
-        tracing::warn!(login = %by, identifier, "a button was pressed, but only comments count here");
+        tracing::warn!(login = %by, identifier, "a button was pressed, but only comments are accepted here");
         return Ok(());
     }
     for id in pull_requests {
@@ -127,8 +128,8 @@ pub(super) async fn button(
     Ok(())
 }
 
-/// A command that was given through greenlight's own API does the same as a comment: on the head that was looked at, and
-/// with the permission fetched live. Anyone who gave it was told before what could be told at once.
+/// Handles a command from greenlight's own API like a comment: for the head that was looked at, and with the
+/// permission fetched now. The API has already reported any error that could be known at once.
 ///
 /// # Errors
 /// When something broke.
@@ -171,7 +172,7 @@ async fn without_a_comment(context: &Context<'_>, request: Request) -> Result<Ve
     }
 }
 
-/// The command that a button of the check run stands for. GitHub's own "Re-run" is `/greenlight fix`.
+/// The command that a button of the check run triggers. GitHub's own "Re-run" button means `/greenlight fix`.
 fn pressed(identifier: &str) -> Option<Command> {
     if identifier == retry::BUTTON {
         return Some(Command::Retry);
@@ -190,7 +191,7 @@ fn pressed(identifier: &str) -> Option<Command> {
 
 enum GateLookup {
     Open(Box<Run>, Box<Gate>),
-    /// This very comment was taken before: a redelivery, or a restart in between.
+    /// This very comment was recorded before: it was redelivered, or greenlight restarted in between.
     Answered(Box<Run>),
     Refused(Refusal),
 }
@@ -199,7 +200,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
     let mut runs = context.app.journal.runs_of(context.id()).await?;
     let is_broken = |run: &&Run| run.unreadable.is_some() && run.end.is_none();
     for broken in runs.iter().filter(is_broken) {
-        // Where nothing else resumes runs, this ends it, and says why.
+        // Where nothing else resumes runs, this ends the run and says why.
         pull_request::drive_in(context, broken.clone()).await?;
     }
     Box::pin(vouch::check_approvals(context, &mut runs)).await?;
@@ -218,12 +219,12 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
             ));
         }
     };
-    // Anyone who names no gate means what they could read when they wrote.
+    // An answer that names no gate refers to what its author could read when writing it.
     if wanted.is_none() && said_in.is_some_and(|said_in| said_in.is_before(gate.opened)) {
         return Ok(GateLookup::Refused(Refusal::WrittenBefore(gate.id)));
     }
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
-    let run = run.ok_or_else(|| Broken::Bug("an open gate without a run".into()))?;
+    let run = run.ok_or_else(|| Broken::Bug("an open gate has no run".into()))?;
     match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
         Ok(()) => Ok(GateLookup::Open(Box::new(run), Box::new(gate))),
         Err(refusal) => {
@@ -238,7 +239,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
     }
 }
 
-/// Why a gate that was there is not open any more, if that can be said better than "nothing is open".
+/// Why a gate that once existed is closed, if there is a better explanation than "nothing is open".
 fn closed(runs: &[Run], wanted: Option<&GateId>, head: &CommitSha) -> Option<Refusal> {
     let meant = |run: &&Run| {
         let mut gates = run.gates.iter();
@@ -254,14 +255,14 @@ fn closed(runs: &[Run], wanted: Option<&GateId>, head: &CommitSha) -> Option<Ref
             expected: run.started.head.clone(),
             actual: head.clone(),
         }),
-        // The end of that request, and of nothing else.
+        // Only this request ended, and the run continues.
         _ if asked.expired && asked.gate.kind.is_for_the_model() => Some(Refusal::WentOn(asked.gate.id.clone())),
         Some(End::Expired) => Some(Refusal::Expired(asked.gate.id.clone())),
         _ => None,
     }
 }
 
-async fn take(
+async fn record(
     context: &Context<'_>,
     mut run: Run,
     gate: &Gate,
@@ -275,10 +276,10 @@ async fn take(
         at: Some(Timestamp::now()),
     };
     context.app.journal.append(&mut run, step).await?;
-    go_on(context, run).await
+    continue_run(context, run).await
 }
 
-async fn go_on(context: &Context<'_>, run: Run) -> Result<VerbResult, Broken> {
+async fn continue_run(context: &Context<'_>, run: Run) -> Result<VerbResult, Broken> {
     pull_request::drive_in(context, run).await?;
     Ok(Ok(None))
 }

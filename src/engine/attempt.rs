@@ -1,4 +1,4 @@
-//! One attempt at a patch: who works on it, and what is written down while it lasts.
+//! One attempt at a patch: the engine that makes it, and the steps appended meanwhile.
 
 use futures::FutureExt as _;
 use tokio::sync::Mutex;
@@ -27,7 +27,7 @@ pub(super) async fn attempt<D: Door>(
     };
     let before = run.clone();
     let brief = Brief::of(&before, worktree);
-    // The loop keeps items one at a time; the lock only satisfies the borrow checker.
+    // The loop appends one item at a time; the lock only satisfies the borrow checker.
     let shared = Mutex::new(run);
     let append = async |step: Step| {
         let mut run = shared.lock().await;
@@ -61,7 +61,7 @@ pub(super) async fn attempt<D: Door>(
 }
 
 impl From<WorkOutcome> for Step {
-    /// An outcome as the journal has it.
+    /// Turns an outcome into a step of the journal.
     fn from(outcome: WorkOutcome) -> Self {
         match outcome {
             WorkOutcome::Proposed(proposal) => Self::Proposed(proposal),

@@ -1,4 +1,4 @@
-//! The merge base of a pull request, to tell its own failures from those that were there before.
+//! The merge base of a pull request, which tells new failures from those that existed before.
 
 use tokio_util::sync::CancellationToken;
 
@@ -16,18 +16,18 @@ use crate::domain::weakening::Weakening;
 use crate::guard;
 use crate::suite::Suite;
 
-/// At most this many of the places in which a pull request itself makes tests say less are kept.
+/// The number of places kept in which the pull request itself weakens tests.
 const MAX_WEAKENED: usize = 10;
 
-/// A failure that was reproduced, and what is known of it.
+/// A reproduced failure and its triage.
 pub(super) struct Reproduced {
     pub(super) before: TestRun,
     pub(super) triage: Triage,
-    /// What it is a failure of, where that is not the head: the merge of the head with its base branch.
+    /// The merge of the head with its base branch, if that is what fails and not the head.
     pub(super) ground: Option<(Worktree, Suite)>,
 }
 
-/// Where the pull request itself makes tests say less. Nothing depends on it: it is what a reader should know.
+/// Finds where the pull request itself weakens tests. This is only shown to readers; nothing depends on it.
 pub(super) async fn by_pull_request(base: &Worktree, head: &Worktree) -> Vec<Weakening> {
     let (old, new) = (base.checkout.clone(), head.checkout.clone());
     let changed: Vec<RepoPath> = head.changed.keys().cloned().collect();
@@ -40,7 +40,7 @@ pub(super) async fn by_pull_request(base: &Worktree, head: &Worktree) -> Vec<Wea
     found.await.unwrap_or_default()
 }
 
-/// What differs in these files, and the tests that are gone.
+/// The difference in these files, and the test files that were deleted.
 fn between(old: &Checkout, new: &Checkout, changed: Vec<RepoPath>) -> Patch {
     let is_gone = |path: &&RepoPath| is_test_path(path.as_str()) && !new.contains(path.as_str());
     let gone: Vec<RepoPath> = old.paths().into_iter().filter(is_gone).cloned().collect();
@@ -51,7 +51,7 @@ fn between(old: &Checkout, new: &Checkout, changed: Vec<RepoPath>) -> Patch {
     Patch::new(changes)
 }
 
-/// The merge base, to compare with.
+/// Lays out the merge base to compare with.
 ///
 /// # Errors
 /// As for [`at`].
@@ -72,7 +72,8 @@ pub(super) async fn laid_out(
     at(context, &commit, (worktree, suite), cancel).await
 }
 
-/// A commit of the base branch to compare with, with the same command. `None` if what it needs cannot be installed.
+/// Lays out a commit of the base branch to compare with, to be tested with the same command. `None` if its
+/// dependencies cannot be installed.
 ///
 /// # Errors
 /// When it cannot be fetched, or the sandbox cannot be used.
@@ -86,7 +87,7 @@ pub(super) async fn at(
     let mut suite = suite.clone();
     let settings = worktree.install_settings(context.app.github.hosts());
     if let Err(reason) = worktree.install(&mut suite, &settings, cancel).await? {
-        tracing::info!(reason, "the base branch has no dependencies to run with");
+        tracing::info!(reason, "the dependencies of the base branch cannot be installed");
         return Ok(None);
     }
     let commit = commit.clone();

@@ -1,4 +1,4 @@
-//! Begins what a person asked for, and ends what was at work before.
+//! Begins the run that a person asked for, and ends the run that was active before.
 
 use super::verdict::VerbResult;
 use super::{Broken, Context, pull_request, retarget, start, worktree};
@@ -10,7 +10,8 @@ use crate::domain::reply;
 use crate::domain::run::{Consent, End, Origin, Run, Step};
 use crate::journal;
 
-/// The command is the consent to sandboxed runs on this head. What already waits for exactly that is answered by it.
+/// The command is the consent to sandboxed runs on this head. If a run already waits for an answer on this head,
+/// shows its status instead.
 pub(super) async fn begin(
     context: &Context<'_>,
     origin: Origin,
@@ -26,7 +27,7 @@ pub(super) async fn begin(
     };
     let runs = context.app.journal.runs_of(context.id()).await?;
     let mine = |run: &Run| run.started.mode == mode && run.started.origin == origin;
-    // Delivered again, or taken up after a restart: this cause has had its effect on the others.
+    // It was redelivered, or resumed after a restart, so this request has already ended the other runs.
     if let Some(begun) = runs.iter().find(|run| mine(run)) {
         let begun = Box::pin(take_over(context, begun.clone(), by)).await?;
         pull_request::drive_in(context, begun).await?;
@@ -49,15 +50,15 @@ pub(super) async fn begin(
     Ok(Ok(None))
 }
 
-/// How often a run of another process may continue while it is being ended.
+/// How often another process's run may advance while this one tries to end it.
 pub(super) const MAX_TAKING_OVER: usize = 10;
 
-/// Ends what else is at work: what was begun before, and what another process began at the same time, when neither saw
-/// the other. The one whose start was written second sees both, and the newer of them continues: it is the one that
-/// speaks.
+/// Ends the other active runs: older ones, and one that another process began at the same time, when neither saw the
+/// other. The process that appended its start second sees both runs. The newer run continues, because it owns the
+/// sticky comment.
 async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result<Run, Broken> {
     let age = |run: &Run| (run.started.at, run.id().clone());
-    // Anything that is newer than a run that has ended continues.
+    // This run has ended, so a newer one continues.
     if mine.end.is_some() {
         return Ok(mine);
     }

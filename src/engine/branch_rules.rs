@@ -1,4 +1,4 @@
-//! Whether the rules of a pull request's branch take what would land: asked before an approval is.
+//! Checks whether the rules of a pull request's branch would accept the commit, before anyone is asked to approve it.
 
 use super::{Broken, Context};
 use crate::domain::branch_rule::{self, NewCommit};
@@ -6,10 +6,10 @@ use crate::domain::run::Run;
 use crate::domain::{redact, reply};
 use crate::github::commit_message;
 
-/// What is kept of the reasons, in bytes.
+/// The bound on the reasons, in bytes.
 const MAX_REASON: usize = 4_000;
 
-/// What the rules of the branch have against the commit of a run's proposal. `None` if nothing is known of that.
+/// Why the rules of the branch would reject the commit of a run's proposal. `None` if they would not, or are unknown.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -22,7 +22,7 @@ pub(super) async fn refusal(context: &Context<'_>, run: &Run) -> Result<Option<S
         .client
         .branch_rules(repository, &pull_request.head_branch)
         .await?;
-    // Who approves is not known yet; that stands below what people make rules about.
+    // The approvers are not known yet. They are named in trailers, below the lines that rules usually match.
     let message = commit_message(&reply::commit_message(proposal, &[]), run.id());
     let commit = NewCommit {
         message: &message,

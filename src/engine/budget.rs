@@ -1,4 +1,4 @@
-//! What a run may still use up, counted over everything that draws on the same amounts.
+//! What a run may still spend, summed over everything that shares the same limits.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,14 +11,14 @@ use crate::domain::id::Account;
 use crate::domain::run::{Consent, Origin, Run, Step};
 use crate::domain::spend::Spend;
 
-/// What is counted together as a day.
+/// The length of a day for the daily limit.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// Runs of a repository that are looked at, newest first.
+/// How many runs of a repository are read, newest first.
 const MAX_RUNS: usize = 2_000;
-/// Runs that say what is usual, newest first.
+/// How many runs the usual spending is computed from, newest first.
 const MAX_TYPICAL: usize = 50;
 
-/// Works out what is left for a run.
+/// Computes what is left for a run.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -45,13 +45,13 @@ pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &RunLimits) -
     Ok(budget::left(&counted))
 }
 
-/// What is left for a run alone, where it shares no limit with others.
+/// What is left for a run alone, if it shares no limit with others.
 pub fn of_run(run: &Run, limits: &RunLimits) -> Left {
     budget::left(&[own(run, limits)])
 }
 
 fn own(run: &Run, limits: &RunLimits) -> (Scope, Allowance, Used) {
-    // The lines of one proposal are not those of the next.
+    // The lines of one proposal do not count towards the next.
     let used = Used {
         spend: run.spent,
         patch_lines: 0,
@@ -59,7 +59,7 @@ fn own(run: &Run, limits: &RunLimits) -> (Scope, Allowance, Used) {
     (Scope::Run, limits.allowance(), used)
 }
 
-/// A gate with what a person is told of the model's part, where there is a model.
+/// Adds an estimate of what the model will use to a gate, if there is a model.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -78,7 +78,7 @@ pub(super) async fn estimated(
     })
 }
 
-/// What a person is told at a gate of what the model used up, what runs here usually take, and what it may still use.
+/// The estimate shown at a gate: what the model has used, what runs here usually use, and what it may still use.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -88,8 +88,8 @@ async fn estimate(context: &Context<'_>, run: &Run, limits: &RunLimits) -> Resul
         .journal
         .runs_in(&context.id().repository, MAX_TYPICAL)
         .await?;
-    let asked = |other: &&Run| other.id() != run.id() && other.spent.turns > 0 && other.end.is_some();
-    let spent: Vec<Spend> = runs.iter().filter(asked).map(|other| other.spent).collect();
+    let used_a_model = |other: &&Run| other.id() != run.id() && other.spent.turns > 0 && other.end.is_some();
+    let spent: Vec<Spend> = runs.iter().filter(used_a_model).map(|other| other.spent).collect();
     Ok(Estimate {
         spent: run.spent,
         typical: budget::mean(&spent),
@@ -97,7 +97,8 @@ async fn estimate(context: &Context<'_>, run: &Run, limits: &RunLimits) -> Resul
     })
 }
 
-/// Whose limits a run draws on: who asked for it, or whose standing lets it execute something.
+/// The account whose limits a run draws on: the person who asked for it, or the author whose code the configuration
+/// lets it run.
 fn on_behalf_of(run: &Run) -> Option<&Account> {
     match (&run.started.origin, &run.started.consent) {
         (Origin::Comment { by, .. } | Origin::Rerun { by, .. } | Origin::Label { by }, _)

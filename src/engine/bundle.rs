@@ -1,9 +1,9 @@
-//! A run in one file: what was asked for, its journal with everything that was said, and the tree it began on, so that
-//! it can be gone through again offline.
+//! A run in one file: the request, its journal with the whole conversation, and the tree it began on. It can be
+//! replayed offline.
 //!
-//! A ZIP archive: `manifest.json`, `journal.jsonl` with one [`Step`] a line, and the files of the tree below `tree/`.
-//! Reading one believes nothing of it: sizes, counts and paths are bounded, and the tree has to have the name that the
-//! manifest gives it.
+//! A bundle is a ZIP archive: `manifest.json`, `journal.jsonl` with one [`Step`] a line, and the files of the tree
+//! below `tree/`. The reader trusts nothing in it: sizes, counts and paths are bounded, and the tree must match the
+//! hash in the manifest.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -26,12 +26,12 @@ use crate::domain::run::{Run, Step};
 use crate::openai::OpenAi;
 use crate::{git, journal, private};
 
-/// The version of the manifest and of how the entries are laid out.
+/// The version of the manifest and of the archive's layout.
 const VERSION: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const JOURNAL: &str = "journal.jsonl";
 const TREE: &str = "tree/";
-/// The bounds of what is written and read, in bytes and entries.
+/// The bounds for writing and reading, in bytes and entries.
 const MAX_TREE: u64 = 256 << 20;
 const MAX_FILES: usize = 100_000;
 const MAX_JOURNAL: u64 = 64 << 20;
@@ -39,41 +39,41 @@ const MAX_LINE: u64 = 16 << 20;
 const MAX_MANIFEST: u64 = 16 << 20;
 /// Longer than any path a link can hold.
 const MAX_LINK: u64 = 4096;
-/// Of the version of greenlight that a message shows.
+/// The bound on greenlight's version in an error message, in bytes.
 const MAX_NAME: usize = 40;
-/// A step takes far more memory than its line, so their number is bounded, too.
+/// A step takes far more memory than its line, so the number of steps is bounded, too.
 pub const MAX_STEPS: usize = 20_000;
 
 /// What a run began with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub version: u32,
-    /// The format of the steps in the journal. Bundles of versions before this was kept have the first.
+    /// The format of the steps in the journal. Bundles from before this field existed have the first format.
     #[serde(default = "first")]
     pub journal: u32,
     /// The version of greenlight that wrote it.
     pub greenlight: String,
     pub mode: Mode,
     pub head: CommitSha,
-    /// git's name of the tree below `tree/`.
+    /// The git hash of the tree below `tree/`.
     pub tree: String,
     /// The model's name. `None` for the built-in engine.
     pub model: Option<String>,
-    /// How it acts, and how much it can be told, in tokens.
+    /// How the model calls tools, and the size of its context window in tokens.
     pub speech: Speech,
     pub context: u64,
-    /// `greenlight.toml` in full, as it was in force.
+    /// `greenlight.toml` in full, with the values that were in force.
     pub config: String,
     /// The test command, as a person would type it.
     pub command: String,
     /// The lines that the pull request changed, by file.
     pub changed: std::collections::BTreeMap<RepoPath, Vec<std::ops::RangeInclusive<u32>>>,
-    /// git's name of the tree that was proposed, where one was.
+    /// The git hash of the proposed tree, if there is a proposal.
     pub proposed_tree: Option<String>,
-    /// What the repository had taught about this failure.
+    /// What the repository remembered about this failure.
     #[serde(default)]
     pub memory: Memory,
-    /// Whether nobody was there to be asked for what the model may not do without asking.
+    /// Whether nobody could be asked for permission when the run was recorded.
     #[serde(default)]
     pub asks_nobody: bool,
 }
@@ -82,7 +82,7 @@ fn first() -> u32 {
     journal::FIRST
 }
 
-/// Which versions a bundle is made of: read before the rest, which a newer version may write in another way.
+/// The versions in a bundle. They are read before the rest, because a newer version may write the rest differently.
 #[derive(Deserialize)]
 struct Versions {
     version: u32,
@@ -107,13 +107,13 @@ impl Versions {
 }
 
 impl Manifest {
-    /// The version that this program writes.
+    /// The version that this program writes, and its own version.
     pub fn of_this_version() -> (u32, String) {
         (VERSION, env!("CARGO_PKG_VERSION").into())
     }
 }
 
-/// What a run began with, and what it came to so far.
+/// Describes how a run began, and its result so far.
 ///
 /// # Errors
 /// When a file of the tree cannot be read.
@@ -135,7 +135,7 @@ pub async fn manifest(
         None => None,
     };
     let (speech, context) = match model {
-        // It was asked before, and remembers.
+        // The model already discovered this and caches it.
         Some((model, _)) => (model.speech(), model.context()),
         None => (Speech::default(), crate::agent::DEFAULT_CONTEXT),
     };
@@ -179,7 +179,7 @@ pub enum Error {
     TooLarge(&'static str, u64),
     #[error("its journal has more than {MAX_STEPS} steps")]
     TooManySteps,
-    #[error("the tree in it is {actual}, but the run began on {expected}: it was changed")]
+    #[error("its tree is {actual}, but the run began on {expected}: the bundle was changed")]
     OtherTree { expected: String, actual: String },
     #[error(transparent)]
     Git(#[from] git::Error),
@@ -193,10 +193,10 @@ impl From<zip::result::ZipError> for Error {
     }
 }
 
-/// Writes a bundle beside its place and moves it there, so that what is there is whole.
+/// Writes a bundle to a temporary file beside `file` and moves it into place, so that `file` is never incomplete.
 ///
 /// # Errors
-/// When the disk is full, or the tree too large to be kept.
+/// When the disk is full, or the tree is too large.
 pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) -> Result<(), Error> {
     let folder = file
         .parent()
@@ -249,7 +249,7 @@ pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) 
     Ok(())
 }
 
-/// What the bound of the tree is about, and how much it is.
+/// The name and the size of the tree's bound.
 const OF_TREE: (&str, u64) = ("the tree in it", MAX_TREE);
 
 fn spend(left: &mut u64, bytes: u64, (what, most): (&'static str, u64)) -> Result<(), Error> {
@@ -261,10 +261,10 @@ fn too_large(what: &'static str, most: u64) -> Error {
     Error::TooLarge(what, most >> 20)
 }
 
-/// Reads a bundle, and lays its tree out in an empty directory.
+/// Reads a bundle, and lays out its tree in an empty directory.
 ///
 /// # Errors
-/// When it is none, is too large, or its tree is not the one that the run began on.
+/// When it is not a bundle, is too large, or its tree is not the one the run began on.
 pub fn read(file: &Path, into: &Path) -> Result<(Manifest, Vec<Step>, Checkout), Error> {
     let mut archive = ZipArchive::new(BufReader::new(File::open(file)?))?;
     if archive.len() > MAX_FILES {
@@ -293,7 +293,7 @@ pub fn read(file: &Path, into: &Path) -> Result<(Manifest, Vec<Step>, Checkout),
     Ok((manifest, steps, tree))
 }
 
-/// Reads the journal. What it says is compressed a thousandfold, so it is bounded as it is read.
+/// Reads the journal. Compression may expand a thousandfold, so the size is checked while reading.
 fn steps(mut journal: impl io::BufRead) -> Result<Vec<Step>, Error> {
     let (mut steps, mut left, mut line) = (Vec::new(), MAX_JOURNAL, Vec::new());
     loop {
@@ -313,7 +313,7 @@ fn steps(mut journal: impl io::BufRead) -> Result<Vec<Step>, Error> {
     }
 }
 
-/// Writes the files first and the links last, so that nothing is ever written through a link.
+/// Writes the files first and the links last, so that nothing is written through a link.
 fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(into)?;
     let mut links = Vec::new();
@@ -331,7 +331,7 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
             let mut content = Vec::new();
             entry.by_ref().take(MAX_LINK + 1).read_to_end(&mut content)?;
             if content.len() as u64 > MAX_LINK {
-                return Err(Error::Foreign("a link to more than a path".into()));
+                return Err(Error::Foreign("a link whose target is too long".into()));
             }
             links.push((path, content));
             continue;
@@ -347,10 +347,10 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
     }
     let mut laid = BTreeSet::new();
     for (path, bytes) in links {
-        // A link below a link would be made wherever that one leads.
+        // A link below another link would be created outside, where the other one points.
         let mut parents = Path::new(path.as_str()).ancestors();
         if parents.any(|parent| laid.contains(parent)) {
-            return Err(Error::Foreign("a path that leads through a link".into()));
+            return Err(Error::Foreign("a path through a link".into()));
         }
         let target = into.join(path.as_str());
         laid.insert(PathBuf::from(path.as_str()));

@@ -1,4 +1,4 @@
-//! Stops the run of a pull request: within a moment when it is at work, at once when it waits.
+//! Cancels the run of a pull request: within a moment if it is active, at once if it waits.
 
 use super::verdict::VerbResult;
 use super::{Broken, Context, Interrupt, pull_request};
@@ -7,17 +7,17 @@ use crate::domain::permission::{Authorized, Cancel};
 use crate::domain::run::{End, Run};
 use crate::journal;
 
-/// How often a run may continue under the hands of who cancels it.
+/// How often a run may advance while someone cancels it.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Cancels.
+/// Cancels the run, and tries again if it advances meanwhile.
 ///
 /// # Errors
 /// When something broke.
 pub(super) async fn cancel(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<VerbResult, Broken> {
     for _ in 1..MAX_ATTEMPTS {
         match attempt(context, request).await {
-            // The run continued in its own lane in between: it is at work now, or over.
+            // The run advanced in its own lane in between: it is active now, or over.
             Err(Broken::Journal(journal::Error::Taken)) => {}
             verdict => return verdict,
         }
@@ -27,7 +27,7 @@ pub(super) async fn cancel(context: &Context<'_>, request: &Authorized<Cancel>) 
 
 async fn attempt(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<VerbResult, Broken> {
     let by = request.by();
-    // At work: the run itself writes its end, in its own lane.
+    // An active run writes its end itself, in its own lane.
     if context
         .app
         .interrupts
@@ -39,7 +39,7 @@ async fn attempt(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<
     let last = runs.last().cloned();
     let open: Vec<Run> = runs.into_iter().filter(|run| run.end.is_none()).collect();
     if open.is_empty() {
-        // Said twice by the same person, or worked off twice: it is done.
+        // The same person cancelled twice, or the request was processed twice: it is done.
         let end = last.and_then(|run| run.end);
         let is_done = matches!(end, Some(End::Cancelled { by: Some(other) }) if other.is(by));
         return Ok(if is_done {

@@ -1,4 +1,5 @@
-//! Red CI, or the label that asks for greenlight: begins at most one run a head, and never on greenlight's own commits.
+//! Handles red CI, and the label that asks for greenlight. Begins at most one run per head, and none on greenlight's
+//! own commits.
 
 use super::{App, Broken, Context, pull_request, start, worktree};
 use crate::domain::event::{CheckSource, FailedChecks};
@@ -7,7 +8,7 @@ use crate::domain::mode::Mode;
 use crate::domain::permission::authorize;
 use crate::domain::run::{Consent, End, Origin, Run};
 
-/// Begins a run for every open pull request whose head this is.
+/// Begins a run for every open pull request with this head.
 ///
 /// # Errors
 /// When something broke.
@@ -29,13 +30,13 @@ pub(super) async fn checks_failed(
     Ok(())
 }
 
-/// Runs of a repository that are looked at, newest first.
+/// How many runs of a repository are read, newest first.
 const MAX_RUNS: usize = 100;
 
 /// The name of greenlight's own check run.
 const OWN_CHECK: &str = "greenlight";
 
-/// Whether greenlight itself said that something is red.
+/// Whether greenlight itself reported this failure.
 fn is_own(source: &CheckSource, me: &Account) -> bool {
     match source {
         CheckSource::CheckRun {
@@ -49,11 +50,11 @@ fn is_own(source: &CheckSource, me: &Account) -> bool {
     }
 }
 
-/// The workflow run whose logs can be read, if there is one; nothing at all if this is not to be answered.
+/// The workflow run whose logs can be read: `Some(None)` if there is none, and `None` if the event is to be ignored.
 fn workflow_run(source: &CheckSource) -> Option<Option<u64>> {
     match source {
         CheckSource::WorkflowRun { id, .. } => Some(Some(*id)),
-        // GitHub Actions announces the same failure as a workflow run too, whose logs can be read.
+        // GitHub Actions also reports the same failure as a workflow run, whose logs can be read.
         CheckSource::CheckRun { app_slug, .. } | CheckSource::CheckSuite { app_slug, .. }
             if app_slug.as_deref() == Some("github-actions") =>
         {
@@ -64,7 +65,7 @@ fn workflow_run(source: &CheckSource) -> Option<Option<u64>> {
     }
 }
 
-/// The configured label was added.
+/// Handles the configured label being added.
 ///
 /// # Errors
 /// When something broke.
@@ -81,7 +82,7 @@ pub(super) async fn labelled(
     if config.trigger.label.as_deref() != Some(label) || context.pull_request.head != *head {
         return Ok(());
     }
-    // Anyone who may label may not necessarily run code: the gate asks, unless the configuration says otherwise.
+    // Not everyone who may label may run code, so the gate asks unless the configuration says otherwise.
     let permission = context.client.permission(&context.id().repository, by).await?;
     let Ok(request) = authorize(Mode::Debug, by, by.as_str().ends_with("[bot]"), permission) else {
         return Ok(());
@@ -93,15 +94,15 @@ pub(super) async fn labelled(
 async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     let head = &context.pull_request.head;
     let runs = context.app.journal.runs_of(context.id()).await?;
-    // One run a head. And what greenlight landed itself is not worked on again automatically: no loops.
+    // At most one run per head. What greenlight landed itself starts no new run, which prevents loops.
     let landed_by_us = runs
         .iter()
         .any(|run| run.end == Some(End::Landed { commit: head.clone() }) || run.undone.as_ref() == Some(head));
     let same = |other: &Origin| std::mem::discriminant(other) == std::mem::discriminant(&origin);
-    let goes_on = |run: &Run| same(&run.started.origin) && !run.is_over();
-    // An explanation is an answer to a question, and changes nothing here.
+    let resumes = |run: &Run| same(&run.started.origin) && !run.is_over();
+    // An explanation only answers a question.
     let works_here = |run: &&Run| run.started.head == *head && run.started.mode != Mode::Explain;
-    if landed_by_us || runs.iter().filter(works_here).any(|run| !goes_on(run)) {
+    if landed_by_us || runs.iter().filter(works_here).any(|run| !resumes(run)) {
         return Ok(());
     }
     let config = match worktree::config(&context.client, &context.pull_request).await? {
@@ -117,7 +118,7 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     pull_request::drive_in(context, run).await
 }
 
-/// The pull requests GitHub names; for a fork, those whose head is the branch, or this commit.
+/// The pull requests that GitHub names; for a fork, those with this branch or this commit as their head.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -142,14 +143,14 @@ pub(super) async fn pull_requests(
     let client = app.github.client(installation, &checks.repository).await?;
     let found = match (&checks.head_owner, &checks.head_branch) {
         (Some(owner), Some(branch)) => client.pull_requests_of(&checks.repository, owner, branch).await?,
-        // A system of many checks says many times that a head is red: once it is worked on, nobody is asked again.
+        // With many checks, GitHub reports a red head many times. Once a run exists, the lookup is skipped.
         _ if is_worked_on(app, checks).await? => Vec::new(),
         _ => client.pull_requests_at(&checks.repository, &checks.head).await?,
     };
     Ok(found.into_iter().map(|pull_request| pull_request.id).collect())
 }
 
-/// Whether a run began on this head; an explanation changes nothing here.
+/// Whether a run began on this head. Explanations do not count.
 async fn is_worked_on(app: &App, checks: &FailedChecks) -> Result<bool, Broken> {
     let runs = app.journal.runs_in(&checks.repository, MAX_RUNS).await?;
     let works_here = |run: &Run| run.started.head == checks.head && run.started.mode != Mode::Explain;

@@ -1,4 +1,4 @@
-//! A comment arrived: read its commands, check who wrote it, do what they say, answer once.
+//! Handles a comment: reads its commands, checks its author's permission, carries them out and answers once.
 
 use jiff::Timestamp;
 
@@ -16,10 +16,10 @@ use crate::domain::run::{Consent, Origin, Run};
 use crate::github::PullRequest;
 use crate::journal;
 
-/// Works off one comment.
+/// Processes one comment.
 ///
 /// # Errors
-/// When something broke; the author is told in a sentence.
+/// When something broke. The author gets a sentence about it.
 pub(super) async fn comment(
     app: &App,
     installation: Option<InstallationId>,
@@ -28,7 +28,7 @@ pub(super) async fn comment(
 ) -> Result<(), Broken> {
     let body = comment.body.clone();
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
-        return Err(Broken::Bug("the commands of a comment were not read".into()));
+        return Err(Broken::Bug("the commands of a comment could not be parsed".into()));
     };
     if commands.is_empty() || comment.author_is_bot {
         return Ok(());
@@ -38,33 +38,33 @@ pub(super) async fn comment(
     if comment.author.is(&context.me) {
         return Ok(());
     }
-    // The receipt. A reaction that fails is no reason to leave the work.
+    // The eyes reaction confirms receipt. If it fails, the work is done anyway.
     if let Err(error) = context
         .client
         .react(&context.id().repository, comment.place, comment.id, "eyes")
         .await
     {
-        tracing::warn!(%error, "no receipt could be given");
+        tracing::warn!(%error, "the comment could not be acknowledged");
     }
     let mut answers: Vec<String> = Vec::new();
     let mut failure = None;
     for command in commands {
-        let mut obeyed = Box::pin(obey(&context, (&comment, received), command.clone())).await;
-        // Another process was first at the same place of the journal: with what it wrote, this may mean something else.
+        let mut result = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
+        // Another process appended first. After what it wrote, the command may mean something else.
         for _ in 0..MAX_TAKING_OVER {
-            if !matches!(obeyed, Err(Broken::Journal(journal::Error::Taken))) {
+            if !matches!(result, Err(Broken::Journal(journal::Error::Taken))) {
                 break;
             }
-            obeyed = Box::pin(obey(&context, (&comment, received), command.clone())).await;
+            result = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
         }
-        match obeyed {
+        match result {
             Ok(Ok(None)) => {}
             Ok(Ok(Some(text))) => answers.push(text),
             Ok(Err(refusal)) => answers.push(reply::refusal(&refusal)),
-            // It is tried again later, and would only be said too early.
+            // It is retried later, so an error message would be premature.
             Err(Broken::GitHub(error)) if error.may_pass() => return Err(error.into()),
             Err(broken) => {
-                answers.push(apology(&broken));
+                answers.push(error_answer(&broken));
                 failure = Some(broken);
                 break;
             }
@@ -76,8 +76,8 @@ pub(super) async fn comment(
     failure.map_or(Ok(()), Err)
 }
 
-/// What the author is told of what broke.
-fn apology(broken: &Broken) -> String {
+/// What the author is told when something breaks.
+fn error_answer(broken: &Broken) -> String {
     match (broken, broken.lacks()) {
         (_, Some(lacks)) => reply::not_permitted(&lacks.to_string()),
         (Broken::Journal(journal::Error::Newer(..)), None) => {
@@ -104,7 +104,7 @@ async fn say(context: &Context<'_>, comment: &Comment, text: &str) -> Result<(),
     Ok(())
 }
 
-async fn obey(
+async fn handle_command(
     context: &Context<'_>,
     (comment, received): (&Comment, Timestamp),
     command: Result<Command, CommandError>,
@@ -115,12 +115,12 @@ async fn obey(
     };
     match command {
         Command::Help => return Ok(Ok(Some(reply::help()))),
-        // A git ref takes requests to read, which nobody makes for strangers.
+        // With a journal in git refs, a status takes requests to GitHub, which are not made for strangers.
         Command::Status if context.app.journal.is_own() => return Box::pin(status(context)).await,
         Command::Config => return config(context).await,
         _ => {}
     }
-    // Live, at the moment of use: what the payload says about the author may be stale.
+    // The permission is fetched now, because the payload's claim about the author may be stale.
     let permission = context
         .client
         .permission(&context.id().repository, &comment.author)
@@ -160,7 +160,7 @@ async fn carry_out(
     }
 }
 
-/// Begins a run, unless it was cancelled meanwhile, or its code changed.
+/// Begins a run, unless it was cancelled meanwhile or the head moved.
 async fn begin_on_comment(
     context: &Context<'_>,
     (comment, received): (&Comment, Timestamp),
@@ -182,17 +182,17 @@ async fn begin_on_comment(
     }
 }
 
-/// Whether the head of a fork moved after a comment was written: what its author consented to is the code they could
-/// see. Who pushes to the repository itself could give the command themselves. Events of comments on lines name the
-/// head, for the others the journal of deliveries knows the pushes. Where there is none, GitHub is asked, regardless of
-/// the branch.
+/// Whether the head of a fork moved after the comment was written: its author consented only to the code they could
+/// see. On a branch of the repository itself, anyone who can push could also give the command. Events of review
+/// comments name the head; for other comments, the journal knows the pushes from their deliveries. Where the journal
+/// is not greenlight's own, GitHub is asked for every branch.
 async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Timestamp) -> Result<bool, Broken> {
     let is_own = context.app.journal.is_own();
     if is_own && !context.pull_request.is_from_fork() {
         return Ok(false);
     }
     let head = &context.pull_request.head;
-    // Taken up after a restart: the run has the head that was checked then.
+    // A run resumed after a restart has the head that was checked when it began.
     let is_mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
     if context.app.journal.runs_of(context.id()).await?.iter().any(is_mine) {
         return Ok(false);
@@ -206,7 +206,8 @@ async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Ti
     Ok(context.app.journal.was_pushed_since(context.id(), received).await?)
 }
 
-/// Has a model find out why the tests fail, beside anything else that runs; without one, says what was seen.
+/// Has a model find out why the tests fail, independently of other runs. Without a model, reports what is known so
+/// far.
 async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<VerbResult, Broken> {
     if context.app.model.is_none() {
         return Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref()))));
@@ -216,13 +217,13 @@ async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };
     let consent = Consent::Command { by: by.clone() };
-    // The same comment begins the same run, however often it is delivered.
+    // The same comment begins the same run, no matter how often it is delivered.
     let run = start::start(context, &config, (origin, Mode::Explain), consent).await?;
     pull_request::drive_in(context, run).await?;
     Ok(Ok(None))
 }
 
-/// The newest run that works on this pull request; explanations only answer.
+/// The newest run of this pull request that is not an explanation.
 async fn newest(context: &Context<'_>) -> Result<Option<Run>, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     Ok(runs.into_iter().rfind(|run| run.started.mode != Mode::Explain))

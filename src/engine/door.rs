@@ -12,63 +12,64 @@ use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::repair;
 use crate::suite::Suite;
 
-/// Whether a run does what comes next.
+/// Whether the run takes its next step.
 #[derive(Debug)]
 pub enum Turn {
-    /// It does this.
+    /// Take this step.
     Take(Next),
-    /// The run changed, and what comes next is to be asked again.
+    /// The run changed, so compute the next step again.
     Again,
-    /// Somebody else continues the run, or nobody does.
+    /// Stop here: another process continues the run, or nothing does.
     Leave,
 }
 
-/// What became of waiting for a person.
+/// The result of waiting for a person.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Waiting {
     /// The answer.
     Answered(Step),
-    /// It comes later, and anyone who receives it continues the run.
+    /// The answer comes later, and the process that receives it continues the run.
     Leave,
-    /// Something else came, and what comes next is to be asked again.
+    /// Something else happened, so compute the next step again.
     Again,
 }
 
-/// Where a run happens: how its steps are kept, what it works on, who is asked, and where a fix lands. Methods return
-/// an error when the network, the disk or the sandbox fails; everything else is a step.
+/// Where a run happens: how its steps are stored, what it works on, who is asked, and where a fix lands. Methods
+/// return an error when the network, the disk or the sandbox fails; every other result is a step.
 pub trait Door: Sync {
-    /// Writes a step down, then adds it to the run.
+    /// Appends a step to the journal, then applies it to the run.
     fn append(&self, run: &mut Run, step: Step) -> impl Future<Output = Result<(), Broken>> + Send;
 
-    /// Whether a model can work from reading alone in this run.
+    /// Whether a model may work in this run without executing anything.
     fn has_reader(&self, run: &Run) -> bool;
 
-    /// Whether `next` may be done now, by this process.
+    /// Whether this process may take the step `next` now.
     fn turn(&mut self, run: &mut Run, next: Next) -> impl Future<Output = Result<Turn, Broken>> + Send;
 
-    /// Shows the state of the run. What is shown already is not shown again.
+    /// Shows the state of the run. Nothing is posted twice.
     fn announce(&self, run: &Run) -> impl Future<Output = Result<(), Broken>> + Send;
 
-    /// The tree and its rules, or the end of a run that cannot work.
+    /// Lays out the tree and its configuration, or returns the end of a run that cannot continue.
     fn set_up(&mut self, run: &Run) -> impl Future<Output = Result<Result<Worktree, End>, Broken>> + Send;
 
-    /// Whether a worktree that was set up earlier still is the right one.
+    /// Whether a worktree that was set up earlier is still the right one.
     fn still_fits(&self, worktree: &Worktree, run: &Run) -> bool;
 
     /// Cancelled when the work has to stop.
     fn cancel(&self) -> CancellationToken;
 
-    /// What may still be used up.
+    /// What the run may still spend.
     fn left(&self, run: &Run, worktree: &Worktree) -> impl Future<Output = Result<Left, Broken>> + Send;
 
-    /// The suite with what its tests need, or the end of a run that cannot run them. `None` if the tree has no tests.
+    /// The suite with its dependencies installed, or the end of a run that cannot run it. `None` if the tree has no
+    /// tests.
     fn suite(&self, worktree: &Worktree) -> impl Future<Output = Result<Result<Option<Suite>, End>, Broken>> + Send;
 
-    /// What CI said.
+    /// Reads the CI log.
     fn read_log(&self, run: &Run) -> impl Future<Output = Result<JobReading, Broken>> + Send;
 
-    /// Runs the tests, and compares what is red with the base.
+    /// Runs the tests, and compares the failures with the base.
     fn reproduce(
         &self,
         run: &Run,
@@ -84,16 +85,16 @@ pub trait Door: Sync {
         suite: &Suite,
     ) -> impl Future<Output = Result<Step, Broken>> + Send;
 
-    /// Who works on a fix, or the end of a run that may use nothing more.
+    /// The engine that works on a fix, or the end of a run that has spent its limits.
     fn engine(&self, run: &Run, worktree: &Worktree, may_execute: bool) -> Result<Engine<'_>, End>;
 
-    /// Receives what the model says while it says it.
+    /// Receives the model's output as it is generated.
     fn live(&self, run: &Run) -> Box<Live>;
 
-    /// Receives how far a search without a model is.
+    /// Receives the progress of a search without a model.
     fn progress(&self, _progress: &repair::Progress) {}
 
-    /// Does a piece of work that shows nothing for long.
+    /// Awaits a piece of work that may show nothing for a long time.
     fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> impl Future<Output = T> + Send {
         work
     }
@@ -103,10 +104,10 @@ pub trait Door: Sync {
         async {}
     }
 
-    /// Puts the proposal where people read it.
+    /// Posts the proposal where people review it.
     fn post_review(&self, run: &Run) -> impl Future<Output = Result<Step, Broken>> + Send;
 
-    /// Opens a gate, or ends a run for which it would lead nowhere.
+    /// Opens a gate, or ends a run for which an approval would be useless.
     fn open_gate(
         &self,
         run: &Run,
@@ -114,13 +115,13 @@ pub trait Door: Sync {
         worktree: Option<&Worktree>,
     ) -> impl Future<Output = Result<Step, Broken>> + Send;
 
-    /// Waits for an answer, or leaves that to somebody else.
+    /// Waits for an answer, or leaves the waiting to somebody else.
     fn wait(&mut self, run: &Run) -> impl Future<Output = Result<Waiting, Broken>> + Send;
 
-    /// Lands what was approved.
+    /// Lands the approved patch.
     fn land(&self, run: &Run) -> impl Future<Output = Result<Step, Broken>> + Send;
 
-    /// The end of a run, in case the door knows better.
+    /// Replaces the end of a run if the door knows more about it.
     fn end(&self, _run: &Run, end: End) -> impl Future<Output = Result<End, Broken>> + Send {
         async { Ok(end) }
     }

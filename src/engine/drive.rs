@@ -1,8 +1,8 @@
-//! Drives a run: asks it what comes next, does that, writes it down, until a person has to answer or it is over. This is
-//! the only loop over [`Run::next`]; a [`Door`] is what differs between GitHub, a terminal and a recording.
+//! Drives a run: computes the next step, does it, appends it, until a person has to answer or the run is over. This
+//! is the only loop over [`Run::next`]; a [`Door`] is what differs between GitHub, a terminal and a recording.
 //!
-//! A step is written down before anything relies on it. What a step does on GitHub carries a marker, so that doing it
-//! again after a crash finds what is there.
+//! A step is appended before anything relies on it. Everything a step does on GitHub carries a marker, so that
+//! repeating it after a crash finds the earlier result.
 
 use std::time::Instant;
 
@@ -16,13 +16,13 @@ use crate::domain::run::{GateNeeded, Next, Run, Step};
 use crate::domain::spend::Spend;
 use crate::suite::Suite;
 
-/// A run of more steps than this is stuck.
+/// A run that takes more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
 
 /// Drives a run until a person has to answer, it is over, or somebody else continues it.
 ///
 /// # Errors
-/// When the network, the disk, the sandbox or a model fails. What was done by then is written down.
+/// When the network, the disk, the sandbox or a model fails. The steps until then are in the journal.
 pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
     expire(door, run).await?;
     let mut worktree: Option<Worktree> = None;
@@ -75,10 +75,10 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
         };
         door.append(run, step).await?;
     }
-    Err(Broken::Bug(format!("more than {MAX_STEPS} steps in one go")))
+    Err(Broken::Bug(format!("more than {MAX_STEPS} steps without a pause")))
 }
 
-/// Does what is next on the tree, and writes down what came of it and how long it took.
+/// Executes the next step on the tree, and appends its result and how long it took.
 async fn execute_and_journal<D: Door>(
     door: &D,
     run: &mut Run,
@@ -87,7 +87,7 @@ async fn execute_and_journal<D: Door>(
 ) -> Result<(), Broken> {
     worktree.left = door.left(run, worktree).await?;
     let begun = Instant::now();
-    // None if interrupted: the door says by what.
+    // `None` if interrupted; the door records the reason.
     let step = Box::pin(execute(door, run, worktree, next)).await?;
     let wall_ms = millis(begun.elapsed());
     let spent = Step::Spent(Spend {
@@ -101,12 +101,12 @@ async fn execute_and_journal<D: Door>(
     Ok(())
 }
 
-/// Whether this works on code, reads whole logs or moves a branch, as opposed to saying something.
+/// Whether this step works on code, reads whole logs or moves a branch, as opposed to posting something.
 pub(super) fn takes_a_worker(next: &Next) -> bool {
     !matches!(next, Next::Done | Next::Wait | Next::Announce | Next::End(_))
 }
 
-/// Whether the next thing is done on the tree.
+/// Whether this step needs the tree.
 fn needs_a_worktree(next: &Next) -> bool {
     matches!(
         next,
@@ -118,7 +118,7 @@ fn needs_a_worktree(next: &Next) -> bool {
     )
 }
 
-/// Closes the gates whose time is up.
+/// Closes the gates that have expired.
 async fn expire<D: Door>(door: &D, run: &mut Run) -> Result<(), Broken> {
     let now = jiff::Timestamp::now();
     for gate in run.open_gates().into_iter().filter(|gate| now >= gate.expires) {
@@ -133,7 +133,7 @@ async fn expire<D: Door>(door: &D, run: &mut Run) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The steps that may run code. `None` if interrupted.
+/// Executes the steps that may run code. `None` if interrupted.
 async fn execute<D: Door>(door: &D, run: &mut Run, worktree: &Worktree, next: &Next) -> Result<Option<Step>, Broken> {
     let may_execute = match next {
         Next::Reproduce | Next::Verify | Next::Work { may_execute: true } => true,
@@ -160,8 +160,8 @@ async fn execute<D: Door>(door: &D, run: &mut Run, worktree: &Worktree, next: &N
     Ok((!cancel.is_cancelled()).then_some(step))
 }
 
-/// Hands a person's answer back to the model that waits for it: the result of what was approved and carried out exactly,
-/// or why it was not done.
+/// Returns a person's answer to the model that waits for it: the result of the approved execution, or why it was not
+/// done.
 async fn resolve(
     run: &Run,
     suite: (&Worktree, Option<&Suite>),
@@ -169,7 +169,7 @@ async fn resolve(
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Result<Step, Broken> {
     let Some(deferred) = &run.deferred else {
-        return Err(Broken::Bug("nothing is asked for".into()));
+        return Err(Broken::Bug("there is no request".into()));
     };
     let so_far = (work::stage(run), run.said.as_slice(), deferred);
     Ok(Step::Resolved(work::resolve(suite, so_far, resolution, cancel).await?))

@@ -1,5 +1,5 @@
-//! An installation changed: what greenlight may not see any more is forgotten, runs, code and packages; where it is
-//! suspended, all runs end without a word.
+//! Handles changes of an installation. Deletes the runs, code and packages that greenlight may not see any more. When
+//! an installation is suspended, ends all its runs without posting anything.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use super::{App, Broken, Interrupt, pull_request};
 use crate::domain::id::{InstallationId, PullRequestId, Repository};
 use crate::journal;
 
-/// How long the work on it gets to stop.
+/// How long active work has to stop.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-/// How often it is looked whether it did.
+/// How often to check whether it stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Does what follows from a change of an installation.
+/// Applies a change of an installation.
 ///
 /// # Errors
 /// When the journal or the disk cannot be written.
@@ -33,7 +33,7 @@ pub(super) async fn installation_changed(
     Ok(())
 }
 
-/// Ends the runs of an installation that was suspended. Anyone who is still at work there would only be refused.
+/// Ends the runs of a suspended installation. GitHub would refuse anything they still do.
 async fn end_all(app: &App, installation: Option<InstallationId>) -> Result<(), Broken> {
     let runs = app.journal.open_runs().await?;
     for mut run in runs.into_iter().filter(|run| run.started.installation == installation) {
@@ -41,7 +41,7 @@ async fn end_all(app: &App, installation: Option<InstallationId>) -> Result<(), 
             stop(app, |other| other.may_be(&id)).await;
         }
         match pull_request::end_unsaid(app, &mut run).await {
-            // It continued meanwhile, and is refused when it asks for anything.
+            // It advanced meanwhile; GitHub will refuse its next request.
             Err(Broken::Journal(journal::Error::Taken)) => {}
             ended => ended?,
         }
@@ -49,7 +49,7 @@ async fn end_all(app: &App, installation: Option<InstallationId>) -> Result<(), 
     Ok(())
 }
 
-/// Stops what is at work, and waits until it has stopped.
+/// Stops active work, and waits until it has stopped.
 async fn stop(app: &App, is_meant: impl Fn(&PullRequestId) -> bool) {
     let stopped = async {
         while app.interrupts.interrupt_where(&is_meant, &Interrupt::ShuttingDown) {
@@ -57,15 +57,15 @@ async fn stop(app: &App, is_meant: impl Fn(&PullRequestId) -> bool) {
         }
     };
     if tokio::time::timeout(LAST_WORDS, stopped).await.is_err() {
-        tracing::warn!("work does not stop where greenlight may do nothing any more");
+        tracing::warn!("work did not stop in time after access was removed");
     }
 }
 
-/// Stops what is at work on a repository, and deletes everything that belongs to it.
+/// Stops active work on a repository, and deletes everything that belongs to it.
 async fn forget(app: &App, repository: &Repository) -> Result<(), Broken> {
     stop(app, |id| id.repository.may_be(repository)).await;
     let runs = app.journal.forget(repository).await?;
-    // It may have been called something else when they were written.
+    // The repository may have had another name when the bundles were written.
     delete_bundles(app, runs).await;
     let bundles = app
         .bundles
@@ -78,7 +78,7 @@ async fn forget(app: &App, repository: &Repository) -> Result<(), Broken> {
     for folder in folders.into_iter().chain(bundles) {
         remove(&folder).await?;
     }
-    tracing::info!(%repository, "all that belongs to a removed repository is deleted");
+    tracing::info!(%repository, "all data of a removed repository was deleted");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Opens the gates of a run: what exactly an approval will permit, bound by a digest.
+//! Opens the gates of a run. A digest binds what exactly an approval permits.
 
 use jiff::Timestamp;
 
@@ -8,8 +8,8 @@ use crate::domain::gate::{Circumstances, Gate, GateKind};
 use crate::domain::run::{GateNeeded, Run};
 use crate::domain::{redact, reply};
 
-/// Opens the gate that comes next. `command` is the test command and how many minutes it may take, for the gates that
-/// permit to run it.
+/// Opens the next gate. `command` is the test command and its time limit in minutes, for the gates that permit
+/// running it.
 ///
 /// # Errors
 /// When the run has nothing to ask about.
@@ -19,7 +19,7 @@ pub fn open(
     command: Option<(String, u64)>,
     worktree: Option<&Worktree>,
 ) -> Result<Gate, Broken> {
-    let nothing = || Broken::Bug("nothing is asked for".into());
+    let nothing = || Broken::Bug("there is no request".into());
     let proposed = || {
         let proposal = run.proposal.as_ref().ok_or_else(nothing)?;
         Ok::<_, Broken>((proposal, proposal.patch.paths().count(), proposal.patch.digest()))
@@ -64,10 +64,10 @@ pub fn open(
     Ok(Gate::open(run.id(), run.gates.len(), kind, &content, terms))
 }
 
-/// Opens the gate of what the model waits for.
+/// Opens the gate for the execution the model is waiting for.
 fn request(run: &Run, worktree: Option<&Worktree>) -> Result<Gate, Broken> {
     let (Some(deferred), Some(worktree)) = (&run.deferred, worktree) else {
-        return Err(Broken::Bug("nothing is asked for".into()));
+        return Err(Broken::Bug("there is no request".into()));
     };
     let execution = &deferred.execution;
     let circumstances = Circumstances {

@@ -1,4 +1,4 @@
-//! Finds out which repository a name stands for, where somebody knew only the name.
+//! Looks up the id of a repository that is known only by its name.
 
 use super::{App, Broken};
 use crate::domain::event::Event;
@@ -7,8 +7,8 @@ use crate::domain::run::Run;
 use crate::github::{Error, Named};
 use crate::journal::Unidentified;
 
-/// Files the runs that an earlier version wrote down, under names alone, under the ids of their repositories. A name that
-/// GitHub tells nothing of is left for the next time.
+/// Files the runs that earlier versions recorded under a repository's name under its id. A name that GitHub does not
+/// resolve is tried again the next time.
 ///
 /// # Errors
 /// When the journal cannot be used.
@@ -17,13 +17,13 @@ pub async fn identify(app: &App, mut may_be_tried: impl FnMut(&str) -> bool) -> 
         if may_be_tried(&format!("repository {name}"))
             && let Err(error) = file(app, installation, &name).await
         {
-            tracing::warn!(repository = %name, %error, "it is not known which repository this is");
+            tracing::warn!(repository = %name, %error, "the repository could not be identified");
         }
     }
     Ok(())
 }
 
-/// An event with the id of its repository: earlier versions wrote down only the name.
+/// Adds the id of its repository to an event: earlier versions recorded only the name.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -37,7 +37,7 @@ pub(super) async fn event(app: &App, mut event: Event) -> Result<Event, Broken> 
     Ok(event)
 }
 
-/// A run as it is by now. `None` if nobody knows any more which repository it was in.
+/// The current state of a run. `None` if its repository can no longer be identified.
 ///
 /// # Errors
 /// When GitHub or the journal cannot be reached.
@@ -58,17 +58,17 @@ async fn file(app: &App, installation: Option<InstallationId>, name: &Repository
     Ok(())
 }
 
-/// The repository of a name. `None` if there is none, or none for greenlight to see.
+/// The repository with this name. `None` if it does not exist, or greenlight may not see it.
 async fn named(
     app: &App,
     installation: Option<InstallationId>,
     name: &RepositoryName,
 ) -> Result<Option<Named>, Broken> {
-    let asked = async |installation| {
+    let look_up = async |installation| {
         let client = app.github.client(installation, &Repository::from(name.clone())).await?;
         client.named(name).await
     };
-    let first = asked(installation).await;
+    let first = look_up(installation).await;
     let found = match first {
         Err(
             Error::NotInstalled(_)
@@ -76,7 +76,7 @@ async fn named(
                 status: 401 | 403 | 404,
                 ..
             },
-        ) if installation.is_some() => asked(None).await,
+        ) if installation.is_some() => look_up(None).await,
         found => found,
     };
     match found {

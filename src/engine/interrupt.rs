@@ -1,4 +1,4 @@
-//! Stopping a run that is at work, from outside its lane, within a moment.
+//! Interrupts an active run from outside its lane, within a moment.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,25 +14,25 @@ use crate::domain::permission::{Authorized, Cancel};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interrupt {
     Superseded(CommitSha),
-    /// By somebody who may.
+    /// A person with the permission cancelled it.
     Cancelled(Authorized<Cancel>),
     /// The pull request was closed.
     Closed,
-    /// It got another base branch.
+    /// The pull request's base branch was changed.
     Retargeted,
-    /// greenlight itself ends; the run continues after the restart.
+    /// greenlight itself is shutting down. The run continues after the restart.
     ShuttingDown,
 }
 
-/// The runs at work now, by ticket.
+/// The runs that are active now, by ticket.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     working: Arc<Mutex<HashMap<u64, Entry>>>,
-    /// When a pull request was last cancelled: what was asked before and still waits does not begin.
+    /// When a pull request was last cancelled. Requests from before that moment do not begin.
     cancelled: Arc<Mutex<HashMap<PullRequestId, Timestamp>>>,
 }
 
-/// How long a cancellation is remembered for what waits for a worker.
+/// How long a cancellation is remembered, for requests that wait for a worker.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(Debug)]
@@ -44,7 +44,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// What a person or greenlight's own end said stays; what GitHub told of the pull request is looked up anyway.
+    /// A cancellation or a shutdown is never replaced by another reason. The state of the pull request is looked up
+    /// anyway.
     fn interrupt(&mut self, why: Interrupt) {
         if self.why.as_ref().is_none_or(Interrupt::is_hearsay) {
             self.why = Some(why);
@@ -54,13 +55,14 @@ impl Entry {
 }
 
 impl Interrupt {
-    /// Told by a delivery, which may be late, or one of yesterday again: to be looked up before it ends anything.
+    /// Whether the reason comes from a delivery, which may be late or a replay, and must be looked up before it ends
+    /// a run.
     pub fn is_hearsay(&self) -> bool {
         matches!(self, Self::Superseded(_) | Self::Closed | Self::Retargeted)
     }
 }
 
-/// A run at work; dropping it says that the work is over.
+/// An active run. Dropping it marks the run as inactive.
 #[derive(Debug)]
 pub struct Working {
     ticket: u64,
@@ -69,7 +71,7 @@ pub struct Working {
 }
 
 impl Interrupts {
-    /// Notes that a run is at work on this head.
+    /// Registers an active run on this head.
     pub fn enter(&self, pull_request: &PullRequestId, head: &CommitSha) -> Working {
         static TICKETS: AtomicU64 = AtomicU64::new(0);
         let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
@@ -88,7 +90,7 @@ impl Interrupts {
         }
     }
 
-    /// Stops every run at work on this pull request; false if there is none.
+    /// Interrupts every active run of this pull request. Returns false if there is none.
     pub fn interrupt(&self, pull_request: &PullRequestId, why: &Interrupt) -> bool {
         let mut reached = false;
         for entry in self.lock().values_mut() {
@@ -104,20 +106,20 @@ impl Interrupts {
         reached
     }
 
-    /// Notes that a pull request was cancelled, by a command that came at this moment.
+    /// Records that a command received at this moment cancelled the pull request.
     pub fn cancelled(&self, pull_request: &PullRequestId, at: Timestamp) {
         let mut cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
         cancelled.retain(|_, earlier| at.duration_since(*earlier) < REMEMBERED);
         cancelled.insert(pull_request.clone(), at);
     }
 
-    /// Whether a pull request was cancelled after something that came at this moment.
+    /// Whether the pull request was cancelled after this moment.
     pub fn was_cancelled_after(&self, pull_request: &PullRequestId, at: Timestamp) -> bool {
         let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
         cancelled.get(pull_request).is_some_and(|cancelled| *cancelled > at)
     }
 
-    /// Stops every run at work on these pull requests; false if there is none.
+    /// Interrupts every active run of these pull requests. Returns false if there is none.
     pub fn interrupt_where(&self, is_meant: impl Fn(&PullRequestId) -> bool, why: &Interrupt) -> bool {
         let mut reached = false;
         for entry in self.lock().values_mut().filter(|entry| is_meant(&entry.pull_request)) {
@@ -127,7 +129,7 @@ impl Interrupts {
         reached
     }
 
-    /// Stops everything at work, to be resumed by the next process.
+    /// Interrupts every active run. The next process resumes them.
     pub fn shut_down(&self) {
         for entry in self.lock().values_mut() {
             entry.interrupt(Interrupt::ShuttingDown);
@@ -148,8 +150,8 @@ impl Working {
         self.all.lock().get(&self.ticket).and_then(|entry| entry.why.clone())
     }
 
-    /// Forgets what was told of the pull request, and can be interrupted afresh. To be called before it is looked up:
-    /// what comes after that look interrupts again.
+    /// Forgets a reason that came from a delivery, so that the run can be interrupted again. Call it before looking
+    /// up the pull request: anything that arrives later interrupts again.
     pub fn enter_again(&mut self) {
         if let Some(entry) = self.all.lock().get_mut(&self.ticket)
             && entry.why.as_ref().is_some_and(Interrupt::is_hearsay)
@@ -160,10 +162,10 @@ impl Working {
         }
     }
 
-    /// Says that the work is over, unless it was interrupted meanwhile: nothing falls between the two.
+    /// Marks the run as inactive, unless it was interrupted meanwhile. Both happen under one lock.
     ///
     /// # Errors
-    /// Why it was interrupted; the work is not over then.
+    /// Why it was interrupted; it is still active then.
     pub fn leave(&self) -> Result<(), Interrupt> {
         let mut working = self.all.lock();
         match working.get(&self.ticket).and_then(|entry| entry.why.clone()) {
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_at_work_on_a_pull_request_is_reached() {
+    fn every_active_run_of_a_pull_request_is_interrupted() {
         let all = Interrupts::default();
         let (one, two) = (all.enter(&id(), &sha("a")), all.enter(&id(), &sha("a")));
         drop(all.enter(&id(), &sha("a")));
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn hearsay_can_be_forgotten_and_what_a_person_said_cannot() {
+    fn a_reason_from_a_delivery_can_be_forgotten_but_a_cancellation_cannot() {
         let all = Interrupts::default();
         let mut working = all.enter(&id(), &sha("a"));
         all.interrupt(&id(), &Interrupt::Closed);

@@ -5,12 +5,12 @@ use crate::domain::landing::Landing;
 use crate::domain::run::{End, Run, Step};
 use crate::github::{Branch, Error, LandError};
 
-/// Lands what was approved, if everybody who approved still may.
+/// Lands the approved patch, if every approver still has the permission.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
 pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
-    // What lands is not changed by that, but nobody tested it together with what is new there.
+    // The patch stays the same, but it was not tested with the base branch's new commits.
     if let Some(tip) = merge::moved(context, run).await? {
         return Ok(Step::BaseMoved { tip });
     }
@@ -18,7 +18,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
         Ok(approved) => approved,
         Err(reason) => return Ok(Step::Ended(End::Refused { reason })),
     };
-    // What was read before the tests ran may be old by now.
+    // The pull request may have changed while the tests ran.
     let pull_request = &context.client.pull_request(context.id()).await?;
     let Some(head_repository) = &pull_request.head_repository else {
         return Ok(Step::Ended(End::Refused {
@@ -44,7 +44,8 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
         name: &pull_request.head_branch,
     };
     let landing = Landing::of(&approved, tree);
-    // With another head, it either landed earlier or the branch moved. Nothing lands now, even if the branch moves back.
+    // On another head, it either landed earlier or the branch moved. Nothing lands now, even if the branch moves
+    // back.
     let landed = if is_here {
         context.client.land(branch, &landing).await
     } else {
@@ -58,7 +59,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
         Err(LandError::NotTaken { why: reason }) => Ok(Step::Ended(End::NotTaken { reason })),
-        // The branch of a fork: the suggestions are there for anyone who may push.
+        // The branch of a fork: anyone who may push can use the suggestions.
         Err(LandError::GitHub(Error::Refused { status: 403 | 404, .. })) => Ok(Step::Ended(End::Suggested)),
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! The merge of a head with its base branch, where CI tested that and the head alone is green.
+//! Tests the merge of a head with its base branch, if CI tested the merge and the head alone is green.
 
 mod since;
 
@@ -16,12 +16,12 @@ use crate::domain::test_run::TestRun;
 use crate::domain::triage::{MergeState, Merged, Triage, Verdict};
 use crate::suite::Suite;
 
-/// Whether the merge has to be run: CI is red, it may have tested the merge, and the head shows nothing of it.
+/// Whether the merge has to be tested: CI is red and may have tested the merge, and the head alone is green.
 pub(super) fn is_wanted(run: &Run, triage: &Triage) -> bool {
     run.started.mode.is_debug() && triage.verdict == Verdict::Green && run.may_be_of_merge()
 }
 
-/// Runs the merge of a green head with the tip of its base branch, and holds it against that tip alone.
+/// Runs the merge of a green head with the tip of its base branch, and compares it with that tip alone.
 ///
 /// # Errors
 /// When the sandbox cannot be used, or GitHub cannot be reached.
@@ -42,7 +42,7 @@ pub(super) async fn reproduce(
         },
         ground: None,
     };
-    // What the head is now may be another one, whose merge says nothing.
+    // GitHub merges the current head, which may no longer be this one.
     let Some(tip) = context.client.merged_with(pull_request).await? else {
         return Ok(alone(None));
     };
@@ -115,9 +115,9 @@ async fn against_tip(
     let mut tip_alone = || {
         async move {
             match base::at(context, tip, (ground, suite), cancel).await {
-                // Then the merge is judged alone.
+                // Without the tip, the merge is judged alone.
                 Err(error) => {
-                    tracing::warn!(%error, "the tip of the base branch cannot be compared with");
+                    tracing::warn!(%error, "the tip of the base branch could not be tested");
                     Ok(None)
                 }
                 found => found,
@@ -128,10 +128,10 @@ async fn against_tip(
     work::reproduce(ground, suite, (&mut tip_alone, Scope::ItsOwn), cancel).await
 }
 
-/// The worktree that a run works on: that over the merge, where only the merge is red.
+/// The worktree that a run works on: the merge, if only the merge is red.
 ///
 /// # Errors
-/// When GitHub or git cannot give the commits.
+/// When GitHub or git cannot provide the commits.
 pub(super) async fn again(context: &Context<'_>, run: &Run, worktree: Worktree) -> Result<Worktree, Broken> {
     let Some(merged) = run.red_merge() else {
         return Ok(worktree);
@@ -143,11 +143,11 @@ pub(super) async fn again(context: &Context<'_>, run: &Run, worktree: Worktree) 
     };
     match worktree.merged(context, &run.started.head, with).await? {
         Ok(ground) => Ok(ground),
-        Err(_) => Err(Broken::Bug("what was merged before conflicts now".into())),
+        Err(_) => Err(Broken::Bug("an earlier merge now conflicts".into())),
     }
 }
 
-/// Where the base branch is by now, if that is not where it was when the merge with it was tested.
+/// The tip of the base branch, if it moved since the merge with it was tested.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -159,7 +159,7 @@ pub(super) async fn moved(context: &Context<'_>, run: &Run) -> Result<Option<Com
     Ok(now.filter(|now| *now != with.tip && run.base_moved.as_ref() != Some(now)))
 }
 
-/// The files of failures that are not the same on the merge and on the head.
+/// The files of failures that differ between the merge and the head.
 fn differ(run: &TestRun, (merge, head): (&Worktree, &Worktree)) -> Vec<String> {
     let places = run.failures.iter().filter_map(|failure| failure.location.as_ref());
     let mut paths: Vec<&str> = places.map(|place| place.path.as_str()).collect();

@@ -1,7 +1,7 @@
 //! One file per thing greenlight does. This one has the only `match` on an event.
 //!
-//! A refusal is an answer, not an error. What breaks is logged once, by the door, and said in one short sentence without
-//! details; the run it belongs to ends and says so, so that nothing hangs.
+//! A refusal is an answer, not an error. An error is logged once, by the door, and reported in one short sentence
+//! without details. The run ends and says so, so that nothing hangs.
 
 mod again;
 mod announce;
@@ -70,29 +70,29 @@ use crate::openai::OpenAi;
 use crate::sandbox::{Sandbox, Unusable};
 use crate::{agent, checkout, git, github, journal, sandbox, suite};
 
-/// Everything the engine works with; made once by a door.
+/// The engine's dependencies; created once by each entry point.
 pub struct App {
     pub github: GitHub,
     pub journal: Journal,
-    /// Or why this machine cannot confine: then anything that needs the sandbox is refused with that reason.
+    /// The sandbox, or why this machine has none. Without one, everything that needs it is refused with that reason.
     pub sandbox: Result<Sandbox, Unusable>,
     /// The model and its name. `None` means the built-in repair engine alone.
     pub model: Option<(OpenAi, String)>,
-    /// Who works out a fix.
+    /// Which engine works on a fix.
     pub who: Who,
     /// greenlight's own folder: mirrors, trees, copies.
     pub folder: PathBuf,
     pub allow_list: AllowList,
     pub interrupts: Interrupts,
-    /// What models say while they say it.
+    /// The models' output while it is generated.
     pub voices: ModelStream,
-    /// Where each run is written to for looking into it later; none writes none.
+    /// The folder for bundles of all runs, for later analysis. `None` writes none.
     pub bundles: Option<PathBuf>,
-    /// What is forgotten when.
+    /// How long data is kept.
     pub retention: Retention,
 }
 
-/// What broke, as opposed to what was refused.
+/// An error, as opposed to a refusal.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     #[error(transparent)]
@@ -115,8 +115,8 @@ pub enum Broken {
     Disk(String, io::Error),
     #[error("the head has moved to {head}: make the patch for that commit")]
     HeadMoved { head: CommitSha },
-    /// A repository that was renamed or transferred to where the operator has greenlight do nothing.
-    #[error("{0} is not one of the repositories that greenlight works for")]
+    /// The repository was renamed or transferred to one that the operator does not allow.
+    #[error("greenlight is not allowed to work on {0}")]
     NotAllowed(RepositoryName),
     #[error("a bug in greenlight: {0}")]
     Bug(String),
@@ -132,35 +132,35 @@ impl Broken {
         }
     }
 
-    /// The permission on GitHub that was missing, if that is what broke.
+    /// The missing permission on GitHub, if that caused the error.
     pub fn lacks(&self) -> Option<&github::MissingPermission> {
         self.github()?.lacks()
     }
 
-    /// When to try again, if a rate limit of GitHub's is what broke.
+    /// When to try again, if a rate limit of GitHub caused the error.
     pub fn not_before(&self) -> Option<jiff::Timestamp> {
         self.github()?.not_before()
     }
 
-    /// Whether greenlight is not installed there, so that there is nobody to tell.
+    /// Whether greenlight is not installed there, so that nothing can be posted.
     pub fn is_not_installed(&self) -> bool {
         matches!(self.github(), Some(github::Error::NotInstalled(_)))
     }
 }
 
-/// One pull request, as it is now, and how to speak to it.
+/// A pull request in its current state, and the client to reach it.
 pub struct Context<'a> {
     pub app: &'a App,
     pub client: Client,
     pub installation: Option<InstallationId>,
     pub pull_request: PullRequest,
     pub me: Account,
-    /// Whether it may work on code here; otherwise what needs that is left to somebody with a worker.
+    /// Whether this process may work on code here. If not, such steps are left to a process with a worker.
     pub may_work: bool,
 }
 
 impl<'a> Context<'a> {
-    /// Reads the pull request live.
+    /// Fetches the pull request.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -189,7 +189,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The same pull request as it is by now; as it was, if GitHub does not say.
+    /// Fetches the pull request again; keeps the old state if GitHub does not answer.
     async fn looked_at_again(&self) -> Self {
         let now = self.client.pull_request(self.id()).await;
         Self {
@@ -207,20 +207,20 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Works an event off.
+/// Handles an event.
 ///
 /// # Errors
-/// When something broke; what a person should know of it was said to them already.
+/// When something broke. Anything a person should know about it has already been posted.
 pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
     let event = identify::event(app, event).await?;
     dispatch(app, event, true).await
 }
 
-/// Works off an event that only reads, stops or notes something. Returns the runs that can continue now, which takes a
+/// Handles an event that only reads, stops or records something. Returns the runs that can continue now with a
 /// worker.
 ///
 /// # Errors
-/// As [`handle`].
+/// As for [`handle`].
 pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
     let event = identify::event(app, event).await?;
     let id = match &event.fact {
@@ -237,13 +237,13 @@ pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
     dispatch(app, event, false).await?;
     let Some(id) = id else { return Ok(Vec::new()) };
     let runs = app.journal.runs_of(&id).await?;
-    // Also if it is at work: that may have begun before this was written down. An explanation has its own lane.
+    // Active runs count, too: they may have begun before this was recorded. An explanation has a separate lane.
     let is_left = |run: &Run| run.end.is_none() && run.open_gates().is_empty() && run.started.mode != Mode::Explain;
     Ok(runs.into_iter().filter(is_left).collect())
 }
 
-/// Stops what is at work on a pull request if the author of this comment may cancel it. What else the comment says comes
-/// when it is its turn.
+/// Interrupts the active run of a pull request if the author of this comment may cancel it. The rest of the comment
+/// is handled in its lane.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -269,7 +269,7 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
     match event.fact {
         Fact::CommentCreated(comment) => comment::comment(app, installation, (comment, event.received), may_work).await,
         Fact::PullRequestPushed { pull_request, head } => {
-            // Deliveries come in any order: what counts is where the head is now.
+            // Deliveries arrive in any order, so only the current head counts.
             tracing::debug!(%pull_request, %head, "pushed");
             end_open_runs(app, (installation, may_work), &pull_request, |run, now| {
                 let head = now.head.clone();
@@ -285,7 +285,7 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
             .await?;
             reconcile_suggestions::reconcile(app, installation, &pull_request).await
         }
-        // Deliveries come in any order: what counts is which base it has now.
+        // Deliveries arrive in any order, so only the current base counts.
         Fact::PullRequestRetargeted { pull_request } => {
             end_open_runs(app, (installation, may_work), &pull_request, retarget::end).await
         }
@@ -304,7 +304,7 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
             by,
             app: of,
         } => {
-            // Another App's check is that App's to run again.
+            // Only the App that made a check may re-run it.
             let me = app.github.me().await?;
             if of.is_some_and(|slug| format!("{slug}[bot]") != me.as_str()) {
                 return Ok(());
@@ -329,12 +329,12 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
     }
 }
 
-/// Removes the working copies that an earlier process left when it was killed. For a start, before any work.
+/// Removes the working copies that a killed process left behind. Call it at startup, before any work begins.
 pub async fn sweep(app: &App) {
     worktree::sweep(&app.folder).await;
 }
 
-/// Continues with a run that a restart, or the clock, left open; from where it is by now.
+/// Continues a run that a restart or the clock left open, from its current state in the journal.
 ///
 /// # Errors
 /// When something broke.
@@ -345,7 +345,7 @@ pub async fn resume(app: &App, run: Run) -> Result<(), Broken> {
     }
 }
 
-/// Ends what is still open on a pull request, and says so.
+/// Ends the open runs of a pull request, and announces that.
 async fn end_open_runs(
     app: &App,
     (installation, may_work): (Option<InstallationId>, bool),

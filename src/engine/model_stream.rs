@@ -1,5 +1,5 @@
-//! What the models of this process say, while they say it, for anyone who listens. Nothing relies on it: anyone who
-//! comes late or listens slowly misses some, and reads the journal.
+//! Broadcasts the models' output of this process while it is generated. Nothing relies on it: a listener that comes
+//! late or is slow misses some of it, and can read the journal.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,12 +9,12 @@ use crate::agent::Delta;
 use crate::domain::id::RunId;
 use crate::domain::redact;
 
-/// How many pieces a slow listener may be behind.
+/// How many chunks a slow listener may fall behind.
 const KEPT: usize = 1_024;
-/// A longer piece is cut, in characters.
+/// A longer chunk is cut, in characters.
 const MAX_PIECE: usize = 4_096;
 
-/// A piece of a reply; untrusted.
+/// A chunk of a reply; untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Chunk {
     Text(String),
@@ -23,7 +23,7 @@ pub enum Chunk {
     Call(String),
 }
 
-/// The lines that a piece makes whole, with what was said before it; a line that is too long comes in parts.
+/// The lines that `more` completes, together with the unfinished text before it. A line that is too long is split.
 fn whole_lines(unfinished: &mut String, more: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for part in more.split_inclusive('\n') {
@@ -40,7 +40,7 @@ fn bounded(text: &str) -> String {
     redact::redact(&redact::visible(text)).chars().take(MAX_PIECE).collect()
 }
 
-/// Everybody who speaks and listens in this process.
+/// The broadcast channel that all models of this process share.
 #[derive(Debug, Clone)]
 pub struct ModelStream(broadcast::Sender<(RunId, Chunk)>);
 
@@ -51,11 +51,11 @@ impl Default for ModelStream {
 }
 
 impl ModelStream {
-    /// The voice of one run: what it says is passed on line by line, because what must not be shown is only seen in a
-    /// whole line. Calls are told to the log, too, and text at its finest level.
+    /// Returns a function that broadcasts the output of one run, line by line, because a secret is only recognised in
+    /// a whole line. Calls are also logged, and text is logged at the trace level.
     pub fn of(&self, run: &RunId) -> impl Fn(Delta<'_>) + Send + Sync + 'static {
         let (sender, run) = (self.0.clone(), run.clone());
-        let said = Mutex::new((String::new(), String::new()));
+        let unfinished = Mutex::new((String::new(), String::new()));
         let tell = move |piece: Chunk| {
             match &piece {
                 Chunk::Call(name) => tracing::debug!(run.id = %run, tool = name, "the model calls a tool"),
@@ -64,8 +64,8 @@ impl ModelStream {
             let _nobody_listens = sender.send((run.clone(), piece));
         };
         move |delta| {
-            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            let (text, reasoning) = &mut *said;
+            let mut unfinished = unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+            let (text, reasoning) = &mut *unfinished;
             match delta {
                 Delta::Text(more) => whole_lines(text, more).into_iter().map(Chunk::Text).for_each(&tell),
                 Delta::Reasoning(more) => {
@@ -75,7 +75,7 @@ impl ModelStream {
                         .for_each(&tell);
                 }
                 Delta::Call(name) => {
-                    // A call ends no matter what was being said.
+                    // A call ends any unfinished line.
                     whole_lines(reasoning, "\n")
                         .into_iter()
                         .map(Chunk::Reasoning)
@@ -87,7 +87,7 @@ impl ModelStream {
         }
     }
 
-    /// Listens to all of them from now on.
+    /// Receives the output of all runs from now on.
     pub fn listen(&self) -> broadcast::Receiver<(RunId, Chunk)> {
         self.0.subscribe()
     }
@@ -98,10 +98,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_in_pieces_is_shown_in_lines_without_secrets() {
-        let voices = ModelStream::default();
-        let mut heard = voices.listen();
-        let speak = voices.of(&RunId("r1".into()));
+    fn chunks_are_shown_as_lines_without_secrets() {
+        let stream = ModelStream::default();
+        let mut received = stream.listen();
+        let speak = stream.of(&RunId("r1".into()));
         for piece in [
             "The token is ghp_0123456789",
             "abcdefghijklmnopqrstuvwxyzAB",
@@ -112,7 +112,7 @@ mod tests {
         }
         speak(Delta::Call("read_file"));
         let mut pieces = Vec::new();
-        while let Ok((_, piece)) = heard.try_recv() {
+        while let Ok((_, piece)) = received.try_recv() {
             pieces.push(piece);
         }
         assert_eq!(

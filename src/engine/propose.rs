@@ -1,4 +1,5 @@
-//! Puts a proposal on the pull request: as suggestions where its diff allows, the rest as a patch, and asks at a gate.
+//! Posts a proposal on the pull request: as suggestions where its diff allows, and the rest as a patch. Opens the
+//! gates.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
 
-/// Posts the review of the proposal, or turns the review of this head into it.
+/// Posts the review of the proposal, or updates the existing review of this head.
 ///
 /// # Errors
 /// When GitHub cannot be reached or refuses.
@@ -23,7 +24,7 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
         .filter(|(_, fate)| fate.is_final())
         .map(|(comment, _)| *comment)
         .collect();
-    // A review on an old head would be shown as outdated at once.
+    // GitHub would show a review on an old head as outdated at once.
     if context.pull_request.head != run.started.head {
         let head = context.pull_request.head.clone();
         return Ok(Step::Ended(End::Superseded { head }));
@@ -33,7 +34,7 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
         me: &context.me,
         pull_request: &context.pull_request,
         source: &Source::Run,
-        // "Commit suggestion" is pressed in passing, and nobody is asked to change tests in passing.
+        // A suggestion is easily committed by accident, which must not happen to a change of tests.
         as_patch: proposal.claim() == Claim::TestMayBeWrong,
     };
     let body = |layout: &Layout<'_>| reply::review_body(proposal, layout);
@@ -48,8 +49,8 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
     }
 }
 
-/// Whether the review shows the proposal that people are asked about. If others could have written that journal entry,
-/// the review is posted again, which changes nothing if it is correct.
+/// Whether people can see the review of the proposal they are asked about. If others may have written that journal
+/// entry, the review is posted again, which changes nothing if it is already there.
 ///
 /// # Errors
 /// When GitHub cannot be reached or refuses.
@@ -62,10 +63,11 @@ pub(super) async fn is_shown(context: &Context<'_>, run: &Run) -> Result<bool, B
     Ok(matches!(posted, Step::ReviewPosted { .. }))
 }
 
-/// Opens the gate that comes next; where nothing can be pushed, by right or by rule, the run ends with the suggestions.
+/// Opens the next gate. If the branch cannot be pushed to, or its rules reject the commit, the run ends with the
+/// suggestions.
 ///
 /// # Errors
-/// When the test command is gone.
+/// When the test command cannot be found any more.
 pub(super) async fn open_gate(
     context: &Context<'_>,
     run: &Run,
@@ -93,7 +95,7 @@ pub(super) async fn open_gate(
     Ok(Step::GateOpened(gate::open(run, needed, command, worktree)?))
 }
 
-/// The test command and how many minutes it may take, as the gate says them.
+/// The test command and its time limit in minutes, as the gate shows them.
 async fn command(
     context: &Context<'_>,
     run: &Run,
@@ -114,7 +116,7 @@ async fn command(
     Ok(found(&worktree::fetch(context, run, config).await?))
 }
 
-/// The name of the tree that was tested, computed from git's own objects. Without it nothing may land.
+/// The hash of the tested tree, computed from git's own objects. Nothing lands without it.
 ///
 /// # Errors
 /// When GitHub cannot be reached, or the head cannot be fetched any more.

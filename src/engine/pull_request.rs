@@ -1,4 +1,4 @@
-//! A run on a pull request: its steps are in the journal of the service, its state is shown on GitHub, and its fix lands
+//! A run on a pull request: its steps are in the service's journal, its state is shown on GitHub, and its fix lands
 //! on the pull request's branch.
 
 use futures::FutureExt as _;
@@ -22,13 +22,13 @@ use crate::journal;
 use crate::sandbox::Code;
 use crate::suite::Suite;
 
-/// Runs of a repository that are recalled, newest first.
+/// How many runs of a repository its memory is read from, newest first.
 const MAX_RECALLED: usize = 500;
 
-/// Continues a run on its pull request as that is now.
+/// Continues a run with the current state of its pull request.
 ///
 /// # Errors
-/// When GitHub or the journal cannot be reached; everything else ends the run.
+/// When GitHub or the journal cannot be reached; any other error ends the run.
 pub(super) async fn resume(app: &App, mut run: Run) -> Result<(), Broken> {
     let Some(id) = run.started.pull_request().cloned() else {
         return Err(Broken::Bug(format!("{} is not a run on a pull request", run.id())));
@@ -44,7 +44,7 @@ pub(super) async fn resume(app: &App, mut run: Run) -> Result<(), Broken> {
     }
 }
 
-/// Ends a run where greenlight may not speak any more: nothing is posted, and nothing tries again.
+/// Ends a run where greenlight may no longer post anything. Nothing is posted or retried.
 ///
 /// # Errors
 /// When the journal cannot be written.
@@ -65,13 +65,13 @@ pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Resul
     Ok(context.app.journal.append(run, Step::Ended(end)).await?)
 }
 
-/// Drives a run; what breaks on the way ends it, and is said.
+/// Drives a run. An error on the way ends it, and is posted.
 ///
 /// # Errors
-/// When its end cannot be written down or said.
+/// When its end cannot be appended or posted.
 pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
-    // From here on a push interrupts; what was pushed before is seen by looking again.
+    // From here on a push interrupts the run. Fetching the pull request again finds earlier pushes.
     let context = &context.looked_at_again().await;
     Box::pin(vouch::check_approvals(context, std::slice::from_mut(&mut run))).await?;
     if context.pull_request.is_from_fork() {
@@ -82,10 +82,10 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         working,
         is_vouched: context.app.journal.is_own(),
     };
-    // On the heap: what a run does is many futures deep.
+    // Boxed, because the future is deeply nested.
     match drive(&mut door, &mut run).boxed().await {
         Ok(()) => Ok(()),
-        // Another worker has it.
+        // Another worker continues it.
         Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
         Err(broken) if run.end.is_some() => Err(broken),
         // The next process resumes the run.
@@ -94,24 +94,31 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
             end_unsaid(context.app, &mut run).await?;
             Err(broken)
         }
-        // Nothing can be said now; the run stays open, and resumes when the limit is reset.
+        // Nothing can be posted now. The run stays open, and resumes when the rate limit is reset.
         Err(broken) if broken.not_before().is_some() => Err(broken),
         Err(broken) => {
             tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
-            end(context, &mut run, End::GaveUp { reason: said(&broken) }).await?;
+            end(
+                context,
+                &mut run,
+                End::GaveUp {
+                    reason: public_reason(&broken),
+                },
+            )
+            .await?;
             drive(&mut door, &mut run).boxed().await
         }
     }
 }
 
-/// Whether this process is on its way out: steps that wait for the disk then fail because the runtime has no threads for
-/// them any more, which says nothing of the run.
+/// Whether this process is shutting down. Blocking tasks then fail because the runtime has no threads any more, which
+/// says nothing about the run.
 async fn is_ending() -> bool {
     tokio::task::spawn_blocking(|| ()).await.is_err()
 }
 
-/// What a breakage is called in public: the model's and GitHub's own words help the maintainer, the rest does not.
-fn said(broken: &Broken) -> String {
+/// The reason that is posted. Errors of the model and of GitHub help the maintainer; other details do not.
+fn public_reason(broken: &Broken) -> String {
     match broken {
         Broken::Agent(error) => format!("The model could not be used: {error}"),
         Broken::GitHub(error) => format!("GitHub could not be used: {error}"),
@@ -121,11 +128,11 @@ fn said(broken: &Broken) -> String {
     }
 }
 
-/// A run at work on a pull request.
+/// An active run on a pull request.
 struct OnPullRequest<'a> {
     context: &'a Context<'a>,
     working: Working,
-    /// Whether all that the run rests on was verified on GitHub, where others can write to the journal.
+    /// Whether everything the run relies on was verified on GitHub, if others can write to the journal.
     is_vouched: bool,
 }
 
@@ -134,8 +141,8 @@ impl Door for OnPullRequest<'_> {
         Ok(self.context.app.journal.append(run, step).await?)
     }
 
-    /// A model that acts by code needs an interpreter, and so permission to run code; and no model works for strangers
-    /// unless a person asked it to.
+    /// A model that acts by code needs an interpreter, and so permission to run code. And no model works on a
+    /// stranger's code unless a person asked for it.
     fn has_reader(&self, run: &Run) -> bool {
         let model = self.context.app.model.as_ref().filter(|_| !run.needs_execution);
         model
@@ -174,7 +181,7 @@ impl Door for OnPullRequest<'_> {
         set_up::set_up(self.context, run).await
     }
 
-    /// Once it is known that only the merge is red, the work continues there.
+    /// Once only the merge is known to be red, the work continues there.
     fn still_fits(&self, worktree: &Worktree, run: &Run) -> bool {
         worktree.merge.is_some() == run.red_merge().is_some()
     }
@@ -208,7 +215,7 @@ impl Door for OnPullRequest<'_> {
         };
         let mut suite = worktree.suite(sandbox, command);
         let settings = worktree.install_settings(app.github.hosts());
-        // A failed installation is the environment's matter: it says nothing about the tests.
+        // A failed installation is an environment problem and says nothing about the tests.
         match worktree.install(&mut suite, &settings, self.working.token()).await? {
             Ok(()) => Ok(Ok(Some(suite))),
             Err(reason) => refused(format!("The tests were not run: {reason}")),
@@ -253,7 +260,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn wait(&mut self, _run: &Run) -> Result<Waiting, Broken> {
-        // A cancel that came while that was said found the run at work, and is for the loop to obey.
+        // A cancellation that arrived during the announcement interrupted the run, and the loop handles it.
         Ok(match self.working.leave() {
             Ok(()) => Waiting::Leave,
             Err(_) => Waiting::Again,
@@ -269,7 +276,7 @@ impl Door for OnPullRequest<'_> {
     }
 }
 
-/// What the runs of the repository taught, but for one that is under way.
+/// The memory of the repository's runs, except for `but`.
 pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result<Memory, Broken> {
     let runs = context
         .app
@@ -277,7 +284,7 @@ pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result
         .runs_in(&context.id().repository, MAX_RECALLED)
         .await?;
     let mut others = runs;
-    // What cannot be read has taught nothing.
+    // An unreadable run has nothing to contribute.
     others.retain(|other| other.unreadable.is_none() && but.is_none_or(|run| other.id() != run.id()));
     Ok(memory::recall(&others))
 }
@@ -287,15 +294,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_because_the_process_ends_is_told_apart() {
+    fn a_shutdown_of_the_runtime_is_recognised() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let handle = runtime.handle().clone();
-        let asked = || {
+        let ends = || {
             let _entered = handle.enter();
             futures::executor::block_on(is_ending())
         };
-        assert!(!asked());
+        assert!(!ends());
         runtime.shutdown_background();
-        assert!(asked());
+        assert!(ends());
     }
 }

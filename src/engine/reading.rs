@@ -1,4 +1,4 @@
-//! What a failed CI job says: its log, distilled, and the step that failed. Nothing is executed.
+//! Reads a failed CI job: its distilled log, and the step that failed. Nothing is executed.
 
 use std::collections::BTreeMap;
 use std::io::{Seek as _, Write as _};
@@ -12,34 +12,34 @@ use crate::domain::test_run::Location;
 use crate::github::{self, Job, Streamed, WorkflowRun};
 use crate::suite::{self, Distillate, Distiller, GreenLog};
 
-/// How many failed jobs' logs are read; each tells at most `TestRun::MAX_FAILURES` failures.
+/// How many logs of failed jobs are read. Each yields at most `TestRun::MAX_FAILURES` failures.
 const MAX_LOGS: usize = 3;
-/// Longest archive of logs.
+/// The maximum size of an archive of logs, in bytes.
 const MAX_ARCHIVE: u64 = 256 << 20;
-/// How many files are read to find out what a step ran: the workflow, those it calls, and local actions.
+/// How many files are read to find the commands of a step: the workflow, the workflows it calls, and local actions.
 const MAX_FILES: usize = 8;
-/// What the excerpt says where a log is not whole.
+/// The note in the excerpt of an incomplete log.
 const CUT: &str = "the log is incomplete: the download was interrupted or took too long";
 
-/// Reads the logs of the failed jobs, and what the first failed step ran.
+/// Reads the logs of the failed jobs, and the commands of the first failed step.
 ///
 /// # Errors
-/// When GitHub cannot be reached; a log that is gone, or may not be read, is left out, and that is said.
+/// When GitHub cannot be reached. A log that is gone or forbidden is left out, and the reading says so.
 pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobReading, Broken> {
     let (client, repository) = (&context.client, &context.id().repository);
-    let (told, tested) = match run.started.origin {
+    let (failed_run, tested) = match run.started.origin {
         Origin::Ci { workflow_run: Some(id) } => match client.workflow_run(repository, id).await {
-            // Which one it was is the journal's word.
-            Ok(told) if told.head_sha != run.started.head => return Ok(unread(Some(Tested::Unknown))),
+            // The journal only claims which workflow run it was.
+            Ok(failed_run) if failed_run.head_sha != run.started.head => return Ok(unread(Some(Tested::Unknown))),
             Ok(run) => (run.clone(), Some(tested(&run))),
             Err(error) => return unreadable(error),
         },
         Origin::Ci { workflow_run: None } => return Ok(unread(Some(Tested::Unknown))),
-        // Somebody asked: what CI said of this head, if it has said anything.
+        // Somebody asked for this run: read what CI reported on this head, if it did.
         _ => {
             let (failed, log) = match client.failed_runs(repository, &run.started.head).await {
                 Ok(failed) => (failed, Log::None),
-                // The suite can be run without it; anyone who asked is told what is missing.
+                // The tests can be run without it, and the person who asked is told what is missing.
                 Err(error @ github::Error::Refused { .. }) => (Vec::new(), refused(&error)),
                 Err(error) => return Err(error.into()),
             };
@@ -54,7 +54,7 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobRead
             }
         }
     };
-    let jobs = match client.jobs(repository, told.id).await {
+    let jobs = match client.jobs(repository, failed_run.id).await {
         Ok(jobs) => jobs,
         Err(error) => {
             return unreadable(error).map(|reading| JobReading { tested, ..reading });
@@ -62,11 +62,11 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobRead
     };
     let mut reading = unread(tested);
     for job in jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS) {
-        let mut step = match told.workflow() {
+        let mut step = match failed_run.workflow() {
             Some(workflow) => failed_step(context, &workflow, job).await?,
             None => None,
         };
-        let distilled = match log(context, &told, job, step.as_ref()).await {
+        let distilled = match log(context, &failed_run, job, step.as_ref()).await {
             Ok(distilled) => {
                 reading.log = Log::Read;
                 distilled
@@ -94,8 +94,8 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobRead
     Ok(reading)
 }
 
-/// Takes away the places in files that the base branch changed since the head left it: their lines in the log are those
-/// of the merge, and nobody should look for them on the head.
+/// Removes the locations in files that the base branch changed since the merge base: the log shows line numbers of
+/// the merge, which do not exist on the head.
 async fn without_foreign_lines(
     context: &Context<'_>,
     head: &CommitSha,
@@ -117,17 +117,17 @@ async fn without_foreign_lines(
     Ok(())
 }
 
-/// What a workflow run tested.
+/// Which commit a workflow run tested.
 fn tested(run: &WorkflowRun) -> Tested {
     match run.event.as_deref() {
         Some("pull_request") => Tested::Merge,
-        // It begins on the base branch, and what it checks out is its own affair.
+        // It begins on the base branch and may check out anything.
         Some("pull_request_target") | None => Tested::Unknown,
         Some(_) => Tested::Head,
     }
 }
 
-/// There is no log, or none was read yet.
+/// A reading without a log.
 fn unread(tested: Option<Tested>) -> JobReading {
     JobReading {
         log: Log::None,
@@ -136,10 +136,10 @@ fn unread(tested: Option<Tested>) -> JobReading {
     }
 }
 
-/// What is left to say where GitHub shows neither run nor jobs.
+/// The reading if GitHub shows neither the run nor its jobs.
 ///
 /// # Errors
-/// The same error, if asking again may help.
+/// The same error, if retrying may help.
 fn unreadable(error: github::Error) -> Result<JobReading, Broken> {
     if error.may_pass() {
         return Err(error.into());
@@ -170,7 +170,7 @@ fn refused(error: &github::Error) -> Log {
     }
 }
 
-/// The step of a job that failed, as the files of the base branch describe it: the head's may be anybody's.
+/// The failed step of a job, as the files of the base branch define it: anybody may have written the head's.
 async fn failed_step(context: &Context<'_>, workflow: &RepoPath, job: &Job) -> Result<Option<CiStep>, Broken> {
     let Some(failed) = job.failed_step() else {
         return Ok(None);
@@ -199,7 +199,7 @@ async fn failed_step(context: &Context<'_>, workflow: &RepoPath, job: &Job) -> R
     Ok(None)
 }
 
-/// The distilled log of a job; taken from the archive of the run's logs where it is not there alone.
+/// The distilled log of a job, from the archive of the run's logs if it is not available separately.
 async fn log(
     context: &Context<'_>,
     run: &WorkflowRun,
@@ -233,7 +233,7 @@ async fn log(
     }
 }
 
-/// The log of a job from the archive of its run. `None` if it is not there, or the archive cannot be read.
+/// The log of a job from the archive of its run. `None` if it is missing, or the archive cannot be read.
 async fn archived(
     context: &Context<'_>,
     run: &WorkflowRun,
@@ -258,7 +258,7 @@ async fn archived(
         .client
         .run_logs(&context.id().repository, run.id, &mut keep)
         .await?;
-    // The directory of an archive is at its end.
+    // The directory of an archive is at its end, so an incomplete one is useless.
     if streamed != Streamed::Whole || file.rewind().is_err() {
         return Ok(None);
     }
@@ -268,7 +268,7 @@ async fn archived(
     Ok(distilled.map_err(unusable).ok().flatten())
 }
 
-/// The log of the same job in the newest green run on the base branch. `None` if there is none to be had.
+/// The log of the same job in the newest green run on the base branch. `None` if it is unavailable.
 async fn green_log(context: &Context<'_>, run: &WorkflowRun, job: &Job) -> Option<GreenLog> {
     let (client, repository) = (&context.client, &context.id().repository);
     let branch = &context.pull_request.base_branch;

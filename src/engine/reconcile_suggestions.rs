@@ -1,7 +1,7 @@
-//! What became of greenlight's suggestions once the head moved or the pull request was closed: told by content, written
-//! down on the run they belong to, and shown by hiding what nobody can use any more.
+//! Reconciles greenlight's suggestions after the head moved or the pull request was closed. The state of each is
+//! decided by content, recorded in the run it belongs to, and shown by hiding suggestions that can no longer be used.
 //!
-//! Nothing is deleted here. What GitHub does not let greenlight hide stays as it is.
+//! Nothing is deleted here. Comments that GitHub does not let greenlight hide stay as they are.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,15 @@ use crate::domain::run::{End, Run, Settled, Step};
 use crate::github::{Classifier, Error, SuggestionComment};
 use crate::journal;
 
-/// How often a run may continue in its own lane while its suggestions are written down.
+/// How often a run may advance in its own lane while the states of its suggestions are appended.
 const MAX_ATTEMPTS: usize = 5;
 
-/// How many files one push has looked at, and how many bytes of them: what is beyond stays open until the next.
+/// How many files, and how many bytes, are read after one push. Suggestions beyond that stay open until the next
+/// push.
 const MAX_FILES_READ: usize = 200;
 const MAX_BYTES_READ: usize = 256 << 20;
 
-/// Settles every suggestion of greenlight's own that is still open. Done twice, the second time changes nothing.
+/// Reconciles every open suggestion of greenlight. Calling it twice changes nothing the second time.
 ///
 /// # Errors
 /// When something broke.
@@ -39,14 +40,14 @@ pub(super) async fn reconcile(
         context: &context,
         read: BTreeMap::new(),
     };
-    let mut fates: BTreeMap<usize, Vec<Settled>> = BTreeMap::new();
+    let mut states: BTreeMap<usize, Vec<Settled>> = BTreeMap::new();
     for comment in &comments {
         let known = runs.iter().rev().find_map(|run| run.settled.get(&comment.id)).copied();
         if comment.says.is_settled || known.is_some_and(SuggestionState::is_final) {
             continue;
         }
-        if files.are_enough() {
-            tracing::warn!(pull_request = %id, "more files with suggestions than are looked at after one push");
+        if files.is_full() {
+            tracing::warn!(pull_request = %id, "too many files with suggestions for one push");
             break;
         }
         let Some(state) = files.state_of(comment).await? else {
@@ -56,12 +57,12 @@ pub(super) async fn reconcile(
         show(&context, comment, state, owner.map(|at| &runs[at])).await?;
         if let Some(owner) = owner.filter(|_| state != SuggestionState::Open && known != Some(state)) {
             let comment = comment.id;
-            fates.entry(owner).or_default().push(Settled { comment, fate: state });
+            states.entry(owner).or_default().push(Settled { comment, fate: state });
         }
     }
-    for (owner, suggestions) in fates {
+    for (owner, suggestions) in states {
         let run = note(&context, runs[owner].id(), suggestions).await?;
-        // What landed says so, and that says it all.
+        // A landed run is already announced as such.
         if run.is_some_and(|run| !matches!(run.end, None | Some(End::Landed { .. }))) {
             announce_again(&context, runs[owner].id()).await?;
         }
@@ -69,14 +70,14 @@ pub(super) async fn reconcile(
     Ok(())
 }
 
-/// Whether a comment carries a suggestion of this run; of several runs the newest one counts.
+/// Whether a comment carries a suggestion of this run. If several runs match, the newest one counts.
 fn owns(run: &Run, comment: &SuggestionComment) -> bool {
     comment.says.source == Source::Run && {
         run.carried.contains(&comment.id) || run.review.is_some() && run.started.head == comment.original_commit
     }
 }
 
-/// Shows on GitHub what became of a suggestion.
+/// Shows the state of a suggestion on GitHub.
 async fn show(
     context: &Context<'_>,
     comment: &SuggestionComment,
@@ -89,37 +90,38 @@ async fn show(
         SuggestionState::Open => {
             let is_tested = run.is_some_and(|run| run.evidence.is_some());
             if let Some(body) = reply::left_behind(&comment.body, &comment.original_commit, is_tested) {
-                taken(context.client.edit_suggestion(repository, comment, &body).await)?;
+                unless_refused(context.client.edit_suggestion(repository, comment, &body).await)?;
             }
             return Ok(());
         }
         SuggestionState::Applied => Classifier::Resolved,
         SuggestionState::Overwritten | SuggestionState::Outdated => Classifier::Outdated,
     };
-    taken(context.client.minimize(comment, classifier).await)?;
-    // Without a run there is no journal: then the comment itself says that it is done.
+    unless_refused(context.client.minimize(comment, classifier).await)?;
+    // Without a run there is no journal, so the comment itself records that it is done.
     if run.is_none()
         && let Some(body) = reply::settled(&comment.body)
     {
-        taken(context.client.edit_suggestion(repository, comment, &body).await)?;
+        unless_refused(context.client.edit_suggestion(repository, comment, &body).await)?;
     }
     Ok(())
 }
 
-/// A refusal of GitHub's to hide or edit something is no reason to stop: not every token may.
-fn taken(result: Result<(), Error>) -> Result<(), Error> {
+/// Logs, but does not return, a refusal by GitHub to hide or edit something: not every token may.
+fn unless_refused(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error @ Error::Refused { .. }) => {
-            tracing::warn!(%error, "GitHub did not take what became of a suggestion");
+            tracing::warn!(%error, "GitHub refused to update a suggestion");
             Ok(())
         }
         result => result,
     }
 }
 
-/// Writes fates down on a run, which may continue meanwhile.
+/// Appends suggestion states to a run, which may advance meanwhile.
 async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> Result<Option<Run>, Broken> {
-    // Only write access lets anybody push to a branch of the repository itself. To a fork's, its owner can.
+    // To a branch of the repository itself, only people with write access can push. To a fork's branch, its owner
+    // can.
     let by_writers = !context.pull_request.is_from_fork();
     for _ in 0..MAX_ATTEMPTS {
         let Some(mut run) = context.app.journal.load(context.id(), id).await? else {
@@ -137,7 +139,7 @@ async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> R
     Err(journal::Error::Taken.into())
 }
 
-/// Brings what is said of a run up to date.
+/// Announces the current state of a run.
 async fn announce_again(context: &Context<'_>, id: &RunId) -> Result<(), Broken> {
     match context.app.journal.load(context.id(), id).await? {
         Some(run) => announce::announce(context, &run).await,
@@ -145,19 +147,19 @@ async fn announce_again(context: &Context<'_>, id: &RunId) -> Result<(), Broken>
     }
 }
 
-/// The files that were looked at, by commit and path.
+/// The files that were fetched, by commit and path.
 struct FetchedFiles<'a> {
     context: &'a Context<'a>,
     read: BTreeMap<(CommitSha, String), Option<Vec<u8>>>,
 }
 
 impl FetchedFiles<'_> {
-    fn are_enough(&self) -> bool {
+    fn is_full(&self) -> bool {
         let bytes: usize = self.read.values().flatten().map(Vec::len).sum();
         self.read.len() >= MAX_FILES_READ || bytes >= MAX_BYTES_READ
     }
 
-    /// What became of the suggestion of a comment. `None` if that cannot be told, or it is on the head.
+    /// The state of a comment's suggestion. `None` if it cannot be decided, or the suggestion is on the current head.
     async fn state_of(&mut self, comment: &SuggestionComment) -> Result<Option<SuggestionState>, Broken> {
         let pull_request = &self.context.pull_request;
         let head = pull_request.head.clone();
@@ -181,21 +183,22 @@ impl FetchedFiles<'_> {
             line,
             replacement,
         };
-        let told = match at(&comment.original_commit) {
-            // GitHub forgot that commit.
+        let state = match at(&comment.original_commit) {
+            // GitHub no longer has that commit.
             Some(None) | None => return Ok(comment.lines.is_none().then_some(SuggestionState::Outdated)),
-            // Somebody rewrote the comment: it is theirs now.
+            // Somebody rewrote the comment, so it is theirs now.
             Some(Some(old)) if Fingerprint::of(&suggestion, old) != comment.says.id => return Ok(None),
             Some(Some(old)) => {
                 let (old, new) = (old.clone(), at(&head).cloned().flatten());
-                let told = tokio::task::spawn_blocking(move || state_after(&suggestion, &old, new.as_deref())).await;
-                told.map_err(|error| Broken::Bug(error.to_string()))?
+                let computed =
+                    tokio::task::spawn_blocking(move || state_after(&suggestion, &old, new.as_deref())).await;
+                computed.map_err(|error| Broken::Bug(error.to_string()))?
             }
         };
-        Ok(Some(match told {
+        Ok(Some(match state {
             SuggestionState::Open if comment.lines.is_none() => SuggestionState::Outdated,
             SuggestionState::Open if !is_open => SuggestionState::Stale,
-            told => told,
+            state => state,
         }))
     }
 
@@ -206,7 +209,7 @@ impl FetchedFiles<'_> {
         }
         let repository = &self.context.id().repository;
         let file = match self.context.client.file(repository, path, commit.as_str()).await {
-            // Too large for GitHub, or for us: as good as gone.
+            // Too large for GitHub or for us, so treated as deleted.
             Err(error @ (Error::Refused { .. } | Error::TooLong(_))) => {
                 tracing::warn!(%error, path, "a file with a suggestion cannot be read");
                 None

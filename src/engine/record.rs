@@ -1,10 +1,10 @@
-//! Writes a run down in its own file, where somebody wants to look into it later. Nothing relies on it.
+//! Writes a run to a bundle for later analysis. Nothing relies on it.
 
 use super::worktree::Worktree;
 use super::{Context, bundle};
 use crate::domain::run::{Run, Step};
 
-/// Writes the run as it is by now, in place of what was there of it.
+/// Writes the current state of the run, and replaces its earlier bundle.
 pub(super) async fn record(context: &Context<'_>, run: &Run, worktree: &Worktree) {
     let Some(folder) = &context.app.bundles else { return };
     let repository = &context.id().repository;
@@ -20,6 +20,6 @@ pub(super) async fn record(context: &Context<'_>, run: &Run, worktree: &Worktree
         anyhow::Ok(())
     };
     if let Err(error) = written.await {
-        tracing::warn!(run.id = %run.id(), file = %file.display(), %error, "a run cannot be written down");
+        tracing::warn!(run.id = %run.id(), file = %file.display(), %error, "a run could not be recorded");
     }
 }

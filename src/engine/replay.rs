@@ -1,8 +1,8 @@
-//! Goes through a recorded run again, offline: the same loop, the same tree, the model's recorded replies, and everything
-//! else done once more; and says what comes out differently.
+//! Replays a recorded run offline: the same loop and the same tree, with the model's recorded replies. Everything
+//! else is executed again, and differences are reported.
 //!
-//! People's answers are taken from the recording, and so is what was carried out because of them: nobody approved it a
-//! second time.
+//! People's answers come from the recording, and so do the results of executions they approved, because nobody
+//! approved them a second time.
 
 mod compare;
 mod state;
@@ -27,30 +27,30 @@ use crate::domain::id::Account;
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::suite::{self, Suite};
 
-/// What was compared, and what was not the same.
+/// How much was compared, and what differed.
 #[derive(Debug, Default, Serialize)]
 pub struct Replayed {
     pub attempts: usize,
-    /// Replies of the model.
+    /// The number of replies from the model.
     pub turns: usize,
-    /// Results of its calls.
+    /// The number of results of its calls.
     pub results: usize,
     pub differences: Vec<Difference>,
 }
 
-/// One thing that came out differently. The texts are untrusted.
+/// One difference. The texts are untrusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Such as `attempt 1, item 4`.
+    /// The place in the run, such as `attempt 1, item 4`.
     pub at: String,
     pub recorded: String,
     pub now: String,
 }
 
-/// Goes through the steps of a run.
+/// Replays the steps of a run.
 ///
 /// # Errors
-/// When the steps are no run.
+/// When the steps do not form a run.
 pub async fn replay(
     (mut worktree, suite): (Worktree, Option<Suite>),
     manifest: &Manifest,
@@ -59,7 +59,7 @@ pub async fn replay(
 ) -> Result<Replayed, Broken> {
     let mut steps = VecDeque::from(steps);
     let Some(Step::Started(mut started)) = steps.pop_front() else {
-        return Err(Broken::Bug("the journal in it does not begin with a start".into()));
+        return Err(Broken::Bug("its journal does not begin with the start of a run".into()));
     };
     started.asks_nobody |= manifest.asks_nobody;
     worktree.memory = manifest.memory.clone();
@@ -82,7 +82,7 @@ pub async fn replay(
         if state.is_over() || cancel.is_cancelled() {
             break;
         }
-        // If the recording was cut off there, the model has no further reply.
+        // If the recording ends there, the model has no further reply.
         if matches!(broken, Broken::Agent(_)) && !state.steps.iter().any(is_outcome) {
             state.rest(&mut run);
             break;
@@ -93,14 +93,14 @@ pub async fn replay(
     Ok(state.replayed)
 }
 
-/// The door of a replay: the recording is its journal, what is done again is compared with it, and what it says counts.
+/// The door of a replay. The recording is its journal: new results are compared with the recorded ones, which count.
 struct Recording<'a> {
     worktree: Worktree,
     suite: Option<Suite>,
     manifest: &'a Manifest,
     /// The replies of the current attempt.
     model: Recorded,
-    /// Whether a model made it.
+    /// Whether the recorded attempt was made by a model.
     is_by_model: bool,
     cancel: CancellationToken,
     state: Mutex<ReplayState>,
@@ -116,7 +116,7 @@ impl Door for Recording<'_> {
     async fn append(&self, run: &mut Run, step: Step) -> Result<(), Broken> {
         let mut state = self.state();
         match &step {
-            // How far a search came in which time is another matter each time.
+            // The timing of a search and its progress differ every time.
             Step::Searched(_) | Step::Spent(_) => {}
             Step::Said(item) => state.said(run, item),
             Step::Reproduced { before, .. } => state.reproduced(run, before),
@@ -182,7 +182,7 @@ impl Door for Recording<'_> {
         let before = suite::run(suite, &workspace, &[], &self.cancel)
             .await
             .map_err(suite::Error::from)?;
-        // The recorded one counts.
+        // The recorded triage counts.
         let triage = match self.state().steps.front() {
             Some(Step::Reproduced { triage, .. }) => triage.clone(),
             _ => {
@@ -196,7 +196,7 @@ impl Door for Recording<'_> {
 
     async fn verify(&self, _run: &mut Run, _worktree: &Worktree, _suite: &Suite) -> Result<Step, Broken> {
         Ok(Step::Ended(End::GaveUp {
-            reason: "the recording does not say what came of the approved run".into(),
+            reason: "the recording does not contain the result of the approved run".into(),
         }))
     }
 
@@ -227,7 +227,7 @@ impl Door for Recording<'_> {
         Ok(Step::GateOpened(gate::open(run, needed, Some((command, 0)), worktree)?))
     }
 
-    /// Recordings of earlier versions have no answer where the run continued.
+    /// Recordings of earlier versions lack an answer at gates where the run continued.
     async fn wait(&mut self, run: &Run) -> Result<Waiting, Broken> {
         let Some(gate) = run.open_gates().into_iter().next_back() else {
             return Ok(Waiting::Leave);
@@ -246,7 +246,7 @@ impl Door for Recording<'_> {
     }
 }
 
-/// The model as it was: one that was told only later to act by code refuses tools first.
+/// The recorded model. If it began with tools and switched to acting by code, it refuses tools first.
 fn recorded(attempt: &[Step], speech: Speech, context: u64) -> Recorded {
     let model = Recorded::new(replies(attempt)).with_context(context);
     let first = attempt

@@ -1,4 +1,4 @@
-//! Reproduces a failure: on the head, and where that is green on its merge with the base branch.
+//! Reproduces a failure on the head, or on its merge with the base branch if the head is green.
 
 use std::sync::OnceLock;
 
@@ -12,8 +12,8 @@ use super::{Broken, Context, merge};
 use crate::domain::run::Run;
 use crate::suite::Suite;
 
-/// Reproduces the failure, and holds it against the merge base: under the same consent, with the same command, in the
-/// same sandbox. Where the head is green and CI tested its merge with the base branch, that is run as well.
+/// Reproduces the failure, and compares it with the merge base under the same consent, with the same command, in the
+/// same sandbox. If the head is green and CI tested its merge with the base branch, the merge is run as well.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
@@ -34,7 +34,7 @@ pub(super) async fn reproduce(
                     }
                     Ok(base)
                 }
-                // Then the head is judged alone.
+                // Without a merge base, the head is judged alone.
                 Err(error) => {
                     tracing::warn!(%error, "there is no merge base to compare with");
                     Ok(None)

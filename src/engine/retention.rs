@@ -1,4 +1,4 @@
-//! Forgets what is old, and keeps the mirrors within their bounds.
+//! Deletes old data, and keeps the mirrors within their bounds.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -12,11 +12,11 @@ use super::{App, Broken};
 use crate::domain::id::RunId;
 use crate::{git, suite};
 
-/// What the mirrors of repositories are below, in the data folder.
+/// The folder of the repositories' mirrors, in the data folder.
 pub(super) const MIRRORS: &str = "mirrors";
 
-/// Deletes the deliveries and runs that were long ago at this moment, the bundles of those runs, packages that were not
-/// used for long, and the mirrors that are too many.
+/// Deletes the deliveries and runs that have expired at this moment, the bundles of those runs, packages that were
+/// not used for long, and the mirrors beyond their bound.
 ///
 /// # Errors
 /// When the journal cannot be written, or this process is ending.
@@ -42,13 +42,13 @@ pub async fn prune(app: &App, now: Timestamp) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Keeps the mirrors within their bound; one that is in use stays.
+/// Keeps the mirrors within their bound; a mirror in use is kept.
 pub(super) async fn bound_mirrors(app: &App) {
     let (mirrors, bytes) = (app.folder.join(MIRRORS), app.retention.mirrors);
     in_background(move || git::bound_mirrors(&mirrors, bytes)).await;
 }
 
-/// Deletes the bundles of these runs, wherever their repositories were called what.
+/// Deletes the bundles of these runs, no matter what their repositories were called then.
 pub(super) async fn delete_bundles(app: &App, runs: Vec<RunId>) {
     let Some(bundles) = app.bundles.clone().filter(|_| !runs.is_empty()) else {
         return;
@@ -62,26 +62,22 @@ pub(super) async fn delete_bundles(app: &App, runs: Vec<RunId>) {
                 && run.is_some_and(|run| runs.contains(&run))
                 && let Err(error) = fs::remove_file(&file)
             {
-                tracing::warn!(file = %file.display(), %error, "the bundle of a forgotten run stays");
+                tracing::warn!(file = %file.display(), %error, "the bundle of a deleted run could not be removed");
             }
         }
     })
     .await;
 }
 
-/// The folders of repositories below one: `@` and the repository's number, or its name in its owner's folder.
+/// The folders of repositories below a folder: `@` and the repository's id, or its name in its owner's folder.
 fn repositories(folder: &Path) -> Vec<PathBuf> {
-    let is_number = |path: &Path| {
+    let has_id = |path: &Path| {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with('@'))
     };
-    let (numbers, owners): (Vec<PathBuf>, Vec<PathBuf>) = entries(folder).partition(|entry| is_number(entry));
+    let (by_id, owners): (Vec<PathBuf>, Vec<PathBuf>) = entries(folder).partition(|entry| has_id(entry));
     let named = owners.iter().flat_map(|owner| entries(owner));
-    numbers
-        .into_iter()
-        .chain(named)
-        .filter(|entry| entry.is_dir())
-        .collect()
+    by_id.into_iter().chain(named).filter(|entry| entry.is_dir()).collect()
 }
 
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {

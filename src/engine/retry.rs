@@ -1,4 +1,4 @@
-//! Has GitHub run the failed CI jobs of this head again.
+//! Has GitHub re-run the failed CI jobs of this head.
 
 use super::verdict::VerbResult;
 use super::{Broken, Context};
@@ -9,10 +9,10 @@ use crate::domain::reply;
 use crate::domain::run::{End, Origin, Run};
 use crate::github::Error;
 
-/// What the button of the check run is called in events.
+/// The identifier of the check run's button in events.
 pub(super) const BUTTON: &str = "retry";
 
-/// Runs the failed jobs of the workflow run that was last seen red on this head again.
+/// Re-runs the failed jobs of the workflow run that was last seen red on this head.
 ///
 /// # Errors
 /// When something broke.
@@ -41,8 +41,8 @@ pub(super) async fn retry(context: &Context<'_>, _: &Authorized<Retry>) -> Resul
     }
 }
 
-/// The end of a run that found nothing to work on: when somebody had CI run again meanwhile, and it is green by now,
-/// there is nothing to say any more.
+/// The end of a run that found nothing to work on. If somebody re-ran CI meanwhile and it is green now, there is
+/// nothing to report.
 ///
 /// # Errors
 /// When GitHub cannot be reached.

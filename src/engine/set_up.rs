@@ -1,4 +1,4 @@
-//! What a run needs before it works: the tree, the rules of the base branch, and the standing of those who allowed it.
+//! Prepares a run: the tree, the configuration, and the permissions of those who allowed it.
 
 use super::worktree::{self, Worktree};
 use super::{Broken, Context, merge};
@@ -6,7 +6,7 @@ use crate::domain::count::count;
 use crate::domain::run::{End, Run};
 use crate::suite;
 
-/// Fetches the tree and the rules; an end when the run cannot work at all.
+/// Fetches the tree and the configuration. Returns an end if the run cannot work.
 ///
 /// # Errors
 /// When GitHub or git cannot be reached.
@@ -41,7 +41,7 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Wo
     })
 }
 
-/// The end of a run that was approved to execute something else than it would by now.
+/// The end of a run that would now execute something other than what was approved.
 fn differs(run: &Run, worktree: &Worktree) -> Option<End> {
     let refused = |approved: &str, now: &str| {
         Some(End::Refused {
@@ -62,18 +62,18 @@ fn differs(run: &Run, worktree: &Worktree) -> Option<End> {
     }
     let asked = run.request().filter(|asked| asked.is_approved())?;
     let now = worktree.executes_for(&run.deferred.as_ref()?.execution.what);
-    let shown = |command: &Option<String>| {
+    let quoted = |command: &Option<String>| {
         command
             .as_ref()
             .map_or("nothing else".into(), |text| format!("`{text}`"))
     };
     if now != asked.gate.circumstances.command {
-        return refused(&shown(&asked.gate.circumstances.command), &shown(&now));
+        return refused(&quoted(&asked.gate.circumstances.command), &quoted(&now));
     }
     None
 }
 
-/// How many minutes a test command may take, as gates say it.
+/// The time limit of a test command in minutes, as gates show it.
 pub(super) fn minutes_of(command: &suite::TestCommand) -> u64 {
     command.timeout.as_secs().div_ceil(60)
 }

@@ -1,13 +1,13 @@
-//! One event for each pull request that it is about.
+//! Splits an event into one for each pull request that it concerns.
 
 use super::{App, Broken, checks_failed};
 use crate::domain::event::{Event, Fact, FailedChecks};
 
-/// An event that names several pull requests, or none, once for each that it is about: nobody works on one beside its
-/// lane.
+/// Splits an event that names several pull requests, or none, into one for each pull request that it concerns, so
+/// that each is handled in its lane.
 ///
 /// # Errors
-/// When GitHub was to be asked which those are, and cannot be reached.
+/// When GitHub has to be asked for the pull requests, and cannot be reached.
 pub async fn split(app: &App, event: Event) -> Result<Vec<Event>, Broken> {
     let numbers: Vec<u64> = match &event.fact {
         Fact::ChecksFailed(checks) => {

@@ -1,4 +1,5 @@
-//! Begins a run: by a command, by red CI, or by a label. The same cause begins the same run, however often it arrives.
+//! Begins a run: by a command, by red CI, or by a label. The same cause begins the same run, no matter how often it
+//! arrives.
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,7 +9,7 @@ use crate::domain::id::{Account, PullRequestId, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, Origin, Run, Started, Subject};
 
-/// Begins a run, or finds it when it was begun before.
+/// Begins a run, or finds the one that the same cause began before.
 ///
 /// # Errors
 /// When the journal cannot be written.
@@ -22,7 +23,7 @@ pub(super) async fn start(
     context.app.journal.refuse_newer(&pull_request.id).await?;
     let cause = cause(&origin, &mode, pull_request.head.as_str());
     let known = context.app.journal.runs_of(&pull_request.id).await?;
-    // Runs that an earlier version began are named differently.
+    // Runs that an earlier version began have other ids.
     let same = |run: &Run| self::cause(&run.started.origin, &run.started.mode, run.started.head.as_str()) == cause;
     if let Some(begun) = known.into_iter().find(same) {
         return Ok(begun);
@@ -51,9 +52,9 @@ pub(super) async fn start(
     Ok(context.app.journal.begin(started).await?)
 }
 
-/// Whether the configuration allows sandboxed runs before any gate: `execution = "sandbox"` on the base branch, an
-/// author with write access, fetched live, and a head in this repository. To a fork's branch its owner and collaborators
-/// can push at any time, no matter who opened the pull request.
+/// Whether the configuration allows sandboxed runs before any gate. This needs `execution = "sandbox"` on the base
+/// branch, an author with write access, fetched now, and a head in this repository: the owner and collaborators of a
+/// fork can push to its branch at any time, no matter who opened the pull request.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -70,8 +71,8 @@ pub(super) async fn consent_by_config(context: &Context<'_>, config: &RepoConfig
     })
 }
 
-/// Whether somebody without write access can push to the head. Only write access lets anybody push to a branch of the
-/// repository itself; a fork counts as its owner's, if they opened the pull request and have write access here.
+/// Whether somebody without write access can push to the head. Branches of the repository itself need write access. A
+/// fork is trusted if its owner opened the pull request and has write access here.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -89,7 +90,7 @@ async fn strangers_can_push(context: &Context<'_>) -> Result<bool, Broken> {
     Ok(!permission.may_approve())
 }
 
-/// What begins a run, once: a comment one of each mode, red CI and a label one a head.
+/// Identifies what begins a run: a comment begins one run per mode, red CI and a label one per head.
 fn cause(origin: &Origin, mode: &Mode, head: &str) -> String {
     match origin {
         Origin::Comment { id, .. } if mode.is_debug() => format!("comment {id}"),
@@ -101,7 +102,7 @@ fn cause(origin: &Origin, mode: &Mode, head: &str) -> String {
     }
 }
 
-/// The name of a run, from its cause. A pull request keeps it no matter what its repository is called.
+/// The id of a run, derived from its cause. Renaming the repository does not change it.
 fn run_id(pull_request: &PullRequestId, cause: &str) -> RunId {
     let hash = hex::encode(Sha256::digest(format!("{}\n{cause}", pull_request.key())));
     RunId(format!("r{}", &hash[..9]))

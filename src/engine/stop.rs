@@ -1,4 +1,4 @@
-//! Decides, before each step of a run, whether the run has to stop there.
+//! Decides, before each step of a run, whether the run has to stop.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use super::{Broken, Context, retarget};
 use crate::domain::run::{End, Next, Run};
 use crate::github::PullRequest;
 
-/// GitHub's API may know of a push a moment later than its webhooks.
+/// GitHub's API may learn of a push a moment later than its webhooks.
 const LAG: Duration = Duration::from_secs(2);
 
 /// Whether to stop here: `Some(Some(end))` ends the run, `Some(None)` leaves it to the next process.
 ///
 /// # Errors
-/// When GitHub was to be asked, and cannot be reached.
+/// When GitHub has to be asked, and cannot be reached.
 pub(super) async fn stop(
     context: &Context<'_>,
     run: &Run,
@@ -28,7 +28,7 @@ pub(super) async fn stop(
         Some(Interrupt::Cancelled(request)) => Ok(Some(Some(End::Cancelled {
             by: Some(request.by().clone()),
         }))),
-        // Deliveries come late, and again: what counts is what the pull request is now.
+        // Deliveries may be late or repeated, so only the current state of the pull request counts.
         Some(Interrupt::Superseded(_) | Interrupt::Closed | Interrupt::Retargeted) => {
             working.enter_again();
             let now = context.client.pull_request(context.id()).await?;
@@ -43,7 +43,7 @@ pub(super) async fn stop(
     }
 }
 
-/// The end of a run whose pull request is not what the run began on any more.
+/// The end of a run whose pull request has changed since the run began.
 fn outdated(run: &Run, now: &PullRequest) -> Option<End> {
     if !now.is_open {
         return Some(End::Cancelled { by: None });

@@ -1,5 +1,5 @@
-//! Posts a patch on the head of a pull request: as suggestions where GitHub's own diff of that head allows, the rest as
-//! a patch. What a proposal of a run and a patch that somebody gave have in common; who may do it is not asked here.
+//! Posts a patch on the head of a pull request: as suggestions where GitHub's own diff of that head allows, and the
+//! rest as a patch. Proposals of a run and patches from a user share this code. Permissions are not checked here.
 
 use std::collections::BTreeSet;
 
@@ -10,36 +10,36 @@ use crate::domain::patch::Patch;
 use crate::domain::reply::{self, Layout, Source};
 use crate::github::{ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
 
-/// How often the diff is read again while the head moves.
+/// How often the diff is read again while it keeps changing.
 const MAX_READINGS: usize = 3;
-/// GitHub lists no more files of a pull request.
+/// The maximum number of files that GitHub lists for a pull request.
 /// <https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files>
 const MAX_LISTED: usize = 3_000;
 
-/// What is said of a patch that somebody gave.
+/// How a user's patch is described.
 #[derive(Debug, Clone)]
 pub struct Words {
-    /// Under which name: another patch of the same name takes its place.
+    /// The name of the patch. A later patch with the same name replaces it.
     pub source: Source,
-    /// What it is good for; untrusted, and may be empty.
+    /// What the patch does; untrusted, may be empty.
     pub summary: String,
 }
 
-/// What was posted.
+/// The result of posting.
 #[derive(Debug, Clone)]
 pub struct Posted {
-    /// The review; the first one, if it took several.
+    /// The id of the review; of the first one, if several were needed.
     pub review: u64,
-    /// How the patch was cut: its suggestions, and what is left.
+    /// How the patch was cut: its suggestions and the remainder.
     pub cut: Cut,
-    /// The comments of earlier reviews that carry suggestions of this patch, too.
+    /// The comments of earlier reviews that already carry suggestions of this patch.
     pub carried: Vec<u64>,
-    /// Whether GitHub refused the suggestions, so that all of the patch is in the remainder.
+    /// Whether GitHub rejected the suggestions, so that the whole patch is in the remainder.
     pub is_refused: bool,
 }
 
 impl Posted {
-    /// In how many parts the patch stands there: its suggestions, and one more for what they do not carry.
+    /// The number of parts of the patch: its suggestions, and one more for the remainder, if any.
     pub fn parts(&self) -> usize {
         parts(&self.cut)
     }
@@ -49,7 +49,7 @@ fn parts(cut: &Cut) -> usize {
     cut.suggestions.len() + usize::from(!cut.remainder.is_empty())
 }
 
-/// A patch that somebody gave as it would be posted: the text of the review, and its comments.
+/// Renders a user's patch as it would be posted: the text of the review, and its comments.
 pub fn given(head: &CommitSha, words: &Words, (patch, cut): (&Patch, &Cut)) -> (String, Vec<ReviewComment>) {
     let layout = Layout {
         cut,
@@ -61,10 +61,10 @@ pub fn given(head: &CommitSha, words: &Words, (patch, cut): (&Patch, &Cut)) -> (
     (body, comments(patch, cut, &words.source))
 }
 
-/// Posts a patch that somebody gave, on the head that `pull_request` was read at. Posted again, it changes nothing.
+/// Posts a user's patch on the head of `pull_request`. Posting it again changes nothing.
 ///
 /// # Errors
-/// [`Broken::HeadMoved`] when the head is another one by now; and when GitHub cannot be reached or refuses.
+/// [`Broken::HeadMoved`] when the head has moved since; and when GitHub cannot be reached or refuses.
 pub async fn post(
     client: &Client,
     me: &Account,
@@ -73,7 +73,7 @@ pub async fn post(
     words: &Words,
 ) -> Result<Posted, Broken> {
     let body = |layout: &Layout<'_>| {
-        // No gate stands behind it.
+        // It has no gate.
         let layout = Layout {
             can_land: false,
             ..*layout
@@ -95,15 +95,15 @@ pub async fn post(
 pub(super) struct Target<'a> {
     pub(super) client: &'a Client,
     pub(super) me: &'a Account,
-    /// As it was when the patch was made.
+    /// In the state the patch was made for.
     pub(super) pull_request: &'a PullRequest,
     pub(super) source: &'a Source,
-    /// Whether nothing of it is to be committed on its own: all of it is a patch in the text of the review.
+    /// Whether the whole patch goes into the text of the review, so that no part can be committed alone.
     pub(super) as_patch: bool,
 }
 
 impl Target<'_> {
-    /// Posts a patch under a text that is told how it is laid out. `hidden` are comments that nobody sees any more.
+    /// Posts a patch under a text that depends on its layout. `hidden` are comments that are no longer visible.
     ///
     /// # Errors
     /// As for [`post`].
@@ -124,7 +124,7 @@ impl Target<'_> {
         let diff = self.diff().await?;
         let cut = anchor::cut_within(patch, &diff, MAX_SUGGESTIONS);
         match self.put(patch, cut, (hidden, false), body).await {
-            // One comment that GitHub sees outside of its diff refuses them all.
+            // GitHub rejects all comments if one is outside of its diff.
             Err(Broken::GitHub(error @ Error::Refused { status: 422, .. })) => {
                 self.still_there().await?;
                 tracing::warn!(%error, "GitHub rejected the suggestions; they are posted as a patch");
@@ -142,15 +142,15 @@ impl Target<'_> {
         body: &(dyn Fn(&Layout<'_>) -> String + Sync),
     ) -> Result<Posted, Broken> {
         let PullRequest { id, head, .. } = self.pull_request;
-        let mut there = self.client.suggestions(id, self.me).await?;
-        there.retain(|comment| {
+        let mut existing = self.client.suggestions(id, self.me).await?;
+        existing.retain(|comment| {
             let is_shown = !hidden.contains(&comment.id) && !comment.says.is_settled;
             is_shown && comment.says.source == *self.source
         });
         let comments = comments(patch, &cut, self.source);
         let carried: Vec<u64> = comments
             .iter()
-            .filter_map(|comment| carrier(comment, &there))
+            .filter_map(|comment| carrier(comment, &existing))
             .filter(|carrier| carrier.original_commit != *head)
             .map(|carrier| carrier.id)
             .collect();
@@ -166,7 +166,7 @@ impl Target<'_> {
             body: body(&layout),
             comments,
         };
-        let review = self.client.review_once(id, self.me, &review, &there).await?;
+        let review = self.client.review_once(id, self.me, &review, &existing).await?;
         Ok(Posted {
             review,
             cut,
@@ -175,7 +175,7 @@ impl Target<'_> {
         })
     }
 
-    /// GitHub's own view of what the head changes, read while the head stood still.
+    /// GitHub's own diff of the head, read while neither head nor base moved.
     async fn diff(&self) -> Result<Vec<DiffFile>, Broken> {
         let id: &PullRequestId = &self.pull_request.id;
         let mut before = self.still_there().await?;
@@ -185,14 +185,14 @@ impl Target<'_> {
             if after.base == before.base && after.changed_files == before.changed_files {
                 return Ok(anchored(&files, &after));
             }
-            // The base moved, and with it what the diff shows.
+            // The base moved, which may have changed the diff.
             before = after;
         }
-        tracing::warn!(pull_request = %id, "the diff keeps changing, so nothing is suggested on it");
+        tracing::warn!(pull_request = %id, "the diff keeps changing, so no suggestions are made");
         Ok(Vec::new())
     }
 
-    /// The pull request as it is now.
+    /// The current pull request, if its head has not moved.
     async fn still_there(&self) -> Result<PullRequest, Broken> {
         let now = self.client.pull_request(&self.pull_request.id).await?;
         if now.head != self.pull_request.head {
@@ -202,8 +202,8 @@ impl Target<'_> {
     }
 }
 
-/// The files that can carry suggestions. A file whose hunks cannot be read, or that is missing in a list that GitHub
-/// cut off, has no anchors, and hunks that do not fit the blob of the head are refused where they are used.
+/// The files that can carry suggestions. A file has no anchors if its hunks cannot be read, or if GitHub cut off its
+/// list before it. Hunks that do not match the head's blob are refused where they are used.
 fn anchored(files: &[ChangedFile], pull_request: &PullRequest) -> Vec<DiffFile> {
     let listed = files.len();
     let missing = pull_request.changed_files.is_some_and(|all| listed as u64 != all);
@@ -239,12 +239,12 @@ fn comments(patch: &Patch, cut: &Cut, source: &Source) -> Vec<ReviewComment> {
         .collect()
 }
 
-fn carrier<'a>(comment: &ReviewComment, there: &'a [SuggestionComment]) -> Option<&'a SuggestionComment> {
-    there.iter().find(|other| comment.is_carried_by(other))
+fn carrier<'a>(comment: &ReviewComment, existing: &'a [SuggestionComment]) -> Option<&'a SuggestionComment> {
+    existing.iter().find(|other| comment.is_carried_by(other))
 }
 
-/// Whether a commit can land on the head's branch from here. "Allow edits by maintainers" is for people: an App reaches
-/// only the repositories it is installed in.
+/// Whether greenlight can push a commit to the head's branch. "Allow edits by maintainers" is for people: an App
+/// reaches only the repositories it is installed in.
 pub(super) fn can_be_pushed(pull_request: &PullRequest) -> bool {
     !pull_request.is_from_fork()
 }

@@ -1,4 +1,4 @@
-//! Takes back the commit that greenlight landed last, if nothing came after it.
+//! Reverts the commit that greenlight landed last, if it is still the branch's tip.
 
 use super::verdict::VerbResult;
 use super::{Broken, Context, announce};
@@ -9,7 +9,7 @@ use crate::domain::reply;
 use crate::domain::run::{End, Step};
 use crate::github::{Branch, LandError};
 
-/// Commits the reverse of what landed, on top of it.
+/// Commits the reverse of what landed on top of it.
 ///
 /// # Errors
 /// When something broke.
@@ -23,18 +23,18 @@ pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> R
     let Some((mut run, commit)) = landed.map(|(run, commit)| (run.clone(), commit)) else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    // Where the fork is gone, a branch of the same name in the base repository is another one.
+    // If the fork is gone, a branch of the same name in the base repository is a different one.
     let Some(repository) = &pull_request.head_repository else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    // What the journal says of the patch may be anybody's word: taken back is the tree that was there before.
+    // Others may have written the journal's patch, so the tree from before the commit is restored.
     let Some(tree) = context.client.tree_before(repository, commit).await? else {
         return Ok(Err(Refusal::NothingToUndo));
     };
     let Some(landing) = Landing::undo(request, &run, (commit, tree)) else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    // `land` looks up where the branch is: still at what landed, or already at the commit that took it back.
+    // `land` checks the branch: it is still at the landed commit, or already at the commit that reverted it.
     let branch = Branch {
         repository,
         name: &pull_request.head_branch,

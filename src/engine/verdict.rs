@@ -1,6 +1,6 @@
-//! What a command of a person leads to.
+//! The result of a person's command.
 
 use crate::domain::gate::Refusal;
 
-/// What a verb leads to: text for the one answer, a refusal, or nothing to say.
+/// The result of a command: text for the one answer, `None` if nothing needs to be said, or a refusal.
 pub(super) type VerbResult = Result<Option<String>, Refusal>;

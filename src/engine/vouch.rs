@@ -1,11 +1,11 @@
-//! What a run rests on, asked of GitHub again: who allowed it, in which words, and what they could read when they did.
+//! Verifies on GitHub what a run relies on: who allowed it, in which words, and what they could read at that time.
 //!
-//! A journal in a git ref is written by anyone who may write to the repository. So everything that allows something is
-//! fetched again where it was said: the comment of a consent or an approval has to be there, its author's own, never
-//! edited, and from the time when greenlight's own comment showed exactly this request. How many approvals are needed,
-//! and for how long a request stands, is the configuration's to say. What is said to be tested is tested again.
+//! Anyone with write access to the repository can write a journal in a git ref. So every permission in it is fetched
+//! again from its source: the comment of a consent or an approval must exist, be by its author, be unedited, and date
+//! from when greenlight's own comment showed exactly this request. The configuration says how many approvals are
+//! needed and for how long a request is valid. Recorded test results are tested again.
 //!
-//! Not here: whether somebody may give a command that has just arrived, which is `comment`'s.
+//! Not here: whether somebody may give a command that has just arrived. That is checked in `comment`.
 
 mod announced;
 mod consent;
@@ -18,7 +18,7 @@ use crate::domain::execution::Resolution;
 use crate::domain::id::Account;
 use crate::domain::run::{Approved, Asked, End, GateRules, Next, NotApproved, Run, Step, Unvouched};
 
-/// Whether this executes or lands something, or hands the model what was allowed.
+/// Whether this step executes or lands something, or gives the model an approved result.
 pub(super) fn rests_on_a_word(next: &Next) -> bool {
     matches!(
         next,
@@ -30,7 +30,7 @@ pub(super) fn rests_on_a_word(next: &Next) -> bool {
     )
 }
 
-/// Holds a run to what the configuration says, where its journal may say anything.
+/// Applies the configuration's rules to runs whose journal others may have written.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -38,7 +38,7 @@ pub(super) async fn check_approvals(context: &Context<'_>, runs: &mut [Run]) -> 
     if context.app.journal.is_own() || runs.iter().all(|run| run.end.is_some()) {
         return Ok(());
     }
-    // With a configuration that cannot be read, nothing is executed and nothing lands.
+    // Without a readable configuration, nothing is executed and nothing lands.
     if let Ok(config) = worktree::config(&context.client, &context.pull_request).await? {
         let rules = GateRules {
             approvers: config.gate.approvers,
@@ -52,7 +52,7 @@ pub(super) async fn check_approvals(context: &Context<'_>, runs: &mut [Run]) -> 
     Ok(())
 }
 
-/// The step to be written down where something that the run rests on is not vouched for. `None` if all of it is.
+/// The step to append if something that the run relies on is not vouched for. `None` if everything is.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -74,9 +74,9 @@ pub(super) async fn doubts(context: &Context<'_>, run: &Run) -> Result<Option<St
     Ok(None)
 }
 
-/// What comes next, if what would land has to be proved again: anyone who says that it was tested was not this process.
+/// Replaces landing by verification if this process did not verify the proposal.
 pub(super) fn or_proved_again(context: &Context<'_>, run: &Run, next: Next) -> Next {
-    // On another head it landed before, or the branch moved: nothing lands there, and landing tells which.
+    // On another head it landed before, or the branch moved. Nothing lands there, and `land` finds out which it was.
     let is_here = context.pull_request.head == run.started.head;
     match next {
         Next::Land if is_here && !is_proved(context, run) => Next::Verify,
@@ -84,13 +84,13 @@ pub(super) fn or_proved_again(context: &Context<'_>, run: &Run, next: Next) -> N
     }
 }
 
-/// Whether this process, or a journal that nobody else writes to, saw that the proposal holds.
+/// Whether this process tested the proposal, or a journal that nobody else can write to says so.
 pub(super) fn is_proved(context: &Context<'_>, run: &Run) -> bool {
     let at = run.places.evidence;
     at.is_some_and(|at| context.app.journal.vouches_for(run.id(), at))
 }
 
-/// The approval to land the proposal of a run, checked against permissions fetched just now and with the approvers'
+/// The approval to land a run's proposal, checked against permissions fetched just now and with the approvers'
 /// current logins; or a sentence that says why it must not land.
 ///
 /// # Errors
@@ -119,13 +119,13 @@ pub(super) async fn approved<'a>(context: &Context<'_>, run: &'a Run) -> Result<
             let approved = count;
             return Ok(Err(NotApproved::TooFew { needed, approved }.to_string()));
         }
-        // The journal may call them anything.
+        // The journal may contain any login.
         return Ok(Ok(approved.called(&vouched)));
     }
     Ok(Ok(approved))
 }
 
-/// Who approved a gate, and the approvals of it that nothing vouches for.
+/// The verified approvers of a gate, and the approvals that could not be verified.
 async fn vouched(
     context: &Context<'_>,
     run: &Run,
@@ -138,7 +138,7 @@ async fn vouched(
         let doubt = if expected.as_ref() == Some(&asked.gate.digest) {
             vouched_comment::approves(context, (run, &asked.gate), approval, announced).await?
         } else {
-            Err("what was approved is not what is there now".into())
+            Err("the content has changed since the approval".into())
         };
         match doubt {
             Ok(author) => vouched.push(author),
@@ -152,7 +152,7 @@ async fn vouched(
     Ok((vouched, unvouched))
 }
 
-/// Whether the head moved after a comment was written: what its author allowed is the code they could see.
+/// Whether the head moved after a comment was written: its author allowed only the code they could see.
 ///
 /// # Errors
 /// When GitHub cannot be reached.

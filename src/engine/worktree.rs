@@ -1,4 +1,4 @@
-//! What is needed to work on one tree: the checkout, the way its tests are run, and the rules of the base branch.
+//! What is needed to work on one tree: the checkout, its test command, and the configuration of the base branch.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -40,18 +40,18 @@ pub use merge::{OnMerge, With};
 
 /// The name of the configuration file, at the root of the base branch.
 pub const CONFIG_FILE: &str = "greenlight.toml";
-/// Folders of the data folder: trees that are worked on, and throw-away copies of them.
+/// Folders of the data folder: trees that are worked on, and temporary copies of them.
 const TREES: &str = "trees";
 const COPIES: &str = "copies";
 /// Folder of the data folder: installed packages, by repository.
 pub const INSTALLED: &str = "installed";
-/// How much a fetch may bring, and how long it may take.
+/// The bounds on the size and the duration of a fetch.
 const FETCH: FetchLimits = FetchLimits {
     bytes: 2 << 30,
     wall: Duration::from_secs(300),
 };
 
-/// Whose literals are looked for in a patch: of this many failing tests, in this many files of at most this many bytes.
+/// The bounds on the search for tests' literals: the number of failing tests, of test files, and of bytes per file.
 const MAX_TESTS: usize = 200;
 const MAX_TEST_FILES: usize = 400;
 const MAX_TEST_FILE: usize = 256 << 10;
@@ -61,36 +61,36 @@ const MAX_TEST_FILE: usize = 256 << 10;
 pub struct Worktree {
     pub checkout: Checkout,
     pub config: RepoConfig,
-    /// What the CI said of the failure before anything ran.
+    /// What CI reported about the failure before anything ran.
     pub hints: Hints,
-    /// The lines that the pull request changed: where its own bugs are.
+    /// The lines that the pull request changed, where its own bugs are.
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
-    /// Those files as they were before the pull request.
+    /// The text of those files before the pull request.
     pub originals: BTreeMap<RepoPath, String>,
-    /// Where throw-away copies are made.
+    /// The folder for temporary copies.
     pub workspaces: PathBuf,
-    /// Where the objects of its repository are, and which commit it is.
+    /// The folder of the repository's objects, and the commit of this tree.
     pub repository: Option<(PathBuf, CommitSha)>,
-    /// Where this repository's installed packages are kept.
+    /// The folder of this repository's installed packages.
     pub installed: PathBuf,
-    /// What the repository taught.
+    /// What greenlight remembers of this repository.
     pub memory: Memory,
-    /// Hosts that nobody can grant.
+    /// Hosts that nobody can grant access to.
     pub never: Vec<String>,
-    /// What may still be used up.
+    /// What the run may still spend.
     pub left: Left,
-    /// Where this is the merge of a head with its base branch: how to get back to the head.
+    /// How to get back to the head, if this is its merge with the base branch.
     pub merge: Option<OnMerge>,
-    /// The test command, where another worktree's counts.
+    /// The test command, if another worktree's command is used.
     command: Option<TestCommand>,
-    /// What was installed, once it is.
+    /// The installed dependencies, once there are any.
     done: OnceLock<Installed>,
-    /// Removed with the last worktree that needs it.
+    /// Removed when the last worktree that uses it is dropped.
     folder: Option<Arc<tempfile::TempDir>>,
 }
 
 impl Worktree {
-    /// A worktree over a directory of the user's own.
+    /// A worktree over a user's own directory.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -107,7 +107,7 @@ impl Worktree {
         })
     }
 
-    /// A worktree over a tree that is laid out already.
+    /// A worktree over a tree that is already laid out.
     pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, installed: PathBuf) -> Self {
         Self {
             checkout,
@@ -131,24 +131,25 @@ impl Worktree {
     /// Finds the test command.
     ///
     /// # Errors
-    /// What was looked for, when there is none.
+    /// What was looked for, if there is no test command.
     pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
         if let Some(command) = &self.command {
             return Ok(command.clone());
         }
         let found = suite::find(&self.checkout, &self.test_settings(), &self.hints)?;
-        // What worked before is tried first, where nobody says otherwise and the tree offers it alone.
-        let is_said = self.config.test.command.is_some() || self.hints.step.is_some() || !self.hints.near.is_empty();
+        // A command that worked before comes first, unless the configuration or CI names one, and only if the tree
+        // offers it.
+        let is_named = self.config.test.command.is_some() || self.hints.step.is_some() || !self.hints.near.is_empty();
         let worked = self
             .memory
             .test_command
             .as_deref()
-            .filter(|worked| !is_said && *worked != found.to_string());
+            .filter(|worked| !is_named && *worked != found.to_string());
         let again = worked.and_then(|worked| self.test_commands().into_iter().find(|one| one.to_string() == worked));
         Ok(again.unwrap_or(found))
     }
 
-    /// Finds every test command, the most fitting one first.
+    /// Finds every test command, the best match first.
     pub fn test_commands(&self) -> Vec<TestCommand> {
         suite::find_all(&self.checkout, &self.test_settings(), &self.hints)
     }
@@ -160,14 +161,14 @@ impl Worktree {
         }
     }
 
-    /// The hosts that a person may grant to a request of a model's: what the base branch names, less what nobody can.
+    /// The hosts that a person may grant to a model's request: those named on the base branch, except `never`.
     pub fn grantable(&self) -> Vec<String> {
         let is_never = |host: &str| self.never.iter().any(|never| never.eq_ignore_ascii_case(host));
         let named = self.config.sandbox.network.iter();
         named.filter(|host| !is_never(host)).cloned().collect()
     }
 
-    /// Puts sandbox, command and limits together.
+    /// Combines sandbox, command and limits.
     pub fn suite(&self, sandbox: &Sandbox, command: TestCommand) -> Suite {
         Suite {
             sandbox: sandbox.clone(),
@@ -180,7 +181,7 @@ impl Worktree {
         }
     }
 
-    /// The bounds of a test run that may take so long.
+    /// The sandbox policy of a test run with this time limit.
     pub fn policy(&self, wall: Duration) -> Policy {
         let mine = &self.config.sandbox;
         let limits = Limits {
@@ -197,7 +198,7 @@ impl Worktree {
         }
     }
 
-    /// What is granted to an installation by the base branch; `never` are hosts that nothing can grant.
+    /// The permissions that the base branch grants to an installation; `never` are hosts that nothing can grant.
     pub fn install_settings(&self, never: Vec<String>) -> InstallSettings {
         let network = &self.config.sandbox.network;
         InstallSettings {
@@ -208,7 +209,7 @@ impl Worktree {
         }
     }
 
-    /// Everything that a run of the tests executes, as an approval says it.
+    /// Everything that a test run executes, as an approval shows it.
     pub fn executes(&self, command: &TestCommand) -> String {
         match self.installs() {
             None => command.to_string(),
@@ -216,7 +217,7 @@ impl Worktree {
         }
     }
 
-    /// What is executed to install what the tests need, as an approval says it. `None` if nothing is.
+    /// The command that installs the tests' dependencies, as an approval shows it. `None` if nothing is installed.
     fn installs(&self) -> Option<String> {
         let settings = self.install_settings(Vec::new());
         if !settings.asks_for_something() {
@@ -229,7 +230,7 @@ impl Worktree {
         })
     }
 
-    /// What is executed besides what a model asks for, to carry that out. `None` if nothing is.
+    /// What has to be executed in addition to a model's request. `None` if nothing has to be.
     pub fn executes_for(&self, what: &What) -> Option<String> {
         match what {
             What::Edit { .. } => None,
@@ -238,7 +239,7 @@ impl Worktree {
         }
     }
 
-    /// Installs what the tests need, if that is granted.
+    /// Installs the tests' dependencies, if that is granted.
     ///
     /// # Errors
     /// When the sandbox cannot be used; a failed installation is `Ok(Err(what failed))`.
@@ -267,7 +268,7 @@ impl Worktree {
         suite.installed = match suite::install(&request, cancel).await {
             Ok(installed) => installed,
             Err(InstallError::Failed(reason)) => return Ok(Err(reason)),
-            // Anyone who cancelled asks no further.
+            // Nobody needs the result of a cancelled installation.
             Err(InstallError::Interrupted) => return Ok(Ok(())),
             Err(InstallError::Sandbox(error)) => return Err(error.into()),
             Err(InstallError::Checkout(error)) => return Err(error.into()),
@@ -280,8 +281,8 @@ impl Worktree {
         Ok(Ok(()))
     }
 
-    /// What the failing tests pass in and expect, so that code which only knows them is recognised; all tests of a file
-    /// count where none is named.
+    /// The literals of the failing tests, so that code that special-cases them is recognised. All tests of a file
+    /// count if none is named.
     pub fn inputs(&self, before: Option<&TestRun>) -> guard::Inputs {
         let names: Vec<&str> = before
             .iter()
@@ -308,7 +309,7 @@ impl Worktree {
         inputs
     }
 
-    /// What no patch may do here; `is_protected` is [`RepoConfig`]'s own rule, and `weakenings` those of the guard.
+    /// The bounds on a patch; `is_protected` is [`RepoConfig`]'s own rule, and `weakenings` are the guard's.
     pub fn bounds<'a>(
         &self,
         is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
@@ -325,7 +326,7 @@ impl Worktree {
     }
 }
 
-/// Removes what a process that was killed left of its work; nothing else is at work in this folder yet.
+/// Removes what a killed process left behind. Nothing else works in this folder yet.
 pub(super) async fn sweep(folder: &Path) {
     for left in [TREES, COPIES].map(|name| folder.join(name)) {
         match tokio::fs::remove_dir_all(&left).await {

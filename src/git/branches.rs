@@ -1,18 +1,18 @@
-//! Where the branch of a local checkout probably came from: names to compare it with, the surest first.
+//! Guesses which branch a local checkout came from, most likely first.
 
 use git2::{Branch, Repository};
 
 use super::LocalRepository;
 
-/// Names of branches that others usually come from.
+/// The usual names of default branches.
 const USUAL: [&str; 2] = ["main", "master"];
 
-/// A branch that the one that is checked out may have come from.
+/// A branch that the checked-out one may have come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// As people name it: `origin/main`.
+    /// The short name, such as `origin/main`.
     pub name: String,
-    /// In full, so that it can mean nothing else.
+    /// The full name, which is unambiguous.
     pub reference: String,
 }
 
@@ -29,9 +29,9 @@ impl Upstream {
 }
 
 impl LocalRepository {
-    /// The branches to look at, in this order: what the remote's own default is, what the branch follows, and then those
-    /// of this repository that are usually called so, or that its configuration calls the default. The branch that is
-    /// checked out is none of them.
+    /// The candidates in this order: the remote's default branch, the branch that the current one follows, and then
+    /// branches of this repository with a usual name, or that its configuration calls the default. The checked-out
+    /// branch itself is excluded.
     pub fn upstreams(&self) -> Vec<Upstream> {
         let Ok(repository) = Repository::open(&self.git) else {
             return Vec::new();

@@ -1,5 +1,5 @@
-//! Reads a working directory that somebody else has filled: no link is followed, nothing above it is reached, and
-//! nothing waits, no matter what lies there or is swapped meanwhile. What its files mean to git is not in here.
+//! Reads a working directory whose content is untrusted: no link is followed, nothing outside it is reached, and no
+//! read blocks, even if files are swapped meanwhile. What its files mean to git is not in here.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -34,13 +34,13 @@ impl Disk {
         &self.path
     }
 
-    /// What lies at a path. `None` if nothing does, or if it is below what is no directory.
+    /// The kind of the file at a path. `None` if there is nothing, or if a parent is not a directory.
     pub(super) fn kind(&self, path: &[u8]) -> Result<Option<FileType>, Error> {
         let found = self.find(path)?;
         Ok(found.map(|(_, stat)| FileType::from_raw_mode(stat.st_mode)))
     }
 
-    /// A file or link with at most this many bytes. `None` for what git would not keep.
+    /// A file or link with at most this many bytes. `None` for anything that git would not store.
     pub(super) fn read(&self, path: &[u8], max: u64) -> Result<Option<Blob>, Error> {
         let Some((found, stat)) = self.find(path)? else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl Disk {
             FileType::RegularFile => {}
             _ => return Ok(None),
         }
-        // Not blocking, in case it has become a pipe meanwhile.
+        // Non-blocking, in case it has become a pipe meanwhile.
         let Some(file) = self.enter(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)? else {
             return Ok(None);
         };
@@ -79,7 +79,7 @@ impl Disk {
         Ok(Some(Blob { mode, bytes }))
     }
 
-    /// The names in a directory, at most this many, and what they are; empty if it is none any more.
+    /// The names in a directory and their kinds, at most `max`. Empty if it is no longer a directory.
     pub(super) fn names(&self, directory: &[u8], max: u64) -> Result<Vec<(Vec<u8>, FileType)>, Error> {
         let path: &[u8] = if directory.is_empty() { b"." } else { directory };
         let Some(open) = self.enter(path, OFlags::RDONLY | OFlags::DIRECTORY)? else {
@@ -101,7 +101,7 @@ impl Disk {
         Ok(names)
     }
 
-    /// What lies at a path, held without opening it: to open a device can already do something.
+    /// The file at a path, held without opening it, because opening a device can have an effect.
     fn find(&self, path: &[u8]) -> Result<Option<(OwnedFd, Stat)>, Error> {
         let Some(found) = self.enter(path, OFlags::PATH)? else {
             return Ok(None);

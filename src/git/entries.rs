@@ -1,4 +1,4 @@
-//! Reads the directories and files of a tree as git keeps them, one at a time and within a budget. Walks are elsewhere.
+//! Reads the directories and files of a git tree, one at a time and within a budget. Walks are elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{Error, store};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::FileMode;
 
-/// How many entries, directories included, a walk looks at.
+/// How many entries, including directories, a walk may visit.
 pub(super) const MAX_ENTRIES: u64 = 200_000;
 
-/// How large a single directory may be, as git stores it; some tens of thousands of entries.
+/// The maximum size of a single directory in git's format; enough for tens of thousands of entries.
 const MAX_TREE_BYTES: usize = 16 << 20;
 
 /// An entry that can be written as a file or a link.
@@ -21,7 +21,7 @@ pub(super) struct Leaf {
     pub(super) id: Oid,
 }
 
-/// What a name in a tree stands for.
+/// The kind of an entry in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entry {
     Leaf(Leaf),
@@ -29,7 +29,7 @@ pub(super) enum Entry {
     Submodule(Oid),
 }
 
-/// The entries of one tree by name; two of the same name would hide each other.
+/// The entries of one tree by name. Duplicate names are refused, because they would hide each other.
 pub(super) fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
     let header = repository.odb().and_then(|odb| odb.read_header(id));
     let (size, kind) = header.map_err(|error| store::broken(&error))?;
@@ -63,7 +63,7 @@ pub(super) fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u
     Ok(entries)
 }
 
-/// The path of an entry. `None` if greenlight cannot express it, though it would do no harm.
+/// The path of an entry. `None` for a harmless name that greenlight cannot express.
 pub(super) fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
     let shown = || format!("{prefix}{}", super::printable(name));
     if name.contains(&b'/') {
@@ -79,11 +79,11 @@ pub(super) fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Err
     }
 }
 
-/// The bytes of a file or the target of a link.
+/// The content of a file, or the target of a link.
 pub(super) fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Result<Vec<u8>, Error> {
     let broken = |error: git2::Error| store::broken(&error);
     let odb = repository.odb().map_err(broken)?;
-    // The header is cheap, and says whether the rest would fit.
+    // The header is cheap to read, and contains the size.
     let (size, kind) = odb.read_header(id).map_err(broken)?;
     if kind != ObjectType::Blob {
         return Err(refused(&id.to_string(), "is listed as a file but is not one"));
@@ -92,7 +92,7 @@ pub(super) fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Res
     Ok(odb.read(id).map_err(broken)?.data().to_vec())
 }
 
-/// What a walk may still use.
+/// What a walk may still spend.
 pub(super) struct Budget<'a> {
     what: &'a str,
     limit: u64,

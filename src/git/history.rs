@@ -1,7 +1,7 @@
-//! Reads the history of one commit: which commits led to it, who last changed a line, what a commit changed. Only what can
-//! be reached from that commit is shown, from its objects alone, and never more than a bounded part of it.
+//! Reads the history of one commit: its ancestors, who last changed a line, and what a commit changed. Only what is
+//! reachable from that commit is shown, from its objects alone, and within bounds.
 //!
-//! Names and messages are what their authors wrote; anyone who shows them makes them safe.
+//! Names and messages are untrusted text; callers must sanitise them before showing them.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -14,19 +14,19 @@ use super::store::{broken, local_head, objects};
 use super::{Error, LocalRepository};
 use crate::domain::id::{CommitSha, RepoPath};
 
-/// At most this many commits are looked at, for at most so long.
+/// How many commits are visited, and for how long.
 const MAX_COMMITS: usize = 5_000;
 const MAX_TIME: Duration = Duration::from_secs(10);
-/// A list has no more commits.
+/// The maximum number of commits in a list.
 const MAX_LISTED: usize = 50;
-/// Lines that are blamed at once.
+/// The maximum number of lines in one blame.
 const MAX_LINES: usize = 200;
-/// The longest text of a change, in bytes.
+/// The maximum size of a change's text, in bytes.
 const MAX_CHANGE: usize = 64 << 10;
-/// What stands at the end of a history that continues elsewhere.
+/// The last line of a history that is cut off in this copy.
 const CUT: &str = "[older commits are not in this copy of the repository]\n";
 
-/// The objects of the repository whose work tree has this very directory as its root, and what is checked out there.
+/// The objects of the repository whose work tree has this very directory as its root, and the checked-out commit.
 pub fn local_history(root: &Path) -> Option<(PathBuf, CommitSha)> {
     let root = root.canonicalize().ok()?;
     let repository = LocalRepository::open(&root).ok()?;
@@ -34,10 +34,10 @@ pub fn local_history(root: &Path) -> Option<(PathBuf, CommitSha)> {
     is_root.then(|| Some((repository.objects_directory().to_path_buf(), local_head(&root)?)))?
 }
 
-/// The newest commits that led to `head`, or those of them that changed a path.
+/// The newest ancestors of `head`, or those of them that changed a path.
 ///
 /// # Errors
-/// When the commit is not there.
+/// When the commit does not exist.
 pub fn log(objects: &Path, head: &CommitSha, path: Option<&RepoPath>, limit: usize) -> Result<String, Error> {
     let repository = open(objects)?;
     let (commits, is_whole) = walk(&repository, head)?;
@@ -47,7 +47,7 @@ pub fn log(objects: &Path, head: &CommitSha, path: Option<&RepoPath>, limit: usi
             let mut parents = (0..commit.parent_count())
                 .filter_map(|index| commit.parent(index).ok())
                 .peekable();
-            // Without its parents, nobody knows what it changed.
+            // Without its parents, it is unknown what it changed.
             (parents.peek().is_some() || commit.parent_count() == 0)
                 && parents.all(|parent| at(&parent, path) != own)
                 && (own.is_some() || commit.parent_count() > 0)
@@ -84,10 +84,10 @@ pub fn log(objects: &Path, head: &CommitSha, path: Option<&RepoPath>, limit: usi
     Ok(text)
 }
 
-/// Which commit last changed each line of a file, for lines counted from 1.
+/// Which commit last changed each line of a file. Lines are counted from 1.
 ///
 /// # Errors
-/// When the commit or the file is not there.
+/// When the commit or the file does not exist.
 pub fn blame(objects: &Path, head: &CommitSha, path: &RepoPath, (from, to): (usize, usize)) -> Result<String, Error> {
     let repository = open(objects)?;
     let (commits, is_whole) = walk(&repository, head)?;
@@ -136,10 +136,10 @@ pub fn blame(objects: &Path, head: &CommitSha, path: &RepoPath, (from, to): (usi
     Ok(text)
 }
 
-/// What a commit says and changes, as far as it can be reached from `head`; of all files, or of one path.
+/// The message and the changes of a commit that is reachable from `head`, for all files or one path.
 ///
 /// # Errors
-/// When no such commit is there.
+/// When there is no such commit.
 pub fn show(objects: &Path, head: &CommitSha, name: &str, path: Option<&RepoPath>) -> Result<String, Error> {
     let repository = open(objects)?;
     let (commits, _) = walk(&repository, head)?;
@@ -189,7 +189,7 @@ fn open(directory: &Path) -> Result<Repository, Error> {
     objects(&[directory])
 }
 
-/// The commits that led to one, newest first, and whether these are all of them.
+/// The ancestors of a commit, newest first, and whether the list is complete.
 fn walk<'r>(repository: &'r Repository, head: &CommitSha) -> Result<(Vec<Commit<'r>>, bool), Error> {
     let missing = |_| Error::Missing(head.to_string());
     let head = Oid::from_str(head.as_str()).map_err(missing)?;
@@ -219,7 +219,7 @@ fn walk<'r>(repository: &'r Repository, head: &CommitSha) -> Result<(Vec<Commit<
     Ok((commits, is_whole))
 }
 
-/// What a commit has at a path.
+/// The object at a path of a commit.
 fn at(commit: &Commit<'_>, path: &RepoPath) -> Option<Oid> {
     let entry = commit.tree().ok()?.get_path(Path::new(path.as_str())).ok()?;
     Some(entry.id())
@@ -234,7 +234,7 @@ fn author(commit: &Commit<'_>) -> String {
     first_line(name.as_bytes())
 }
 
-/// The day, as its author's clock had it.
+/// The date by its author's clock.
 fn date(commit: &Commit<'_>) -> String {
     let seconds = commit.author().when().seconds();
     let day = jiff::Timestamp::from_second(seconds).map(|at| at.strftime("%Y-%m-%d").to_string());
@@ -304,7 +304,7 @@ mod tests {
         for nothing in ["HEAD", "", "refs/heads/main", "zzzz", "../..", "--all"] {
             assert!(show(&objects, &head, nothing, None).is_err(), "{nothing}");
         }
-        // What does not lead there is not shown.
+        // Commits that are not ancestors are not shown.
         assert!(show(&objects, &first, &two, None).is_err());
         assert!(blame(&objects, &head, &"b".parse().unwrap(), (1, 1)).is_err());
         assert!(log(&objects, &CommitSha::none(), None, 1).is_err());

@@ -1,13 +1,13 @@
-//! How much of a user's repository is read, and what is said when there is more or git cannot read it.
+//! The limits on reading a user's repository, and the errors for exceeding them or for what git cannot read.
 
 use git2::ErrorCode;
 
 use super::Error;
 
-/// How large a diff may be, and all files that it changes together.
+/// The maximum size of a diff, and of all files that it changes together, in bytes.
 pub(super) const MAX_BYTES: usize = 64 << 20;
 
-/// How many files a diff between two commits may have.
+/// The maximum number of files in a diff between two commits.
 pub(super) const MAX_FILES: usize = 20_000;
 
 pub(super) fn too_large(what: &str, limit: usize) -> Error {
@@ -17,7 +17,7 @@ pub(super) fn too_large(what: &str, limit: usize) -> Error {
     }
 }
 
-/// What libgit2 says about a repository of the user's.
+/// Describes libgit2's error about a user's repository.
 pub(super) fn limit_error(error: &git2::Error) -> Error {
     let advice = if error.code() == ErrorCode::Owner {
         "; if you trust it: git config --global --add safe.directory <path>"

@@ -1,7 +1,7 @@
-//! Reads a repository on this machine: names of commits, trees, and what differs.
+//! Reads a repository on this machine: it resolves commits, and reads trees and differences.
 //!
-//! Nothing is written, not even an object, and nothing that its configuration names is run: the library has no
-//! hooks, aliases, pagers, diff programs or filters of the user's. Trees are read from the objects alone.
+//! Nothing is written, not even an object, and nothing that the repository's configuration names is run: the library
+//! ignores the user's hooks, aliases, pagers, diff programs and filters. Trees are read from the objects alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use super::{Error, Exported, name, pull_request_diff, store, tree, working};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, Patch};
 
-/// How long a `.git` file may be, which holds one path.
+/// The maximum size of a `.git` file, which contains one path.
 const MAX_POINTER: u64 = 8 << 10;
 
-/// A repository on this machine, with or without a working directory. Everything blocks.
+/// A repository on this machine, with or without a working directory. All methods block.
 #[derive(Debug, Clone)]
 pub struct LocalRepository {
     pub(super) git: PathBuf,
@@ -28,10 +28,10 @@ pub struct LocalRepository {
 }
 
 impl LocalRepository {
-    /// Opens the repository that holds this path.
+    /// Opens the repository that contains this path.
     ///
     /// # Errors
-    /// When there is none, or it belongs to somebody else.
+    /// When there is none, or it belongs to another user.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let repository = Repository::discover(path).map_err(|error| match error.code() {
             ErrorCode::NotFound => Error::Local(format!("{} is not inside a git repository", path.display())),
@@ -44,17 +44,17 @@ impl LocalRepository {
         })
     }
 
-    /// Where its objects are, for [`super::history`].
+    /// The directory of its objects, for [`super::history`].
     pub fn objects_directory(&self) -> &Path {
         &self.objects
     }
 
-    /// Where its files are; none in a bare repository.
+    /// Its working directory. `None` in a bare repository.
     pub fn work_tree(&self) -> Option<&Path> {
         self.work_tree.as_deref()
     }
 
-    /// `owner/name` of the remote `origin`, as far as its address ends in one.
+    /// `owner/name` from the URL of the remote `origin`, if it ends in one.
     pub fn origin(&self) -> Option<String> {
         let repository = Repository::open(&self.git).ok()?;
         let remote = repository.find_remote("origin").ok()?;
@@ -69,10 +69,10 @@ impl LocalRepository {
         Some(format!("{owner}/{name}"))
     }
 
-    /// The commit that a name means: `HEAD`, a branch, a tag, a SHA, `main~2`.
+    /// The commit that a name refers to: `HEAD`, a branch, a tag, a SHA, `main~2`.
     ///
     /// # Errors
-    /// When it means nothing, several things, or something that is no commit.
+    /// When the name is unknown or ambiguous, or does not refer to a commit.
     pub fn resolve(&self, rev: &str) -> Result<CommitSha, Error> {
         let no_commit = |error: git2::Error| {
             let shown = super::printable(rev.as_bytes());
@@ -80,7 +80,7 @@ impl LocalRepository {
                 ErrorCode::NotFound => Error::Local(format!(
                     "there is no commit {shown:?} here; fetch it, or check the name"
                 )),
-                ErrorCode::Ambiguous => Error::Local(format!("{shown:?} could be several commits; write more of it")),
+                ErrorCode::Ambiguous => Error::Local(format!("{shown:?} is ambiguous; write more of it")),
                 _ => Error::Local(format!("{shown:?} is not a commit: {}", error.message())),
             }
         };
@@ -92,10 +92,10 @@ impl LocalRepository {
         named(commit.id())
     }
 
-    /// Where the histories of two commits part.
+    /// The merge base of two commits.
     ///
     /// # Errors
-    /// When they have nothing in common, or the history is not all here.
+    /// When they have nothing in common, or the history is incomplete here.
     pub fn merge_base(&self, a: &CommitSha, b: &CommitSha) -> Result<CommitSha, Error> {
         let repository = self.objects()?;
         let base = repository.merge_base(oid(a)?, oid(b)?).map_err(|_| {
@@ -107,13 +107,13 @@ impl LocalRepository {
         named(base)
     }
 
-    /// The files that a pull request from `head` into `base` would show and that are wanted, each with its name in the
-    /// head (a removed file with its old one) and its hunks as GitHub's `patch` field has them: from the merge base,
-    /// three lines of context, renames found, no file headers. None where GitHub leaves the field out: binary and very
-    /// large files, very long patches, and files whose content stays.
+    /// The files that a pull request from `head` into `base` would show and that are wanted, each with its name in
+    /// the head (a removed file with its old one) and its hunks as in GitHub's `patch` field: from the merge base,
+    /// with three lines of context, detected renames and no file headers. The hunks are `None` where GitHub omits the
+    /// field: for binary and very large files, very long patches, and files whose content is unchanged.
     ///
     /// # Errors
-    /// When a commit is not here, or the difference is too large.
+    /// When a commit does not exist here, or the difference is too large.
     pub fn diff_files(
         &self,
         base: &CommitSha,
@@ -126,29 +126,29 @@ impl LocalRepository {
         pull_request_diff::files(&repository, trees, is_wanted)
     }
 
-    /// What `b` changes against `a`, as they are.
+    /// The patch from `a` to `b`.
     ///
     /// # Errors
-    /// When a commit is not here, when the change is too large to hold in memory, or when they differ in what no patch
-    /// can say: a submodule, or a file whose name greenlight cannot express.
+    /// When a commit does not exist here, when the change is too large to hold in memory, or when they differ in
+    /// something that a patch cannot express: a submodule, or a file whose name greenlight cannot express.
     pub fn patch_between(&self, a: &CommitSha, b: &CommitSha) -> Result<Patch, Error> {
         let repository = self.objects()?;
         let (patch, unsaid) = tree::between(&repository, root(&repository, a)?, root(&repository, b)?)?;
         match unsaid.as_slice() {
             [] => Ok(patch),
             [path, ..] => Err(Error::Local(format!(
-                "{} and {} differ in {path:?}, a submodule or a name that greenlight cannot work with",
+                "{} and {} differ in {path:?}, a submodule or a name that greenlight cannot handle",
                 a.short(),
                 b.short()
             ))),
         }
     }
 
-    /// What a unified diff changes in the tree of a commit. It may come from git (with or without prefixes, with
-    /// binary content, as mails), from `diff -u`, or from a formatter.
+    /// The patch that a unified diff makes to the tree of a commit. The diff may come from git (with or without
+    /// prefixes, with binary content, as mails), from `diff -u`, or from a formatter.
     ///
     /// # Errors
-    /// When any line does not apply exactly where the diff says, or a name leads out of the repository.
+    /// When any line does not apply exactly where the diff says, or a name points outside of the repository.
     pub fn apply(&self, head: &CommitSha, unified_diff: &[u8]) -> Result<Patch, Error> {
         if unified_diff.len() > MAX_BYTES {
             return Err(too_large("the diff", MAX_BYTES));
@@ -166,23 +166,23 @@ impl LocalRepository {
         Ok(patch)
     }
 
-    /// The name that git gives the tree of `head` with `patch` applied.
+    /// The git hash of the tree of `head` with `patch` applied.
     ///
     /// # Errors
-    /// When the commit is not here, or the patch does not fit its tree.
+    /// When the commit does not exist here, or the patch does not match its tree.
     pub fn tree_with(&self, head: &CommitSha, patch: &Patch) -> Result<String, Error> {
         let repository = self.objects()?;
         name::in_memory(&repository)?;
         Ok(name::with(&repository, root(&repository, head)?, patch)?.to_string())
     }
 
-    /// What the files of the working directory change against a commit: their bytes as they are on disk, and whether
-    /// they can be executed. Files that the commit does not have count as new unless a `.gitignore` of the working
-    /// directory leaves them out; nothing that the repository's or the user's configuration says has a part in it.
+    /// The patch from a commit to the working directory: the bytes on disk, and whether files are executable. Files
+    /// that the commit lacks count as new unless a `.gitignore` of the working directory excludes them. The
+    /// configuration of the repository and of the user is ignored.
     ///
     /// # Errors
-    /// When there is no working directory, when the change is too large to hold in memory, or when it is one that no
-    /// patch can say: another submodule, or a file whose name greenlight cannot express.
+    /// When there is no working directory, when the change is too large to hold in memory, or when a patch cannot
+    /// express it: another submodule, or a file whose name greenlight cannot express.
     pub fn working_patch(&self, head: &CommitSha) -> Result<Patch, Error> {
         let Some(work_tree) = self.work_tree() else {
             return Err(Error::Local(
@@ -193,11 +193,10 @@ impl LocalRepository {
         working::patch(&repository, root(&repository, head)?, work_tree)
     }
 
-    /// Writes the tree of a commit into a directory that does not exist yet or is empty, as [`super::Mirror::export`]
-    /// does.
+    /// Writes the tree of a commit into a new or empty directory, like [`super::Mirror::export`].
     ///
     /// # Errors
-    /// When the commit is not here, its tree is unsafe to write or too large, or the disk fails.
+    /// When the commit does not exist here, its tree is unsafe to write or too large, or the disk fails.
     pub fn export(&self, sha: &CommitSha, into: &Path) -> Result<Exported, Error> {
         let repository = self.objects()?;
         tree::write(&repository, root(&repository, sha)?, into)
@@ -206,7 +205,7 @@ impl LocalRepository {
     /// The paths of all files and links of a commit.
     ///
     /// # Errors
-    /// When the commit is not here, or its tree is too large.
+    /// When the commit does not exist here, or its tree is too large.
     pub(super) fn paths(&self, sha: &CommitSha) -> Result<Vec<String>, Error> {
         let repository = self.objects()?;
         let listing = listing(&repository, root(&repository, sha)?)?.into_iter();
@@ -214,7 +213,7 @@ impl LocalRepository {
         Ok(files.filter_map(|(path, _)| String::from_utf8(path).ok()).collect())
     }
 
-    /// The objects alone: no configuration, no attributes, no references.
+    /// Only the objects: no configuration, no attributes, no references.
     pub(super) fn objects(&self) -> Result<Repository, Error> {
         store::objects(&[&self.objects])
     }
@@ -233,12 +232,12 @@ fn oid(sha: &CommitSha) -> Result<Oid, Error> {
 }
 
 fn named(id: Oid) -> Result<CommitSha, Error> {
-    id.to_string()
-        .parse()
-        .map_err(|_| Error::Local("the repository names its commits in a way that greenlight does not know".into()))
+    id.to_string().parse().map_err(|_| {
+        Error::Local("the repository's commit ids are in a format that greenlight does not support".into())
+    })
 }
 
-/// Refuses a new file where a directory stays, or below a file that does.
+/// Refuses a new file in the place of a remaining directory, or below a remaining file.
 fn fits(repository: &Repository, lookup: &mut Lookup<'_>, patch: &Patch) -> Result<(), Error> {
     let changes: BTreeMap<_, _> = patch.files().map(|(path, change)| (path.as_str(), change)).collect();
     let is_removed = |path: &str| changes.get(path).is_some_and(|change| change.after.is_none());
@@ -274,8 +273,8 @@ fn fits(repository: &Repository, lookup: &mut Lookup<'_>, patch: &Patch) -> Resu
     Ok(())
 }
 
-/// The directory whose `.git` is this one, at a path or above it. Anyone who wrote the configuration could name another
-/// there, so it is not asked.
+/// The directory at or above a path whose `.git` is this one. The configuration is not consulted, because its author
+/// could name another directory.
 fn work_tree(path: &Path, git: &Path) -> Option<PathBuf> {
     let (path, git) = (path.canonicalize().ok()?, git.canonicalize().ok()?);
     let is_it = |found: &Path| found.canonicalize().is_ok_and(|found| found == git);
@@ -284,7 +283,7 @@ fn work_tree(path: &Path, git: &Path) -> Option<PathBuf> {
         if found.is_dir() {
             return is_it(&found);
         }
-        // A linked work tree or a submodule. https://git-scm.com/docs/gitrepository-layout
+        // It is a linked work tree or a submodule. https://git-scm.com/docs/gitrepository-layout
         let pointer = Disk::open(directory).and_then(|disk| disk.read(b".git", MAX_POINTER));
         let Ok(Some(Blob { bytes, .. })) = pointer else {
             return false;

@@ -1,6 +1,6 @@
-//! Finds single files of a tree, and lists all of one, for work that asks for many of them.
+//! Finds single files of a tree, and lists all of its files, for work that needs many of them.
 //!
-//! A directory is read once, however many of its files are asked for. What differs between trees is not in here.
+//! A directory is read once, no matter how many of its files are needed. Differences between trees are not in here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::domain::patch::Blob;
 
 type Directory = BTreeMap<Vec<u8>, Entry>;
 
-/// A tree whose directories are kept as they are met.
+/// A tree that caches the directories it has read.
 pub(super) struct Lookup<'r> {
     repository: &'r Repository,
     root: Oid,
@@ -32,7 +32,7 @@ impl<'r> Lookup<'r> {
         }
     }
 
-    /// Anything that is at a path.
+    /// The entry of any kind at a path.
     pub(super) fn entry(&mut self, path: &str) -> Result<Option<Entry>, Error> {
         let mut found = Entry::Tree(self.root);
         for part in path.split('/') {
@@ -69,7 +69,7 @@ impl<'r> Lookup<'r> {
         let directory = Rc::new(entries(self.repository, id)?);
         self.kept += directory.len() as u64;
         if self.kept > MAX_ENTRIES {
-            // What is asked for next is most often near what was asked for last.
+            // The next file is usually near the last one.
             self.directories.clear();
             self.kept = directory.len() as u64;
         }
@@ -78,7 +78,7 @@ impl<'r> Lookup<'r> {
     }
 }
 
-/// All files, links and submodules of a tree by their paths as git has them, those that are no [`RepoPath`] too.
+/// All files, links and submodules of a tree by git's paths, including paths that are not a valid [`RepoPath`].
 pub(super) fn listing(repository: &Repository, tree: Oid) -> Result<Directory, Error> {
     let mut listing = Directory::new();
     let mut budget = Budget::new("the tree", MAX_ENTRIES);
@@ -86,7 +86,7 @@ pub(super) fn listing(repository: &Repository, tree: Oid) -> Result<Directory, E
     while let Some((prefix, tree)) = stack.pop() {
         for (name, entry) in entries(repository, tree)? {
             budget.spend(1)?;
-            // A name that would do harm is refused, no matter what directory it is in.
+            // A harmful name is refused in any directory.
             checked("", &name)?;
             let path = [&prefix[..], &name].concat();
             match entry {

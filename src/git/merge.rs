@@ -1,8 +1,8 @@
-//! The merge of a head with the tip of its base branch, as GitHub makes it for `refs/pull/N/merge`, and patches carried
-//! between the head and that merge.
+//! The merge of a head with the tip of its base branch, as GitHub makes it for `refs/pull/N/merge`, and patches that
+//! are carried between the head and that merge.
 //!
-//! Everything happens in memory, on commits that were fetched: nothing is written to the mirror, and neither
-//! configuration nor attributes take part. Renames are followed, as GitHub does.
+//! Everything happens in memory, on fetched commits: nothing is written to the mirror, and configuration and
+//! attributes are ignored. Renames are followed, as GitHub does.
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>
 
 use std::path::Path;
@@ -15,28 +15,29 @@ use super::{Error, LocalRepository, Mirror, local, name, pull_request_diff, stor
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 
-/// At most this many conflicting files are named.
+/// How many conflicting files are named.
 const MAX_NAMED: usize = 20;
-/// At most this many files of either side are compared to find renames; more are taken for removed and added.
+/// How many files of either side are compared to detect renames. Beyond that, a rename counts as a removal and an
+/// addition.
 const MAX_RENAMES: u32 = 200;
-/// How many bytes of files that both sides changed are merged line by line.
+/// The bound on the files that are merged line by line because both sides changed them, in bytes.
 const MAX_MERGED: u64 = 32 << 20;
 
-/// Files that both sides changed in ways that do not go together.
+/// Both sides changed the same files incompatibly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Some of them, as git has their names.
+    /// Some of the files, with git's names.
     pub paths: Vec<String>,
 }
 
-/// The three commits of a merge. Everything blocks.
+/// The three commits of a merge. All methods block.
 #[derive(Debug, Clone)]
 pub struct Merge {
     source: BlobSource,
-    /// Where the two histories part.
+    /// The merge base.
     base: CommitSha,
     head: CommitSha,
-    /// What the head is merged with.
+    /// The commit that the head is merged with.
     tip: CommitSha,
 }
 
@@ -46,7 +47,7 @@ enum BlobSource {
     Local(LocalRepository),
 }
 
-/// The objects of a merge that is being made: new ones are kept in memory.
+/// The objects of a merge in progress. New ones are kept in memory.
 struct Open {
     repository: Repository,
     base: Oid,
@@ -56,7 +57,7 @@ struct Open {
 
 type Merged<T> = Result<Result<T, Conflict>, Error>;
 
-/// What was merged; a conflict is given back at once.
+/// Unwraps a merge, or returns its conflict.
 macro_rules! merged {
     ($merged:expr) => {
         match $merged? {
@@ -67,7 +68,7 @@ macro_rules! merged {
 }
 
 impl Merge {
-    /// A merge of commits that were fetched.
+    /// A merge of fetched commits.
     pub fn new(mirror: Mirror, (base, head, tip): (CommitSha, CommitSha, CommitSha)) -> Self {
         let source = BlobSource::Mirror(mirror);
         Self {
@@ -81,7 +82,7 @@ impl Merge {
     /// A merge of commits of a local repository.
     ///
     /// # Errors
-    /// When their histories have nothing in common, or are not all here.
+    /// When their histories have nothing in common, or are incomplete here.
     pub fn local(repository: LocalRepository, head: CommitSha, tip: CommitSha) -> Result<Self, Error> {
         let base = repository.merge_base(&head, &tip)?;
         let source = BlobSource::Local(repository);
@@ -93,12 +94,12 @@ impl Merge {
         })
     }
 
-    /// What the head is merged with.
+    /// The commit that the head is merged with.
     pub fn tip(&self) -> &CommitSha {
         &self.tip
     }
 
-    /// Writes the merged tree into a directory that does not exist yet or is empty.
+    /// Writes the merged tree into a new or empty directory.
     ///
     /// # Errors
     /// As for [`Mirror::export`].
@@ -109,8 +110,8 @@ impl Merge {
         })
     }
 
-    /// What the merge changes against the tip of the base branch, as [`LocalRepository::diff_files`] gives it: the pull
-    /// request, as it comes out there.
+    /// The changes of the merge relative to the tip of the base branch, in the form of
+    /// [`LocalRepository::diff_files`]: what the pull request changes there.
     ///
     /// # Errors
     /// When the difference is too large, or the mirror fails.
@@ -125,10 +126,10 @@ impl Merge {
         })
     }
 
-    /// Carries a patch on the head over to the merge: what it changes there.
+    /// Carries a patch on the head over to the merge.
     ///
     /// # Errors
-    /// When the patch does not fit the head, or the mirror fails.
+    /// When the patch does not match the head, or the mirror fails.
     pub fn from_head(&self, patch: &Patch) -> Merged<Patch> {
         self.make(|open| {
             let merged = merged!(open.with_tip(open.head));
@@ -138,11 +139,11 @@ impl Merge {
         })
     }
 
-    /// Carries a patch on the merge back to the head, so that the head with it merges to exactly the patched merge.
-    /// A conflict means that there is no such patch: it changes what only the base branch has.
+    /// Carries a patch on the merge back to the head, so that the patched head merges to exactly the patched merge. A
+    /// conflict means that no such patch exists, because it changes something that only the base branch has.
     ///
     /// # Errors
-    /// When the patch does not fit the merge, or the mirror fails.
+    /// When the patch does not match the merge, or the mirror fails.
     pub fn to_head(&self, patch: &Patch) -> Merged<Patch> {
         self.make(|open| {
             let merged = merged!(open.with_tip(open.head));
@@ -186,13 +187,13 @@ impl Merge {
 }
 
 impl Open {
-    /// A tree that the head became, merged with the tip.
+    /// Merges a later tree of the head with the tip.
     fn with_tip(&self, head: Oid) -> Merged<Oid> {
         three_way(&self.repository, self.base, head, self.tip)
     }
 }
 
-/// Applies what two trees change against a third one.
+/// Merges two trees with a common ancestor.
 fn three_way(repository: &Repository, ancestor: Oid, ours: Oid, theirs: Oid) -> Merged<Oid> {
     if ours == theirs || ancestor == theirs {
         return Ok(Ok(ours));
@@ -227,7 +228,7 @@ fn three_way(repository: &Repository, ancestor: Oid, ours: Oid, theirs: Oid) -> 
     Ok(Ok(index.write_tree_to(repository).map_err(broken)?))
 }
 
-/// Refuses what would take long: strangers choose how much both sides change.
+/// Refuses merges that would take long, because strangers choose how much both sides change.
 fn is_bounded(repository: &Repository, (ancestor, ours, theirs): (Oid, Oid, Oid)) -> Result<(), Error> {
     let mut budget = Budget::new("what is merged", MAX_MERGED);
     let mut entries = Budget::new("the tree", entries::MAX_ENTRIES);

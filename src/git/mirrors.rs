@@ -1,4 +1,4 @@
-//! Keeps all mirrors together within bounds: what was used longest ago goes first, and what is in use stays.
+//! Keeps all mirrors together within bounds. The least recently used one is removed first; a mirror in use is kept.
 
 use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use std::time::SystemTime;
 use super::store::IN_USE;
 use crate::private;
 
-/// More mirrors than this are not kept, however small they are.
+/// The maximum number of mirrors, no matter how small they are.
 const MAX_MIRRORS: usize = 1_000;
-/// How deep mirrors lie below their folder: owner and repository, or a repository's number alone.
+/// The depth of mirrors below their folder: owner and repository, or the repository's id alone.
 const MAX_DEPTH: usize = 2;
-/// How deep the files of a mirror lie in it.
+/// The maximum depth of files in a mirror.
 const MAX_PARTS: usize = 8;
-/// What a mirror is called while it is removed.
+/// The prefix of a mirror that is being removed.
 const REMOVED: &str = "removed-";
 
 struct StoredMirror {
@@ -22,8 +22,8 @@ struct StoredMirror {
     bytes: u64,
 }
 
-/// Removes the mirrors below a folder that were used longest ago, until the others have at most this many bytes
-/// together. What cannot be removed stays, and the log says so.
+/// Removes the least recently used mirrors below a folder until the rest has at most this many bytes together. A
+/// mirror that cannot be removed stays, and is logged.
 pub fn bound_mirrors(folder: &Path, bytes: u64) {
     let mut mirrors = Vec::new();
     find(folder, MAX_DEPTH, &mut mirrors);
@@ -35,7 +35,7 @@ pub fn bound_mirrors(folder: &Path, bytes: u64) {
         }
         match remove(folder, &found.directory) {
             Ok(true) => {
-                tracing::info!(mirror = %found.directory.display(), found.bytes, "a mirror is removed to make room");
+                tracing::info!(mirror = %found.directory.display(), found.bytes, "a mirror was removed to make room");
                 number -= 1;
                 total -= found.bytes;
             }
@@ -52,7 +52,7 @@ fn find(folder: &Path, depth: usize, mirrors: &mut Vec<StoredMirror>) {
             continue;
         }
         if entry.file_name().to_string_lossy().starts_with(REMOVED) {
-            // Left by an end in the middle.
+            // An earlier process ended during the removal.
             let _ = fs::remove_dir_all(&directory);
             continue;
         }
@@ -79,7 +79,7 @@ fn size(directory: &Path, depth: usize) -> u64 {
     bytes
 }
 
-/// Removes a mirror that nobody uses; false if somebody does.
+/// Removes an unused mirror. Returns false if it is in use.
 fn remove(folder: &Path, directory: &Path) -> std::io::Result<bool> {
     let lock = private::file().open(directory.join(IN_USE))?;
     match lock.try_lock() {
@@ -87,7 +87,7 @@ fn remove(folder: &Path, directory: &Path) -> std::io::Result<bool> {
         Err(TryLockError::WouldBlock) => return Ok(false),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    // By one rename, so that anyone who waits for the lock finds all of it or nothing.
+    // A single rename, so that a process that waits for the lock finds all of it or nothing.
     let place = tempfile::Builder::new().prefix(REMOVED).tempdir_in(folder)?;
     fs::rename(directory, place.path().join("mirror"))?;
     drop(lock);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_longest_ago_goes_first_and_what_is_in_use_stays() {
+    fn the_least_recently_used_mirror_is_removed_first() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let held = mirror(folder, "@1", 50_000, 9);
@@ -130,7 +130,7 @@ mod tests {
         drop(held);
         bound_mirrors(folder, 0);
         assert!(!is_there("@1") && !is_there("@3") && !is_there("acme/new"));
-        // Who comes later finds an empty one.
+        // A later process finds an empty mirror.
         let again = Mirror::open(&folder.join("@1")).unwrap();
         assert!(!is_there("@1"));
         drop(again);

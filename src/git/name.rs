@@ -1,4 +1,4 @@
-//! The name that git gives a tree with a patch applied. Nothing is written.
+//! The git hash of a tree with a patch applied. Nothing is written.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::{Error, store, tree};
 use crate::domain::id::CommitSha;
 use crate::domain::patch::{Blob, FileMode, Patch};
 
-/// The name of the tree of a commit in a mirror.
+/// The hash of the tree of a commit in a mirror.
 pub(super) fn in_mirror(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
     let repository = tree::open(mirror)?;
     let base = tree::root(mirror, &repository, sha)?;
@@ -19,7 +19,7 @@ pub(super) fn in_mirror(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result
     Ok(with(&repository, base, patch)?.to_string())
 }
 
-/// From here on, new objects of a repository go to memory only.
+/// Makes a repository keep all new objects in memory.
 pub(super) fn in_memory(repository: &Repository) -> Result<(), Error> {
     let added = repository
         .odb()
@@ -27,10 +27,10 @@ pub(super) fn in_memory(repository: &Repository) -> Result<(), Error> {
     added.map_err(|error| store::broken(&error))
 }
 
-/// The tree with a patch applied, in a repository whose new objects go to memory.
+/// The tree with a patch applied, in a repository that keeps new objects in memory.
 pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<Oid, Error> {
     let broken = |error: git2::Error| store::broken(&error);
-    // What goes makes room for what comes: a directory for a file of its name, and the other way round.
+    // Removals come first, because a directory may replace a file of the same name, or the other way round.
     let (mut removal, mut update) = (TreeUpdateBuilder::new(), TreeUpdateBuilder::new());
     let mut lookup = Lookup::new(repository, base);
     for (path, change) in patch.files() {
@@ -39,7 +39,7 @@ pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<
             Ok(Leaf { mode: blob.mode, id })
         };
         if lookup.leaf(path)? != change.before.as_ref().map(hash).transpose()? {
-            return Err(refused(path.as_str(), "is not the file that the patch changes"));
+            return Err(refused(path.as_str(), "is not the file that the patch was made for"));
         }
         let Some(after) = &change.after else {
             if change.before.is_none() {

@@ -1,19 +1,20 @@
-//! The diff of a pull request as GitHub shows it, made from the commits.
+//! The diff of a pull request as GitHub shows it, computed from the commits.
 //!
-//! Only for showing, and for where a comment can stand: what a patch is and does is told from trees, never from this.
+//! It is only used for display, and to find lines that a comment can be attached to. The content of a patch always
+//! comes from trees.
 
 use git2::{DiffFindOptions, DiffOptions, Oid, Repository};
 
 use super::Error;
 use super::limits::{MAX_BYTES, MAX_FILES, limit_error, too_large};
 
-/// GitHub leaves out the patch of a file above this many lines.
+/// GitHub omits the patch of a file with more than this many lines.
 /// <https://docs.github.com/en/repositories/creating-and-managing-repositories/repository-limits#diff-limits>
 const MAX_PATCH_LINES: usize = 20_000;
-/// A longer file is not compared line by line: each line costs many times its length.
+/// A larger file is not compared line by line, because each line costs many times its length.
 const MAX_FILE: i64 = 4 << 20;
 
-/// Each file that differs and is wanted, with its hunks.
+/// Each wanted file that differs, with its hunks.
 pub(super) fn files(
     repository: &Repository,
     (old, new): (Oid, Oid),
@@ -41,7 +42,7 @@ pub(super) fn files(
     for index in 0..count {
         let Some(delta) = diff.get_delta(index) else { continue };
         let name = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes());
-        // A name that is not UTF-8 cannot come through GitHub's API either.
+        // A name that is not UTF-8 does not occur in GitHub's API.
         let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) else {
             continue;
         };
@@ -59,7 +60,7 @@ pub(super) fn files(
     Ok(files)
 }
 
-/// The hunks of one file as GitHub gives them.
+/// The hunks of one file in GitHub's format.
 fn hunks(patch: &git2::Patch<'_>) -> Result<Option<String>, Error> {
     let (_, added, removed) = patch.line_stats().map_err(|error| limit_error(&error))?;
     if patch.num_hunks() == 0 || added + removed > MAX_PATCH_LINES {
@@ -71,7 +72,7 @@ fn hunks(patch: &git2::Patch<'_>) -> Result<Option<String>, Error> {
         text.extend_from_slice(hunk.header());
         for line in 0..lines {
             let line = patch.line_in_hunk(index, line).map_err(|error| limit_error(&error))?;
-            // The remark about a missing line end brings its own.
+            // The remark about a missing newline has its own prefix.
             if let origin @ ('+' | '-' | ' ') = line.origin() {
                 text.push(u8::try_from(origin).unwrap_or(b' '));
             }

@@ -1,8 +1,8 @@
-//! The mirror on disk: its layout, who may use it, and which commits it holds in full.
+//! The mirror on disk: its layout, its lock, and the commits it contains completely.
 //!
-//! The layout is that of a bare repository, so that people can look into it with git; greenlight itself goes by
-//! `objects/pack` and `refs/commits` alone. A pack and a reference each appear by one rename, so a reader sees all of
-//! them or nothing.
+//! It has the layout of a bare repository, so that people can inspect it with git; greenlight itself uses only
+//! `objects/pack` and `refs/commits`. A pack and a reference each appear with a single rename, so a reader sees all
+//! of it or nothing.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -16,27 +16,27 @@ use super::{Error, at};
 use crate::domain::id::CommitSha;
 use crate::private;
 
-/// A mirror of more packs than this is slow, and made anew when nobody uses it.
+/// A mirror with more packs than this is slow, and is recreated when nobody uses it.
 const MAX_PACKS: usize = 64;
-/// The same for its size on disk.
+/// A mirror that is larger on disk is also recreated, in bytes.
 const MAX_BYTES: u64 = 4 << 30;
-/// How many commits a fetch names as already there.
+/// How many commits a fetch reports as present.
 const MAX_HAVES: usize = 32;
-/// Written when an object turned out to be missing.
+/// Marks a mirror in which an object turned out to be missing.
 const DAMAGED: &str = "damaged";
-/// What a fetch in progress is collected in, next to `objects`.
+/// The prefix of the folder that collects a fetch in progress, next to `objects`.
 pub(super) const INCOMING: &str = "incoming-";
 
-/// What is locked as long as somebody uses a mirror; its time is when somebody last began to.
+/// The file that users of a mirror lock. Its modification time is that of the latest use.
 pub(super) const IN_USE: &str = "in-use";
-/// How often a mirror that was removed in the moment between is opened again.
+/// How often opening is retried if a mirror was removed in that very moment.
 const MAX_ATTEMPTS: usize = 10;
 
-/// Cleans up if nobody else is there, makes the layout, and returns the lock that says somebody is.
+/// Cleans up if nobody else uses the mirror, creates the layout, and returns the lock that marks it as used.
 pub(super) fn open(directory: &Path) -> Result<File, Error> {
     let path = directory.join(IN_USE);
     let lock = lock(directory, &path)?;
-    // For the order of removal only.
+    // Only needed for the order of removal.
     let _ = lock.set_modified(jiff::Timestamp::now().into());
     for part in ["objects/pack", "objects/info", "refs/heads", "refs/commits"] {
         let path = directory.join(part);
@@ -54,7 +54,7 @@ pub(super) fn open(directory: &Path) -> Result<File, Error> {
     Ok(lock)
 }
 
-/// Takes the lock of a mirror that is there: one of a mirror that was removed meanwhile keeps nobody away.
+/// Locks an existing mirror. A lock of a mirror that was removed meanwhile does not count, so it is retried.
 fn lock(directory: &Path, path: &Path) -> Result<File, Error> {
     for _ in 0..MAX_ATTEMPTS {
         private::folder(directory).map_err(at(directory))?;
@@ -73,13 +73,13 @@ fn lock(directory: &Path, path: &Path) -> Result<File, Error> {
     Err(at(path)(source))
 }
 
-/// Whether this is the file that a path leads to.
+/// Whether this is still the file at a path.
 fn is_at(file: &File, path: &Path) -> bool {
     let same = |file: &fs::Metadata, path: &fs::Metadata| (file.dev(), file.ino()) == (path.dev(), path.ino());
     matches!((file.metadata(), fs::symlink_metadata(path)), (Ok(file), Ok(path)) if same(&file, &path))
 }
 
-/// Removes what killed fetches left, and everything if the mirror is damaged or has grown too large.
+/// Removes the remains of killed fetches, and everything if the mirror is damaged or has grown too large.
 fn clean(directory: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(directory).map_err(at(directory))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(INCOMING) {
@@ -93,14 +93,14 @@ fn clean(directory: &Path) -> Result<(), Error> {
         .filter_map(|entry| entry.metadata().ok())
         .map(|meta| meta.len())
         .collect();
-    // Each pack comes with its index.
+    // Each pack has an index.
     let fits = sizes.len() <= 2 * MAX_PACKS && sizes.iter().sum::<u64>() <= MAX_BYTES;
     if fits && !directory.join(DAMAGED).exists() {
         return Ok(());
     }
     tracing::info!(mirror = %directory.display(), packs = sizes.len() / 2, "a mirror is emptied");
-    // The references go first: a kill in between must not leave one that names a missing commit. The mark of the
-    // damage goes last, so that such a kill is made up for the next time.
+    // The references are removed first, so that a kill in between leaves none that names a missing commit. The mark
+    // of the damage is removed last, so that the next process continues after such a kill.
     let parts = ["refs/commits", "objects/pack", "shallow", DAMAGED].map(|part| directory.join(part));
     for path in &parts {
         let removed = if path.is_dir() {
@@ -116,7 +116,7 @@ fn clean(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says that objects are missing, for the next `open`.
+/// Marks the mirror as damaged, for the next `open`.
 pub(super) fn distrust(directory: &Path) {
     if let Err(error) = private::file().open(directory.join(DAMAGED)) {
         tracing::warn!(mirror = %directory.display(), %error, "a damaged mirror cannot be marked");
@@ -127,7 +127,7 @@ pub(super) fn is_recorded(directory: &Path, sha: &CommitSha) -> bool {
     reference(directory, sha).exists()
 }
 
-/// The commits that were fetched last.
+/// The most recently fetched commits.
 pub(super) fn recorded(directory: &Path) -> Vec<CommitSha> {
     let Ok(entries) = fs::read_dir(directory.join("refs/commits")) else {
         return Vec::new();
@@ -143,7 +143,7 @@ pub(super) fn recorded(directory: &Path) -> Vec<CommitSha> {
     commits.into_iter().take(MAX_HAVES).map(|(_, sha)| sha).collect()
 }
 
-/// Makes a finished pack and the commits it completes visible.
+/// Makes a finished pack and its commits visible.
 pub(super) fn install(
     directory: &Path,
     incoming: &Path,
@@ -156,17 +156,17 @@ pub(super) fn install(
         .flatten()
         .map(|entry| entry.path())
         .collect();
-    // `.idx` makes a pack visible, so it comes after `.pack`.
+    // `.idx` makes a pack visible, so it is moved after `.pack`.
     files.sort_unstable_by(|a, b| b.extension().cmp(&a.extension()));
     for file in files {
         let name = file.file_name().unwrap_or_default();
-        // libgit2 lets everybody read its packs.
+        // libgit2 makes its packs readable for everybody.
         fs::set_permissions(&file, fs::Permissions::from_mode(private::FILE)).map_err(at(&file))?;
         fs::rename(&file, directory.join("objects/pack").join(name)).map_err(at(&file))?;
     }
     let lines: String = shallow.iter().map(|sha| format!("{sha}\n")).collect();
     if !lines.is_empty() {
-        // One append, so that fetches at the same time do not cut into each other's lines.
+        // A single append, so that concurrent fetches do not interleave their lines.
         let path = directory.join("shallow");
         private::file()
             .append(true)
@@ -180,7 +180,7 @@ pub(super) fn install(
     Ok(())
 }
 
-/// The objects in these directories, as a repository that has neither a configuration nor references.
+/// The objects in these directories, as a repository without configuration and references.
 pub(super) fn objects(directories: &[&Path]) -> Result<Repository, Error> {
     let odb = Odb::new().map_err(|error| broken(&error))?;
     for directory in directories {
@@ -193,7 +193,7 @@ pub(super) fn objects(directories: &[&Path]) -> Result<Repository, Error> {
     Repository::from_odb(odb).map_err(|error| broken(&error))
 }
 
-/// What libgit2 says about objects that should be there.
+/// Describes libgit2's error about objects that should exist.
 pub(super) fn broken(error: &git2::Error) -> Error {
     let reason = super::printable(error.message().as_bytes());
     match (error.class(), error.code()) {
@@ -205,17 +205,17 @@ pub(super) fn broken(error: &git2::Error) -> Error {
     }
 }
 
-/// The commit that is checked out at a path or in a directory above it, read without opening the repository: its
-/// configuration and hooks have no say.
+/// The checked-out commit at a path or in a directory above it, read without opening the repository, so that its
+/// configuration and hooks have no effect.
 ///
-/// None if there is no repository, no commit yet, or references are kept in a way other than files.
+/// `None` if there is no repository or no commit yet, or if references are not stored as files.
 pub fn local_head(path: &Path) -> Option<CommitSha> {
     let path = path.canonicalize().ok()?;
     let dot_git = path.ancestors().map(|dir| dir.join(".git")).find(|it| it.exists())?;
     let git = if dot_git.is_dir() {
         dot_git
     } else {
-        // A linked work tree or a submodule. https://git-scm.com/docs/gitrepository-layout
+        // It is a linked work tree or a submodule. https://git-scm.com/docs/gitrepository-layout
         let pointer = read_line(&dot_git)?;
         dot_git.parent()?.join(pointer.strip_prefix("gitdir: ")?)
     };
@@ -243,7 +243,7 @@ fn read_line(path: &Path) -> Option<String> {
     Some(read(path)?.lines().next()?.trim_end().to_string())
 }
 
-/// A small text file of git's own.
+/// A small text file of git.
 fn read(path: &Path) -> Option<String> {
     const MAX: u64 = 16 << 20;
     let meta = fs::metadata(path).ok()?;
@@ -254,7 +254,7 @@ fn reference(directory: &Path, sha: &CommitSha) -> PathBuf {
     directory.join("refs/commits").join(sha.as_str())
 }
 
-/// Writes a file so that others see either nothing or all of it.
+/// Writes a file so that readers see either nothing or all of it.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let parent = path.parent().unwrap_or(path);
     let mut file = tempfile::NamedTempFile::new_in(parent).map_err(at(path))?;

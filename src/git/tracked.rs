@@ -1,4 +1,4 @@
-//! Which files git has at a directory of this machine, no matter what a `.gitignore` says of them by now.
+//! The files that git tracks in a local directory, even if a `.gitignore` excludes them by now.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use super::LocalRepository;
 use super::store::local_head;
 use crate::domain::id::RepoPath;
 
-/// The files of the commit that is checked out at a directory, as far as they lie in it, by their paths from there.
+/// The files of the checked-out commit that are in a directory, by their paths relative to it.
 ///
-/// None outside of a repository, and where it cannot be read.
+/// Empty outside of a repository, and if it cannot be read.
 pub fn tracked(directory: &Path) -> Vec<RepoPath> {
     try_tracked(directory).unwrap_or_default()
 }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ignored_later_is_tracked_still() {
+    fn a_tracked_file_that_is_ignored_later_stays_tracked() {
         let directory = tempfile::tempdir().unwrap();
         let repository = Repository::init(directory.path()).unwrap();
         for (path, text) in [

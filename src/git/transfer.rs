@@ -1,7 +1,7 @@
-//! One fetch: a POST in protocol version 2, its answer indexed as a pack while it arrives.
+//! One fetch: a POST in protocol version 2, whose answer is indexed as a pack while it arrives.
 //!
-//! libgit2's own network code is not used. It asks for every reference of the repository first, cannot be bounded
-//! in bytes, and would need OpenSSL for `https`.
+//! libgit2's own network code is not used: it first asks for every reference of the repository, has no limit in
+//! bytes, and would need OpenSSL for `https`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -24,16 +24,16 @@ use super::{Error, FetchLimits, Mirror, Remote, at, printable, store};
 use crate::domain::id::CommitSha;
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a server may send nothing at all; it may have to count objects first.
+/// How long a server may be silent; it may have to count objects first.
 const SILENCE: Duration = Duration::from_secs(60);
-/// A renamed repository takes one; more than a few are a loop.
+/// A renamed repository needs one redirect; more than a few are a loop.
 const MAX_REDIRECTS: usize = 3;
-/// A pack that claims more is refused before room is made for it.
+/// A pack that claims more objects is refused before memory is allocated for them.
 const MAX_OBJECTS: u32 = 5_000_000;
-/// How many pieces of a pack wait for the indexer, 64 KiB each at most.
+/// How many chunks of a pack may wait for the indexer, at most 64 KiB each.
 const PIECES: usize = 64;
 
-/// When a fetch must be over.
+/// The deadline of a fetch.
 #[derive(Debug, Clone, Copy)]
 struct Wall {
     limit: Duration,
@@ -46,7 +46,7 @@ impl Wall {
     }
 }
 
-/// What one fetch asks for.
+/// The parameters of one fetch.
 #[derive(Debug, Clone)]
 struct Order {
     wants: Vec<CommitSha>,
@@ -72,12 +72,12 @@ pub(super) async fn fetch(
         },
     };
     let everything = async {
-        match persist(mirror, remote, &order).await {
+        match fetch_with_retries(mirror, remote, &order).await {
             Err(Error::Damaged(reason)) if !order.haves.is_empty() => {
-                tracing::warn!(mirror = %mirror.directory.display(), reason, "a warm fetch failed, so all is fetched");
+                tracing::warn!(mirror = %mirror.directory.display(), reason, "an incremental fetch failed; fetching everything");
                 store::distrust(&mirror.directory);
                 let haves = Vec::new();
-                persist(mirror, remote, &Order { haves, ..order }).await
+                fetch_with_retries(mirror, remote, &Order { haves, ..order }).await
             }
             result => result,
         }
@@ -86,8 +86,8 @@ pub(super) async fn fetch(
     in_time.unwrap_or(Err(Error::TimedOut(limits.wall)))
 }
 
-/// Tries again while the server is in trouble; nothing of a failed attempt stays.
-async fn persist(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), Error> {
+/// Retries while the server has problems. A failed attempt leaves nothing behind.
+async fn fetch_with_retries(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), Error> {
     (|| attempt(mirror, remote, order))
         .retry(
             ExponentialBuilder::default()
@@ -102,25 +102,26 @@ async fn attempt(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), 
     let response = post(remote, wire::request(&order.wants, &order.haves)).await?;
     let (sender, receiver) = mpsc::channel(PIECES);
     let (owned_mirror, owned_order) = (mirror.clone(), order.clone());
-    let absorbing = tokio::task::spawn_blocking(move || absorb(&owned_mirror, &owned_order, receiver));
-    // The sender goes with this future, so the indexer ends when the fetch is given up.
+    let indexing = tokio::task::spawn_blocking(move || index_pack(&owned_mirror, &owned_order, receiver));
+    // The sender is dropped with this future, so the indexer ends when the fetch is cancelled.
     let received = receive(response, sender, order.max_bytes).await;
-    let absorbed = absorbing
+    let indexed = indexing
         .await
         .unwrap_or_else(|error| Err(Error::Server(format!("indexing stopped: {error}"))));
     match received {
-        // The indexer went away first, so the reason is its.
-        Ok(Delivery::Declined) => absorbed.and(Err(Error::Server("its pack was declined".into()))),
-        Ok(Delivery::Whole) => absorbed,
+        // The indexer ended first, so its error is the reason.
+        Ok(Delivery::Declined) => indexed.and(Err(Error::Server("its pack was rejected".into()))),
+        Ok(Delivery::Whole) => indexed,
         Err(error) => Err(error),
     }
 }
 
-/// Sends the request, following a moved repository only on the same host.
+/// Sends the request. A redirect of a renamed repository is followed only on the same host.
 async fn post(remote: &Remote, body: Vec<u8>) -> Result<Response, Error> {
     let host = host(&remote.url);
     let mut url = remote.url.clone();
-    // A password in a URL ends up in logs and errors, so only `token` counts. Neither call fails where there is a host.
+    // A password in a URL would end up in logs and errors, so only `token` is used. Neither call fails if there is a
+    // host.
     let _ = url.set_username("").and_then(|()| url.set_password(None));
     url.set_query(None);
     url.set_path(&format!("{}/git-upload-pack", remote.url.path().trim_end_matches('/')));
@@ -162,18 +163,18 @@ async fn post(remote: &Remote, body: Vec<u8>) -> Result<Response, Error> {
 
 /// The client for one fetch.
 fn client(url: &Url) -> Result<Client, reqwest::Error> {
-    // Reading the machine's certificates takes longer than a fetch from a warm server, so it is done once.
+    // Reading the machine's certificates takes longer than a fetch from a fast server, so it is done once.
     static CLIENT: OnceLock<Client> = OnceLock::new();
     let builder = Client::builder()
         .user_agent(concat!("greenlight/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         .connect_timeout(CONNECT)
         .read_timeout(SILENCE)
-        // Fetches are rare: a connection kept for the next one would be stale by then.
+        // Fetches are rare, so a pooled connection would be stale by the next one.
         .pool_max_idle_per_host(0);
     if url.scheme() == "http" {
         let builder = builder.tls_certs_only([]);
-        // A proxy that the environment names knows nothing of this machine's loopback.
+        // A proxy from the environment cannot reach this machine's loopback.
         return if is_loopback(url) { builder.no_proxy() } else { builder }.build();
     }
     if let Some(client) = CLIENT.get() {
@@ -183,7 +184,7 @@ fn client(url: &Url) -> Result<Client, reqwest::Error> {
     Ok(CLIENT.get_or_init(|| client).clone())
 }
 
-/// The token as GitHub wants it for git, and never over an open wire.
+/// The token in the form that GitHub expects for git. It is never sent without TLS.
 /// <https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/authenticating-as-a-github-app-installation>
 fn authorization(remote: &Remote) -> Result<Option<HeaderValue>, Error> {
     let Some(token) = &remote.token else { return Ok(None) };
@@ -212,25 +213,25 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The host as an error names it; never the user part or the query of a URL.
+/// The host for error messages, without the user part and the query of the URL.
 fn host(url: &Url) -> String {
     url.host_str().unwrap_or("the git server").to_string()
 }
 
-/// The innermost cause, which is what says something; reqwest's own text repeats the URL.
+/// The innermost cause, which is the informative one; reqwest's own text repeats the URL.
 fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
     if error.is_timeout() {
-        "it does not answer".into()
+        "it does not respond".into()
     } else {
         printable(cause.to_string().as_bytes())
     }
 }
 
-/// Sorts out what is no pack, with what the server says about it.
+/// Turns an answer that is not a pack into an error with the server's message.
 async fn checked(mut response: Response, host: &str) -> Result<Response, Error> {
     let status = response.status();
     if status == StatusCode::OK {
@@ -238,35 +239,33 @@ async fn checked(mut response: Response, host: &str) -> Result<Response, Error> 
         return if kind == Some(b"application/x-git-upload-pack-result") {
             Ok(response)
         } else {
-            Err(Error::Server(format!(
-                "{host} answers with something other than a pack"
-            )))
+            Err(Error::Server(format!("{host} does not answer with a pack")))
         };
     }
-    // One chunk is enough to say what is wrong, and a hostile body ends there.
-    let said = response.chunk().await.ok().flatten().unwrap_or_default();
-    let said = printable(&said);
+    // One chunk is enough to explain the error, and limits a hostile body.
+    let message = response.chunk().await.ok().flatten().unwrap_or_default();
+    let message = printable(&message);
     Err(match status.as_u16() {
         401 | 403 | 404 => Error::Refused(format!(
-            "{host} refuses the fetch ({status}: {said}); give the token, or the App's installation, read access to \
+            "{host} refuses the fetch ({status}: {message}); give the token, or the App's installation, read access to \
              this \
              repository's contents"
         )),
         408 | 429 | 500.. => Error::Unreachable {
             host: host.into(),
-            reason: format!("{status}: {said}"),
+            reason: format!("{status}: {message}"),
         },
-        _ => Error::Server(format!("{host} answers {status}: {said}")),
+        _ => Error::Server(format!("{host} answers {status}: {message}")),
     })
 }
 
-/// How the pack reached the indexer.
+/// How the transfer of the pack ended.
 enum Delivery {
     Whole,
     Declined,
 }
 
-/// Passes the answer on to the indexer, piece by piece.
+/// Forwards the answer to the indexer, chunk by chunk.
 async fn receive(
     mut response: Response,
     indexer: mpsc::Sender<ServerMessage>,
@@ -306,8 +305,8 @@ async fn receive(
     }
 }
 
-/// Indexes the pack beside the mirror, sees that what was wanted is in it, and only then moves it in.
-fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<ServerMessage>) -> Result<(), Error> {
+/// Indexes the pack beside the mirror, checks that it contains the wanted commits, and then moves it into the mirror.
+fn index_pack(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<ServerMessage>) -> Result<(), Error> {
     let incoming = tempfile::Builder::new()
         .prefix(store::INCOMING)
         .tempdir_in(&mirror.directory)
@@ -316,7 +315,7 @@ fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<ServerMessag
     std::fs::create_dir(&packs).map_err(at(&packs))?;
     let known = store::objects(&[&mirror.directory.join("objects")])?;
     let known = known.odb().map_err(|error| store::broken(&error))?;
-    // What a thin pack builds upon is copied into it, so each pack stands alone.
+    // The base objects of a thin pack are copied into it, so each pack is self-contained.
     let mut indexer = Indexer::new(Some(&known), &packs, 0o444, false).map_err(|error| store::broken(&error))?;
     let wall = order.wall;
     indexer.progress(move |_| !wall.is_reached());
@@ -341,7 +340,7 @@ fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<ServerMessag
 /// `PACK`, the version, and the number of objects. <https://git-scm.com/docs/gitformat-pack>
 const HEADER: usize = 12;
 
-/// Looks at the number of objects before the indexer makes room for them all.
+/// Checks the number of objects before the indexer allocates memory for them.
 fn check_header(head: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
     if head.len() == HEADER {
         return Ok(());
@@ -355,7 +354,7 @@ fn check_header(head: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
             })
         }
         _ if b"PACK".starts_with(&head[..head.len().min(4)]) => Ok(()),
-        _ => Err(Error::Server("it sends something other than a pack".into())),
+        _ => Err(Error::Server("it does not send a pack".into())),
     }
 }
 
@@ -366,12 +365,12 @@ fn bad_pack(error: &dyn std::error::Error, order: &Order) -> Error {
     } else if order.haves.is_empty() {
         Error::Server(format!("its pack is broken: {reason}"))
     } else {
-        // What the pack builds upon may be what is broken.
+        // The object that the pack builds upon may be the broken one.
         Error::Damaged(reason)
     }
 }
 
-/// A commit counts as there when it is one and its tree is there too.
+/// A wanted object counts only if it is a commit and its tree exists.
 fn check_wanted(mirror: &Mirror, incoming: &Path, wants: &[CommitSha]) -> Result<(), Error> {
     let repository = store::objects(&[incoming, &mirror.directory.join("objects")])?;
     for want in wants {

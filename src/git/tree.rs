@@ -1,7 +1,7 @@
-//! Reads trees: what differs between two of them, one file of one, and all of one written to disk.
+//! Reads trees: the differences of two trees, one file, or a whole tree that is written to disk.
 //!
-//! A tree comes from a stranger. Its names are checked before they become paths, every walk has a limit, and blobs
-//! are taken as they are.
+//! Trees come from strangers. Their names are checked before they become paths, every walk has a limit, and blobs are
+//! used unmodified.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, OpenOptions};
@@ -18,14 +18,14 @@ use super::{Error, at, store};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 
-/// How many bytes an export writes.
+/// The maximum size of an export, in bytes.
 const MAX_EXPORT_BYTES: u64 = 4 << 30;
-/// How many bytes a difference may hold in memory.
+/// The maximum size of a difference in memory, in bytes.
 const MAX_DIFF_BYTES: u64 = 64 << 20;
-/// A symbolic link whose target is longer cannot be made. <https://man7.org/linux/man-pages/man7/symlink.7.html>
+/// A symbolic link cannot have a longer target. <https://man7.org/linux/man-pages/man7/symlink.7.html>
 const MAX_LINK: u64 = 4095;
 
-/// What an export wrote.
+/// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
     pub files: usize,
@@ -41,11 +41,12 @@ struct Difference {
     after: Option<Leaf>,
 }
 
-/// What a walk over two trees found.
+/// The result of a walk over two trees.
 #[derive(Debug, Default)]
 struct Differences {
     leaves: Vec<Difference>,
-    /// Where the trees differ in what is no leaf and no directory, or in a name that greenlight cannot express.
+    /// Where the trees differ in an entry that is neither a leaf nor a directory, or whose name greenlight cannot
+    /// express.
     skipped: Vec<String>,
 }
 
@@ -55,7 +56,7 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
     write(&repository, tree, into)
 }
 
-/// Writes a tree into a directory that does not exist yet or is empty.
+/// Writes a tree into a new or empty directory.
 pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<Exported, Error> {
     let found = differences(repository, None, Some(tree))?;
     fresh(into)?;
@@ -86,7 +87,7 @@ pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<E
             .and_then(|mut file| file.write_all(&bytes))
             .map_err(|error| hidden(error, &target, &difference.path))?;
     }
-    // Links come last, so that nothing above was written through one.
+    // Links are written last, so that no file is written through one.
     for (path, leaf, target) in links {
         let mut budget = Budget::new("the target of a link", MAX_LINK);
         let to = read(repository, leaf.id, &mut budget)?;
@@ -113,7 +114,7 @@ pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Resu
     between(&repository, before, after).map(|(patch, _)| patch)
 }
 
-/// What one tree changes against another, and where they differ in what no patch can say.
+/// The patch between two trees, and the places where they differ in something that no patch can express.
 pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Result<(Patch, Vec<String>), Error> {
     let mut budget = Budget::new("the change", MAX_DIFF_BYTES);
     let mut blob = |leaf: Option<Leaf>| {
@@ -136,7 +137,7 @@ pub(super) fn open(mirror: &Path) -> Result<Repository, Error> {
     store::objects(&[&mirror.join("objects")])
 }
 
-/// The tree of a commit that the mirror holds.
+/// The tree of a commit in the mirror.
 pub(super) fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
     if !store::is_recorded(mirror, sha) {
         return Err(Error::Missing(sha.to_string()));
@@ -147,7 +148,7 @@ pub(super) fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> R
         .map_err(|error| store::broken(&error))
 }
 
-/// Walks two trees at once and skips what they share.
+/// Walks two trees at once and skips identical parts.
 fn differences(repository: &Repository, before: Option<Oid>, after: Option<Oid>) -> Result<Differences, Error> {
     let mut found = Differences::default();
     let mut budget = Budget::new("the tree", MAX_ENTRIES);
@@ -194,7 +195,7 @@ fn differences(repository: &Repository, before: Option<Oid>, after: Option<Oid>)
     Ok(found)
 }
 
-/// Makes the directory, or takes it if it is empty.
+/// Creates the directory, or accepts an empty one.
 fn fresh(into: &Path) -> Result<(), Error> {
     match fs::create_dir(into) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -207,7 +208,7 @@ fn fresh(into: &Path) -> Result<(), Error> {
     Err(at(into)(ErrorKind::DirectoryNotEmpty.into()))
 }
 
-/// Makes the directories above a file, each of them new.
+/// Creates the missing directories above a file.
 fn make_parents(target: &Path, made: &mut HashSet<PathBuf>, path: &RepoPath) -> Result<(), Error> {
     let missing: Vec<_> = target
         .ancestors()
@@ -221,7 +222,7 @@ fn make_parents(target: &Path, made: &mut HashSet<PathBuf>, path: &RepoPath) -> 
     Ok(())
 }
 
-/// On a file system without regard to case, two names can be one, which git checks nowhere.
+/// On a case-insensitive file system two names can collide, which git does not check.
 fn hidden(error: std::io::Error, target: &Path, path: &RepoPath) -> Error {
     if error.kind() == ErrorKind::AlreadyExists {
         refused(path.as_str(), "conflicts with another entry")

@@ -1,4 +1,4 @@
-//! The name that git gives the tree of a checkout, from its bytes alone. Nothing is written.
+//! The git hash of the tree of a checkout, computed from its bytes alone. Nothing is written.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ struct Folder<'a> {
     folders: BTreeMap<&'a str, Folder<'a>>,
 }
 
-/// Names the tree of a checkout with its edits, as `git rev-parse HEAD^{tree}` would after a commit of exactly its
-/// files. Submodules are not part of a checkout, and so not of the name.
+/// Computes the hash of a checkout's tree with its edits, as `git rev-parse HEAD^{tree}` would print it after a
+/// commit of exactly its files. Submodules are not part of a checkout, so they are not included.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -27,7 +27,7 @@ pub fn tree_name(checkout: &Checkout) -> Result<String, Error> {
     for path in &paths {
         let leaf = match checkout.read(path) {
             Some(blob) => (blob.mode, hash(ObjectType::Blob, &blob.bytes)?),
-            // Too large to be edited, so it is as it lies on disk.
+            // Too large to be edited, so the file on disk is current.
             None => {
                 let file = checkout.root().join(path.as_str());
                 let id = Oid::hash_file(ObjectType::Blob, &file).map_err(|error| broken(&error))?;
@@ -44,7 +44,7 @@ pub fn tree_name(checkout: &Checkout) -> Result<String, Error> {
     Ok(name_of(&root)?.to_string())
 }
 
-/// The format and the order of a tree object's entries: folders are sorted as if their names ended in a slash.
+/// Hashes a folder. A tree object sorts folders as if their names ended in a slash.
 /// <https://git-scm.com/book/en/v2/Git-Internals-Git-Objects#_tree_objects>
 fn name_of(folder: &Folder<'_>) -> Result<Oid, Error> {
     let mut entries: BTreeMap<String, (&str, &str, Oid)> = BTreeMap::new();

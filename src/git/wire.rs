@@ -1,7 +1,7 @@
-//! The words of git's protocol version 2 that a fetch needs: one request, and the answer as it streams in.
+//! The part of git's protocol version 2 that a fetch needs: one request, and the answer as it streams in.
 //!
-//! Pure: bytes in, bytes out. What is not in here is anything a shallow fetch of known commits can do without:
-//! the list of references, negotiation in rounds, filters.
+//! Pure: bytes in, bytes out. Features that a shallow fetch of known commits does not need are left out: the list of
+//! references, rounds of negotiation, filters.
 //! <https://git-scm.com/docs/protocol-v2> and <https://git-scm.com/docs/gitprotocol-common>
 
 use bytes::{Buf as _, Bytes, BytesMut};
@@ -9,10 +9,10 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use super::Error;
 use crate::domain::id::CommitSha;
 
-/// The longest packet the protocol knows, its four digits of length included.
+/// The maximum length of a packet, including its four digits of length.
 const MAX_PACKET: usize = 65520;
 
-/// One packet: text or bytes, or one of the marks between sections.
+/// One packet: text or bytes, or one of the markers between sections.
 #[derive(Debug, PartialEq, Eq)]
 enum Packet {
     Flush,
@@ -20,14 +20,14 @@ enum Packet {
     Line(Bytes),
 }
 
-/// A piece of the server's answer.
+/// A part of the server's answer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ServerMessage {
     /// The server left out the parents of this commit.
     Shallow(CommitSha),
     /// The next bytes of the pack.
     Pack(Bytes),
-    /// The pack is whole, as far as the server is concerned.
+    /// The server has sent the whole pack.
     End,
 }
 
@@ -40,7 +40,7 @@ enum Section {
     Over,
 }
 
-/// The body that asks for `wants`, each without its history, by someone who holds the trees of `haves`.
+/// The body of a request for `wants`, each without its history, from a client that has the trees of `haves`.
 pub(super) fn request(wants: &[CommitSha], haves: &[CommitSha]) -> Vec<u8> {
     let mut body = Vec::new();
     push_line(&mut body, "command=fetch");
@@ -50,7 +50,7 @@ pub(super) fn request(wants: &[CommitSha], haves: &[CommitSha]) -> Vec<u8> {
         push_line(&mut body, argument);
     }
     if !haves.is_empty() {
-        // Without it, a server leaves out none of the trees of a commit whose descent it cannot see.
+        // Without it, a server sends all trees of a commit whose history it cannot see.
         push_line(&mut body, "thin-pack");
     }
     for have in haves {
@@ -71,7 +71,7 @@ fn push_line(body: &mut Vec<u8>, text: &str) {
     body.extend_from_slice(format!("{:04x}{text}\n", text.len() + 5).as_bytes());
 }
 
-/// Takes the answer apart while it arrives; never holds more than one packet and one network chunk.
+/// Parses the answer while it arrives. Never holds more than one packet and one network chunk.
 #[derive(Debug, Default)]
 pub struct PackParser {
     received: BytesMut,
@@ -86,12 +86,12 @@ impl PackParser {
         }
     }
 
-    /// Adds what the network brought.
+    /// Adds a chunk from the network.
     pub fn push(&mut self, chunk: &[u8]) {
         self.received.extend_from_slice(chunk);
     }
 
-    /// The next part, or none until more was pushed.
+    /// The next part, or `None` until more has been pushed.
     ///
     /// # Errors
     /// When the server reports an error, or does not speak this protocol.
@@ -131,7 +131,7 @@ impl PackParser {
         Ok(None)
     }
 
-    /// Splits one whole packet off what was received.
+    /// Splits one complete packet off the received bytes.
     fn packet(&mut self) -> Result<Option<Packet>, Error> {
         let Some(digits) = self.received.get(..4) else {
             return Ok(None);
@@ -160,7 +160,7 @@ impl PackParser {
     }
 }
 
-/// What the server says went wrong.
+/// The server's error message.
 fn reported(message: &[u8]) -> Error {
     let message = super::printable(message);
     match message.split_once("not our ref ") {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_complains_about_is_passed_on() {
+    fn errors_of_the_server_are_passed_on() {
         let missing = format!("{:04x}ERR upload-pack: not our ref {}", 4 + 29 + 40, sha("d"));
         assert!(matches!(parts(missing.as_bytes(), 5), Err(Error::Missing(which)) if which == sha("d").as_str()));
         let error = parts(b"000dpackfile\n000f\x03disk full\x1b", 3).unwrap_err();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fetch_is_refused() {
+    fn other_answers_are_refused() {
         for garbage in [
             &b"<!DOCTYPE html>"[..],
             b"0003",

@@ -1,7 +1,8 @@
-//! What a working directory changes against a commit.
+//! The changes in a working directory relative to a commit.
 //!
-//! Nothing that only this machine knows has a say: no index, no configuration, no `info/exclude`. Two people with the
-//! same files get the same patch, and anyone who wrote the repository's `.git` cannot hide a file from it.
+//! Nothing that exists only on this machine has an effect: no index, no configuration, no `info/exclude`. Two people
+//! with the same files get the same patch, and anyone who controls the repository's `.git` cannot hide a file from
+//! it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,33 +23,33 @@ use super::{Error, printable};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 
-/// How many files may differ.
+/// The maximum number of changed files.
 const MAX_FILES: u64 = 20_000;
-/// How many bytes the files that differ may have, on both sides together.
+/// The maximum total size of the changed files, on both sides together, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// How large a file may be that does not differ. GitHub takes none above 100 MiB.
+/// The maximum size of an unchanged file, in bytes. GitHub accepts none above 100 MiB.
 /// <https://docs.github.com/en/repositories/working-with-files/managing-large-files/about-large-files-on-github>
 const MAX_FILE: u64 = 128 << 20;
-/// How long a `.gitignore` may be, and all of them together.
+/// The maximum size of a `.gitignore`, and of all of them together, in bytes.
 const MAX_IGNORE: u64 = 256 << 10;
 const MAX_IGNORES: u64 = 4 << 20;
 
-/// The rules of one `.gitignore`, and of those above it.
+/// The rules of one `.gitignore`, and of those in the directories above.
 struct Ignores {
     rules: Gitignore,
-    /// How long the path of its directory is.
+    /// The length of its directory's path.
     at: usize,
     above: Option<Rc<Ignores>>,
 }
 
-/// What was found to differ.
+/// The changes that were found.
 struct Changes {
     found: BTreeMap<RepoPath, FileChange>,
     files: Budget<'static>,
     bytes: Budget<'static>,
 }
 
-/// Compares every file of the tree with the one on disk, and adds those on disk that no `.gitignore` leaves out.
+/// Compares every file of the tree with the one on disk, and adds files on disk that no `.gitignore` excludes.
 pub(super) fn patch(repository: &Repository, root: Oid, work_tree: &Path) -> Result<Patch, Error> {
     let disk = Disk::open(work_tree)?;
     let listing = listing(repository, root)?;
@@ -79,7 +80,7 @@ fn before(repository: &Repository, leaf: Leaf, path: &[u8]) -> Result<Blob, Erro
     Ok(Blob { mode: leaf.mode, bytes })
 }
 
-/// No patch can say that a submodule differs, so it must not.
+/// Fails if a submodule differs, because no patch can express that.
 fn is_as_recorded(disk: &Disk, path: &[u8], id: Oid) -> Result<(), Error> {
     if disk.kind(path)? == Some(FileType::Directory) {
         let is_checked_out = disk.kind(&[path, b"/.git"].concat())?.is_some();
@@ -92,7 +93,7 @@ fn is_as_recorded(disk: &Disk, path: &[u8], id: Oid) -> Result<(), Error> {
         }
     }
     Err(Error::Local(format!(
-        "the submodule {:?} is not the one of the commit, which a patch cannot express; run `git submodule update`",
+        "the submodule {:?} is not the one in the commit, which a patch cannot express; run `git submodule update`",
         printable(path)
     )))
 }
@@ -133,7 +134,7 @@ fn untracked(disk: &Disk, listing: &BTreeMap<Vec<u8>, Entry>, changes: &mut Chan
     Ok(())
 }
 
-/// The rules for a directory. As in git, a `.gitignore` that is a link is none.
+/// The rules for a directory. As in git, a `.gitignore` that is a symbolic link is ignored.
 fn ignores(
     disk: &Disk,
     prefix: &[u8],
@@ -147,10 +148,10 @@ fn ignores(
     };
     budget.spend(text.len() as u64)?;
     let mut builder = GitignoreBuilder::new(".");
-    // To git, an open bracket makes a pattern that matches nothing.
+    // In git, a pattern with an unclosed bracket matches nothing.
     builder.allow_unclosed_class(false);
     for line in String::from_utf8_lossy(&text).trim_start_matches('\u{feff}').lines() {
-        // Git takes no notice of a pattern that is not one, either.
+        // Git ignores invalid patterns, too.
         let _ignored = builder.add_line(None, line);
     }
     let rules = builder
@@ -160,7 +161,7 @@ fn ignores(
     Ok(Some(Rc::new(Ignores { rules, at, above })))
 }
 
-/// The nearest rules that say something decide.
+/// The nearest rules that match decide.
 fn is_ignored(mut ignores: Option<&Rc<Ignores>>, path: &[u8], is_directory: bool) -> bool {
     while let Some(here) = ignores {
         let below = Path::new(OsStr::from_bytes(&path[here.at..]));
@@ -180,7 +181,7 @@ impl Changes {
             .and_then(|path| path.parse().ok())
             .ok_or_else(|| {
                 let shown = printable(path);
-                Error::Local(format!("{shown:?} differs, and greenlight cannot work with its name"))
+                Error::Local(format!("{shown:?} differs, but greenlight cannot handle its name"))
             })?;
         self.files.spend(1)?;
         for blob in [&before, &after].into_iter().flatten() {

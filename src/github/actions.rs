@@ -1,4 +1,4 @@
-//! Workflow runs of GitHub Actions: their jobs, the logs, and running them again.
+//! Workflow runs of GitHub Actions: their jobs and logs, and re-running them.
 
 use serde::Deserialize;
 
@@ -8,21 +8,21 @@ use super::escaped;
 use super::stream::{Streamed, Take};
 use crate::domain::id::{CommitSha, RepoPath, RepositoryName};
 
-/// Pages of jobs that are read, of a hundred each: a matrix makes 256 at most.
+/// Pages of jobs that are read, of a hundred each. A matrix has at most 256 jobs.
 const MAX_PAGES: usize = 4;
 
 /// A job of a workflow run.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Job {
     pub id: u64,
-    /// With the values of its matrix.
+    /// Includes the values of its matrix.
     pub name: String,
     pub conclusion: Option<String>,
     #[serde(default)]
     pub steps: Vec<JobStep>,
 }
 
-/// A step of a job, in order.
+/// A step of a job. The steps are in order.
 #[derive(Debug, Clone, Deserialize)]
 pub struct JobStep {
     pub name: String,
@@ -38,17 +38,17 @@ pub struct WorkflowRun {
     pub conclusion: Option<String>,
     #[serde(default)]
     pub workflow_id: u64,
-    /// The file of the workflow; `@` and a ref behind it where it is not of the run's own commit.
+    /// The file of the workflow, followed by `@` and a ref if it is not from the run's own commit.
     #[serde(default)]
     path: Option<String>,
-    /// What the run is about. One for `pull_request` tests the merge of the head with its base branch, although
-    /// `head_sha` is the head. <https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run>
+    /// The event that triggered the run. A run for `pull_request` tests the merge of the head with its base branch,
+    /// although `head_sha` is the head. <https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run>
     #[serde(default)]
     pub event: Option<String>,
 }
 
 impl WorkflowRun {
-    /// The file of the workflow, if it is one of the repository.
+    /// The file of the workflow, if it is in the repository.
     pub fn workflow(&self) -> Option<RepoPath> {
         let path = self.path.as_deref()?;
         path.split_once('@').map_or(path, |(path, _)| path).parse().ok()
@@ -56,18 +56,18 @@ impl WorkflowRun {
 }
 
 impl Job {
-    /// Whether it ended red.
+    /// Whether it failed.
     pub fn has_failed(&self) -> bool {
         is_red(self.conclusion.as_deref())
     }
 
-    /// Which of its steps failed, counted from 0; the first one, because what follows is most often due to it.
+    /// The index of the first failed step. Later failures are usually its consequence.
     pub fn failed_step(&self) -> Option<usize> {
         self.steps.iter().position(|step| is_red(step.conclusion.as_deref()))
     }
 }
 
-/// The conclusions that greenlight answers to, in events as in readings.
+/// The conclusions that greenlight reacts to, both in events and when it reads jobs.
 pub(super) fn is_red(conclusion: Option<&str>) -> bool {
     matches!(conclusion, Some("failure" | "timed_out"))
 }
@@ -87,17 +87,17 @@ impl Client {
         let mut jobs = Vec::new();
         for page in 1..=MAX_PAGES {
             let route = format!("/repos/{repository}/actions/runs/{run}/jobs?per_page=100&page={page}");
-            let mut shown: Page = self.get(&route).await?;
-            let is_last = shown.jobs.is_empty();
-            jobs.append(&mut shown.jobs);
-            if is_last || jobs.len() >= shown.total_count {
+            let mut answer: Page = self.get(&route).await?;
+            let is_last = answer.jobs.is_empty();
+            jobs.append(&mut answer.jobs);
+            if is_last || jobs.len() >= answer.total_count {
                 break;
             }
         }
         Ok(jobs)
     }
 
-    /// The log of a job, as it comes.
+    /// Streams the log of a job.
     /// <https://docs.github.com/en/rest/actions/workflow-jobs#download-job-logs-for-a-workflow-run>
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Client {
             .await
     }
 
-    /// The logs of all jobs of a run as one zip archive, as it comes.
+    /// Streams the logs of all jobs of a run as one ZIP archive.
     /// <https://docs.github.com/en/rest/actions/workflow-runs#download-workflow-run-logs>
     ///
     /// # Errors
@@ -122,8 +122,8 @@ impl Client {
             .await
     }
 
-    /// The newest green run of a workflow on what was pushed to a branch of this repository. Runs of pull requests go by
-    /// the name of the branch, which in a fork may well be the same.
+    /// The newest green run of a workflow for a push to a branch of this repository. Runs of pull requests are
+    /// excluded, because they have the name of the head branch, and a fork may use the same name.
     /// <https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-workflow>
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl Client {
         Ok(page.and_then(|page| page.workflow_runs.into_iter().next()))
     }
 
-    /// The workflow runs on a commit that ended red, the newest first.
+    /// The failed workflow runs on a commit, newest first.
     /// <https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-repository>
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl Client {
         struct Page {
             workflow_runs: Vec<WorkflowRun>,
         }
-        // The query takes one status, and red is more than one.
+        // The query accepts a single status, but failures have several.
         let route = format!("/repos/{repository}/actions/runs?head_sha={head}&status=completed&per_page=100&page=1");
         let page: Option<Page> = self.get_optional(&route).await?;
         let mut runs = page.map(|page| page.workflow_runs).unwrap_or_default();
@@ -164,7 +164,7 @@ impl Client {
         Ok(runs)
     }
 
-    /// Runs the failed jobs of a workflow run again; a run that is not over runs already.
+    /// Re-runs the failed jobs of a workflow run. A run that is still in progress is left alone.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
@@ -178,7 +178,7 @@ impl Client {
         Ok(())
     }
 
-    /// Reads one workflow run.
+    /// Fetches one workflow run.
     ///
     /// # Errors
     /// When GitHub cannot be reached.

@@ -1,6 +1,6 @@
-//! What was read before, so that GitHub may answer that nothing changed: such answers do not count against the rate limit.
+//! Caches responses, so that GitHub can answer 304: such answers do not count against the rate limit.
 //!
-//! Nothing here is ever used without GitHub having said, to the same credentials, that it is still so.
+//! A cached response is used only after GitHub has confirmed it, to the same credentials.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,16 +10,15 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::error::HttpAnswer;
 
-/// All bodies together.
+/// The bound on all bodies together, in bytes.
 const MAX_BYTES: usize = 32 << 20;
 const MAX_BODY: usize = 2 << 20;
 const MAX_ENTRIES: usize = 2_000;
 
-/// Whose reading, of what, in which media type.
+/// The client, the route and the media type.
 type Key = (u64, String, &'static str);
 
-/// The answers to readings of every client of one [`super::GitHub`]; those that were not asked for in a long time make
-/// room.
+/// The cached responses for every client of one [`super::GitHub`]. The least recently used ones are evicted.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#use-conditional-requests-if-appropriate>
 #[derive(Debug, Default)]
 pub(super) struct AnswerCache(Mutex<Entries>);
@@ -28,11 +27,11 @@ pub(super) struct AnswerCache(Mutex<Entries>);
 struct Entries {
     entries: HashMap<Key, (u64, CachedAnswer)>,
     bytes: usize,
-    /// Counts up with every use.
+    /// Incremented with every use.
     now: u64,
 }
 
-/// An answer that may still be true.
+/// A cached response that GitHub may confirm.
 #[derive(Debug, Clone)]
 pub(super) struct CachedAnswer {
     pub(super) tag: HeaderValue,
@@ -41,7 +40,7 @@ pub(super) struct CachedAnswer {
 }
 
 impl CachedAnswer {
-    /// What a 304 stands for.
+    /// The response that a 304 confirms.
     pub(super) fn again(self, mut headers: HeaderMap) -> HttpAnswer {
         if let Some(link) = self.link {
             headers.entry(header::LINK).or_insert(link);
@@ -64,7 +63,7 @@ impl AnswerCache {
         Some(reading.clone())
     }
 
-    /// Keeps an answer that can be asked about again.
+    /// Stores a response that has an `ETag`.
     pub(super) fn keep(&self, owner: u64, route: &str, accept: &'static str, answer: &HttpAnswer) {
         let tag = answer.headers.get(header::ETAG).cloned();
         let Some(tag) = tag.filter(|_| answer.status == StatusCode::OK && answer.body.len() <= MAX_BODY) else {
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_what_is_asked_for_stays() {
+    fn the_cache_is_bounded_and_keeps_used_entries() {
         let known = AnswerCache::default();
         known.keep(1, "/often", "json", &answer(10));
         for at in 0..100 {
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_given_what_another_read() {
+    fn clients_do_not_share_entries() {
         let known = AnswerCache::default();
         known.keep(1, "/a", "json", &answer(1));
         assert!(known.find(1, "/a", "json").is_some());

@@ -1,4 +1,4 @@
-//! What was before a commit.
+//! The tree before a commit.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::error::Error;
 use crate::domain::id::{CommitSha, RepositoryName};
 
 impl Client {
-    /// The tree of the one parent of a commit. `None` if the commit is gone, or has not exactly one.
+    /// The tree of a commit's only parent. `None` if the commit is gone, or does not have exactly one parent.
     /// <https://docs.github.com/en/rest/git/commits#get-a-commit-object>
     ///
     /// # Errors

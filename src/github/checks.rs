@@ -1,4 +1,4 @@
-//! The one check run on a head, with evidence, annotations and up to three buttons.
+//! The check run of a head, with evidence, annotations and up to three buttons.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use super::client::Client;
 use super::error::Error;
 use crate::domain::id::{CommitSha, RepositoryName};
 
-/// The name under which it shows; GitHub keeps one row per name and App.
+/// The name that GitHub shows. It keeps one check run per name and App.
 pub(super) const NAME: &str = "greenlight";
 
-/// What the check run says.
+/// The content of the check run.
 #[derive(Debug, Clone)]
 pub struct CheckRun {
     pub head: CommitSha,
-    /// None: still at work.
+    /// `None` while it is in progress.
     pub conclusion: Option<Conclusion>,
     pub title: String,
     pub summary: String,
@@ -43,12 +43,12 @@ impl Conclusion {
     }
 }
 
-/// GitHub takes this many annotations a request, and appends those of an update.
+/// GitHub accepts this many annotations per request, and appends those of an update.
 const ANNOTATIONS_A_REQUEST: usize = 50;
-/// More annotations than this nobody reads.
+/// Nobody reads more annotations than this.
 pub const MAX_ANNOTATIONS: usize = 150;
 
-/// A remark on a line.
+/// A message on a line.
 #[derive(Debug, Clone)]
 pub struct Annotation {
     pub path: String,
@@ -56,7 +56,8 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// A button: `label` at most 20 characters, `description` at most 40, `identifier` at most 20; at most three.
+/// A button. GitHub accepts at most 20 characters for `label`, 40 for `description` and 20 for `identifier`, and at
+/// most three buttons.
 /// <https://docs.github.com/en/rest/checks/runs#create-a-check-run>
 #[derive(Debug, Clone)]
 pub struct Button {
@@ -83,10 +84,11 @@ struct List {
 }
 
 impl Client {
-    /// Creates the check run of a head, or updates it. `external_id` tells ours from a namesake.
+    /// Creates the check run of a head, or updates it. `external_id` distinguishes it from others of the same name.
     ///
     /// # Errors
-    /// When GitHub cannot be reached or refuses. A plain user token may not write check runs: that is `Refused` with 403.
+    /// When GitHub cannot be reached or refuses. A plain user token may not write check runs, which is `Refused` with
+    /// 403.
     pub async fn check(&self, repository: &RepositoryName, check: &CheckRun) -> Result<u64, Error> {
         let external_id = format!("greenlight:{}", check.head);
         let list = format!(
@@ -124,8 +126,8 @@ impl Client {
         Ok(id)
     }
 
-    /// Sends the annotations that are not there yet. The first whole set that was begun is the one that is finished:
-    /// GitHub takes none away, so another set would stand beside it.
+    /// Sends the annotations that are still missing. If an earlier set was begun, that set is completed: GitHub never
+    /// removes annotations, so a second set would appear beside it.
     async fn annotate(
         &self,
         repository: &RepositoryName,

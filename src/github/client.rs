@@ -1,4 +1,4 @@
-//! Sends requests: bounded answers, timeouts, and retries that never do a thing twice.
+//! Sends requests with bounded responses, timeouts, and retries that never repeat an effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,29 +18,29 @@ use super::error::{Error, Holder, HttpAnswer, judge, unsent};
 use super::limit::RateLimit;
 use super::redirect::{MAX_HOPS, Redirect};
 
-/// No answer greenlight reads is larger. A page of comments fits, no matter what strangers write: 65,536 characters
-/// each, of at most six bytes in JSON.
+/// The maximum size of a response. A page of comments always fits: each has at most 65,536 characters, of at most six
+/// bytes in JSON.
 const MAX_ANSWER_BYTES: usize = 24 << 20;
-/// A rate limit that lasts longer is not waited for here: a worker would be held for nothing.
+/// A longer rate limit is not waited for here, because that would block a worker.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 const PER_PAGE: usize = 50;
 const MAX_PAGES: usize = 60;
 
-/// A client of one installation or token. Cloning shares it, and with it octocrab's cached token.
+/// A client of one installation or token. Clones share it, including octocrab's cached token.
 #[derive(Clone)]
 pub struct Client {
     pub(super) crab: Arc<Octocrab>,
-    /// The address of the API: the only one that gets the credentials.
+    /// The address of the API, which is the only one that receives the credentials.
     pub(super) api: Arc<Url>,
     pub(super) token: Option<SecretString>,
-    /// Below which address GraphQL is, where that is not the one of the REST API: on GitHub Enterprise Server.
+    /// The base address of GraphQL, if it differs from that of the REST API, as on GitHub Enterprise Server.
     pub(super) graphql: Option<Arc<Url>>,
     pub(super) limit: Arc<RateLimit>,
-    /// What was read before, and the number that keeps it apart from what other credentials read.
+    /// The response cache, and the number that separates this client's entries from those of other credentials.
     pub(super) known: Option<(Arc<AnswerCache>, u64)>,
 }
 
-/// How many clients remember what they read; the number of the next one.
+/// How many clients use a cache; the number of the next one.
 static REMEMBERING: AtomicU64 = AtomicU64::new(0);
 
 impl Client {
@@ -55,14 +55,14 @@ impl Client {
         }
     }
 
-    /// The same client, which asks about what it read before whether that changed.
+    /// The same client with a cache that GitHub confirms.
     pub(super) fn remembering(self, known: &Arc<AnswerCache>) -> Self {
         let number = REMEMBERING.fetch_add(1, Ordering::Relaxed);
         let known = Some((Arc::clone(known), number));
         Self { known, ..self }
     }
 
-    /// Whose permissions count.
+    /// Whose permissions apply.
     pub(super) fn holder(&self) -> Holder {
         if self.token.is_some() {
             Holder::Token
@@ -71,19 +71,19 @@ impl Client {
         }
     }
 
-    /// Reads JSON.
+    /// Fetches JSON.
     pub(super) async fn get<T: DeserializeOwned>(&self, route: &str) -> Result<T, Error> {
         let answer = self.again(Method::GET, route, None, JSON).await?;
         json(route, &answer.body)
     }
 
-    /// Reads JSON, and what the answer says beside it.
+    /// Fetches JSON and the response headers.
     pub(super) async fn get_with_headers<T: DeserializeOwned>(&self, route: &str) -> Result<(T, HeaderMap), Error> {
         let answer = self.again(Method::GET, route, None, JSON).await?;
         Ok((json(route, &answer.body)?, answer.headers))
     }
 
-    /// Reads JSON that may not be there.
+    /// Fetches JSON that may not exist.
     pub(super) async fn get_optional<T: DeserializeOwned>(&self, route: &str) -> Result<Option<T>, Error> {
         match self.get(route).await {
             Ok(value) => Ok(Some(value)),
@@ -92,13 +92,13 @@ impl Client {
         }
     }
 
-    /// Reads bytes in another media type.
+    /// Fetches bytes in another media type.
     pub(super) async fn get_raw(&self, route: &str, accept: &'static str) -> Result<bytes::Bytes, Error> {
         Ok(self.again(Method::GET, route, None, accept).await?.body)
     }
 
-    /// Reads every page, up to a bound; pages are asked for by number, because octocrab sends no App token to the
-    /// absolute URLs of the `Link` header on other hosts than GitHub's own.
+    /// Fetches every page, up to a bound. Pages are requested by number, because octocrab sends no App token to the
+    /// absolute URLs of the `Link` header on hosts other than GitHub's own.
     pub(super) async fn get_all<T: DeserializeOwned>(&self, route: &str) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         let separator = if route.contains('?') { '&' } else { '?' };
@@ -125,19 +125,19 @@ impl Client {
         Ok(all)
     }
 
-    /// Sends a change that may safely be sent again when the answer was lost.
+    /// Sends a change that may safely be repeated if the response was lost.
     pub(super) async fn post_again<T: DeserializeOwned>(&self, route: &str, body: &Value) -> Result<T, Error> {
         let answer = self.again(Method::POST, route, Some(body), JSON).await?;
         json(route, &answer.body)
     }
 
-    /// Sets something to a value: doing it twice is the same as once.
+    /// Sets something to a value, which is idempotent.
     pub(super) async fn set<T: DeserializeOwned>(&self, method: Method, route: &str, body: &Value) -> Result<T, Error> {
         let answer = self.again(method, route, Some(body), JSON).await?;
         json(route, &answer.body)
     }
 
-    /// Deletes; that it is gone already is fine.
+    /// Deletes something. It is no error if it is already gone.
     pub(super) async fn delete(&self, route: &str) -> Result<(), Error> {
         match self.again(Method::DELETE, route, None, JSON).await {
             Ok(_) | Err(Error::Refused { status: 404, .. }) => Ok(()),
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// Creates something exactly once: `find` looks for it by its marker before the first attempt, and again after
-    /// every attempt whose effect is unclear.
+    /// every attempt with an unclear result.
     pub(super) async fn once<T, F>(&self, route: &str, body: &Value, find: impl Fn() -> F + Send) -> Result<T, Error>
     where
         T: DeserializeOwned,
@@ -155,7 +155,7 @@ impl Client {
         self.once_by(Method::POST, route, body, find).await
     }
 
-    /// The same with another method, for changes that add up when they are sent twice.
+    /// Like [`Self::once`] with another method, for changes that would add up if repeated.
     pub(super) async fn once_by<T, F>(
         &self,
         method: Method,
@@ -167,18 +167,18 @@ impl Client {
         T: DeserializeOwned,
         F: Future<Output = Result<Option<T>, Error>> + Send,
     {
-        let mut waits = waits();
+        let mut delays = retry_delays();
         loop {
             if let Some(found) = find().await? {
                 return Ok(found);
             }
             match self.send(method.clone(), route, Some(body), JSON).await {
                 Ok(answer) => return json(route, &answer.body),
-                Err(error @ (Error::Unclear(_) | Error::Unreachable(_))) => match waits.next() {
+                Err(error @ (Error::Unclear(_) | Error::Unreachable(_))) => match delays.next() {
                     Some(wait) => tokio::time::sleep(wait).await,
                     None => return Err(error),
                 },
-                Err(Error::RateLimited(pause)) if pause.length <= MAX_WAIT && waits.next().is_some() => {
+                Err(Error::RateLimited(pause)) if pause.length <= MAX_WAIT && delays.next().is_some() => {
                     tokio::time::sleep(pause.length).await;
                 }
                 Err(error) => return Err(error),
@@ -186,12 +186,12 @@ impl Client {
         }
     }
 
-    /// Asks once, no matter what comes of it.
+    /// Sends one request and ignores the response.
     pub(super) async fn ask_once(&self, route: &str) -> Result<(), Error> {
         self.send(Method::GET, route, None, JSON).await.map(drop)
     }
 
-    /// Sends, and sends again when the answer is unclear or asks to wait; only for what may be done twice.
+    /// Sends a request, and repeats it if the result is unclear or GitHub asks to wait. Only for idempotent requests.
     async fn again(
         &self,
         method: Method,
@@ -199,13 +199,13 @@ impl Client {
         body: Option<&Value>,
         accept: &'static str,
     ) -> Result<HttpAnswer, Error> {
-        let mut waits = waits();
+        let mut delays = retry_delays();
         loop {
             let error = match self.send(method.clone(), route, body, accept).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let Some(wait) = waits.next() else { return Err(error) };
+            let Some(wait) = delays.next() else { return Err(error) };
             match error {
                 Error::Unclear(_) | Error::Unreachable(_) => tokio::time::sleep(wait).await,
                 Error::RateLimited(pause) if pause.length <= MAX_WAIT => tokio::time::sleep(pause.length).await,
@@ -214,7 +214,7 @@ impl Client {
         }
     }
 
-    /// Sends once, to where GitHub says that what is meant is now.
+    /// Sends a request once, following GitHub's redirects.
     async fn send(
         &self,
         method: Method,
@@ -294,7 +294,7 @@ impl Client {
 pub(super) const AGENT: &str = concat!("greenlight/", env!("CARGO_PKG_VERSION"));
 const JSON: &str = "application/vnd.github+json";
 
-fn waits() -> impl Iterator<Item = Duration> {
+fn retry_delays() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(200))
         .with_max_delay(Duration::from_secs(10))

@@ -1,4 +1,4 @@
-//! Comments in the conversation, and reactions. Every comment carries a hidden marker, so that it is found again.
+//! Comments in the conversation, and reactions. Every comment carries a hidden marker, by which it is found again.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Whether this is that account, by any login. Nobody else can have the login of an App.
+    /// Whether this is that account, under any login. Only an App can have the login of that App.
     pub(super) fn is(&self, account: &Account) -> bool {
         let login = self.login.clone();
         let is_app = login == account.login && login.as_str().ends_with("[bot]");
@@ -31,8 +31,8 @@ impl User {
     }
 }
 
-/// Whether a text is `me`'s and begins with the marker. A stranger's copy of a marker is only text, also where a text
-/// of ours quotes it.
+/// Whether a text was written by `me` and begins with the marker. A marker that a stranger copied, or that one of our
+/// texts quotes, does not count.
 pub(super) fn is_marked(author: Option<&User>, body: Option<&str>, me: &Account, marker: &str) -> bool {
     author.is_some_and(|user| user.is(me)) && body.is_some_and(|body| body.starts_with(marker))
 }
@@ -63,7 +63,7 @@ impl Client {
             .await
     }
 
-    /// Posts a comment once: a comment of `me` with the same marker is not repeated.
+    /// Posts a comment once: if `me` already posted one with the same marker, nothing happens.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
@@ -74,9 +74,9 @@ impl Client {
         Ok(comment.id)
     }
 
-    /// Posts a comment, or edits the one with the same marker when it says something else: edits notify nobody. Where
-    /// there is none of `me`, one of the accounts that greenlight wrote as `before`, with another token, will do, as long
-    /// as this one may edit it. Nobody else's is taken for one, no matter what it begins with.
+    /// Posts a comment, or edits the one with the same marker if its text differs. Edits notify nobody. If `me` has
+    /// no such comment, one by an account that greenlight used `before`, with another token, is edited, if the
+    /// current token may do that. Comments of other accounts never count, no matter how they begin.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
@@ -110,7 +110,8 @@ impl Client {
         }
     }
 
-    /// Puts :eyes: on a comment: the receipt. GitHub keeps one per account, so twice is once.
+    /// Adds the :eyes: reaction to a comment as a receipt. GitHub keeps one per account, so repeating it has no
+    /// effect.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.

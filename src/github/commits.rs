@@ -1,7 +1,7 @@
-//! Commits through the git data API: the only place that moves a branch, from the head that was tested and from nowhere
-//! else, never forced.
+//! Commits through the git data API. This is the only place that moves a branch: only from the head that was tested,
+//! and never by force.
 //!
-//! Commits that an App makes this way, without their own author, are signed by GitHub ("Verified").
+//! GitHub signs commits that an App makes this way without an explicit author ("Verified").
 //! <https://docs.github.com/en/authentication/managing-commit-signature-verification/about-commit-signature-verification#signature-verification-for-bots>
 
 use base64::Engine as _;
@@ -17,10 +17,10 @@ use super::graphql::Swap;
 use crate::domain::id::{CommitSha, RepositoryName, RunId};
 use crate::domain::landing::Landing;
 
-/// Where something lands.
+/// The branch that something lands on.
 #[derive(Debug, Clone, Copy)]
 pub struct Branch<'a> {
-    /// The repository the branch is in: the fork's, for a pull request from a fork.
+    /// The repository of the branch: the fork, for a pull request from a fork.
     pub repository: &'a RepositoryName,
     pub name: &'a str,
 }
@@ -32,7 +32,7 @@ pub enum LandError {
     HeadMoved { actual: CommitSha },
     #[error("the tree GitHub made ({made}) is not the tree that was tested ({tested})")]
     OtherTree { made: String, tested: String },
-    /// The branch is where it was, and GitHub lets nobody, or not greenlight, move it there; in its own words.
+    /// The branch did not move, because GitHub lets nobody, or not greenlight, move it there. The text is GitHub's.
     #[error("GitHub rejected the commit: {why}")]
     NotTaken { why: String },
     #[error(transparent)]
@@ -58,7 +58,7 @@ struct Commit {
 }
 
 impl Client {
-    /// Where the histories of two commits part. `None` if they have nothing in common, or one of them is gone.
+    /// The merge base of two commits. `None` if they have nothing in common, or one of them is gone.
     /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
     ///
     /// # Errors
@@ -77,19 +77,19 @@ impl Client {
         struct Named {
             sha: CommitSha,
         }
-        // Files are listed on the first page alone, and not needed.
+        // Only the first page lists the files, which are not needed.
         let route = format!("/repos/{repository}/compare/{base}...{head}?per_page=1&page=2");
         let compared: Option<Compared> = self.get_optional(&route).await?;
         Ok(compared.map(|compared| compared.merge_base_commit.sha))
     }
 
-    /// Commits the patch on top of the head it was tested on and moves the branch there, if it is still at that head:
-    /// not before it, and not behind it. Done twice, the second time finds the commit of the first.
+    /// Commits the patch on top of the head it was tested on and moves the branch there, but only if the branch is
+    /// exactly at that head. A repeated call finds the commit of the first.
     ///
-    /// No author is named, so that GitHub signs the commits of Apps.
+    /// The commit names no author, so that GitHub signs the commits of Apps.
     ///
     /// # Errors
-    /// When the branch moved, its rules take no such commit, GitHub's tree is not the tested one, or GitHub cannot be
+    /// When the branch moved, its rules reject the commit, GitHub's tree is not the tested one, or GitHub cannot be
     /// reached or refuses.
     pub async fn land(&self, branch: Branch<'_>, landing: &Landing<'_>) -> Result<CommitSha, LandError> {
         let (repository, head) = (branch.repository, landing.head());
@@ -100,13 +100,13 @@ impl Client {
         let tree = self.tree(repository, landing, &base.tree.sha).await?;
         let message = commit_message(landing.message(), landing.run());
         let body = json!({ "message": message, "tree": tree, "parents": [head] });
-        // An object nobody points at costs nothing, so this may be sent again.
+        // An unreferenced object costs nothing, so this may be repeated.
         let commit: Commit = self
             .post_again(&format!("/repos/{repository}/git/commits"), &body)
             .await?;
         let mut swapped = self.swap(branch, (head, &commit.sha)).await;
         if let Ok(Swap::Unknown) = swapped {
-            // All that an old server can tell is whether the branch would go forward. So it is looked at once more.
+            // An old server can only check for a fast-forward, so the branch is read once more.
             if let Some(landed) = self.landed_before(branch, landing).await? {
                 return Ok(landed);
             }
@@ -118,7 +118,7 @@ impl Client {
         let Err(error) = swapped else {
             return Ok(commit.sha);
         };
-        // No matter what was answered, where the branch is tells what came of it.
+        // Regardless of the response, the branch itself shows whether it was moved.
         match (self.landed_before(branch, landing).await?, error) {
             (Some(landed), _) => Ok(landed),
             (None, Error::Refused { message, lacks, .. }) => Err(LandError::NotTaken {
@@ -131,7 +131,7 @@ impl Client {
         }
     }
 
-    /// Moves the branch from the head that was tested to a commit on top of it, and from nowhere else.
+    /// Moves the branch to a commit on top of the tested head, if it is at that head.
     async fn swap(&self, branch: Branch<'_>, (from, to): (&CommitSha, &CommitSha)) -> Result<Swap, Error> {
         #[derive(Deserialize)]
         struct Named {
@@ -145,7 +145,7 @@ impl Client {
         self.update_ref(&repository, &name, (from, to)).await
     }
 
-    /// The commit of an earlier attempt, if the branch is at it; `None` if the branch is where it was.
+    /// The commit of an earlier attempt, if the branch is at it. `None` if the branch has not moved.
     ///
     /// # Errors
     /// When the branch moved, or GitHub cannot be reached.
@@ -166,7 +166,7 @@ impl Client {
             .await?;
         let is_ours = now.message.lines().any(|line| line == trailer(landing.run()));
         let is_child = now.parents.len() == 1 && now.parents.iter().all(|parent| parent.sha == head.as_str());
-        // The run's name is no secret, and anybody may write it into a message: only the same tree is the same commit.
+        // The run's id is not secret, and anybody may write it into a message, so the tree must be the same as well.
         if is_ours && is_child {
             let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
             if self.tree(repository, landing, &base.tree.sha).await? == now.tree.sha {
@@ -209,7 +209,7 @@ impl Client {
     }
 }
 
-/// The whole message of a commit that a run lands.
+/// The full message of a commit that a run lands.
 pub fn commit_message(message: &str, run: &RunId) -> String {
     format!("{}\n\n{}", message.trim_end(), trailer(run))
 }

@@ -1,5 +1,5 @@
-//! What a comment is now, and what it was: who wrote it, when, and what was made of it since. Fetched to hold claims
-//! about it against.
+//! The current state and the history of a comment: who wrote it, when, and how it was edited. They are fetched to
+//! verify claims about it.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -11,40 +11,40 @@ use super::escaped;
 use crate::domain::event::CommentPlace;
 use crate::domain::id::{Account, AccountId, CommitSha, Login, PullRequestId, RepositoryName};
 
-/// Pages of a comment's history that are read, and revisions on each.
+/// Pages of a comment's history that are read, and revisions per page.
 const MAX_PAGES: usize = 10;
 const PER_PAGE: usize = 50;
 
-/// A comment as it is now.
+/// The current state of a comment.
 #[derive(Debug, Clone)]
 pub struct CurrentComment {
-    /// Of the pull request, or issue, it is on.
+    /// The number of its pull request or issue.
     pub number: Option<u64>,
     pub author: Account,
-    /// Anything that GitHub does not call a user, or that an App wrote in a user's name.
+    /// Whether GitHub does not call the author a user, or an App wrote in a user's name.
     pub is_bot: bool,
     pub body: String,
     pub written: Timestamp,
     pub is_edited: bool,
 }
 
-/// What a comment said from one moment on.
+/// The text of a comment from one moment on.
 #[derive(Debug, Clone)]
 pub struct Revision {
     pub from: Timestamp,
-    /// Who made it say that. `None` where GitHub does not tell.
+    /// Who made this revision. `None` if GitHub does not say.
     pub by: Option<Actor>,
     pub body: String,
 }
 
-/// Who made a revision.
+/// The author of a revision.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub account: Account,
     pub is_bot: bool,
 }
 
-/// Where a branch was moved to last.
+/// The latest move of a branch.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Push {
     #[serde(rename = "after")]
@@ -60,7 +60,7 @@ struct CommentWire {
     body: Option<String>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// The one of both that the kind of comment has.
+    /// The field that exists for this kind of comment.
     #[serde(alias = "pull_request_url")]
     issue_url: Option<String>,
     performed_via_github_app: Option<Value>,
@@ -86,10 +86,10 @@ impl WireUser {
 }
 
 impl Client {
-    /// Reads a comment as it is now. `None` if there is none any more.
+    /// Fetches a comment in its current state. `None` if it no longer exists.
     ///
-    /// REST tells edits by whole seconds, and an edit within the second a comment was written in by nothing: so GraphQL is
-    /// asked as well, where there is any.
+    /// REST reports the time of an edit in whole seconds, so it cannot show an edit within the second of creation.
+    /// GraphQL is asked as well, if it is available.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -107,9 +107,9 @@ impl Client {
         let Some(wire) = self.get_optional::<CommentWire>(&route).await? else {
             return Ok(None);
         };
-        let told = known(self.graphql(EDITED, &json!({ "id": wire.node_id })).await)?;
+        let edits = known(self.graphql(EDITED, &json!({ "id": wire.node_id })).await)?;
         let by_rest = wire.updated_at != wire.created_at;
-        let is_edited = match told.as_ref().and_then(|data| data["node"].get("lastEditedAt")) {
+        let is_edited = match edits.as_ref().and_then(|data| data["node"].get("lastEditedAt")) {
             Some(edited) => !edited.is_null(),
             None => by_rest,
         };
@@ -127,10 +127,10 @@ impl Client {
         }))
     }
 
-    /// What a comment in the conversation said when, newest first. `diff` of a revision is the whole text at that time.
+    /// The revisions of a comment in the conversation, newest first. The `diff` of a revision is its whole text.
     /// <https://docs.github.com/en/graphql/reference/objects#usercontentedit>
     ///
-    /// Without GraphQL that is what it says since it was edited last, by whomever.
+    /// Without GraphQL, that is only the current text since the last edit, with an unknown author.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -148,7 +148,7 @@ impl Client {
                 body,
             }]);
         };
-        // Of a comment that was never edited there is no history.
+        // A comment that was never edited has no history.
         if revisions.is_empty() && !is_edited {
             revisions.push(Revision {
                 from: wire.created_at,
@@ -159,8 +159,8 @@ impl Client {
         Ok(revisions)
     }
 
-    /// The edits of a comment, newest first, the text it was created with among them, and whether there were any.
-    /// `None` where GraphQL does not tell.
+    /// The edits of a comment, newest first, including its original text, and whether there were any. `None` if
+    /// GraphQL does not say.
     async fn edits(&self, node: &str) -> Result<Option<(Vec<Revision>, bool)>, Error> {
         const EDITS: &str = "query($id: ID!, $first: Int!, $after: String) { node(id: $id) { ... on Comment { lastEditedAt \
                              userContentEdits(first: $first, after: $after) { \
@@ -186,7 +186,7 @@ impl Client {
         Ok(Some((revisions, is_edited)))
     }
 
-    /// The comments of a pull request that these accounts began with this text.
+    /// The comments of a pull request that these accounts wrote and that begin with this text.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -212,7 +212,7 @@ impl Client {
         Ok(marked.collect())
     }
 
-    /// Where a branch was moved to last, and when. `None` where GitHub does not tell.
+    /// The latest move of a branch. `None` if GitHub does not say.
     /// <https://docs.github.com/en/rest/repos/repos#list-repository-activities>
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl Client {
     }
 }
 
-/// None where this GitHub does not know what was asked, or does not tell this token.
+/// `None` if this GitHub does not support the request, or does not answer it for this token.
 fn known<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -234,7 +234,7 @@ fn known<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-/// The number at the end of the address of an issue or a pull request.
+/// The number at the end of an issue's or pull request's URL.
 fn number(address: &str) -> Option<u64> {
     address.rsplit('/').next()?.parse().ok()
 }
@@ -245,7 +245,7 @@ fn revision(edit: &Value) -> Option<Revision> {
     let by = editor["login"].as_str().map(|login| Actor {
         account: Account {
             id: editor["databaseId"].as_u64().map(AccountId),
-            // GraphQL leaves the suffix out.
+            // GraphQL omits the suffix.
             login: Login::new(match is_bot {
                 true => format!("{}[bot]", login.trim_end_matches("[bot]")),
                 false => login.to_owned(),
@@ -256,7 +256,7 @@ fn revision(edit: &Value) -> Option<Revision> {
     Some(Revision {
         from: edit["editedAt"].as_str()?.parse().ok()?,
         by,
-        // Anyone who may edit a comment may also delete a revision's text: then it said nothing.
+        // Anyone who may edit a comment may also delete a revision's text, which then counts as empty.
         body: edit["diff"].as_str().unwrap_or_default().to_owned(),
     })
 }

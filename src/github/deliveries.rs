@@ -1,4 +1,4 @@
-//! What GitHub could not deliver: it never tries again automatically, but it can be asked.
+//! Deliveries that failed. GitHub never retries them automatically, but it can list them.
 //! <https://docs.github.com/en/webhooks/using-webhooks/handling-failed-webhook-deliveries>
 
 use std::collections::{BTreeMap, HashSet};
@@ -14,22 +14,22 @@ use super::{GitHub, webhook};
 use crate::domain::event::{Comment, CommentPlace, Event, Fact};
 use crate::domain::id::{Account, AccountId, DeliveryId, Login, PullRequestId};
 
-/// How many attempts a page lists, and how many pages are read at most.
+/// How many attempts a page lists, and how many pages are read.
 const PER_PAGE: usize = 100;
 const MAX_PAGES: usize = 50;
 
-/// One attempt of GitHub's to deliver something.
+/// One attempt to deliver something.
 #[derive(Debug, Clone, Deserialize)]
 struct Attempt {
     id: u64,
-    /// The value of `X-GitHub-Delivery`, the same for every attempt.
+    /// The value of `X-GitHub-Delivery`, which is the same for every attempt.
     guid: String,
     delivered_at: Timestamp,
     status: String,
     event: String,
 }
 
-/// A delivery of which no attempt succeeded, or that was not read.
+/// A delivery whose attempts all failed, or that was not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missed {
     pub id: DeliveryId,
@@ -38,13 +38,13 @@ pub struct Missed {
 }
 
 impl GitHub {
-    /// Whether GitHub keeps a list of deliveries for these credentials.
+    /// Whether GitHub lists deliveries for these credentials.
     pub fn is_app(&self) -> bool {
         self.as_app().is_some()
     }
 
-    /// The deliveries since a moment that never arrived, or that are among those that were not read, oldest first. Only an
-    /// App can ask; with a token there are none.
+    /// The deliveries since a moment that never arrived, or that are among `unread`, oldest first. Only an App can
+    /// list them; for a token the list is empty.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -68,11 +68,11 @@ impl GitHub {
                 break;
             }
         }
-        Ok(never_arrived(attempts, unread))
+        Ok(without_success(attempts, unread))
     }
 
-    /// Reads what was missed. `None` when it is of no concern to greenlight. It came over TLS with the App's own token,
-    /// so there is no signature to check.
+    /// Fetches a missed delivery. `None` if it does not concern greenlight. It comes over TLS with the App's own
+    /// token, so there is no signature to check.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -100,9 +100,9 @@ impl GitHub {
     }
 }
 
-/// Of attempts, newest first, the deliveries of which none succeeded, oldest first. An attempt that was acknowledged and
-/// not read is none that succeeded.
-fn never_arrived(attempts: Vec<Attempt>, unread: &HashSet<DeliveryId>) -> Vec<Missed> {
+/// Takes attempts, newest first, and returns the deliveries without a successful one, oldest first. An attempt that
+/// was acknowledged but not read does not count as successful.
+fn without_success(attempts: Vec<Attempt>, unread: &HashSet<DeliveryId>) -> Vec<Missed> {
     let arrived: HashSet<String> = attempts
         .iter()
         .filter(|attempt| attempt.status == "OK" && !unread.contains(&DeliveryId(attempt.guid.clone())))
@@ -164,8 +164,8 @@ impl Author {
 }
 
 impl Client {
-    /// The comments on a pull request since a run on it began, as if they had been delivered now. For where GitHub keeps
-    /// no list of deliveries. The run began with the comment of this id, or with `me`'s own first one.
+    /// The comments on a pull request since a run on it began, as if they were delivered now, for when GitHub lists
+    /// no deliveries. The run began with the comment of this id, or with the first comment of `me`.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrived_in_any_attempt_is_not_missed() {
+    fn a_delivery_with_one_successful_attempt_is_not_missed() {
         let attempts = vec![
             attempt(9, "a", "OK"),
             attempt(8, "c", "Invalid HTTP Response: 503"),
@@ -246,7 +246,7 @@ mod tests {
         ];
         let ids = |unread: &[&str]| -> Vec<String> {
             let unread = unread.iter().map(|id| DeliveryId((*id).into())).collect();
-            let missed = never_arrived(attempts.clone(), &unread);
+            let missed = without_success(attempts.clone(), &unread);
             missed.into_iter().map(|missed| missed.id.0).collect()
         };
         assert_eq!(ids(&[]), ["b", "c"]);

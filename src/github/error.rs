@@ -1,4 +1,4 @@
-//! Why GitHub did not do what was asked: its answers told apart, and its words made readable.
+//! GitHub's errors: classifies its responses, and makes their messages readable.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use super::reach::unconnected;
 use super::reset::until_reset;
 use crate::domain::redact;
 
-/// GitHub asks for at least a minute between attempts when it names no time.
+/// GitHub asks for at least a minute between attempts if it names no time.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately>
 pub(super) const SECONDARY_WAIT: Duration = Duration::from_secs(60);
-/// How long a limit is taken to last where the headers that say so are not known: longer than a worker is held for.
+/// How long a rate limit is assumed to last if its headers are unknown. This is longer than a worker waits.
 const UNKNOWN_WAIT: Duration = Duration::from_secs(600);
 /// How many entries of `errors` are shown.
 const MAX_ERRORS: usize = 5;
 
-/// Why GitHub did not do what was asked.
+/// Why a request to GitHub failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
@@ -34,15 +34,15 @@ pub enum Error {
         status: u16,
         route: String,
         message: String,
-        /// The permission that would have allowed it, where GitHub says that one is missing.
+        /// The permission that would have allowed it, if GitHub says that one is missing.
         lacks: Option<MissingPermission>,
     },
-    /// The App is not installed there, or its installation is suspended: nothing can be done, and nobody told.
+    /// The App is not installed there, or its installation is suspended. Nothing can be done or posted.
     #[error("greenlight's App is not installed there, or is suspended: {0}")]
     NotInstalled(String),
     #[error("GitHub's rate limit allows no request before {0}")]
     RateLimited(Pause),
-    /// Asking again would bring the same.
+    /// A retry would give the same result.
     #[error("GitHub's answer to {0} is too long")]
     TooLong(String),
     #[error("GitHub's answer to {route} cannot be read: {message}")]
@@ -61,7 +61,7 @@ impl Error {
         }
     }
 
-    /// The permission that is missing, if that is why.
+    /// The missing permission, if that is the reason.
     pub fn lacks(&self) -> Option<&MissingPermission> {
         match self {
             Self::Refused { lacks, .. } => lacks.as_ref(),
@@ -69,7 +69,7 @@ impl Error {
         }
     }
 
-    /// When to ask again, if a rate limit is why.
+    /// When to retry, if a rate limit is the reason.
     pub fn not_before(&self) -> Option<Timestamp> {
         match self {
             Self::RateLimited(pause) => Some(pause.until),
@@ -77,17 +77,17 @@ impl Error {
         }
     }
 
-    /// Whether the same may well work later: GitHub is away, or asks to wait.
+    /// Whether a retry may succeed later, because GitHub is unavailable or asks to wait.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Unclear(_) | Self::RateLimited(_))
     }
 }
 
-/// How long GitHub takes no requests.
+/// How long GitHub accepts no requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
     pub length: Duration,
-    /// Its end by this machine's clock.
+    /// Its end, by this machine's clock.
     pub until: Timestamp,
 }
 
@@ -105,24 +105,25 @@ impl fmt::Display for Pause {
     }
 }
 
-/// Whose permissions count for a request.
+/// Whose permissions apply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
     App,
-    /// A person's token, or one of a workflow run.
+    /// A token of a person or a workflow run.
     Token,
 }
 
-/// A permission that is missing, in GitHub's own names.
+/// A missing permission, with GitHub's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingPermission {
     pub holder: Holder,
-    /// Sets of permissions, any of which is enough, such as `[["contents: read", "pull_requests: write"]]`.
+    /// Sets of permissions, any of which would suffice, such as `[["contents: read", "pull_requests: write"]]`.
     any_of: Vec<Vec<String>>,
 }
 
 impl MissingPermission {
-    /// Reads `x-accepted-github-permissions`: commas join what is needed together, semicolons separate the choices.
+    /// Parses `x-accepted-github-permissions`: commas join permissions that are needed together, semicolons separate
+    /// alternatives.
     /// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#resource-not-accessible>
     fn read(holder: Holder, header: &str) -> Option<Self> {
         let one = |text: &str| {
@@ -153,14 +154,14 @@ impl fmt::Display for MissingPermission {
     }
 }
 
-/// What came back.
+/// An HTTP response.
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: bytes::Bytes,
 }
 
-/// Tells an answer that did what was asked from one that did not.
+/// Turns the response to a failed request into an error.
 pub(super) fn judge(holder: Holder, route: &str, answer: HttpAnswer) -> Result<HttpAnswer, Error> {
     let status = answer.status;
     if status.is_success() {
@@ -172,7 +173,7 @@ pub(super) fn judge(holder: Holder, route: &str, answer: HttpAnswer) -> Result<H
     Err(refusal(holder, route, &answer))
 }
 
-/// What a client error means.
+/// The meaning of a client error.
 pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error {
     let (status, message) = (answer.status, message(&answer.body));
     let text = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
@@ -181,7 +182,7 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error
         || (status == StatusCode::FORBIDDEN
             && (number("retry-after").is_some()
                 || number("x-ratelimit-remaining") == Some(0)
-                || speaks_of_limits(&message)));
+                || mentions_rate_limit(&message)));
     if limited {
         let says_when = number("retry-after").is_some() || number("x-ratelimit-remaining") == Some(0);
         let length = until_reset(&answer.headers).filter(|_| says_when);
@@ -190,7 +191,7 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error
     if status == StatusCode::FORBIDDEN && is_suspension(&message) {
         return Error::NotInstalled(message);
     }
-    // The header is there regardless of the reason; these words are those for a permission that is missing.
+    // The header is always present; only this message means that a permission is missing.
     let is_permission = status == StatusCode::FORBIDDEN && message.starts_with("Resource not accessible by ");
     let accepted = text("x-accepted-github-permissions").filter(|_| is_permission);
     Error::Refused {
@@ -201,8 +202,8 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error
     }
 }
 
-/// What it means that octocrab did not send a request. It answers with a status only where it asked for a token of the
-/// installation first, and was refused.
+/// The meaning of an error by which octocrab did not send a request. It contains a status only if octocrab first
+/// requested an installation token, and GitHub refused that.
 pub(super) fn unsent(error: &octocrab::Error) -> Error {
     let octocrab::Error::GitHub { source, .. } = error else {
         return match unconnected(error) {
@@ -213,7 +214,7 @@ pub(super) fn unsent(error: &octocrab::Error) -> Error {
     let message = redact::bounded(&source.message, 500);
     match source.status_code.as_u16() {
         429 => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
-        403 if speaks_of_limits(&message) => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
+        403 if mentions_rate_limit(&message) => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
         403 | 404 => Error::NotInstalled(message),
         status @ 400..=499 => Error::Refused {
             status,
@@ -225,9 +226,9 @@ pub(super) fn unsent(error: &octocrab::Error) -> Error {
     }
 }
 
-/// Whether a refusal is one of a rate limit. Older versions of GitHub Enterprise Server call it abuse.
+/// Whether a refusal is about a rate limit. Older versions of GitHub Enterprise Server call it abuse.
 /// <https://docs.github.com/en/enterprise-server@3.4/rest/overview/resources-in-the-rest-api#secondary-rate-limits>
-fn speaks_of_limits(message: &str) -> bool {
+fn mentions_rate_limit(message: &str) -> bool {
     let message = message.to_lowercase();
     message.contains("rate limit") || message.contains("abuse detection")
 }
@@ -237,7 +238,7 @@ fn is_suspension(message: &str) -> bool {
     message.to_lowercase().contains("installation has been suspended")
 }
 
-/// GitHub's own words, bounded: `message`, and what `errors` adds, each as a sentence.
+/// GitHub's own message, bounded: `message`, and the sentences that `errors` adds.
 /// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#validation-failed>
 pub(super) fn message(body: &[u8]) -> String {
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
@@ -247,12 +248,12 @@ pub(super) fn message(body: &[u8]) -> String {
         Value::Array(errors) => errors.as_slice(),
         other => std::slice::from_ref(other),
     };
-    let said = value["message"].as_str().unwrap_or_default().trim();
-    let told = errors.iter().filter_map(sentence).filter(|text| text != said);
-    let parts: Vec<String> = Some(said.to_string())
-        .filter(|said| !said.is_empty())
+    let main = value["message"].as_str().unwrap_or_default().trim();
+    let details = errors.iter().filter_map(sentence).filter(|text| text != main);
+    let parts: Vec<String> = Some(main.to_string())
+        .filter(|main| !main.is_empty())
         .into_iter()
-        .chain(told.take(MAX_ERRORS))
+        .chain(details.take(MAX_ERRORS))
         .collect();
     if parts.is_empty() {
         return "no message".into();
@@ -260,7 +261,7 @@ pub(super) fn message(body: &[u8]) -> String {
     redact::bounded(&parts.join("; "), 500)
 }
 
-/// One entry of `errors`, which may be a text, or say what is wrong with which field of what.
+/// One entry of `errors`, which may be a text, or describe what is wrong with which field.
 fn sentence(error: &Value) -> Option<String> {
     let text = |name: &str| error[name].as_str().map(str::trim).filter(|text| !text.is_empty());
     let message = error.as_str().map(str::trim).or_else(|| text("message"));
@@ -276,19 +277,19 @@ fn sentence(error: &Value) -> Option<String> {
         "unprocessable" => "cannot be processed (unprocessable)".into(),
         other => format!("is refused ({other})"),
     });
-    let told = match (subject, what) {
+    let detail = match (subject, what) {
         (Some(subject), Some(what)) => Some(format!("{subject} {what}")),
         (Some(one), None) | (None, Some(one)) => Some(one),
         (None, None) => None,
     };
-    match (told, message.filter(|message| !message.is_empty())) {
-        (Some(told), Some(message)) => Some(format!("{told}: {message}")),
+    match (detail, message.filter(|message| !message.is_empty())) {
+        (Some(detail), Some(message)) => Some(format!("{detail}: {message}")),
         (Some(one), None) => Some(one),
         (None, message) => message.map(str::to_string),
     }
 }
 
-/// One line for an error whose own `Display` says only "GitHub" or prints a backtrace.
+/// Describes an error in one line, because its own `Display` says only "GitHub" or prints a backtrace.
 pub(super) fn describe(error: &octocrab::Error) -> String {
     let text = match error {
         octocrab::Error::GitHub { source, .. } => format!("{} {}", source.status_code.as_u16(), source.message),
@@ -336,7 +337,7 @@ mod tests {
             };
             assert_eq!(pause.length, Duration::from_secs(seconds), "{message}");
         }
-        // Somebody writes into a refusal that is not about a limit.
+        // A refusal that is not about a limit may quote text that somebody wrote.
         assert!(matches!(judged(422, &[], abuse), Error::Refused { .. }));
     }
 
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_anything_else_says_nothing() {
+    fn an_unexpected_body_has_no_message() {
         for body in [
             "",
             "null",

@@ -1,4 +1,4 @@
-//! The one way to GraphQL, for the little that GitHub's REST API does not have.
+//! GraphQL requests, for the few things that GitHub's REST API lacks.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::error::{Error, Pause, SECONDARY_WAIT, describe, unsent};
 use super::limit::GRAPHQL;
 use crate::domain::id::{Account, AccountId, CommitSha, Login};
 
-/// Below which address GraphQL is, where it is not below that of the REST API: GitHub Enterprise Server has
-/// `/api/graphql` beside `/api/v3`.
+/// The base address of GraphQL, if it differs from that of the REST API: GitHub Enterprise Server has `/api/graphql`
+/// beside `/api/v3`.
 /// <https://docs.github.com/en/enterprise-server@latest/graphql/guides/managing-enterprise-accounts>
 pub(super) fn beside(api: &url::Url) -> Option<url::Url> {
     let path = api.path().trim_end_matches('/').strip_suffix("/v3")?;
@@ -38,7 +38,7 @@ struct Mistake {
 }
 
 impl Mistake {
-    /// Whether the query is about something that this server does not have.
+    /// Whether the query uses something that this server does not support.
     fn is_unknown(&self) -> bool {
         let code = self.extensions["code"].as_str().or(self.r#type.as_deref());
         matches!(code, Some("undefinedField" | "variableRequiresValidType"))
@@ -46,25 +46,25 @@ impl Mistake {
     }
 }
 
-/// What came of moving a branch by compare-and-swap.
+/// The result of moving a branch by compare-and-swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Swap {
     Done,
-    /// This server knows no such thing.
+    /// This server does not support it.
     Unknown,
 }
 
-/// How much of what GraphQL has against something is kept, in bytes.
+/// The bound on a GraphQL error message, in bytes.
 const MAX_MESSAGE: usize = 2_000;
 
 impl Client {
-    /// The same client, with GraphQL where it is beside this REST API.
+    /// The same client with the GraphQL address that belongs to this REST API.
     pub(super) fn beside(mut self, api: &url::Url) -> Self {
         self.graphql = beside(api).map(Arc::new);
         self
     }
 
-    /// The client for GraphQL. octocrab puts everything below one address, so another one takes another octocrab.
+    /// The client for GraphQL. An octocrab has one base address, so another address needs another octocrab.
     async fn for_graphql(&self) -> Result<Self, Error> {
         let Some(address) = &self.graphql else {
             return Ok(self.clone());
@@ -88,7 +88,7 @@ impl Client {
     /// Sends a query, or a mutation that may safely be sent again.
     ///
     /// # Errors
-    /// When GitHub cannot be reached or refuses. GraphQL refuses with status 200, which is told as 403 here.
+    /// When GitHub cannot be reached or refuses. GraphQL refuses with status 200, which is reported as 403 here.
     pub(super) async fn graphql(&self, query: &str, variables: &Value) -> Result<Value, Error> {
         let answer = self.query(query, variables).await?;
         self.data(answer)
@@ -115,9 +115,9 @@ impl Client {
         })
     }
 
-    /// Points a reference at another commit, if it is at the expected one: a compare-and-swap, unlike that of the REST
-    /// API, which brings back a branch that was reset meanwhile. What came of a refusal is for the caller to look up:
-    /// it may be of a second attempt.
+    /// Moves a reference to another commit, if it is at the expected one. This is a compare-and-swap, whereas the
+    /// REST API would restore a branch that was reset meanwhile. After a refusal, the caller has to read the branch,
+    /// because an earlier attempt may have succeeded.
     /// <https://docs.github.com/en/graphql/reference/mutations#updaterefs>
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl Client {
         let update = json!({ "name": name, "beforeOid": before, "afterOid": after, "force": false });
         let input = json!({ "repositoryId": repository, "refUpdates": [update] });
         let answer = match self.query(QUERY, &json!({ "input": input })).await {
-            // An Enterprise Server, or something like GitHub, without any GraphQL.
+            // An Enterprise Server, or a server like GitHub, without GraphQL.
             Err(Error::Refused { status: 404 | 405, .. }) => return Ok(Swap::Unknown),
             answer => answer?,
         };
@@ -142,8 +142,8 @@ impl Client {
         self.data(answer).map(|_| Swap::Done)
     }
 
-    /// The account that the token of an installation writes as. REST names it to nobody (`GET /user` answers 403), and
-    /// calls it `slug[bot]` wherever it is the author of something; GraphQL knows it, in places without the suffix.
+    /// The account that the token of an installation writes as. REST does not reveal it (`GET /user` answers 403),
+    /// and calls the author `slug[bot]`; GraphQL reveals it, in places without the suffix.
     /// <https://github.com/fullsend-ai/fullsend/pull/1953>
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl Client {
         let login = data["viewer"]["login"].as_str().filter(|login| !login.is_empty());
         let login = login.ok_or_else(|| Error::Unreadable {
             route: GRAPHQL.into(),
-            message: "it does not say whose token this is".into(),
+            message: "it does not say who owns this token".into(),
         })?;
         Ok(Account {
             id: data["viewer"]["databaseId"].as_u64().map(AccountId),

@@ -1,6 +1,6 @@
-//! The rate limit of an installation or token: what every answer says of it, and when to ask again.
+//! The rate limit of an installation or token: what every response says about it, and when to retry.
 //!
-//! Not here: secondary limits, which each request waits for automatically.
+//! Not here: secondary limits, which each request waits for on its own.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use super::error::{Error, Pause};
 use super::reset::{number, text, until_reset};
 
-/// The only route that GitHub counts apart.
+/// The only route with a separate limit.
 pub(super) const GRAPHQL: &str = "/graphql";
 
-/// When the requests of an hour are used up, nothing is sent until the next one begins: "Continuing to make requests
-/// while you are rate limited may result in the banning of your integration". REST and GraphQL count apart.
+/// When the requests of an hour are used up, nothing is sent until the next hour begins: "Continuing to make requests
+/// while you are rate limited may result in the banning of your integration". REST and GraphQL have separate limits.
 /// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit>
 #[derive(Debug, Default)]
 pub(super) struct RateLimit {
@@ -38,7 +38,7 @@ impl RateLimit {
         Err(Error::RateLimited(Pause::of(left)))
     }
 
-    /// Reads what an answer says of the limit.
+    /// Reads the rate limit from the headers of a response.
     pub(super) fn heed(&self, route: &str, headers: &HeaderMap) {
         let resource = text(headers, "x-ratelimit-resource");
         let is_ours = resource.is_none_or(|resource| ["core", "graphql"].contains(&resource));
@@ -67,7 +67,7 @@ mod tests {
         pairs.iter().map(pair).collect()
     }
 
-    /// The reset as GitHub writes it, in an answer that says when it was written.
+    /// GitHub's headers for the reset, in a response with a date.
     const USED_UP: [(&str, &str); 4] = [
         ("date", "Mon, 05 Jan 2026 09:00:00 GMT"),
         ("x-ratelimit-remaining", "0"),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn other_resources_and_what_is_left_hold_nothing_up() {
+    fn other_limits_and_remaining_requests_delay_nothing() {
         let limit = RateLimit::default();
         for (name, value) in [("x-ratelimit-remaining", "1"), ("x-ratelimit-resource", "search")] {
             let mut all = headers(&USED_UP);

@@ -1,4 +1,4 @@
-//! What a pull request is tested together with: the tip of its base branch, and GitHub's own merge with it.
+//! What a pull request is tested with: the tip of its base branch, and GitHub's own merge with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use super::escaped;
 use super::pulls::{ChangedFile, PullRequest};
 use crate::domain::id::{CommitSha, RepositoryName};
 
-/// A comparison lists this many files at most.
+/// A comparison lists at most this many files.
 const MAX_COMPARED: usize = 300;
 
-/// At most this many commits of a comparison are asked for.
+/// How many commits of a comparison are requested.
 const MAX_COMMITS: usize = 100;
 
 #[derive(Deserialize)]
@@ -23,8 +23,8 @@ struct Merge {
 }
 
 impl Client {
-    /// The commit of the base branch that CI merges a pull request with: the one of GitHub's own test merge, if that is
-    /// of this head, or else the tip of the branch. None if the branch is gone.
+    /// The commit of the base branch that CI merges a pull request with: that of GitHub's own test merge if it is for
+    /// this head, otherwise the tip of the branch. `None` if the branch is gone.
     ///
     /// GitHub makes the merge `refs/pull/N/merge` with the base branch first and the head second.
     /// <https://docs.github.com/en/rest/pulls/pulls#get-a-pull-request>
@@ -47,7 +47,7 @@ impl Client {
         self.tip(repository, &pull_request.base_branch).await
     }
 
-    /// Where a branch is now. `None` if it is gone.
+    /// The tip of a branch. `None` if the branch is gone.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -57,7 +57,7 @@ impl Client {
         Ok(reference.and_then(|reference| reference.object.sha.parse().ok()))
     }
 
-    /// Whether a check run of any App but this one, or a commit status, is red on a commit; false where the token may not
+    /// Whether a check run of another App, or a commit status, is red on a commit. Returns false if the token may not
     /// see them.
     /// <https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference>
     /// <https://docs.github.com/en/rest/commits/statuses#get-the-combined-status-for-a-specific-reference>
@@ -105,7 +105,7 @@ impl Client {
         Ok(combined.is_some_and(|combined| combined.statuses.iter().any(is_red)))
     }
 
-    /// The files that a branch changed since a commit left it. `None` if GitHub does not tell them all.
+    /// The files that a branch changed since the merge base with a commit. `None` if GitHub does not list them all.
     /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
     ///
     /// # Errors
@@ -128,8 +128,8 @@ impl Client {
         Ok(all.map(|files| files.into_iter().map(|file| file.filename).collect()))
     }
 
-    /// The commits after `base` up to `tip`, oldest first, each the first parent of the next. `None` if GitHub does not
-    /// tell them all, or they do not lead back to `base`.
+    /// The commits after `base` up to `tip`, oldest first, each the first parent of the next. `None` if GitHub does
+    /// not list them all, or they do not lead back to `base`.
     /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
     ///
     /// # Errors

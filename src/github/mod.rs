@@ -1,8 +1,8 @@
-//! Webhooks in; reviews, comments, check runs and commits out. The only room that names octocrab.
+//! Receives webhooks, and writes reviews, comments, check runs and commits. Only this folder uses octocrab.
 //!
-//! octocrab carries the requests: transport, TLS, App tokens and their renewal. The routes and their JSON are our
-//! own, because what greenlight needs most is untyped there or typed wrongly (multi-line review comments, check-run
-//! buttons, the collaborator permission), and so are the retries: octocrab would send a POST again at once.
+//! octocrab does the transport: TLS, App tokens and their renewal. The routes and their JSON are our own, because
+//! octocrab lacks types, or has wrong ones, for what greenlight needs most (multi-line review comments, check-run
+//! buttons, the collaborator permission). So are the retries, because octocrab would repeat a POST at once.
 
 mod actions;
 mod answer_cache;
@@ -56,7 +56,7 @@ use tokio::sync::{Mutex, OnceCell};
 use self::answer_cache::AnswerCache;
 use crate::domain::id::{Account, AccountId, InstallationId, Login, Repository, RepositoryId, RepositoryName};
 
-/// How greenlight proves who it is.
+/// How greenlight authenticates.
 #[derive(Debug, Clone)]
 pub enum Credentials {
     /// A GitHub App: its numeric id and its RSA key in PEM.
@@ -65,7 +65,7 @@ pub enum Credentials {
     Token(SecretString),
 }
 
-/// GitHub, as far as these credentials reach.
+/// GitHub, accessed with these credentials.
 pub struct GitHub {
     auth: Auth,
     me: OnceCell<Account>,
@@ -76,7 +76,7 @@ pub struct GitHub {
 enum Auth {
     App {
         crab: Box<Octocrab>,
-        /// Asks as the App itself.
+        /// The client that authenticates as the App itself.
         app: Client,
         clients: Mutex<HashMap<u64, Client>>,
     },
@@ -86,17 +86,17 @@ enum Auth {
     },
 }
 
-/// What a repository's code is fetched with.
+/// The token to fetch a repository's code with.
 #[derive(Debug, Clone)]
 pub enum CloneToken {
     /// It can only read the code of this one repository.
     ReadOnly(SecretString),
-    /// All that greenlight has, which may be a token that can write: for private repositories alone.
+    /// greenlight's own token, which may have write access. It is used only for private repositories.
     Whole(SecretString),
 }
 
 impl GitHub {
-    /// Prepares clients; nothing is sent yet.
+    /// Prepares clients without sending anything.
     ///
     /// # Errors
     /// When the URL or the key cannot be used.
@@ -137,7 +137,7 @@ impl GitHub {
         })
     }
 
-    /// A client that speaks as the App itself; none with a token.
+    /// A client that authenticates as the App itself. `None` with a token.
     pub(super) fn as_app(&self) -> Option<Client> {
         match &self.auth {
             Auth::App { crab, .. } => Some(Client::new(&self.api, Arc::new((**crab).clone()), None)),
@@ -145,7 +145,7 @@ impl GitHub {
         }
     }
 
-    /// A client for a repository: of its installation, or of the token.
+    /// The client for a repository: that of its installation, or of the token.
     ///
     /// # Errors
     /// When the App is not installed there, or GitHub cannot be reached.
@@ -175,8 +175,8 @@ impl GitHub {
         Ok(client)
     }
 
-    /// The installation to ask with instead, where a repository was transferred: that of its new owner. None if what was
-    /// found with the one at hand, under this name, says nothing of that.
+    /// The installation of the new owner, if a repository was transferred. `None` if `found`, the repository as read
+    /// with the current installation, shows no transfer.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -187,7 +187,7 @@ impl GitHub {
     ) -> Result<Option<InstallationId>, Error> {
         let now = match found {
             Ok(found) if found.owner().eq_ignore_ascii_case(repository.owner()) => None,
-            // What is public can be read by any installation, and by most of them not written.
+            // Any installation can read a public repository, but most cannot write to it.
             Ok(found) => self.installation(found).await?,
             Err(Error::Refused { .. } | Error::NotInstalled(_)) => self.installation(repository).await?,
             Err(_) => None,
@@ -195,7 +195,8 @@ impl GitHub {
         Ok(now.filter(|now| Some(*now) != installation))
     }
 
-    /// The installation that reaches a repository now. `None` without one, and with a plain token, which needs none.
+    /// The installation that currently covers a repository. `None` without one, and with a plain token, which needs
+    /// none.
     /// <https://docs.github.com/en/rest/apps/apps#get-a-repository-installation-for-the-authenticated-app>
     ///
     /// # Errors
@@ -208,7 +209,7 @@ impl GitHub {
         let Auth::App { app, .. } = &self.auth else {
             return Ok(None);
         };
-        // The name may be another repository's by now.
+        // Another repository may have taken the name meanwhile.
         let by_id = repository.id.map(|RepositoryId(id)| format!("/repositories/{id}"));
         for route in by_id.into_iter().chain([format!("/repos/{repository}")]) {
             let installed: Option<Installed> = app.get_optional(&format!("{route}/installation")).await?;
@@ -219,10 +220,10 @@ impl GitHub {
         Ok(None)
     }
 
-    /// A token for fetching the code of a repository: an App gets one that can do nothing else.
+    /// A token to fetch the code of a repository. An App gets one that can do nothing else.
     ///
     /// # Errors
-    /// When GitHub does not give one.
+    /// When GitHub does not provide one.
     pub async fn clone_token(
         &self,
         installation: Option<InstallationId>,
@@ -244,7 +245,7 @@ impl GitHub {
                 };
                 let body =
                     serde_json::json!({ "repositories": [repository.name()], "permissions": { "contents": "read" } });
-                // Asking twice does no harm: a second token is simply never used.
+                // A retry does no harm: a second token is simply never used.
                 let granted: Granted = app
                     .post_again(&format!("/app/installations/{id}/access_tokens"), &body)
                     .await
@@ -254,7 +255,7 @@ impl GitHub {
         }
     }
 
-    /// The account greenlight writes as: only its own comments are ever taken for its own.
+    /// The account that greenlight writes as. Only its comments count as greenlight's own.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses the credentials.
@@ -273,12 +274,12 @@ impl GitHub {
                 match &self.auth {
                     Auth::App { app, .. } => {
                         let app: App = app.get("/app").await?;
-                        // Nobody can have such a login but the App of that name.
+                        // Only the App of that name can have such a login.
                         Ok(Account::new(format!("{}[bot]", app.slug)))
                     }
                     Auth::Token { client, .. } => match client.get::<User>("/user").await {
                         Ok(User { login, id }) => Ok(Account { id, login }),
-                        // Tokens of installations, of which that of a workflow run is one, are nobody's.
+                        // Tokens of installations, such as that of a workflow run, have no user.
                         Err(Error::Refused { status: 403, .. }) => client.bot().await,
                         Err(error) => Err(error),
                     },
@@ -287,13 +288,13 @@ impl GitHub {
             .await
     }
 
-    /// The hosts of this GitHub, which may be an enterprise's own.
+    /// The host names of this GitHub, which may be an enterprise's own server.
     pub fn hosts(&self) -> Vec<String> {
         let api = self.api.host_str();
         api.into_iter().chain(web_host(&self.api)).map(str::to_owned).collect()
     }
 
-    /// Where `git fetch` finds a repository: `https://github.com/o/r.git` for `https://api.github.com`, else beside the API.
+    /// The URL for `git fetch`: `https://github.com/o/r.git` for `https://api.github.com`, otherwise beside the API.
     pub fn clone_url(&self, repository: &RepositoryName) -> url::Url {
         let mut url = self.api.clone();
         if let Some(host) = web_host(&self.api) {
@@ -309,8 +310,8 @@ fn not_installed(repository: &Repository) -> Error {
     Error::NotInstalled(format!("no installation reaches {repository}"))
 }
 
-/// Where a token of an installation is asked for, GitHub's 404 means that there is none, and its 403 that it is
-/// suspended.
+/// Translates GitHub's answer to a request for an installation token: 404 means that there is no installation, and
+/// 403 that it is suspended.
 fn without_installation(error: Error) -> Error {
     match error {
         Error::Refused {
@@ -322,7 +323,7 @@ fn without_installation(error: Error) -> Error {
     }
 }
 
-/// The host of the repositories and web pages, where it is not that of the API: github.com, and `NAME.ghe.com` of
+/// The host of the repositories and web pages, if it differs from that of the API: github.com, and `NAME.ghe.com` of
 /// Enterprise Cloud with data residency. GitHub Enterprise Server has a path instead (`/api/v3`).
 /// <https://docs.github.com/en/enterprise-cloud@latest/admin/data-residency/about-github-enterprise-cloud-with-data-residency>
 fn web_host(api: &url::Url) -> Option<&str> {
@@ -333,7 +334,7 @@ fn web_host(api: &url::Url) -> Option<&str> {
     (host == "github.com" || is_tenant).then_some(host)
 }
 
-/// What every octocrab here has in common: its address, its patience, and that it never sends anything twice.
+/// The settings of every octocrab here: its address, its timeouts, and no retries.
 fn builder(
     api: &url::Url,
 ) -> Result<
@@ -347,14 +348,14 @@ fn builder(
 > {
     Ok(Octocrab::builder()
         .base_uri(api.as_str().trim_end_matches('/'))
-        .map_err(|_| Error::Setup("GREENLIGHT_GITHUB_API_URL is not a URL that can be used".into()))?
+        .map_err(|_| Error::Setup("GREENLIGHT_GITHUB_API_URL is not a valid URL".into()))?
         .add_retry_config(octocrab::service::middleware::retry::RetryConfig::None)
         .set_connect_timeout(Some(Duration::from_secs(10)))
         .set_read_timeout(Some(Duration::from_secs(30)))
         .set_write_timeout(Some(Duration::from_secs(30))))
 }
 
-/// Percent-encodes a branch or path for a URL, keeping its slashes; both are chosen by strangers.
+/// Percent-encodes a branch or path for a URL, keeping its slashes. Strangers choose both.
 pub(crate) fn escaped(text: &str) -> String {
     const KEEP: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
         .remove(b'-')

@@ -1,6 +1,6 @@
-//! Who people are, and what they may do: read live, never remembered.
+//! People and their permissions, always fetched and never stored.
 //!
-//! A person's own token is asked whose it is and what it may do; nothing else is ever done with it, and it is not kept.
+//! A person's own token is used only to ask who owns it and what it may do. It is not stored.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use super::{GitHub, builder, escaped};
 use crate::domain::id::{Account, AccountId, Login, RepositoryName};
 use crate::domain::permission::Permission;
 
-/// What kind of token somebody showed.
+/// The kind of a person's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// A classic one that is good for working on repositories: it has the scope `repo`.
+    /// A classic token with the scope `repo`, which can work on repositories.
     Classic,
-    /// Made for certain repositories and permissions, which GitHub does not tell.
+    /// A token for certain repositories and permissions, which GitHub does not reveal.
     FineGrained,
-    /// One that is only good for signing in. It may be in the hands of any service that its owner once signed in to, and
-    /// speaks for nobody.
+    /// A token that is only good for signing in. Any service that its owner once signed in to may have it, so it
+    /// proves nothing.
     SignIn,
 }
 
-/// The person a token belongs to.
+/// The owner of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     pub account: Account,
@@ -36,7 +36,7 @@ pub struct Person {
 }
 
 impl GitHub {
-    /// Asks GitHub whose token this is. `None` if it is nobody's.
+    /// Asks GitHub who owns this token. `None` if it is invalid.
     /// <https://docs.github.com/en/rest/users/users#get-the-authenticated-user>
     ///
     /// # Errors
@@ -70,8 +70,8 @@ impl GitHub {
         }
     }
 
-    /// Whether somebody's own token reads a pull request, or, without a number, the pull requests of a repository. One
-    /// that an organisation's single sign-on does not know is refused there, too.
+    /// Whether a person's own token can read a pull request, or, without a number, the pull requests of a repository.
+    /// An organisation's single sign-on may refuse the token, too.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -87,11 +87,11 @@ impl GitHub {
         allowed(self.client_of(token)?.get::<IgnoredAny>(&route).await.map(|_| true))
     }
 
-    /// Whether somebody's own token may change the contents of a repository, as landing a commit does.
+    /// Whether a person's own token may change the contents of a repository, as landing a commit does.
     ///
-    /// `permissions` of a repository are those of the token's owner, also for a fine-grained token, whose own GitHub does
-    /// not tell. So that one has to show it: GitHub checks what a token may do before it looks for the commit, and a
-    /// branch at a commit that cannot exist is never made.
+    /// The `permissions` of a repository are those of the token's owner, even for a fine-grained token, whose own
+    /// permissions GitHub does not reveal. So such a token is tested: GitHub checks its permissions before it looks
+    /// for the commit, and a branch at a commit that cannot exist is never created.
     /// <https://docs.github.com/en/rest/git/refs#create-a-reference>
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl GitHub {
     }
 }
 
-/// An answer, where being refused is one.
+/// Turns a refusal into `false`.
 fn allowed(answer: Result<bool, Error>) -> Result<bool, Error> {
     match answer {
         Err(Error::Refused {
@@ -144,10 +144,10 @@ fn allowed(answer: Result<bool, Error>) -> Result<bool, Error> {
 }
 
 impl Client {
-    /// What a person may do now. `author_association` in payloads says less and may be stale.
+    /// A person's current permission. The `author_association` in payloads says less and may be stale.
     ///
-    /// GitHub answers for a login. Should that belong to another account by now, or to nobody, the person is asked for by
-    /// what they are called now.
+    /// GitHub answers for a login. If that login belongs to another account by now, or to nobody, the person's
+    /// current login is looked up.
     /// <https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>
     ///
     /// # Errors
@@ -164,7 +164,8 @@ impl Client {
         Ok(granted.unwrap_or(Permission::None))
     }
 
-    /// What GitHub grants the login of an account. `None` if nobody has it, or another account.
+    /// The permission that GitHub grants to the login of an account. `None` if nobody has that login, or another
+    /// account does.
     async fn granted(&self, repository: &RepositoryName, account: &Account) -> Result<Option<Permission>, Error> {
         #[derive(Deserialize)]
         struct Granted {
@@ -195,7 +196,7 @@ impl Client {
         }))
     }
 
-    /// An account with the login it has now.
+    /// An account with its current login.
     /// <https://docs.github.com/en/rest/users/users#get-a-user-using-their-id>
     async fn renamed_account(&self, account: &Account) -> Result<Option<Account>, Error> {
         #[derive(Deserialize)]
@@ -213,7 +214,8 @@ impl Client {
     }
 }
 
-/// Whether a classic token has a scope. Those of GitHub Apps and fine-grained ones have none, and no such header.
+/// Whether a classic token has a scope. Tokens of GitHub Apps and fine-grained tokens have no scopes, and no such
+/// header.
 /// <https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps>
 fn has_scope(headers: &HeaderMap, wanted: &str) -> bool {
     let scopes = headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok());

@@ -1,4 +1,4 @@
-//! Pull requests and their files: read live, never remembered.
+//! Pull requests and their files, always fetched and never stored.
 
 use serde::Deserialize;
 
@@ -8,28 +8,28 @@ use super::escaped;
 use super::repositories::Wire as WireRepository;
 use crate::domain::id::{Account, AccountId, CommitSha, Login, PullRequestId, RepoPath, Repository, RepositoryName};
 
-/// A pull request as it is now.
+/// A pull request in its current state.
 #[derive(Debug, Clone)]
 pub struct PullRequest {
-    /// With the name its repository has now.
+    /// With the current name of its repository.
     pub id: PullRequestId,
     pub head: CommitSha,
-    /// Branch of the head, in [`PullRequest::head_repository`].
+    /// The branch of the head, in [`PullRequest::head_repository`].
     pub head_branch: String,
-    /// None when the fork was deleted.
+    /// `None` if the fork was deleted.
     pub head_repository: Option<Repository>,
     pub base: CommitSha,
     pub base_branch: String,
-    /// The default branch of the repository, if GitHub says which that is.
+    /// The default branch of the repository, if GitHub names it.
     pub default_branch: Option<String>,
     pub author: Account,
     pub is_open: bool,
     pub title: String,
     /// Whether maintainers may push to a fork's branch.
     pub maintainer_can_modify: bool,
-    /// GitHub's own merge of the head with its base branch, as it last made it. `None` while there is a conflict.
+    /// GitHub's latest own merge of the head with its base branch. `None` while there is a conflict.
     pub merge_commit: Option<CommitSha>,
-    /// How many files its diff has; GitHub does not say where it lists several pull requests.
+    /// The number of files in its diff. GitHub omits it when it lists several pull requests.
     pub changed_files: Option<u64>,
 }
 
@@ -82,8 +82,8 @@ struct WireEnd {
 }
 
 impl Client {
-    /// Reads a pull request, also when its repository has another name by now. Should the name belong to another
-    /// repository, the present one is asked for by its id: numbers of pull requests mean nothing elsewhere.
+    /// Fetches a pull request, even if its repository was renamed. If the name now belongs to another repository, the
+    /// right one is found by its id, because pull request numbers mean nothing elsewhere.
     ///
     /// # Errors
     /// When it does not exist or GitHub cannot be reached.
@@ -109,7 +109,7 @@ impl Client {
         })
     }
 
-    /// The open pull requests whose head is this branch of this owner: for forks, where events name none.
+    /// The open pull requests whose head is this branch of this owner. Events of forks name no pull request.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -129,8 +129,8 @@ impl Client {
             .collect())
     }
 
-    /// The open pull requests at this head, of the 300 updated last. `GET commits/{sha}/pulls` does not know the heads of
-    /// forks, and events of checks and statuses name no pull request for them.
+    /// The open pull requests with this head, among the 300 updated last. `GET commits/{sha}/pulls` does not know the
+    /// heads of forks, and events of checks and statuses name no pull request for them.
     /// <https://docs.github.com/en/rest/commits/commits#list-pull-requests-associated-with-a-commit>
     ///
     /// # Errors
@@ -152,7 +152,7 @@ impl Client {
         Ok(found)
     }
 
-    /// GitHub's own view of what a pull request changes (merge base to head), at most 3,000 files.
+    /// GitHub's own diff of a pull request (merge base to head), at most 3,000 files.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -161,7 +161,7 @@ impl Client {
             .await
     }
 
-    /// One file of a commit or branch. `None` if it is not there.
+    /// One file of a commit or branch. `None` if it does not exist.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -175,7 +175,7 @@ impl Client {
     }
 }
 
-/// None if the answer is about another repository, which has the name by now.
+/// `None` if the answer is about another repository, which has taken the name.
 fn pull_request(wanted: &Repository, wire: PullRequestWire) -> Option<PullRequest> {
     let default_branch = wire.base.repo.as_ref().and_then(|base| base.default_branch.clone());
     Some(PullRequest {
@@ -192,7 +192,7 @@ fn pull_request(wanted: &Repository, wire: PullRequestWire) -> Option<PullReques
         base: wire.base.sha,
         base_branch: wire.base.r#ref,
         default_branch,
-        // GitHub shows deleted accounts as `ghost`; nobody by that name has write access.
+        // GitHub shows deleted accounts as `ghost`, which has no write access anywhere.
         author: wire
             .user
             .map_or_else(|| Account::new("ghost"), |WireUser { login, id }| Account { id, login }),

@@ -1,4 +1,4 @@
-//! Whether GitHub is there at all: asked once and quickly at the start, and told apart from an answer that broke off.
+//! Checks once, quickly, whether GitHub can be reached, and distinguishes that from a broken connection.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use super::{Auth, Error, GitHub};
 use crate::domain::clock::in_words;
 use crate::domain::redact;
 
-/// How long the first answer may take.
+/// The timeout of the first request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How deep the causes of an error are followed.
+/// How many nested causes of an error are followed.
 const MAX_CAUSES: usize = 16;
 
 impl GitHub {
-    /// Asks once, and finds out whether anybody is there; what is answered does not matter.
+    /// Sends one request to find out whether GitHub can be reached. The response does not matter.
     ///
     /// # Errors
-    /// When no connection can be made, or nothing comes back in time.
+    /// When no connection can be made, or no response arrives in time.
     pub async fn reach(&self) -> Result<(), Error> {
         let (client, route) = match &self.auth {
             Auth::App { app, .. } => (app, "/app"),
@@ -31,7 +31,7 @@ impl GitHub {
     }
 }
 
-/// Why no connection was made, so that the request cannot have taken effect. `None` where one was.
+/// Why no connection was made, so that the request cannot have taken effect. `None` if there was a connection.
 pub(super) fn unconnected(error: &octocrab::Error) -> Option<String> {
     let first: &(dyn std::error::Error + 'static) = error;
     let causes = || std::iter::successors(Some(first), |error| error.source()).take(MAX_CAUSES);

@@ -1,7 +1,7 @@
-//! Where GitHub sends a request on to, because a repository has another name or owner by now.
+//! Follows GitHub's redirects of repositories that have another name or owner by now.
 //!
-//! The request is repeated there as it was, regardless of its method: same body, same token. So the other place has to
-//! be this API, at the same scheme, host and port; nothing is ever sent anywhere else.
+//! The request is repeated there unchanged, regardless of its method: same body, same token. So the target must be
+//! this API, with the same scheme, host and port. Nothing is ever sent anywhere else.
 //! <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects>
 
 use http::{HeaderMap, StatusCode, header};
@@ -9,32 +9,32 @@ use url::Url;
 
 use super::error::Error;
 
-/// How many times one request is sent on. GitHub needs one: old names lead straight to the repository's id.
+/// How many redirects of one request are followed. GitHub needs one: old names lead straight to the repository's id.
 pub(super) const MAX_HOPS: usize = 3;
 
-/// Where an answer sends a request on to.
+/// The target of a redirect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
     /// Another route of this API.
     Here(String),
-    /// Somewhere else.
+    /// Another server.
     Elsewhere(Url),
-    /// It says so, and does not say where to.
+    /// A redirect without a target.
     Nowhere,
 }
 
 impl Redirect {
-    /// Reads an answer to a request for `route` of the API at `api`. `None` if it is no redirect.
+    /// Reads the redirect in a response to a request for `route` of the API at `api`. `None` if it is not one.
     ///
-    /// `303` is none: it asks for something else, and GitHub's API does not send it.
+    /// `303` does not count: it asks for a different request, and GitHub's API does not send it.
     pub(super) fn read(api: &Url, route: &str, status: StatusCode, headers: &HeaderMap) -> Option<Self> {
         if !matches!(status.as_u16(), 301 | 302 | 307 | 308) {
             return None;
         }
         let base = api.path().trim_end_matches('/');
-        let asked = api.join(&format!("{base}{route}")).ok()?;
+        let requested = api.join(&format!("{base}{route}")).ok()?;
         let location = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
-        let Some(to) = location.and_then(|to| asked.join(to).ok()) else {
+        let Some(to) = location.and_then(|to| requested.join(to).ok()) else {
             return Some(Self::Nowhere);
         };
         let path = to
@@ -52,7 +52,7 @@ impl Redirect {
 }
 
 impl Redirect {
-    /// The error of a request that is not sent on.
+    /// The error if a redirect is not followed.
     pub(super) fn refused(&self, route: &str, status: StatusCode) -> Error {
         let message = match self {
             Self::Elsewhere(to) => format!(

@@ -1,4 +1,4 @@
-//! Which repository a name means now, and what a repository is called now.
+//! Resolves names and ids of repositories.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -7,11 +7,11 @@ use super::client::Client;
 use super::error::Error;
 use crate::domain::id::{Repository, RepositoryId, RepositoryName};
 
-/// A repository as GitHub names it now.
+/// A repository with its current name.
 #[derive(Debug, Clone)]
 pub struct Named {
     pub repository: Repository,
-    /// When it came into being: what happened under its name before that was about another one.
+    /// When it was created. Anything that happened under its name before that concerned another repository.
     pub created: Option<Timestamp>,
 }
 
@@ -24,8 +24,8 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// The wanted repository with its present name. `None` if this is another one. Anyone who knows no id goes by the
-    /// name that was asked for.
+    /// The wanted repository with its current name. `None` if this is another one. Without an id, the requested name
+    /// decides.
     pub(super) fn is(self, wanted: &Repository) -> Option<Repository> {
         match (wanted.id, self.id) {
             (Some(wanted), Some(id)) if wanted != id => None,
@@ -45,7 +45,7 @@ impl From<Wire> for Repository {
 }
 
 impl Client {
-    /// The repository that has this name now, or had it and nobody took it since.
+    /// The repository that has this name now, or had it and nobody has taken it since.
     /// <https://docs.github.com/en/rest/repos/repos#get-a-repository>
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Client {
         })
     }
 
-    /// A repository with the name it has now; the one that has the name, where its id is not known.
+    /// A repository with its current name; without an id, the one that has the name now.
     ///
     /// # Errors
     /// When it does not exist or GitHub cannot be reached.
@@ -81,8 +81,8 @@ impl Client {
         })
     }
 
-    /// The name of a repository whose old one leads nowhere, or to another repository. GitHub redirects from old names
-    /// to this route, which is good for every repository.
+    /// Finds a repository whose old name leads nowhere, or to another repository. GitHub redirects from old names to
+    /// this route, which works for every repository.
     pub(super) async fn renamed(&self, wanted: &Repository) -> Result<Option<Repository>, Error> {
         let Some(RepositoryId(id)) = wanted.id else {
             return Ok(None);

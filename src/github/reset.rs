@@ -1,14 +1,14 @@
-//! How long to wait until GitHub takes requests again, as an answer says.
+//! Reads from a response how long to wait until GitHub accepts requests again.
 
 use std::time::Duration;
 
 use http::HeaderMap;
 
-/// GitHub counts by the hour; a reset that is further away than this is a mistake of somebody's clock.
+/// GitHub counts by the hour, so a reset further in the future means that a clock is wrong.
 const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// How long until more requests are allowed, as an answer says: `retry-after`, or else the time of the reset, by the
-/// clock that wrote the answer. This machine's may be wrong.
+/// How long to wait according to a response: `retry-after`, or else the time of the reset. That time is compared with
+/// the response's own date, because this machine's clock may be wrong.
 pub(super) fn until_reset(headers: &HeaderMap) -> Option<Duration> {
     if let Some(seconds) = number(headers, "retry-after") {
         return Some(Duration::from_secs(seconds));
@@ -17,7 +17,7 @@ pub(super) fn until_reset(headers: &HeaderMap) -> Option<Duration> {
     let now = text(headers, "date")
         .and_then(|date| jiff::fmt::rfc2822::parse(date).ok())
         .map_or_else(jiff::Timestamp::now, |date| date.timestamp());
-    // Both are whole seconds: one more, so as not to be early.
+    // Both are whole seconds, so one is added to avoid being early.
     let left = reset.saturating_sub(u64::try_from(now.as_second()).unwrap_or(0)) + 1;
     Some(Duration::from_secs(left).min(LONGEST))
 }
@@ -43,7 +43,7 @@ mod tests {
         pairs.iter().map(pair).collect()
     }
 
-    /// The reset as GitHub writes it, in an answer that says when it was written.
+    /// GitHub's headers for the reset, in a response with a date.
     const USED_UP: [(&str, &str); 4] = [
         ("date", "Mon, 05 Jan 2026 09:00:00 GMT"),
         ("x-ratelimit-remaining", "0"),

@@ -1,4 +1,5 @@
-//! Reviews with suggestions: one per head SHA, in parts if it is long, edited when the proposal for that head changes.
+//! Reviews with suggestions: one per head, in parts if it is long, and edited when the proposal for that head
+//! changes.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,10 +12,10 @@ use crate::domain::anchor::Fingerprint;
 use crate::domain::id::{Account, CommitSha, PullRequestId};
 use crate::domain::reply::{self, Source};
 
-/// More comments in one request trip GitHub's abuse limits; the next review takes them.
+/// More comments in one request trigger GitHub's abuse limits, so the rest goes into further reviews.
 pub const MAX_COMMENTS: usize = 30;
 
-/// A review to be posted.
+/// A review to post.
 #[derive(Debug, Clone)]
 pub struct NewReview {
     pub head: CommitSha,
@@ -23,7 +24,7 @@ pub struct NewReview {
     pub comments: Vec<ReviewComment>,
 }
 
-/// One comment of a review, exactly as GitHub takes it: `start_line` only when it is before `line`.
+/// One comment of a review, in the form GitHub expects: `start_line` only if it is before `line`.
 /// <https://docs.github.com/en/rest/pulls/reviews#create-a-review-for-a-pull-request>
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewComment {
@@ -31,12 +32,12 @@ pub struct ReviewComment {
     pub start_line: u32,
     pub line: u32,
     pub body: String,
-    /// What its suggestion is known by.
+    /// Identifies its suggestion.
     pub id: Fingerprint,
 }
 
 impl ReviewComment {
-    /// As GitHub's API takes it.
+    /// The JSON for GitHub's API.
     pub fn wire(&self) -> Value {
         let mut wire = json!({ "path": self.path, "side": "RIGHT", "line": self.line, "body": self.body });
         if self.start_line < self.line {
@@ -46,18 +47,18 @@ impl ReviewComment {
         wire
     }
 
-    /// Whether it is shown there already, at exactly these lines.
-    pub fn is_at(&self, there: &SuggestionComment) -> bool {
-        there.path == self.path && there.lines == Some((self.start_line, self.line))
+    /// Whether the other comment is on exactly the same lines.
+    pub fn is_at(&self, other: &SuggestionComment) -> bool {
+        other.path == self.path && other.lines == Some((self.start_line, self.line))
     }
 
-    /// Whether that comment carries this very suggestion, on any head it was posted.
-    pub fn is_carried_by(&self, there: &SuggestionComment) -> bool {
-        self.is_at(there) && there.says.id == self.id
+    /// Whether the other comment carries this very suggestion, on any head.
+    pub fn is_carried_by(&self, other: &SuggestionComment) -> bool {
+        self.is_at(other) && other.says.id == self.id
     }
 }
 
-/// A review that is there.
+/// A posted review.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Review {
     pub id: u64,
@@ -66,25 +67,25 @@ pub struct Review {
 }
 
 impl Client {
-    /// Posts a review, in parts if it has many comments, or turns the one of the same head into it. `there` are
-    /// our suggestions on the pull request that a person can see: what one of them carries already is only edited.
+    /// Posts a review, in parts if it has many comments, or updates the review of the same head. `existing` are our
+    /// visible suggestions on the pull request. A suggestion that one of them already carries is only edited.
     ///
     /// # Errors
-    /// When GitHub cannot be reached or refuses; one bad comment refuses the whole review.
+    /// When GitHub cannot be reached or refuses. One invalid comment makes GitHub refuse the whole review.
     pub async fn review_once(
         &self,
         id: &PullRequestId,
         me: &Account,
         review: &NewReview,
-        there: &[SuggestionComment],
+        existing: &[SuggestionComment],
     ) -> Result<u64, Error> {
-        let carrier = |comment: &ReviewComment| there.iter().find(|other| comment.is_carried_by(other));
+        let carrier = |comment: &ReviewComment| existing.iter().find(|other| comment.is_carried_by(other));
         for comment in &review.comments {
             if let Some(carrier) = carrier(comment) {
                 self.edit_suggestion(&id.repository, carrier, &comment.body).await?;
             }
         }
-        // What an earlier head carries is none of this one's parts; what this head has was in one of them.
+        // Suggestions on earlier heads are not part of this review; those already on this head are.
         let fresh: Vec<&ReviewComment> = review
             .comments
             .iter()
@@ -96,9 +97,9 @@ impl Client {
         let is_said = |posted: &Review| posted.body.as_deref().map(str::trim_end) == Some(review.body.trim_end());
         if let Some(posted) = posted.as_ref().filter(|posted| !is_said(posted)) {
             let missing: Vec<&ReviewComment> = fresh.iter().filter(missing).copied().collect();
-            self.add(id, me, (review, there), &missing).await?;
-            self.take_back(id, review, there).await?;
-            // The text comes last: while it is the old one, a restart does all of this again.
+            self.add(id, me, (review, existing), &missing).await?;
+            self.take_back(id, review, existing).await?;
+            // The text is updated last: until then, a restart repeats all of this.
             let route = format!("/repos/{}/pulls/{}/reviews/{}", id.repository, id.number, posted.id);
             let body = json!({ "body": review.body });
             let _: Value = self.set(http::Method::PUT, &route, &body).await?;
@@ -117,16 +118,16 @@ impl Client {
                         .await?,
                 );
             } else if part == 1 {
-                // Somebody deleted them, or they were hidden, since the review was posted.
-                self.add(id, me, (review, there), &comments).await?;
+                // The comments were deleted or hidden after the review was posted.
+                self.add(id, me, (review, existing), &comments).await?;
             } else if !comments.is_empty() {
                 let marker = reply::part_marker(&review.head, &review.source, part, parts.len());
                 let body = reply::review_part(&review.head, &review.source, part, parts.len());
                 self.post(id, me, (&marker, &body), (&review.head, &comments)).await?;
             }
         }
-        self.take_back(id, review, there).await?;
-        first.ok_or_else(|| Error::Setup("a review without a first part".into()))
+        self.take_back(id, review, existing).await?;
+        first.ok_or_else(|| Error::Setup("a review has no first part".into()))
     }
 
     async fn find_review(&self, id: &PullRequestId, me: &Account, marker: &str) -> Result<Option<Review>, Error> {
@@ -137,7 +138,7 @@ impl Client {
             .find(|review| is_marked(review.user.as_ref(), review.body.as_deref(), me, marker)))
     }
 
-    /// Posts one review once.
+    /// Posts one review, exactly once.
     async fn post(
         &self,
         id: &PullRequestId,
@@ -152,19 +153,20 @@ impl Client {
         Ok(posted.id)
     }
 
-    /// Adds suggestions to a review that is there. One on the same lines is edited, which notifies nobody; a posted
-    /// review takes no new ones, so those on other lines come in further reviews, one notification for many of them.
+    /// Adds suggestions to a posted review. A suggestion on the same lines is edited, which notifies nobody. GitHub
+    /// adds no new comments to a posted review, so the others go into further reviews, with one notification for
+    /// each.
     async fn add(
         &self,
         id: &PullRequestId,
         me: &Account,
-        (review, there): (&NewReview, &[SuggestionComment]),
+        (review, existing): (&NewReview, &[SuggestionComment]),
         missing: &[&ReviewComment],
     ) -> Result<(), Error> {
         let mut elsewhere: Vec<&ReviewComment> = Vec::new();
         for comment in missing {
             let is_here = |other: &&SuggestionComment| other.original_commit == review.head && comment.is_at(other);
-            match there.iter().find(is_here) {
+            match existing.iter().find(is_here) {
                 Some(here) => self.edit_suggestion(&id.repository, here, &comment.body).await?,
                 None => elsewhere.push(comment),
             }
@@ -172,29 +174,29 @@ impl Client {
         for more in elsewhere.chunks(MAX_COMMENTS) {
             let ids = more.iter().map(|comment| &comment.id);
             let marker = reply::more_marker(&review.head, &review.source, ids);
-            let body = format!("{marker}\nSuggestions that were added later.");
+            let body = format!("{marker}\nAdditional suggestions.");
             self.post(id, me, (&marker, &body), (&review.head, more)).await?;
         }
         Ok(())
     }
 
-    /// Takes back what was suggested on this head and is not wanted any more.
+    /// Withdraws suggestions on this head that are no longer wanted.
     async fn take_back(
         &self,
         id: &PullRequestId,
         review: &NewReview,
-        there: &[SuggestionComment],
+        existing: &[SuggestionComment],
     ) -> Result<(), Error> {
-        for old in there.iter().filter(|old| old.original_commit == review.head) {
+        for old in existing.iter().filter(|old| old.original_commit == review.head) {
             if review.comments.iter().any(|comment| comment.is_at(old)) {
                 continue;
             }
-            // Others may write under this account; what has no block in front is none of greenlight's suggestions.
+            // Other programs may use this account. A comment without a suggestion block is not one of greenlight's.
             if old.says.replacement.is_none() {
                 continue;
             }
             if old.has_replies {
-                // Somebody's words hang on it: the thread stays, but nobody must commit what was turned down.
+                // Somebody replied, so the thread stays, but the rejected suggestion must not be committed.
                 let body = reply::withdrawn(&old.says);
                 self.edit_suggestion(&id.repository, old, &body).await?;
             } else {

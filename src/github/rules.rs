@@ -1,4 +1,4 @@
-//! The rules of a branch, asked for before anybody is asked to approve what they would not take.
+//! The rules of a branch. They are fetched so that nobody is asked to approve a commit that the rules reject.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,9 +9,9 @@ use super::escaped;
 use crate::domain::branch_rule::{BranchRule, Demand, Operator, Pattern};
 use crate::domain::id::RepositoryName;
 
-/// No more rules of one branch are looked at. GitHub takes 75 rulesets of a repository, and as many of its organisation.
+/// How many rules of one branch are read. GitHub allows 75 rulesets per repository, and as many per organisation.
 const MAX_RULES: usize = 500;
-/// Whether greenlight may pass them by is asked of no more rulesets.
+/// For how many rulesets a bypass is looked up.
 const MAX_RULESETS: usize = 20;
 
 /// `repository-rule-detailed`.
@@ -26,8 +26,8 @@ struct RuleWire {
 }
 
 impl Client {
-    /// The active rules of a branch that decide about a commit put on it directly, without those that this client may
-    /// pass by. Where GitHub does not tell, there are none: an Enterprise Server may be older than they are.
+    /// The active rules of a branch for a direct commit, except those that this client may bypass. Empty if GitHub
+    /// does not list any: an Enterprise Server may be too old for them.
     /// <https://docs.github.com/en/rest/repos/rules#get-rules-for-a-branch>
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Client {
             .await;
         let listed = match listed {
             Err(error @ (Error::Refused { .. } | Error::Unreadable { .. })) => {
-                tracing::info!(%error, "the rules of the branch are not known");
+                tracing::info!(%error, "the rules of the branch are unknown");
                 return Ok(Vec::new());
             }
             listed => listed?,
@@ -53,7 +53,7 @@ impl Client {
                 let may = match known {
                     Some(may) => may,
                     None if passed.len() >= MAX_RULESETS => false,
-                    None => self.may_pass_by(repository, id).await?,
+                    None => self.may_bypass(repository, id).await?,
                 };
                 passed.push((id, may));
                 if may {
@@ -68,9 +68,9 @@ impl Client {
         Ok(rules)
     }
 
-    /// Whether this client is on the list of those a ruleset does not hold for. A ruleset that does not say holds.
+    /// Whether this client is on the bypass list of a ruleset. Without a list, the ruleset applies.
     /// <https://docs.github.com/en/rest/repos/rules#get-a-repository-ruleset>
-    async fn may_pass_by(&self, repository: &RepositoryName, ruleset: u64) -> Result<bool, Error> {
+    async fn may_bypass(&self, repository: &RepositoryName, ruleset: u64) -> Result<bool, Error> {
         #[derive(Deserialize)]
         struct Ruleset {
             current_user_can_bypass: Option<String>,
@@ -88,8 +88,8 @@ impl Client {
         }
     }
 
-    /// Whether GitHub signs the commits this client makes without naming an author: those of Apps and workflows, and
-    /// not those of people, whose tokens are known by their beginnings.
+    /// Whether GitHub signs the commits of this client that name no author. It does so for Apps and workflows, but
+    /// not for people, whose tokens are recognised by their prefixes.
     /// <https://docs.github.com/en/authentication/managing-commit-signature-verification/about-commit-signature-verification#signature-verification-for-bots>
     pub fn is_signed_for(&self) -> bool {
         use secrecy::ExposeSecret as _;
@@ -106,8 +106,7 @@ impl Client {
 }
 
 impl RuleWire {
-    /// None for what says nothing about a commit that is put on top of an existing branch, or says it of what GitHub
-    /// alone can tell.
+    /// `None` for a rule that does not concern a new commit on an existing branch, or that only GitHub can check.
     fn demand(&self) -> Option<Demand> {
         Some(match self.r#type.as_str() {
             "update" => Demand::NoUpdate,

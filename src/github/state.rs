@@ -1,7 +1,7 @@
-//! A few files kept in a git ref of the repository, for where there is no disk: written by compare-and-swap.
+//! A few files in a git ref of the repository, for use without a disk, written by compare-and-swap.
 //!
-//! The ref lies outside `refs/heads` and `refs/tags`, so nobody sees it as a branch. Each save is a commit on top of
-//! the last one; GitHub moves the ref only forward, so of two writers one is told that it lost.
+//! The ref is outside `refs/heads` and `refs/tags`, so it does not appear as a branch. Each save is a commit on top
+//! of the last one. GitHub only fast-forwards the ref, so of two concurrent writers one fails.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use super::error::Error;
 use super::escaped;
 use crate::domain::id::RepositoryName;
 
-/// Where the files are: `refs/greenlight/<name>`.
+/// The ref of the files: `refs/greenlight/<name>`.
 #[derive(Debug, Clone)]
 pub struct StateRef {
     pub repository: RepositoryName,
     pub name: String,
 }
 
-/// What was found there, and what is to be there.
+/// The files that were loaded, and the changes to save.
 #[derive(Debug, Clone, Default)]
 pub struct Saved {
-    /// The commit the ref is at. `None` before the first save.
+    /// The commit of the ref. `None` before the first save.
     commit: Option<String>,
     files: BTreeMap<String, StateFile>,
 }
@@ -33,12 +33,12 @@ pub struct Saved {
 #[derive(Debug, Clone)]
 struct StateFile {
     text: String,
-    /// Its name in git, while the text is as git has it: then it is not sent again.
+    /// The hash of its blob, if the text is unchanged and need not be sent again.
     blob: Option<String>,
 }
 
 impl Saved {
-    /// The files by name, in order.
+    /// The files, ordered by name.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files
             .iter()
@@ -61,7 +61,7 @@ impl Saved {
 /// Why files were not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// Somebody else saved since they were loaded: load again.
+    /// Somebody else saved since the files were loaded; load them again.
     #[error("somebody else wrote refs/greenlight first")]
     Lost,
     #[error(transparent)]
@@ -87,7 +87,7 @@ struct TreeEntry {
 }
 
 impl Client {
-    /// Loads the files of a place.
+    /// Loads the files of a ref.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -123,7 +123,7 @@ impl Client {
         })
     }
 
-    /// Saves the files on top of what was loaded, and returns them as they are saved.
+    /// Saves the files on top of the loaded ones, and returns the saved state.
     ///
     /// # Errors
     /// [`SaveError::Lost`] when somebody else saved in between.
@@ -164,7 +164,7 @@ impl Client {
         match moved {
             Ok(_) => Ok(saved),
             Err(error) => {
-                // The answer may have been lost after the effect, or another writer may have been first.
+                // Either the response was lost after the save, or another writer was first.
                 let reference: Option<Reference> = self
                     .get_optional(&format!("/repos/{repository}/git/ref/greenlight/{}", escaped(name)))
                     .await?;

@@ -1,4 +1,4 @@
-//! Downloads texts that may be long: as a stream, for a limited time, from wherever GitHub redirects to.
+//! Streams texts that may be long, within a time limit, from wherever GitHub redirects to.
 //!
 //! Not here: what is kept of them.
 
@@ -17,31 +17,32 @@ use super::redirect::{MAX_HOPS, Redirect};
 
 type Response = http::Response<BoxBody<Bytes, octocrab::Error>>;
 
-/// How long a download may take. The link that GitHub redirects to is good for a minute, which its beginning keeps to.
+/// The time limit of a download. The link that GitHub redirects to is valid for a minute, within which the download
+/// begins.
 const MAX_DOWNLOAD: Duration = Duration::from_secs(180);
 
-/// Longest refusal that is read.
+/// The maximum size of a refusal, in bytes.
 const MAX_REFUSAL: usize = 64 << 10;
 
-/// Takes the next bytes of a text; whether it has enough.
+/// Receives the next bytes of a text, and says whether to continue.
 pub type Take<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
 
-/// How a text that was streamed ended.
+/// How a streamed text ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streamed {
     Whole,
-    /// The receiver had enough.
+    /// The receiver stopped it.
     Stopped,
-    /// It broke off, or took longer than three minutes.
+    /// The connection broke, or the download took longer than three minutes.
     Cut,
 }
 
 impl Client {
-    /// A long text as it comes, for as long as `take` continues. GitHub redirects to a store on another host, which is
-    /// asked without our credentials.
+    /// Streams a long text until `take` stops it. GitHub redirects to a store on another host, which does not get our
+    /// credentials.
     ///
     /// # Errors
-    /// When nothing came of it; what came before it broke off or took too long is [`Streamed::Cut`].
+    /// When nothing was received. A text that broke off or took too long is [`Streamed::Cut`].
     pub(super) async fn stream(&self, route: &str, take: &mut Take<'_>) -> Result<Streamed, Error> {
         let deadline = tokio::time::Instant::now() + MAX_DOWNLOAD;
         let late = |_| Error::Unreachable(format!("{route} took longer than {} seconds", MAX_DOWNLOAD.as_secs()));
@@ -60,24 +61,24 @@ impl Client {
             };
             return Err(refusal(self.holder(), route, &answer));
         }
-        let mut taken = false;
+        let mut has_begun = false;
         loop {
             let frame = match tokio::time::timeout_at(deadline, body.frame()).await {
                 Ok(None) => return Ok(Streamed::Whole),
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(_))) | Err(_) if taken => return Ok(Streamed::Cut),
+                Ok(Some(Err(_))) | Err(_) if has_begun => return Ok(Streamed::Cut),
                 Ok(Some(Err(error))) => return Err(Error::Unclear(describe(&error))),
                 Err(elapsed) => return Err(late(elapsed)),
             };
             let Some(bytes) = frame.data_ref() else { continue };
-            taken = true;
+            has_begun = true;
             if take(bytes).is_break() {
                 return Ok(Streamed::Stopped);
             }
         }
     }
 
-    /// The answer to a request, from wherever GitHub sends it on to.
+    /// The response to a request after GitHub's redirects.
     async fn open(&self, route: &str) -> Result<Response, Error> {
         let mut at = route.to_string();
         for _ in 0..=MAX_HOPS {
@@ -88,7 +89,7 @@ impl Client {
             match Redirect::read(&self.api, &at, response.status(), response.headers()) {
                 None => return Ok(response),
                 Some(Redirect::Here(next)) => at = next,
-                // Nothing less than what GitHub itself is asked with.
+                // The store must be at least as secure as GitHub's own address.
                 Some(Redirect::Elsewhere(to)) if to.scheme() == "https" || self.api.scheme() == "http" => {
                     return download(&to).await;
                 }
@@ -99,7 +100,7 @@ impl Client {
     }
 }
 
-/// The answer of a store, which is asked by a client that has no credentials to give away, and sends nobody on.
+/// The response of a store. Its client has no credentials, and follows no redirects.
 async fn download(from: &Url) -> Result<Response, Error> {
     let setup = |error: octocrab::Error| Error::Setup(describe(&error));
     let mut store = from.clone();

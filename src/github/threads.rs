@@ -1,4 +1,4 @@
-//! greenlight's own suggestions on a pull request, wherever they are by now: found by account and marker, edited, hidden.
+//! greenlight's own suggestions on a pull request: found by account and marker, edited, or hidden.
 
 use http::Method;
 use serde::Deserialize;
@@ -14,12 +14,12 @@ use crate::domain::reply::{self, Suggested};
 #[derive(Debug, Clone)]
 pub struct SuggestionComment {
     pub id: u64,
-    /// Its name in GraphQL.
+    /// Its id in GraphQL.
     pub node_id: String,
     pub path: String,
-    /// First and last line now. `None` when GitHub calls it outdated.
+    /// Its first and last line now. `None` if GitHub calls it outdated.
     pub lines: Option<(u32, u32)>,
-    /// First and last line on the commit it was made for.
+    /// Its first and last line on the commit it was made for.
     pub original_lines: (u32, u32),
     pub original_commit: CommitSha,
     pub body: String,
@@ -60,7 +60,7 @@ struct ThreadWire {
 }
 
 impl Client {
-    /// Every comment of `me` that begins a thread and carries the marker of a suggestion where greenlight writes it.
+    /// Every comment by `me` that begins a thread and starts with the marker of a suggestion.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -71,7 +71,7 @@ impl Client {
         Ok(all.into_iter().filter_map(|wire| read(wire, me, &replied)).collect())
     }
 
-    /// Sets the text of a review comment, unless it is that already: edits notify nobody.
+    /// Sets the text of a review comment, unless it is unchanged. Edits notify nobody.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
@@ -88,10 +88,10 @@ impl Client {
         Ok(())
     }
 
-    /// Hides a comment behind a line that says why. Done twice, the second time changes nothing.
+    /// Hides a comment behind a line that says why. Repeating it changes nothing.
     ///
     /// # Errors
-    /// When GitHub cannot be reached or refuses, as it does to tokens without the right.
+    /// When GitHub cannot be reached or refuses, for example because the token lacks the permission.
     pub async fn minimize(&self, comment: &SuggestionComment, classifier: Classifier) -> Result<(), Error> {
         const MINIMIZE: &str = "mutation($input: MinimizeCommentInput!) { \
                                 minimizeComment(input: $input) { minimizedComment { isMinimized } } }";

@@ -1,10 +1,10 @@
-//! What of a run's steps is told in the log: what people did, what was posted, and how it ended. Never what anybody
-//! wrote, and nothing that a model, a test or a log said.
+//! Logs the important steps of a run: what people did, what was posted, and how the run ended. Text that anybody
+//! wrote, or that came from a model, a test or a CI log, is never logged.
 
 use crate::domain::gate::Answer;
 use crate::domain::run::{End, Run, Step};
 
-/// One line for a step that somebody who watches the log wants to hear of.
+/// Logs one line for a step that operators care about.
 pub(super) fn tell(run: &Run, step: &Step) {
     let (id, Some(pull_request)) = (run.id(), run.started.pull_request()) else {
         return;
@@ -18,10 +18,10 @@ pub(super) fn tell(run: &Run, step: &Step) {
         }
         Step::Answered { gate, answer, .. } => match answer {
             Answer::Approved { by } => {
-                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "an approval came");
+                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "a request was approved");
             }
             Answer::Rejected { by, .. } => {
-                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "a rejection came");
+                tracing::info!(run.id = %id, %pull_request, %gate, login = %by, "a request was rejected");
             }
             Answer::Expired => tracing::info!(run.id = %id, %pull_request, %gate, "a request expired"),
         },
@@ -32,7 +32,7 @@ pub(super) fn tell(run: &Run, step: &Step) {
             tracing::info!(run.id = %id, %pull_request, end = end.name(), "a run ended");
         }
         Step::Undone { commit } => {
-            tracing::info!(run.id = %id, %pull_request, %commit, "what landed was taken back");
+            tracing::info!(run.id = %id, %pull_request, %commit, "a landed commit was reverted");
         }
         _ => {}
     }

@@ -1,5 +1,5 @@
-//! Deliveries that were acknowledged before they were read, because they are large: that they are to be read, and nothing
-//! of what they say. What is left of them after a restart is asked for again.
+//! Deliveries that were acknowledged before they were read, because they are large. Only the fact that they must be
+//! read is stored, not their content. After a restart, unread ones are requested again.
 
 use jiff::Timestamp;
 use sqlx::Row as _;
@@ -10,7 +10,7 @@ use super::{Admission, Error, Journal};
 use crate::domain::id::DeliveryId;
 
 impl Journal {
-    /// Writes down that a delivery is here and not read yet.
+    /// Records that a delivery arrived and has not been read yet.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -21,7 +21,7 @@ impl Journal {
         }
     }
 
-    /// The deliveries that are here and not read yet, and since when.
+    /// The deliveries that arrived and have not been read yet, and when they arrived.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -32,7 +32,7 @@ impl Journal {
         }
     }
 
-    /// Notes that a delivery was read; what is to be done about it was admitted before.
+    /// Records that a delivery was read. The work it causes was admitted before.
     ///
     /// # Errors
     /// When the journal cannot be written.

@@ -1,4 +1,4 @@
-//! What the columns of the database hold.
+//! Converts the columns of the database.
 
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
@@ -10,7 +10,7 @@ pub(super) fn broken(error: impl std::fmt::Display) -> Error {
     Error::Broken(error.to_string())
 }
 
-/// An id as the database has it.
+/// An id as the database stores it.
 pub(super) fn number(id: Option<RepositoryId>) -> Result<Option<i64>, Error> {
     id.map(|RepositoryId(id)| i64::try_from(id).map_err(broken)).transpose()
 }

@@ -1,7 +1,7 @@
-//! The steps of a run on a checkout, in a file on this machine: one process at a time, and what was written before a
-//! crash is there after it.
+//! The steps of a run on a checkout, in a file on this machine. Only one process uses it at a time, and its steps
+//! survive a crash.
 //!
-//! The first line says the format and which checkout it is about, every other one is a step.
+//! The first line contains the format and identifies the checkout. Every other line is a step.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -22,18 +22,18 @@ const MAX_FILE: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct RunFile {
     path: PathBuf,
-    /// Locked for as long as it is open, however the process ends.
+    /// Locked while it is open. The lock ends with the process, even if that is killed.
     file: Mutex<File>,
 }
 
-/// What became of opening a file.
+/// The result of opening a file.
 #[derive(Debug)]
 pub enum Opened {
-    /// With the run that is in it, if that can be resumed: it is about this checkout, and not over.
+    /// With the run in the file, if it can be resumed: it is about this checkout, and not over.
     Mine(RunFile, Option<Box<Run>>),
     /// Another process works on it.
     InUse,
-    /// It is left alone.
+    /// A newer version of greenlight wrote it. It is left alone.
     Newer(Newer),
 }
 
@@ -41,7 +41,7 @@ pub enum Opened {
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     format: u32,
-    /// Identifies the content of the checkout and what was asked for.
+    /// Identifies the content of the checkout and the request.
     checkout: String,
 }
 
@@ -62,7 +62,7 @@ impl RunFile {
         if file.metadata()?.len() <= MAX_FILE && file.read_to_string(&mut text).is_err() {
             text.clear();
         }
-        // A line without its end was being written when the process was killed.
+        // The process was killed while it wrote a line without an end.
         text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
         let run = match interrupted(&text, checkout) {
             Ok(run) => run,
@@ -79,7 +79,7 @@ impl RunFile {
         Ok(Opened::Mine(journal, run.map(Box::new)))
     }
 
-    /// Begins a run, in place of what is in the file.
+    /// Begins a run, replacing the content of the file.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -99,13 +99,14 @@ impl RunFile {
         Ok(Run::start(started))
     }
 
-    /// Appends a step, and adds it to the run.
+    /// Appends a step, and applies it to the run.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn append(&self, run: &mut Run, step: Step) -> Result<(), Error> {
         let line = format::line(&step)?;
-        // What was said and searched is worth a moment of work at most, and comes by the hundred.
+        // Transcript and search steps come by the hundred, and losing one costs little, so they are not synced to
+        // disk.
         let is_worth_waiting = !matches!(step, Step::Said(_) | Step::Searched(_) | Step::Spent(_));
         self.with(|file| {
             file.write_all(line.as_bytes())?;

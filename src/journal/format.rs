@@ -2,11 +2,11 @@
 //!
 //! | format | what is written |
 //! |--------|-----------------|
-//! | 1 | steps as JSON; nothing says which format it is |
-//! | 2 | the same steps, and with them the format: a column in SQLite, a line before them in a git ref |
-//! | 3 | a run may be on a checkout, and a limit may have been reached with nothing found |
+//! | 1 | steps as JSON, without a format number |
+//! | 2 | the same steps with a format number: a column in SQLite, a line before them in a git ref |
+//! | 3 | a run may be on a checkout, and may reach a limit without having found anything |
 //!
-//! An older format is read for ever; a newer one is left alone. CONTRIBUTING.md says what a change of a step takes.
+//! Older formats are supported forever; a newer one is left alone. CONTRIBUTING.md says how to change a step.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ use crate::domain::run::{Run, Step};
 
 /// The format that this version writes.
 pub const FORMAT: u32 = 3;
-/// The format of what does not say which it is.
+/// The format of steps without a format number.
 pub const FIRST: u32 = 1;
 
-/// Written in a format that only later versions of greenlight know.
+/// The data is in a format that only later versions of greenlight know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a newer version of greenlight wrote this (format {0}; this one reads up to {FORMAT}): upgrade greenlight to \
@@ -26,7 +26,7 @@ pub const FIRST: u32 = 1;
 )]
 pub struct Newer(pub u32);
 
-/// Why a run cannot be read at all.
+/// Why no part of a run can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {
     #[error(transparent)]
@@ -35,7 +35,8 @@ pub enum Unread {
     NoStart,
 }
 
-/// A line that is no step: the format of the lines after it. Of a lesson, the steps are behind it.
+/// A line that is not a step, but names the format of the lines after it. In a lesson, the steps follow on the same
+/// line.
 #[derive(Serialize, Deserialize)]
 struct Mark {
     format: u32,
@@ -53,11 +54,12 @@ struct Lesson {
 /// When the format is a newer one.
 pub(super) fn step(format: u32, json: &str) -> Result<Option<Step>, Newer> {
     known(format)?;
-    // What is wrong with it is not said: the words could be anybody's.
+    // The error is dropped, because it may quote text that anybody wrote.
     Ok(serde_json::from_str(json).ok())
 }
 
-/// Folds a run from lines: a step each, and before those of another format than the first a line such as `{"format":2}`.
+/// Folds a run from lines. Each is a step, or, before steps of a later format than the first, a line such as
+/// `{"format":2}`.
 ///
 /// # Errors
 /// When the format is a newer one, or the first step cannot be read.
@@ -81,7 +83,7 @@ pub(super) fn steps(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| mark(line).is_none())
 }
 
-/// The same lines and one step more, in the format of this version.
+/// The same lines with one more step, in the format of this version.
 pub(super) fn append(text: &str, step: &Step) -> Result<String, Error> {
     let mut text = text.to_string();
     if text.lines().rev().find_map(mark).unwrap_or(FIRST) != FORMAT {
@@ -90,13 +92,13 @@ pub(super) fn append(text: &str, step: &Step) -> Result<String, Error> {
     Ok(text + &line(step)?)
 }
 
-/// What a run taught, in a line without its end.
+/// The lesson of a run, as a line without its line break.
 pub(super) fn lesson(steps: Vec<Step>) -> Result<String, Error> {
     let lesson = Lesson { format: FORMAT, steps };
     serde_json::to_string(&lesson).map_err(|error| Error::Broken(error.to_string()))
 }
 
-/// Parses what a run taught. Returns `None` if it is malformed.
+/// Parses the lesson of a run. Returns `None` if it is malformed.
 pub(super) fn read_lesson(line: &str) -> Result<Option<Run>, Newer> {
     let steps: Option<Vec<Step>> = match mark(line) {
         Some(format) => {
@@ -113,7 +115,7 @@ fn known(format: u32) -> Result<(), Newer> {
 }
 
 fn mark(line: &str) -> Option<u32> {
-    // No step has this name, and the check keeps most lines from being parsed twice.
+    // No step begins like this, and the check keeps most lines from being parsed twice.
     let is_one = line.starts_with("{\"format\":");
     let mark = is_one.then(|| serde_json::from_str::<Mark>(line).ok())?;
     mark.map(|Mark { format }| format)
@@ -132,7 +134,7 @@ mod tests {
     const STARTED: &str = r#"{"started":{"run":"r1","pull_request":{"repository":"a/b","number":3},"installation":null,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"ci":{"workflow_run":null}},"consent":"none","approvers":1,"gate_seconds":60,"at":"2026-03-01T10:00:00Z"}}"#;
 
     #[test]
-    fn what_is_appended_says_its_format_once() {
+    fn the_format_is_written_once() {
         let old = format!("{STARTED}\n");
         let text = append(&old, &Step::NeedsExecution).unwrap();
         let text = append(&text, &Step::Announced).unwrap();
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_told_from_what_is_broken() {
+    fn a_newer_format_is_not_taken_for_a_broken_step() {
         let newer = format!("{STARTED}\n{{\"format\":99,\"more\":1}}\n{{\"later\":1}}\n");
         assert_eq!(fold(&newer), Err(Newer(99).into()));
         assert_eq!(

@@ -1,7 +1,8 @@
-//! Remembers runs as their steps: in SQLite where there is a disk, in a git ref of the repository where there is none.
+//! Stores runs as their steps: in SQLite if there is a disk, otherwise in a git ref of the repository.
 //!
-//! A step is appended at its place, and a place is taken once: of two that work on the same run, one is told so.
-//! The state of a run is never stored; it is folded from the steps (`domain::run`).
+//! Every step is appended at a place in its run, and each place can be taken only once: if two processes work on the
+//! same run, one of them gets [`Error::Taken`]. The state of a run is never stored; it is folded from the steps
+//! (`domain::run`).
 
 mod activity_log;
 mod arrivals;
@@ -31,15 +32,15 @@ use crate::github;
 /// Why the journal could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another worker took this run further; load it again.
+    /// Another worker advanced this run; load it again.
     #[error("another worker continued this run")]
     Taken,
     #[error("the journal cannot be used: {0}")]
     Broken(String),
-    /// It is left alone.
+    /// A newer version of greenlight wrote this. It is left alone.
     #[error("{0} cannot be read: {1}")]
     Newer(String, Newer),
-    /// GitHub keeps it, and did not do what was asked.
+    /// GitHub stores the journal, and rejected the request.
     #[error("the journal cannot be used: {0}")]
     GitHub(#[from] github::Error),
 }
@@ -47,36 +48,36 @@ pub enum Error {
 /// The pull request of a run in this journal.
 ///
 /// # Errors
-/// When the run is one on a checkout, which has its own journal: [`RunFile`].
+/// When it is a run on a checkout, which has a separate journal: [`RunFile`].
 fn pull_request(started: &Started) -> Result<&PullRequestId, Error> {
     let none = || Error::Broken(format!("{} is not a run on a pull request", started.run));
     started.pull_request().ok_or_else(none)
 }
 
-/// Whether a delivery is to be worked on.
+/// Whether a delivery has to be handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     New,
-    /// Seen before: the work is done or under way.
+    /// It was admitted before: the work is done or in progress.
     Known,
 }
 
-/// A repository that runs were written down for by its name alone.
+/// A repository that runs were recorded for by its name alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unidentified {
     pub name: RepositoryName,
-    /// Of the newest of these runs.
+    /// The installation of the newest of these runs.
     pub installation: Option<InstallationId>,
 }
 
-/// Where runs are remembered.
+/// The journal's backend.
 pub enum Journal {
     Sqlite(Sqlite),
     Refs(Refs),
 }
 
 impl Journal {
-    /// Writes a delivery down before it is answered.
+    /// Records a delivery before it is acknowledged.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -98,7 +99,7 @@ impl Journal {
         }
     }
 
-    /// Marks a delivery as worked off, and forgets what it said.
+    /// Marks a delivery as done, and deletes its content.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -109,7 +110,7 @@ impl Journal {
         }
     }
 
-    /// Deliveries that were accepted and not worked off, oldest first: what a restart begins with.
+    /// Admitted deliveries that are not done, oldest first. A restart begins with them.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -120,8 +121,8 @@ impl Journal {
         }
     }
 
-    /// Notes how a repository is addressed now: runs that are loaded from here on have that name and installation. A git
-    /// ref is part of its repository, and gets the name from its reader.
+    /// Records the current name and installation of a repository. Runs that are loaded later get both. A git ref is
+    /// part of its repository, so its reader supplies the name.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -132,7 +133,7 @@ impl Journal {
         }
     }
 
-    /// The repositories that earlier versions wrote runs down for, by name alone.
+    /// The repositories that earlier versions recorded runs for by name alone.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -143,7 +144,8 @@ impl Journal {
         }
     }
 
-    /// Files what was written down under a name alone under the repository that has this name, if that is not younger.
+    /// Files runs that were recorded under a name alone under the repository of that name, if it already existed
+    /// then.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -159,7 +161,7 @@ impl Journal {
         }
     }
 
-    /// Whether a push to a pull request was delivered after this moment. Git refs know no deliveries.
+    /// Whether a push to a pull request was delivered after this moment. Git refs record no deliveries.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -170,7 +172,8 @@ impl Journal {
         }
     }
 
-    /// Whether nobody but greenlight writes to it. To a git ref everybody does who may write to the repository.
+    /// Whether only greenlight can write to the journal. Everyone with write access to a repository can write to its
+    /// git refs.
     pub fn is_own(&self) -> bool {
         match self {
             Self::Sqlite(_) => true,
@@ -178,8 +181,8 @@ impl Journal {
         }
     }
 
-    /// Whether the step at this place of a run is known to be greenlight's own: of a git ref only what this process wrote
-    /// there itself. All else in it is a claim.
+    /// Whether the step at this place of a run is known to be greenlight's own. In a git ref, that is true only of
+    /// steps that this process wrote itself; all others are claims.
     pub fn vouches_for(&self, run: &RunId, place: usize) -> bool {
         match self {
             Self::Sqlite(_) => true,
@@ -187,7 +190,7 @@ impl Journal {
         }
     }
 
-    /// Begins a run, or finds it as it is when it was begun before.
+    /// Begins a run, or loads it if it was begun before.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -198,16 +201,14 @@ impl Journal {
         }
         match self.load(pull_request(&started)?, &started.run).await? {
             Some(run) => Ok(run),
-            None => Err(Error::Broken(
-                "a run that was begun before cannot be read any more".into(),
-            )),
+            None => Err(Error::Broken("the run exists, but can no longer be read".into())),
         }
     }
 
-    /// Appends a step at the end of a run, and folds it in.
+    /// Appends a step to a run, and applies it.
     ///
     /// # Errors
-    /// [`Error::Taken`] when the place is taken.
+    /// [`Error::Taken`] when another process appended first.
     pub async fn append(&self, run: &mut Run, step: Step) -> Result<(), Error> {
         match self {
             Self::Sqlite(sqlite) => sqlite.append(run, &step).await?,
@@ -237,8 +238,8 @@ impl Journal {
         }
     }
 
-    /// The runs of a repository, newest first, at most this many. Their transcripts hold no more than what each reply
-    /// took. From other pull requests, a git ref only has those that are over.
+    /// The newest runs of a repository, at most `limit`. Their transcripts contain only the usage of each reply. For
+    /// other pull requests, a git ref only has the runs that are over.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -249,7 +250,7 @@ impl Journal {
         }
     }
 
-    /// One run by its id alone; in git refs, of those that were loaded so far.
+    /// One run by its id alone; with git refs, only if it was already loaded.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -260,8 +261,8 @@ impl Journal {
         }
     }
 
-    /// This many steps of a run from a place on, as they are written, each with its place; in git refs, of runs that
-    /// were loaded so far.
+    /// At most `limit` steps of a run from a place on, in their stored form, each with its place; with git refs, only
+    /// if the run was already loaded.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -272,7 +273,7 @@ impl Journal {
         }
     }
 
-    /// The runs that were loaded so far, where a single event is worked off; oldest first.
+    /// The runs that were loaded so far, in a process that handles a single event; oldest first.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -283,7 +284,7 @@ impl Journal {
         }
     }
 
-    /// The runs that are not over, for a restart and for gates whose time is up.
+    /// The runs that are not over, for a restart and for gates that expire.
     ///
     /// # Errors
     /// When the journal cannot be read.

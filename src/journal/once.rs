@@ -1,22 +1,22 @@
-//! What the log was told of already, so that it is told once.
+//! Remembers what has been logged, so that it is logged only once.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::format::{Newer, Unread};
 
-/// What was told of already.
+/// What has been logged.
 #[derive(Clone, Default)]
 pub(super) struct ReportedOnce(Arc<Mutex<HashSet<String>>>);
 
 impl ReportedOnce {
-    /// Whether this is told for the first time.
+    /// Whether this is reported for the first time.
     pub(super) fn is_news(&self, what: &str) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(what.to_string())
+        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reported.insert(what.to_string())
     }
 
-    /// Tells why a run cannot be read.
+    /// Logs why a run cannot be read.
     pub(super) fn tell(&self, run: &str, why: Unread) {
         match why {
             Unread::Newer(newer) => self.tell_newer(run, newer),
@@ -25,7 +25,7 @@ impl ReportedOnce {
         }
     }
 
-    /// Tells what is left alone.
+    /// Logs that data of a newer version is left alone.
     pub(super) fn tell_newer(&self, what: &str, newer: Newer) {
         if self.is_news(what) {
             tracing::warn!("{what} is left alone: {newer}");

@@ -1,7 +1,7 @@
-//! When the head of a pull request last moved, by the deliveries that said so.
+//! Records when the head of a pull request last moved, as reported by deliveries.
 //!
-//! What deliveries say is forgotten once they are worked off; this is kept, because a command consents to the code that
-//! its author could see.
+//! The content of a delivery is deleted once it is done. The time of a push is kept, because a command consents only
+//! to the code that its author could see.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::domain::event::{Event, Fact};
 use crate::domain::id::PullRequestId;
 
 impl Sqlite {
-    /// Notes the push that an admitted event tells of, if it tells of one.
+    /// Records the time of a push, if the admitted event is one.
     pub(super) async fn note_push(&self, event: &Event) -> Result<(), Error> {
         let Fact::PullRequestPushed { pull_request, .. } = &event.fact else {
             return Ok(());

@@ -1,17 +1,17 @@
-//! The journal in `refs/greenlight/pr-<number>`: what survives from one workflow run to the next.
+//! The journal in `refs/greenlight/pr-<number>`, which survives from one workflow run to the next.
 //!
-//! Anyone who may write to the repository may write here, so what is read is a claim, apart from what this process
-//! wrote itself ([`Refs::has_written`]): `engine/vouch` asks GitHub before anything rests on it.
+//! Anyone with write access to the repository can write here. So everything read is a claim, except what this process
+//! wrote itself ([`Refs::has_written`]); `engine/vouch` verifies it with GitHub before anything relies on it.
 //!
-//! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
-//! taught, and what was spent.
+//! `refs/greenlight/memory` contains the finished runs again, without their transcripts: what greenlight learned in
+//! the repository, and what was spent.
 //!
-//! One file a run, one line a step, and before them a line with their format. A ref with a run of a newer greenlight is
-//! read, and not written to.
+//! There is one file per run and one line per step, and before the steps a line with their format. A ref that
+//! contains a run of a newer greenlight is read, but not written to.
 //!
-//! Steps of the agent's transcript, parts of a search, and what was spent, are written
-//! together with the next other step, because a save costs three requests; losing them in a killed job costs model turns
-//! or time, never an effect.
+//! A save costs three requests, so steps of the agent's transcript, of a search, and of what was spent are saved
+//! together with the next other step. If a job is killed, losing them costs model turns or time, but never an effect
+//! on GitHub.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -29,16 +29,16 @@ use crate::domain::search::Search;
 use crate::github::Client;
 use crate::github::state::{SaveError, Saved, StateRef};
 
-/// Runs kept in a ref; older ones that are over are dropped.
+/// Runs kept in a ref. Older ones are dropped once they are over.
 const MAX_RUNS: usize = 20;
 /// Runs kept in the memory of the repository.
 const MAX_REMEMBERED: usize = 300;
-/// The file they are in, one line a run, and how long it gets, in bytes.
+/// The file of the memory, with one run per line, and its maximum size in bytes.
 const MEMORY: &str = "runs.jsonl";
 const MAX_MEMORY: usize = 4 << 20;
 /// Digests of a search kept for a run.
 const MAX_DIGESTS: usize = 2_000;
-/// How often a save that came second is tried again on top of the one that came first.
+/// How often a save is retried on top of another process's save.
 const MAX_TRIES: usize = 5;
 
 pub struct Refs {
@@ -46,8 +46,8 @@ pub struct Refs {
     loaded: Mutex<HashMap<PullRequestId, Saved>>,
     /// The places of runs that this process wrote to.
     written: std::sync::Mutex<HashSet<(RunId, usize)>>,
-    /// The files that cannot be read.
-    told: ReportedOnce,
+    /// The unreadable files that were already logged.
+    reported: ReportedOnce,
 }
 
 impl Refs {
@@ -56,7 +56,7 @@ impl Refs {
             client,
             loaded: Mutex::default(),
             written: std::sync::Mutex::default(),
-            told: ReportedOnce::default(),
+            reported: ReportedOnce::default(),
         }
     }
 
@@ -86,7 +86,7 @@ impl Refs {
         }
         saved.put(&file, format::append("", &Step::Started(Box::new(started.clone())))?);
         match self.save(pull_request, saved, &file).await {
-            // Somebody else began it: then it is there.
+            // Another process began it, so it exists.
             Err(Error::Taken) if self.saved(pull_request).await?.get(&file).is_some() => Ok(()),
             result => result,
         }
@@ -98,7 +98,7 @@ impl Refs {
         let file = file(&run.id().0);
         let text = saved
             .get(&file)
-            .ok_or_else(|| Error::Broken("the run is not in its ref".into()))?;
+            .ok_or_else(|| Error::Broken("the run is missing from its ref".into()))?;
         if format::steps(text).count() != run.length {
             return Err(Error::Taken);
         }
@@ -113,13 +113,13 @@ impl Refs {
         if *step == Step::Announced
             && let Err(error) = self.remember(run).await
         {
-            // The run is over and said; only what it taught is not there next time.
-            tracing::warn!(run.id = %run.id(), %error, "a run cannot be remembered");
+            // The run is over and announced. Only the memory lacks it.
+            tracing::warn!(run.id = %run.id(), %error, "a run could not be added to the memory");
         }
         Ok(())
     }
 
-    /// Writes a run that is over into the memory of the repository, and drops the oldest ones there.
+    /// Writes a finished run into the memory of the repository, and drops the oldest runs there.
     async fn remember(&self, run: &Run) -> Result<(), Error> {
         let pull_request = super::pull_request(&run.started)?;
         let saved = self.saved(pull_request).await?;
@@ -128,7 +128,7 @@ impl Refs {
         let steps: Vec<Step> = steps
             .collect::<Result<_, _>>()
             .map_err(|error| Error::Broken(error.to_string()))?;
-        let lesson = format::lesson(steps.into_iter().map(abridged).collect())?;
+        let lesson = format::lesson(steps.into_iter().map(without_conversation).collect())?;
         let place = memory(&pull_request.repository);
         for _ in 0..MAX_TRIES {
             let mut all = self.client.load_state(&place).await?;
@@ -152,14 +152,14 @@ impl Refs {
     pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         let remembered = self.client.load_state(&memory(repository)).await?;
         let mut runs = self.loaded_runs().await?;
-        let tell_newer = |newer: Newer| self.told.tell_newer("refs/greenlight/memory", newer);
+        let tell_newer = |newer: Newer| self.reported.tell_newer("refs/greenlight/memory", newer);
         runs.retain(|run| {
             run.started
                 .pull_request()
                 .is_some_and(|id| id.repository == *repository)
         });
         for text in remembered.get(MEMORY).unwrap_or_default().lines() {
-            // What cannot be read any more has taught nothing.
+            // An unreadable lesson is skipped.
             let run = format::read_lesson(text).inspect_err(|newer| tell_newer(*newer));
             let run = run.ok().flatten().and_then(|mut run| {
                 run.started.pull_request_mut()?.repository = repository.clone();
@@ -207,17 +207,17 @@ impl Refs {
         Ok(runs)
     }
 
-    /// The runs of a ref with their file names, oldest first. What cannot be read is told of, once, and left out.
+    /// The runs of a ref with their file names, oldest first. Unreadable ones are logged once and left out.
     fn in_order(&self, pull_request: &PullRequestId, saved: &Saved) -> Vec<(String, Run)> {
         let mut runs = Vec::new();
         for (file, text) in saved.files() {
             match fold(text) {
                 Ok(mut run) => {
-                    // The ref is in the repository itself, no matter what that was called when this was written.
+                    // The ref is in the repository itself, so a recorded name may be outdated.
                     run.started.subject = Subject::PullRequest(pull_request.clone());
                     runs.push((file.to_string(), run));
                 }
-                Err(why) => self.told.tell(&format!("{file} in {}", named(pull_request)), why),
+                Err(why) => self.reported.tell(&format!("{file} in {}", named(pull_request)), why),
             }
         }
         runs.sort_by_key(|(_, run)| run.started.at);
@@ -237,8 +237,8 @@ impl Refs {
         Ok(saved)
     }
 
-    /// Saves a change to one file. Somebody else who was first, at another file, is not in its way; but a newer greenlight
-    /// is.
+    /// Saves a change to one file. A concurrent save of another file does not prevent it, but a newer greenlight
+    /// does.
     async fn save(&self, pull_request: &PullRequestId, mut saved: Saved, changed: &str) -> Result<(), Error> {
         for _ in 0..MAX_TRIES {
             if let Some(newer) = newer_in(&saved) {
@@ -259,7 +259,7 @@ impl Refs {
                     saved = theirs;
                 }
                 Err(SaveError::GitHub(error)) => {
-                    // What is in memory may be behind; the next look reads the ref again.
+                    // The copy in memory may be outdated, so the next access reads the ref again.
                     self.loaded.lock().await.remove(pull_request);
                     return Err(error.into());
                 }
@@ -283,7 +283,8 @@ fn memory(repository: &RepositoryName) -> StateRef {
     }
 }
 
-/// A part of a search with no more digests than a ref has room for: what they stood for is tried again, at worst.
+/// A part of a search with no more digests than a ref can store. In the worst case, the dropped candidates are tried
+/// again.
 fn small<'a>(run: &Run, step: &'a Step) -> Cow<'a, Step> {
     let Step::Searched(part) = step else {
         return Cow::Borrowed(step);
@@ -298,8 +299,8 @@ fn small<'a>(run: &Run, step: &'a Step) -> Cow<'a, Step> {
     })))
 }
 
-/// Of a transcript, no more than what a reply took.
-fn abridged(step: Step) -> Step {
+/// Reduces an item of a transcript to the usage of a reply.
+fn without_conversation(step: Step) -> Step {
     match step {
         Step::Said(item) => Step::Said(match item.pointer("/reply/usage") {
             Some(usage) => serde_json::json!({ "reply": { "usage": usage } }),
@@ -323,7 +324,7 @@ fn abridged(step: Step) -> Step {
     }
 }
 
-/// The newest lines that are not too much together.
+/// The newest lines that fit within the bound.
 fn newest(lines: &[&str]) -> String {
     let mut left = MAX_MEMORY;
     let kept = lines.iter().rev().take_while(|line| {
@@ -350,7 +351,7 @@ fn newer_in(saved: &Saved) -> Option<Newer> {
     })
 }
 
-/// The files of which nothing can be read.
+/// The files that cannot be read at all.
 fn files_without_start(saved: &Saved) -> impl Iterator<Item = &str> {
     let files = saved.files().filter(|(_, text)| fold(text) == Err(Unread::NoStart));
     files.map(|(file, _)| file)

@@ -1,6 +1,6 @@
-//! What is forgotten, and when: deliveries and runs that are old, and all of a repository that is gone.
+//! Deletes old deliveries and runs, and everything about a repository that is gone.
 //!
-//! What is deleted is overwritten in the file, and the write-ahead log is emptied after it.
+//! Deleted data is overwritten in the file, and the write-ahead log is emptied afterwards.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use super::{Error, Journal};
 use crate::domain::id::{Repository, RunId};
 
 impl Journal {
-    /// Until when something was done that continues for ever. `None` if it never was. Git refs keep no such marks.
+    /// Up to when a recurring task was done. `None` if it never was. Git refs store no such marks.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -21,7 +21,7 @@ impl Journal {
         }
     }
 
-    /// Notes until when something was done.
+    /// Records up to when a task was done.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -32,8 +32,8 @@ impl Journal {
         }
     }
 
-    /// Deletes the deliveries that were worked off and the runs that are over, from before these moments. Returns which
-    /// runs.
+    /// Deletes the deliveries that are done and the runs that are over, if they are older than these moments. Returns
+    /// the ids of the deleted runs.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -44,7 +44,7 @@ impl Journal {
         }
     }
 
-    /// Deletes all that is known of a repository. Returns which runs that was.
+    /// Deletes everything about a repository. Returns the ids of its runs.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -55,7 +55,7 @@ impl Journal {
         }
     }
 
-    /// Overwrites what is left in the write-ahead log of what was forgotten.
+    /// Overwrites deleted data that remains in the write-ahead log.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -126,7 +126,7 @@ impl Sqlite {
         let name = repository.name.to_string();
         let key = format!("comment {}#", repository.key());
         let mut transaction = self.pool.begin().await.map_err(broken)?;
-        // A name alone stands for runs that earlier versions wrote down.
+        // Runs of earlier versions were recorded under a name alone.
         let meant = "(repository_id = ?1 OR (repository_id IS NULL AND repository = ?2 COLLATE NOCASE))";
         let runs = format!("SELECT id FROM run WHERE {meant}");
         let runs = sqlx::query_scalar(sqlx::AssertSqlSafe(runs))
@@ -171,7 +171,8 @@ impl Sqlite {
         Ok(runs.into_iter().map(RunId).collect())
     }
 
-    /// Moves what is in the write-ahead log into the database and empties it: it holds what was deleted.
+    /// Moves the content of the write-ahead log into the database and empties it, because it still contains deleted
+    /// data.
     async fn empty_the_log(&self) -> Result<(), Error> {
         sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
             .execute(&self.pool)

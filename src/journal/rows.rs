@@ -10,16 +10,16 @@ use super::once::ReportedOnce;
 use crate::domain::id::RepositoryId;
 use crate::domain::run::{Run, Step};
 
-/// What rows came to.
+/// The result of folding rows.
 #[derive(Default)]
 pub(super) struct Folded {
     pub(super) runs: Vec<Run>,
-    /// The ids of runs of which nothing is known, because their first step cannot be read.
+    /// The ids of runs that cannot be read at all, because their first step is broken.
     pub(super) without_start: Vec<String>,
 }
 
-/// Folds rows that come run by run, each in order. A run that cannot be read is told of, once, and left out.
-pub(super) fn fold(rows: &[SqliteRow], told: &ReportedOnce) -> Folded {
+/// Folds rows that are grouped by run, each in order. An unreadable run is logged once and left out.
+pub(super) fn fold(rows: &[SqliteRow], reported: &ReportedOnce) -> Folded {
     let mut folded = Folded::default();
     let id = |row: &SqliteRow| row.try_get::<String, _>("id").unwrap_or_default();
     for rows in rows.chunk_by(|one, other| id(one) == id(other)) {
@@ -27,7 +27,7 @@ pub(super) fn fold(rows: &[SqliteRow], told: &ReportedOnce) -> Folded {
         match run(first, rows) {
             Ok(run) => folded.runs.push(run),
             Err(why) => {
-                told.tell(&id(first), why);
+                reported.tell(&id(first), why);
                 if why == Unread::NoStart {
                     folded.without_start.push(id(first));
                 }
@@ -45,14 +45,14 @@ fn run(first: &SqliteRow, rows: &[SqliteRow]) -> Result<Run, Unread> {
 }
 
 fn step(row: &SqliteRow) -> Result<Option<Step>, Newer> {
-    // What is not a number came from nowhere known.
+    // A format that is not a number counts as a newer one.
     let format = row.try_get("format").map(|format: i64| u32::try_from(format));
     let format = format.map_or(u32::MAX, |format| format.unwrap_or(u32::MAX));
     let json: String = row.try_get("step").unwrap_or_default();
     format::step(format, &json)
 }
 
-/// No matter what was so when a run began, its repository is addressed as it is now.
+/// Replaces the recorded repository of a run by its current name and installation.
 fn readdress(run: &mut Run, row: &SqliteRow) -> Result<(), Error> {
     let started = &mut run.started;
     let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;

@@ -1,4 +1,5 @@
-//! The journal in SQLite: write-ahead log, one connection that writes, and every commit on disk before it counts.
+//! The journal in SQLite, with a write-ahead log and a single writing connection. Every commit is on disk before it
+//! counts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,20 +19,20 @@ use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, R
 use crate::domain::run::{Run, Started, Step};
 use crate::private;
 
-/// How many unfinished deliveries a restart takes up at most.
+/// How many unfinished deliveries a restart resumes at most.
 const MAX_UNFINISHED: i64 = 10_000;
-/// How many names of repositories are looked up at a time.
+/// How many repository names are looked up at a time.
 const MAX_UNIDENTIFIED: i64 = 1_000;
 
 #[derive(Clone)]
 pub struct Sqlite {
     pub(super) pool: SqlitePool,
-    /// What cannot be read.
+    /// The unreadable data that was already logged.
     pub(super) told: ReportedOnce,
 }
 
 impl Sqlite {
-    /// Opens the database, creating it and bringing its tables up to date.
+    /// Opens the database, creating it or migrating its tables if necessary.
     ///
     /// # Errors
     /// When the file cannot be created, is not a database, or is newer than this program.
@@ -39,7 +40,8 @@ impl Sqlite {
         if let Some(folder) = file.parent() {
             private::folder(folder).map_err(|error| Error::Broken(format!("{}: {error}", folder.display())))?;
         }
-        // The files beside it get its permissions, see <https://www.sqlite.org/src/file/src/os_unix.c> (findCreateFileMode).
+        // SQLite gives the files beside it the same permissions, see <https://www.sqlite.org/src/file/src/os_unix.c>
+        // (findCreateFileMode).
         private::file()
             .open(file)
             .map_err(|error| Error::Broken(format!("{}: {error}", file.display())))?;
@@ -49,7 +51,7 @@ impl Sqlite {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            // What is deleted is overwritten.
+            // Overwrite deleted data.
             .pragma("secure_delete", "ON")
             .busy_timeout(Duration::from_secs(10));
         let pool = SqlitePoolOptions::new()
@@ -72,7 +74,7 @@ impl Sqlite {
         Ok(Self { pool, told })
     }
 
-    /// Whether the database answers.
+    /// Whether the database responds.
     pub async fn is_well(&self) -> bool {
         sqlx::query("SELECT 1").execute(&self.pool).await.is_ok()
     }
@@ -132,7 +134,7 @@ impl Sqlite {
         Ok(deliveries)
     }
 
-    /// Notes how a repository is addressed now.
+    /// Records the current name and installation of a repository.
     pub(super) async fn know(
         &self,
         repository: &Repository,
@@ -155,7 +157,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// The names under which runs of repositories without an id are.
+    /// The repository names of runs that were recorded without an id.
     pub(super) async fn unidentified(&self) -> Result<Vec<Unidentified>, Error> {
         let rows = sqlx::query(
             "SELECT run.repository AS name, MAX(run.rowid), CASE WHEN json_valid(step.step) \
@@ -178,8 +180,8 @@ impl Sqlite {
             .collect()
     }
 
-    /// Files what has only a name under the repository that has this name. What is older than that repository was
-    /// about another one, which nobody finds any more: it is over.
+    /// Files runs that only have a name under the repository with this name. Runs that are older than the repository
+    /// were about another one, which can no longer be found, so they end.
     pub(super) async fn identify(
         &self,
         name: &RepositoryName,
@@ -195,7 +197,7 @@ impl Sqlite {
             "UPDATE run SET repository_id = 0, is_over = 1 WHERE repository_id IS NULL AND repository = ?1 COLLATE \
              NOCASE \
              AND ?2 > 0 AND started < ?3",
-            // Comments that were worked off stay so; see `Event::identity`.
+            // Comments that were handled stay marked as such; see `Event::identity`.
             "UPDATE OR IGNORE delivery SET id = 'comment @' || ?2 || substr(id, length('comment ' || ?1) + 1) \
              WHERE substr(id, 1, length('comment ' || ?1) + 1) = 'comment ' || ?1 || '#' COLLATE NOCASE AND received \
              >= ?3",

@@ -1,5 +1,5 @@
-//! Runs that cannot be read: those of a newer greenlight, and those whose start is broken. They harm no other run, are
-//! listed, and are told of once.
+//! Runs that cannot be read, because a newer greenlight wrote them or their start is broken. They do not affect other
+//! runs, are listed, and are logged once.
 
 use sqlx::Row as _;
 
@@ -9,7 +9,7 @@ use super::sqlite::Sqlite;
 use super::{Error, Journal};
 use crate::domain::id::{PullRequestId, Repository, RunId};
 
-/// How many are listed at most.
+/// How many unreadable runs are listed.
 const MAX_LISTED: i64 = 100;
 
 /// A run that cannot be read.
@@ -24,8 +24,8 @@ pub struct Unreadable {
 }
 
 impl Journal {
-    /// The runs of a repository, or of one of its pull requests, that cannot be read; newest first. Of a git ref, those of
-    /// the pull request.
+    /// The unreadable runs of a repository, or of one of its pull requests, newest first. With git refs, only those
+    /// of the pull request.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -40,7 +40,7 @@ impl Journal {
         }
     }
 
-    /// Fails if a newer greenlight works on this pull request: then nothing is done there.
+    /// Fails if a newer greenlight works on this pull request, so that this one does nothing there.
     ///
     /// # Errors
     /// [`Error::Newer`], or when the journal cannot be read.
@@ -93,7 +93,7 @@ impl Sqlite {
             .collect()
     }
 
-    /// Ends runs whose start cannot be read: nobody knows any more what they were about.
+    /// Ends runs whose start cannot be read, because their pull request is unknown.
     pub(super) async fn end_without_start(&self, runs: &[String]) -> Result<(), Error> {
         for run in runs {
             sqlx::query("UPDATE run SET is_over = 1, unreadable = 1 WHERE id = ?")

@@ -1,20 +1,20 @@
-//! What becomes of work that broke: whether it is tried again, and what the log says.
+//! Decides whether failed work is tried again, and logs the error.
 
 use jiff::Timestamp;
 use tokio::task::JoinError;
 
 use crate::engine::Broken;
 
-/// Whether what broke is tried again.
+/// Whether failed work is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
     Never,
-    /// When GitHub answers again, which nobody knows.
+    /// When GitHub responds again, which cannot be predicted.
     Sometime,
     NotBefore(Timestamp),
 }
 
-/// Says what went wrong, and whether it is tried again.
+/// Logs an error, and returns whether the work is tried again.
 pub(super) fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> (Again, T) {
     let again = match outcome {
         Ok(Ok(result)) => return (Again::Never, result),
@@ -28,13 +28,13 @@ pub(super) fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> 
                 Again::NotBefore(until)
             }
             None => {
-                tracing::error!(error = %broken, "work broke");
+                tracing::error!(error = %broken, "work failed");
                 let may_pass = matches!(&broken, Broken::GitHub(error) if error.may_pass());
                 if may_pass { Again::Sometime } else { Again::Never }
             }
         },
         Err(panicked) => {
-            tracing::error!(error = %panicked, "work ended in a panic");
+            tracing::error!(error = %panicked, "work panicked");
             Again::Never
         }
     };

@@ -1,4 +1,4 @@
-//! Picks up what nobody works on: all that an earlier process left, and from then on, every minute, what is due.
+//! Resumes pending work: everything that an earlier process left, and then, every minute, everything that is due.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::work::Work;
 use crate::domain::run::Run;
 use crate::engine;
 
-/// How often the clock of a service looks.
+/// How often the clock of a service ticks.
 pub const TICK: Duration = Duration::from_secs(60);
-/// How often what is old is deleted.
+/// How often old data is deleted.
 const PRUNE: Duration = Duration::from_hours(24);
-/// A delivery younger than this is on its way into the queue.
+/// A younger delivery is still on its way into the queue.
 const MIN_AGE: SignedDuration = SignedDuration::from_secs(60);
-/// What fails time and again is tried at least every this many ticks.
+/// Work that fails repeatedly is retried at least every this many ticks.
 const MAX_PAUSE: u64 = 64;
 
-/// Continues with what an earlier process left: first the runs, then the deliveries nobody finished.
+/// Resumes what an earlier process left: first the runs, then the unfinished deliveries.
 pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
@@ -30,7 +30,7 @@ pub async fn take_up(queue: &Queue) {
     pick_up(queue, Timestamp::MAX, |_| true, |_| true).await;
 }
 
-/// Wakes the runs whose gate expired, those that did not get to say their end, those that wait for nobody, and the
+/// Resumes the runs whose gate expired, those whose end was not announced, those that nothing else resumes, and the
 /// deliveries that met an outage or a full queue.
 pub async fn watch(queue: Queue, every: Duration) {
     let mut tick = tokio::time::interval(every);
@@ -45,38 +45,38 @@ pub async fn watch(queue: Queue, every: Duration) {
             let gates = run.open_gates();
             run.end.is_some() || gates.is_empty() || gates.iter().any(|gate| now >= gate.expires)
         };
-        // What met a rate limit is tried when that is reset, no earlier, and at once.
+        // Work that met a rate limit is retried as soon as the limit is reset, and not before.
         let may_be_tried = |id: &str| queue.is_reset(id, now).unwrap_or_else(|| pauses.is_over(id));
         pick_up(&queue, now - MIN_AGE, is_due, may_be_tried).await;
     }
 }
 
-/// Forgets what is old, at the start and every day.
+/// Deletes old data, at the start and every day.
 pub(super) async fn prune_on(queue: Queue) {
     let mut tick = tokio::time::interval(PRUNE);
     loop {
         tick.tick().await;
         if let Err(error) = engine::prune(queue.app(), Timestamp::now()).await {
-            tracing::warn!(%error, "what is old could not be deleted");
+            tracing::warn!(%error, "old data could not be deleted");
         }
     }
 }
 
-/// Finds out which repositories the runs of earlier versions are in.
+/// Looks up the repositories of runs of earlier versions.
 async fn identify(queue: &Queue, may_be_tried: impl FnMut(&str) -> bool) {
     if let Err(error) = engine::identify(queue.app(), may_be_tried).await {
         tracing::error!(%error, "repositories could not be looked up");
     }
 }
 
-/// Puts what is due, and not in hand, into the queue. What finds no room is picked up later.
+/// Puts due work that is not in hand into the queue. If the queue is full, it is picked up later.
 async fn pick_up(
     queue: &Queue,
     received_before: Timestamp,
     is_due: impl Fn(&Run) -> bool,
     mut may_be_tried: impl FnMut(&str) -> bool,
 ) {
-    // Before the journal is read: what is finished in between must not be taken for left over.
+    // Taken before the journal is read, so that work that finishes in between is not picked up again.
     let in_hand = queue.in_hand();
     let journal = &queue.app().journal;
     match journal.open_runs().await {
@@ -104,12 +104,12 @@ async fn pick_up(
     }
 }
 
-/// What was picked up, and is tried again after a pause that doubles: GitHub is asked less and less during an outage,
-/// and about what will never work.
+/// Retries pending work after a pause that doubles each time, so that GitHub gets fewer and fewer requests during an
+/// outage, and for work that can never succeed.
 #[derive(Default)]
 struct Pauses {
     ticks: u64,
-    /// The last pause, and the tick at which it is over.
+    /// The last pause of each, and the tick at which it ends.
     of: HashMap<String, (u64, u64)>,
 }
 
@@ -120,7 +120,7 @@ impl Pauses {
         self.of.retain(|_, (_, over)| now <= *over + MAX_PAUSE);
     }
 
-    /// Whether it may be tried at this tick; if so, the next pause begins.
+    /// Whether this may be retried at this tick. If so, the next pause begins.
     fn is_over(&mut self, id: &str) -> bool {
         let (pause, over) = self.of.get(id).copied().unwrap_or((0, 0));
         if self.ticks < over {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_is_tried_less_and_less_and_what_is_gone_is_forgotten() {
+    fn failing_work_is_retried_less_and_less() {
         let mut pauses = Pauses::default();
         let mut tried = Vec::new();
         for tick in 1..=260 {

@@ -1,7 +1,7 @@
-//! Accepts a bounded number of connections, and lets nobody hold one or the end of greenlight up. Knows no route.
+//! Accepts a bounded number of connections. No client can occupy one for long or delay the shutdown. Knows no routes.
 //!
-//! Anyone who sends half a request, or none, holds a place only until somebody else needs it: when all are taken, the
-//! connection that has been waited for longest is closed.
+//! A client that sends half a request, or none, keeps its connection only until another client needs it: when all are
+//! in use, the connection whose request has been awaited longest is closed.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -23,16 +23,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-/// A client that comes when all are taken, none of which can be closed, waits in the socket's own queue.
+/// When all connections are in use and none can be closed, further clients wait in the socket's backlog.
 const MAX_CONNECTIONS: usize = 256;
-/// How long the head of a request may take, and how long a connection may be silent between two.
+/// How long the head of a request may take, and how long a connection may be idle between two.
 const MAX_HEAD: Duration = Duration::from_secs(10);
-/// How long a connection may stay open when greenlight ends.
+/// How long a connection may stay open during a shutdown.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// How long nothing is accepted after that failed: there are no file descriptors left, or something like that.
+/// The pause after a failed accept, which may mean that there are no file descriptors left.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// The connections whose request has not arrived whole, by when the wait for it began.
+/// The connections whose request has not arrived completely, by when the wait for it began.
 #[derive(Clone, Default)]
 struct Arriving(Arc<Mutex<Waiting>>);
 
@@ -42,7 +42,7 @@ struct Waiting {
     connections: BTreeMap<u64, CancellationToken>,
 }
 
-/// One connection among those; it may be closed while its request is on the way.
+/// One of these connections. It may be closed while its request arrives.
 #[derive(Clone)]
 struct Patience {
     arriving: Arriving,
@@ -51,7 +51,7 @@ struct Patience {
 }
 
 impl Arriving {
-    /// Closes the connection that has been waited for longest.
+    /// Closes the connection that has waited longest.
     fn close_one(&self) {
         if let Some((_, closing)) = self.lock().connections.pop_first() {
             tracing::debug!("a connection was closed to make room");
@@ -91,7 +91,7 @@ impl Patience {
         }
     }
 
-    /// The request is here, or the connection gone.
+    /// The request has arrived, or the connection is closed.
     fn ends(&self) {
         let ticket = self.since.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(ticket) = ticket {
@@ -100,7 +100,7 @@ impl Patience {
     }
 }
 
-/// Serves until `until` resolves; then gives the connections that are there a few seconds, and returns.
+/// Serves until `until` resolves; then gives open connections a few seconds, and returns.
 pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl Future<Output = ()> + Send) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let arriving = Arriving::default();
@@ -117,7 +117,7 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
                         return;
                     };
                     let patience = Patience::new(&arriving);
-                    let connection = talk(stream, router.clone(), patience, ending.clone());
+                    let connection = serve_one(stream, router.clone(), patience, ending.clone());
                     connections.spawn(async move {
                         connection.await;
                         drop(place);
@@ -139,10 +139,10 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
     connections.wait().await;
 }
 
-/// Serves one connection, for a few seconds only from the end of greenlight on.
-async fn talk(stream: TcpStream, router: Router, patience: Patience, ending: CancellationToken) {
+/// Serves one connection. During a shutdown it may stay open for a few seconds only.
+async fn serve_one(stream: TcpStream, router: Router, patience: Patience, ending: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "small answers may be late");
+        tracing::debug!(%error, "small responses may be delayed");
     }
     let at_this = patience.clone();
     let service = tower::service_fn(move |request| answer(router.clone(), at_this.clone(), request));
@@ -163,11 +163,11 @@ async fn talk(stream: TcpStream, router: Router, patience: Patience, ending: Can
     };
     patience.ends();
     if let Err(error) = result {
-        tracing::debug!(%error, "a connection broke off");
+        tracing::debug!(%error, "a connection was lost");
     }
 }
 
-/// Answers one request, and notes when all of it is here and when the next one is waited for.
+/// Answers one request, and records when it has arrived completely and when the wait for the next one begins.
 async fn answer(
     router: Router,
     patience: Patience,

@@ -1,7 +1,7 @@
-//! Which lane a piece of work goes through, and what it has to wait for there.
+//! Decides which lane a piece of work goes through, and what else it has to wait for.
 //!
-//! What only answers, and what only stops something, has its own lane beside the one that may be busy for hours,
-//! and waits for no worker.
+//! Work that only answers or only stops something has separate lanes, beside the one that may be busy for hours, and
+//! needs no worker.
 
 use super::work::Work;
 use super::workers::Share;
@@ -10,13 +10,13 @@ use crate::domain::event::{Comment, Event, Fact};
 use crate::domain::id::{PullRequestId, Repository};
 use crate::domain::run::{Origin, Run};
 
-/// Where a piece of work lines up, and what it needs.
+/// The lane of a piece of work, and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Route {
-    /// One piece of work of a lane is worked off after the other.
+    /// The work of a lane is done one piece after the other.
     pub(super) lane: String,
     pub(super) needs: Needs,
-    /// A command in it stops what is at work, although the rest of it has to wait.
+    /// A command in it stops the active run at once, although the rest has to wait.
     pub(super) stops_first: bool,
 }
 
@@ -27,14 +27,15 @@ pub(super) enum Needs {
     Answering,
     /// It stops something.
     Stopping,
-    /// It writes down what happened; what follows from it may need a worker.
+    /// It records what happened; its consequences may need a worker.
     Noting,
     /// It may work for hours.
     Worker(Share),
 }
 
 impl Route {
-    /// Reads the commands of a comment, which takes milliseconds: not for the threads that answer webhooks.
+    /// Reads the commands of a comment, which takes milliseconds, so it must not run on the threads that answer
+    /// webhooks.
     pub(super) fn of(work: &Work) -> Self {
         match work {
             Work::Resume(run) => match run.started.pull_request() {
@@ -49,7 +50,7 @@ impl Route {
         }
     }
 
-    /// The route of an event that there is anything to remember of: what people write to each other is not.
+    /// The route of an event worth recording. `None` for comments without a command.
     pub(super) fn of_concern(event: &Event) -> Option<Self> {
         let Fact::CommentCreated(comment) = &event.fact else {
             return Some(Self::of_event(event));
@@ -73,7 +74,7 @@ impl Route {
             Fact::PullRequestPushed { pull_request, .. }
             | Fact::PullRequestClosed { pull_request }
             | Fact::PullRequestRetargeted { pull_request } => Self::plain(pull_request.key(), Needs::Noting),
-            // People who may label may not always write.
+            // Not everyone who may label has write access.
             Fact::PullRequestLabelled { pull_request, .. } => {
                 Self::plain(pull_request.key(), worker(&pull_request.repository, false))
             }
@@ -107,7 +108,7 @@ impl Route {
         if commands.iter().all(|command| answers(command) || stops(command)) {
             return Self::stopping(pull_request);
         }
-        // An explanation is a run of a model, beside anything else that runs.
+        // An explanation is a run of a model that is independent of other runs.
         let explains = |command: &&Command| matches!(command, Command::Explain);
         let lane = if commands.iter().all(|command| answers(command) || explains(command)) {
             format!("{} explanations", pull_request.key())
@@ -133,13 +134,13 @@ impl Route {
     }
 }
 
-/// The lanes beside the one of a pull request.
+/// All lanes of a pull request.
 pub(super) fn lanes_of(pull_request: &PullRequestId) -> [String; 4] {
     let key = pull_request.key();
     ["", " answers", " stops", " explanations"].map(|aside| format!("{key}{aside}"))
 }
 
-/// Whether an event may be about several pull requests, and GitHub does not name exactly one.
+/// Whether an event may concern several pull requests, because GitHub does not name exactly one.
 pub(super) fn is_of_several(event: &Event) -> bool {
     match &event.fact {
         Fact::ChecksFailed(checks) => checks.pull_requests.len() != 1,
@@ -162,7 +163,7 @@ fn worker(repository: &Repository, is_asked_for: bool) -> Needs {
     })
 }
 
-/// Whether a person with write access asked for what a run does next: they began it, or approved something in it.
+/// Whether a person with write access asked for the next part of a run: they began it, or approved something in it.
 fn is_asked_for(run: &Run) -> bool {
     matches!(run.started.origin, Origin::Comment { .. }) || run.gates.iter().any(|asked| !asked.approvals.is_empty())
 }
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stops_or_answers_waits_for_nobody() {
+    fn commands_that_stop_or_answer_have_their_lanes() {
         for (body, lane, needs) in [
             ("/greenlight help", "a/b#7 answers", Needs::Answering),
             (

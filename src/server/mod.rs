@@ -1,5 +1,5 @@
-//! The HTTP door: verifies a delivery, writes it down, answers 202, and leaves the work to the queue. The only room
-//! that names axum.
+//! The HTTP server: verifies a delivery, records it, answers 202, and leaves the work to the queue. Only this folder
+//! uses axum.
 
 mod again;
 mod api;
@@ -27,12 +27,12 @@ pub use work::Work;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 
-/// A delivery that takes longer to arrive than GitHub waits for an answer is of no use.
+/// GitHub waits this long for an answer, so a delivery that takes longer to arrive is useless.
 const MAX_ARRIVAL: Duration = Duration::from_secs(10);
-/// How long runs get to stop when greenlight ends.
+/// How long runs have to stop during a shutdown.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// What somebody is told who looks at the address in a browser.
+/// The answer to a browser.
 const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Read and answer runs over REST \
                             at /api/v1/runs?repository=owner/name, with your GitHub token. /readyz reports health.\n";
 
@@ -52,8 +52,8 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
         .nest("/api/v1", api)
 }
 
-/// Serves until `until` resolves, then drains, and returns however slow a connection is. What an earlier process left
-/// is taken up first.
+/// Resumes what an earlier process left, serves until `until` resolves, and then drains. Slow connections do not
+/// delay the return.
 pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
     take_up(&queue).await;
     let clock = tokio::spawn(watch(queue.clone(), TICK));
@@ -62,7 +62,7 @@ pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, u
     let draining = queue.clone();
     let drained = async move {
         until.await;
-        tracing::info!("ending: no more deliveries are taken");
+        tracing::info!("shutting down: no more deliveries are accepted");
         draining.drain(DRAIN).await;
     };
     connections::serve(&listener, &router(queue, secret), drained).await;

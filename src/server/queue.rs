@@ -1,4 +1,4 @@
-//! Work behind the door: one lane per pull request, a bounded number of workers, and an orderly end.
+//! The work queue: one lane per pull request, a bounded number of workers, and an orderly shutdown.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,22 +18,22 @@ use crate::domain::event::{Event, Fact};
 use crate::domain::id::{DeliveryId, PullRequestId};
 use crate::engine::{self, App, Broken, Interrupt};
 
-/// How many pieces of work may wait; beyond that a delivery is answered with 503.
+/// How many pieces of work may wait. Beyond that, a delivery is answered with 503.
 const CAPACITY: usize = 2_000;
 
-/// How much that needs no worker is done at a time. GitHub allows 100 requests at once.
+/// How much work without a worker may run at once. GitHub allows 100 concurrent requests.
 /// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>
 const MAX_ANSWERING: usize = 16;
 const MAX_STOPPING: usize = 32;
 const MAX_NOTING: usize = 16;
 
-/// How long after it was heard of a delivery that met an outage of GitHub is tried again. A gate is open as long, unless
-/// configured otherwise.
+/// How long after its arrival a delivery that met an outage of GitHub is retried. By default, a gate is open for as
+/// long.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
-/// The queue is full, or greenlight is about to end.
+/// The queue is full, or greenlight is shutting down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the queue takes no more work now")]
+#[error("the queue is full or shutting down")]
 pub struct QueueFull;
 
 #[derive(Clone)]
@@ -53,22 +53,22 @@ struct Inner {
 #[derive(Default)]
 struct Held {
     lanes: HashMap<String, VecDeque<(Needs, Work)>>,
-    /// What waits or is at work of a delivery: none is worked off twice at once.
+    /// The deliveries that wait or are in progress. None is handled twice at once.
     deliveries: HashMap<DeliveryId, Pieces>,
     /// The deliveries that were acknowledged and are being read.
     reading: HashSet<DeliveryId>,
-    /// The deliveries and runs that met a rate limit of GitHub's, and when that is reset.
+    /// The deliveries and runs that met a rate limit of GitHub, and when it is reset.
     limited: HashMap<String, Timestamp>,
 }
 
-/// A delivery about several pull requests is a piece of work in the lane of each.
+/// A delivery about several pull requests is one piece of work in the lane of each.
 #[derive(Default)]
 struct Pieces {
     open: usize,
     is_to_be_tried_again: bool,
 }
 
-/// What the queue had in hand at a moment.
+/// The work that the queue had in hand at one moment.
 pub(super) struct InHand {
     lanes: HashSet<String>,
     deliveries: HashSet<DeliveryId>,
@@ -103,7 +103,7 @@ impl Queue {
         &self.0.app
     }
 
-    /// Whether a delivery would be taken now.
+    /// Whether the queue would accept a delivery now.
     pub fn has_room(&self) -> bool {
         !self.0.is_draining.load(Ordering::Acquire) && self.waiting() < CAPACITY
     }
@@ -113,8 +113,8 @@ impl Queue {
         self.held().lanes.values().map(VecDeque::len).sum()
     }
 
-    /// Whether the rate limit that a delivery or run met is reset by now. `None` if it met none. Asked once after the
-    /// reset, it is forgotten.
+    /// Whether the rate limit that a delivery or run met has been reset. `None` if it met none. Once reported as
+    /// reset, the limit is forgotten.
     pub(super) fn is_reset(&self, id: &str, now: Timestamp) -> Option<bool> {
         let mut held = self.held();
         let is_reset = now >= *held.limited.get(id)?;
@@ -127,7 +127,7 @@ impl Queue {
     fn rest(&self, id: &str, again: Again) {
         if let Again::NotBefore(until) = again {
             let mut held = self.held();
-            // Those that were worked off otherwise are never asked about again.
+            // Entries that were finished otherwise are never asked about again, so old ones are dropped.
             let long_ago = Timestamp::now() - MAX_AGE;
             held.limited.retain(|_, until| *until > long_ago);
             held.limited.insert(id.to_string(), until);
@@ -142,19 +142,19 @@ impl Queue {
         }
     }
 
-    /// Puts work into its lane; a delivery that is in hand already is not taken twice.
+    /// Puts work into its lane. A delivery that is already in hand is ignored.
     ///
     /// # Errors
     /// When the queue is full or draining.
     pub async fn push(&self, work: Work) -> Result<(), QueueFull> {
-        // A comment is read for this, off the threads that answer webhooks.
+        // This parses comments, so it must not run on the threads that answer webhooks.
         let Ok((route, work)) = tokio::task::spawn_blocking(move || (Route::of(&work), work)).await else {
             return Err(QueueFull);
         };
         self.push_as(route, work)
     }
 
-    /// Puts work whose route is known into its lane.
+    /// Puts work with a known route into its lane.
     pub(super) fn push_as(&self, route: Route, work: Work) -> Result<(), QueueFull> {
         if !self.has_room() {
             return Err(QueueFull);
@@ -179,13 +179,13 @@ impl Queue {
             && let Work::Delivery(_, event) = &work
         {
             let stop = Work::Stop(event.clone());
-            self.line_up(Route::of(&stop), stop);
+            self.enqueue(Route::of(&stop), stop);
         }
-        self.line_up(route, work);
+        self.enqueue(route, work);
         Ok(())
     }
 
-    /// Reads a delivery that was acknowledged. What it resolves to says whether it was read.
+    /// Reads an acknowledged delivery in the background. The future resolves to whether it was read.
     pub(super) fn read_later(&self, id: DeliveryId, reading: impl Future<Output = bool> + Send + 'static) {
         self.held().reading.insert(id.clone());
         let queue = self.clone();
@@ -199,12 +199,12 @@ impl Queue {
         });
     }
 
-    /// Whether a delivery that was acknowledged is being read.
+    /// Whether an acknowledged delivery is being read.
     pub(super) fn is_reading(&self, id: &DeliveryId) -> bool {
         self.held().reading.contains(id)
     }
 
-    fn line_up(&self, route: Route, work: Work) {
+    fn enqueue(&self, route: Route, work: Work) {
         let mut held = self.held();
         if let Some(lane) = held.lanes.get_mut(&route.lane) {
             lane.push_back((route.needs, work));
@@ -214,11 +214,11 @@ impl Queue {
             .insert(route.lane.clone(), VecDeque::from([(route.needs, work)]));
         drop(held);
         let queue = self.clone();
-        self.0.tasks.spawn(async move { queue.work_off(&route.lane).await });
+        self.0.tasks.spawn(async move { queue.process_lane(&route.lane).await });
     }
 
-    /// A push stops the run at work on the old head at once, and so does the end of the pull request; the run itself
-    /// looks whether that is so, and writes its end in its own lane.
+    /// A push or the end of the pull request interrupts the run on the old head at once. The run itself checks the
+    /// reason, and writes its end in its own lane.
     fn interrupt(&self, event: &Event) {
         let (pull_request, why) = match &event.fact {
             Fact::PullRequestPushed { pull_request, head } => (pull_request, Interrupt::Superseded(head.clone())),
@@ -229,7 +229,7 @@ impl Queue {
         self.0.app.interrupts.interrupt(pull_request, &why);
     }
 
-    async fn work_off(&self, name: &str) {
+    async fn process_lane(&self, name: &str) {
         loop {
             let work = {
                 let mut held = self.held();
@@ -242,10 +242,10 @@ impl Queue {
             let Some((needs, work)) = work else { return };
             let Some(_place) = self.place(needs).await else { return };
             if self.0.is_draining.load(Ordering::Acquire) {
-                // It is in the journal; the next process takes it up.
+                // It is in the journal, and the next process resumes it.
                 continue;
             }
-            self.do_one(work).await;
+            self.process(work).await;
         }
     }
 
@@ -260,7 +260,7 @@ impl Queue {
         room.acquire().await.ok().map(WorkSlot::Beside)
     }
 
-    async fn do_one(&self, work: Work) {
+    async fn process(&self, work: Work) {
         let app = self.0.app.clone();
         match work {
             Work::Resume(run) => {
@@ -290,7 +290,7 @@ impl Queue {
                 for event in pieces {
                     self.held().deliveries.entry(id.clone()).or_default().open += 1;
                     let route = Route::of_event(&event);
-                    self.line_up(route, Work::Delivery(id.clone(), Box::new(event)));
+                    self.enqueue(route, Work::Delivery(id.clone(), Box::new(event)));
                 }
                 let is_young = Timestamp::now().duration_since(received) < MAX_AGE;
                 self.rest(&id.0, again);
@@ -299,7 +299,7 @@ impl Queue {
         }
     }
 
-    /// Does what takes no worker, and leaves what follows from it to one, in the lane of the pull request.
+    /// Does work that needs no worker, and queues its consequences for one in the lane of the pull request.
     async fn note(&self, event: Event) -> Result<Result<(), Broken>, JoinError> {
         let app = self.0.app.clone();
         let outcome = tokio::spawn(async move { engine::note(&app, event).await }).await;
@@ -307,13 +307,14 @@ impl Queue {
             result.map(|left| {
                 for run in left {
                     let work = Work::Resume(Box::new(run));
-                    self.line_up(Route::of(&work), work);
+                    self.enqueue(Route::of(&work), work);
                 }
             })
         })
     }
 
-    /// Notes that a piece of a delivery is done; with the last of them the delivery is, unless one met an outage.
+    /// Marks a piece of a delivery as done. The delivery is done with its last piece, unless one of them met an
+    /// outage.
     async fn finish(&self, id: &DeliveryId, is_to_be_tried_again: bool) {
         let is_done = {
             let mut held = self.held();
@@ -327,7 +328,7 @@ impl Queue {
             }
             !pieces.is_to_be_tried_again
         };
-        // Shut down in the middle: the delivery stays unfinished, and the next process continues with it.
+        // A delivery that was interrupted by the shutdown stays unfinished, and the next process continues it.
         let is_cut_off = self.0.is_draining.load(Ordering::Acquire);
         if is_done
             && !is_cut_off
@@ -338,14 +339,14 @@ impl Queue {
         self.held().deliveries.remove(id);
     }
 
-    /// Waits until nothing is waiting and nothing is at work.
+    /// Waits until no work is waiting or in progress.
     pub async fn idle(&self) {
         self.0.tasks.close();
         self.0.tasks.wait().await;
         self.0.tasks.reopen();
     }
 
-    /// Takes no more work, stops what is at work, and waits for it to stop, at most so long.
+    /// Accepts no more work, interrupts active work, and waits a limited time for it to stop.
     pub async fn drain(&self, at_most: Duration) {
         self.0.is_draining.store(true, Ordering::Release);
         self.0.app.interrupts.shut_down();
@@ -359,7 +360,7 @@ impl Queue {
     }
 }
 
-/// What a piece of work holds while it is worked off.
+/// What a piece of work holds while it runs.
 enum WorkSlot<'a> {
     Worker(#[expect(dead_code, reason = "held, not used")] Worker),
     Beside(#[expect(dead_code, reason = "held, not used")] SemaphorePermit<'a>),

@@ -1,7 +1,8 @@
-//! Fetches what GitHub could not deliver, at the start and every few minutes. It would never come again automatically.
+//! Recovers deliveries that GitHub could not deliver, at the start and every few minutes. GitHub never redelivers
+//! them automatically.
 //!
-//! What was acknowledged and not read before greenlight ended is asked for, too. An App reads the list of its deliveries. With a token there is none: then the comments are read that were written on
-//! pull requests with open runs.
+//! Deliveries that were acknowledged but not read before a shutdown are requested again, too. An App can list its
+//! deliveries. A token cannot, so comments on pull requests with open runs are read instead.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,34 +18,34 @@ use crate::domain::run::Origin;
 use crate::engine::Broken;
 use crate::journal::Admission;
 
-/// How often it is looked for.
+/// The interval between sweeps.
 pub(super) const SWEEP: Duration = Duration::from_secs(180);
-/// How far back the first look goes: so long github.com keeps deliveries.
+/// How far back the first sweep goes, because github.com keeps deliveries for so long.
 /// <https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>
 const KEPT: SignedDuration = SignedDuration::from_hours(72);
-/// How far a look reaches back behind the last one: a delivery may be listed late, and clocks differ.
+/// How far a sweep reaches back before the last one: a delivery may be listed late, and clocks differ.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(10);
-/// The mark in the journal.
+/// The name of the mark in the journal.
 const MARK: &str = "deliveries swept";
 
-/// Looks until greenlight ends.
+/// Sweeps until the shutdown.
 pub(super) async fn sweep_on(queue: Queue) {
     let mut tick = tokio::time::interval(SWEEP);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
         sweep(&queue).await;
-        // What was worked off since is forgotten, also there.
+        // Data that was deleted meanwhile is also removed from the log.
         if let Err(error) = queue.app().journal.empty_the_log().await {
             tracing::warn!(%error, "the journal's log could not be emptied");
         }
     }
 }
 
-/// Looks once; what fails is looked for again the next time.
+/// Sweeps once. What fails is retried by the next sweep.
 pub async fn sweep(queue: &Queue) {
     if let Err(error) = try_sweep(queue).await {
-        tracing::warn!(%error, "missed deliveries could not be looked for");
+        tracing::warn!(%error, "looking for missed deliveries failed");
     }
 }
 
@@ -62,7 +63,7 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
     let left: HashSet<DeliveryId> = left.into_iter().map(|(id, _)| id).collect();
     if app.github.is_app() {
         for missed in app.github.missed(since, &left).await? {
-            // What is known was admitted and only answered badly.
+            // A known delivery was admitted; only its acknowledgement failed.
             if app.journal.knows(&missed.id).await? {
                 continue;
             }
@@ -86,7 +87,7 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
             };
             let me = app.github.me().await?;
             for event in client.comments_since(id, me, began_with).await? {
-                // It goes by the comment's own id.
+                // A comment is identified by its own id.
                 if !take(queue, DeliveryId(String::new()), event).await? {
                     return Ok(());
                 }
@@ -106,7 +107,7 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Writes down what was missed and hands it to the queue; false if the queue is full.
+/// Records a missed delivery and queues it. Returns false if the queue is full.
 async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broken> {
     let app = queue.app();
     let (route, event) = match tokio::task::spawn_blocking(move || (Route::of_concern(&event), event)).await {
@@ -127,7 +128,7 @@ async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broke
         let (kind, action) = event.named();
         let repository = event.repository().map(tracing::field::display);
         tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted late");
-        // In the journal it is safe: if the queue has filled up meanwhile, the clock picks it up.
+        // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
         let _picked_up_later = queue.push_as(route, Work::Delivery(id, Box::new(event)));
     }
     Ok(true)

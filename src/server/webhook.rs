@@ -1,8 +1,8 @@
-//! Takes what GitHub delivers: the signature is checked while the body arrives, the delivery is written down, and only
-//! then is it acknowledged.
+//! Receives deliveries from GitHub. The signature is checked while the body arrives, the delivery is recorded, and
+//! only then is it acknowledged.
 //!
-//! GitHub waits for the acknowledgement, so that nothing a payload holds may delay it: a large one is read afterwards.
-//! What is written down of it meanwhile is its id alone, because what people write to each other is not kept.
+//! GitHub waits for the acknowledgement, so no content of a payload may delay it: a large payload is read afterwards.
+//! Until then only its id is recorded, because people's conversations are not stored.
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ use crate::journal::{self, Admission};
 /// GitHub caps payloads at 25 MB.
 /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#payload-cap>
 const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
-/// A payload of this size is read in milliseconds, and needs no separate room: the number of connections bounds how
-/// many there are.
+/// A payload of this size is read in milliseconds and needs no reservation: the number of connections bounds how many
+/// there are.
 const SMALL_PAYLOAD: usize = 1024 * 1024;
-/// How many larger payloads are in memory at once, until they are read: anyone who sends them has not shown a signature
+/// How many larger payloads may be in memory at once, until they are read. Their senders have not been authenticated
 /// yet.
 const MAX_LARGE_PAYLOADS: usize = 10;
 
 const NO_ROOM: &str = "greenlight is at capacity: redeliver this later.";
 const NOT_WRITTEN: &str = "greenlight cannot record this; its log says why. Redeliver it later.";
 
-/// What the door is attended with.
+/// The state of the webhook route.
 #[derive(Clone)]
 pub(super) struct Door {
     queue: Queue,
@@ -54,7 +54,7 @@ impl Door {
         &self.queue
     }
 
-    /// Makes room for a large body before it is read; one that does not say how long it is may be large.
+    /// Reserves memory for a large body before it is read. A body without a declared length may be large.
     fn reserve(&self, headers: &HeaderMap) -> Result<Option<OwnedSemaphorePermit>, WebhookRefusal> {
         if declared(headers).is_some_and(|length| length <= SMALL_PAYLOAD) {
             return Ok(None);
@@ -67,7 +67,8 @@ impl Door {
     }
 }
 
-/// A status, and one sentence for anyone who set the webhook up: GitHub shows both in its list of recent deliveries.
+/// A status, and one sentence for the person who set up the webhook: GitHub shows both in its list of recent
+/// deliveries.
 type WebhookRefusal = (StatusCode, String);
 
 fn refuse(status: StatusCode, sentence: &str) -> WebhookRefusal {
@@ -89,13 +90,13 @@ fn unsigned(error: SignatureError) -> WebhookRefusal {
     refuse(StatusCode::UNAUTHORIZED, sentence)
 }
 
-/// How many bytes are to come, as far as that is said.
+/// The declared length of the body in bytes, if there is one.
 fn declared(headers: &HeaderMap) -> Option<usize> {
     let length = headers.get(header::CONTENT_LENGTH)?;
     length.to_str().ok()?.parse().ok()
 }
 
-/// What a webhook of a repository sends unless it is told otherwise.
+/// Whether the body is form-encoded, which is the default of a repository's webhook.
 /// <https://docs.github.com/en/webhooks/using-webhooks/creating-webhooks>
 fn is_form(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -106,7 +107,7 @@ fn is_form(headers: &HeaderMap) -> bool {
     })
 }
 
-/// A delivery whose signature is right.
+/// A delivery whose signature is valid.
 struct Delivery {
     id: String,
     /// The value of `X-GitHub-Event`.
@@ -137,18 +138,18 @@ pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> 
         door.queue.read_later(id, async move {
             let _room = room;
             let read = take(&queue, delivery).await;
-            // What could not be written down is looked for again.
+            // A delivery that could not be recorded is recovered by a sweep.
             !matches!(read, Err((StatusCode::SERVICE_UNAVAILABLE, _)))
         });
     }
     Ok(StatusCode::ACCEPTED)
 }
 
-/// Checks the signature, before anything in the body is looked at.
+/// Checks the signature before anything in the body is parsed.
 async fn arrive(secret: &WebhookSecret, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, WebhookRefusal> {
     let signature = headers.get("x-hub-signature-256").map(header::HeaderValue::as_bytes);
     let mut verification = Verification::begin(secret, signature);
-    // Nothing is kept of what cannot be right, but it is read to its end: who sends it waits for the answer only then.
+    // Invalid bodies are not kept, but read to the end, because the sender only then reads the answer.
     let mut kept = Vec::new();
     if verification.is_ok() {
         kept.reserve_exact(declared(headers).unwrap_or_default().min(MAX_PAYLOAD));
@@ -174,7 +175,7 @@ async fn arrive(secret: &WebhookSecret, headers: &HeaderMap, body: Body) -> Resu
     Ok(kept)
 }
 
-/// Takes what the header says of a delivery.
+/// Reads the headers of a delivery.
 fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, WebhookRefusal> {
     if is_form(headers) {
         tracing::warn!("a delivery is form-encoded");
@@ -191,9 +192,9 @@ fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, WebhookRefusal>
     Ok(Delivery { id, kind, body })
 }
 
-/// Reads a delivery, writes down what it says if that is to be acted on, and hands it to the queue.
+/// Reads a delivery, records its event if it requires action, and queues it.
 async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, WebhookRefusal> {
-    // Not on the threads that answer others.
+    // Not on the threads that answer other requests.
     let reading = tokio::task::spawn_blocking(move || read(&delivery).map(|read| (delivery.id, read)));
     let (id, read) = reading.await.map_err(|error| {
         tracing::error!(%error, "a payload was not read");
@@ -215,14 +216,14 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, WebhookRe
         let (kind, action) = event.named();
         let repository = event.repository().map(tracing::field::display);
         tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted");
-        // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
+        // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
         let pushed = queue.push_as(route, Work::Delivery(id, Box::new(event)));
         pushed.map_err(|QueueFull| refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM))?;
     }
     Ok(StatusCode::ACCEPTED)
 }
 
-/// The event and its way through the queue. `None` if there is nothing to remember.
+/// The event and its route. `None` if there is nothing to do.
 fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, WebhookRefusal> {
     let event = webhook::parse(&delivery.kind, &delivery.body).map_err(|error| {
         tracing::warn!(delivery.id, event = delivery.kind, %error, "a payload cannot be read");
@@ -237,7 +238,7 @@ fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, WebhookRefusal> {
 
 fn not_written(id: &str) -> impl FnOnce(journal::Error) -> WebhookRefusal {
     move |error| {
-        tracing::error!(delivery.id = id, %error, "a delivery could not be written down");
+        tracing::error!(delivery.id = id, %error, "a delivery could not be recorded");
         refuse(StatusCode::SERVICE_UNAVAILABLE, NOT_WRITTEN)
     }
 }

@@ -1,4 +1,4 @@
-//! One piece of work: what the queue puts into lanes.
+//! One piece of work for the queue.
 
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
@@ -8,6 +8,6 @@ use crate::domain::run::Run;
 pub enum Work {
     Delivery(DeliveryId, Box<Event>),
     Resume(Box<Run>),
-    /// The part of a comment that stops what is at work, before its turn comes.
+    /// The part of a comment that stops the active run, before the comment's turn comes.
     Stop(Box<Event>),
 }

@@ -1,10 +1,10 @@
-//! Who gets a worker next, so that nobody can hold them all.
+//! Decides which work gets a worker next, so that nobody can occupy them all.
 //!
-//! - Work that somebody asked for comes before work that nobody asked for, such as red CI. The latter takes workers that
-//!   are left over, at most half of them.
+//! - Work that somebody asked for comes before other work, such as red CI. The latter gets workers that are left
+//!   over, at most half of them.
 //! - From four workers on, a repository gets at most three quarters of them.
-//! - One more worker is in reserve: when all are busy, it goes to a repository of which nothing that somebody asked for
-//!   is at work. So also a service with one worker starts a maintainer's work while a stranger's red CI is looked into.
+//! - One more worker is in reserve. When all are busy, it goes to a repository for which no requested work is
+//!   running. So even a service with one worker starts a maintainer's work while it handles a stranger's red CI.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::domain::id::Repository;
 
-/// Whose work a worker is for.
+/// On whose behalf a worker is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) repository: Repository,
@@ -30,11 +30,11 @@ pub(super) struct Workers {
 #[derive(Default)]
 struct Held {
     at_work: Vec<Share>,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: Vec<(Share, oneshot::Sender<Worker>)>,
 }
 
-/// A worker at work; dropping it sets it free.
+/// An occupied worker. Dropping it frees it.
 pub(super) struct Worker {
     share: Option<Share>,
     of: Workers,
@@ -48,16 +48,16 @@ impl Workers {
         }
     }
 
-    /// Waits for a worker. None never happens while the service runs.
+    /// Waits for a worker. It is never `None` while the service runs.
     pub(super) async fn take(&self, share: Share) -> Option<Worker> {
         let (sender, worker) = oneshot::channel();
         self.held().waiting.push((share, sender));
-        self.hand_out();
+        self.assign();
         worker.await.ok()
     }
 
-    /// Gives workers to those who wait, as long as one may start.
-    fn hand_out(&self) {
+    /// Assigns workers to those who wait, as long as one may start.
+    fn assign(&self) {
         loop {
             let (worker, sender) = {
                 let mut held = self.held();
@@ -70,7 +70,7 @@ impl Workers {
                 };
                 (worker, sender)
             };
-            // Anyone who stopped waiting gives it back by dropping it, outside of the lock.
+            // If the receiver is gone, the worker is freed by dropping it, outside of the lock.
             drop(sender.send(worker));
         }
     }
@@ -88,14 +88,14 @@ impl Drop for Worker {
                 held.at_work.swap_remove(place);
             }
             drop(held);
-            self.of.hand_out();
+            self.of.assign();
         }
     }
 }
 
 impl Held {
-    /// Who may start now: what was asked for first, then of the repository with the least at work, then anyone who
-    /// waits longest.
+    /// Which work may start now: requested work first, then the repository with the least running work, then the
+    /// longest wait.
     fn next(&self, workers: usize) -> Option<usize> {
         let may_start = |(_, (share, _)): &(usize, &(Share, _))| self.may_start(share, workers);
         let order = |(place, (share, _)): &(usize, &(Share, _))| {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asked_for_takes_half_and_never_the_reserve() {
+    fn unrequested_work_gets_half_of_the_workers_and_never_the_reserve() {
         for (number, most) in [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4)] {
             let workers = Workers::new(number);
             let held: Vec<Worker> = (0..20)
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_and_whoever_has_less_comes_first() {
+    fn requested_work_and_repositories_with_less_work_come_first() {
         let workers = Workers::new(2);
         let first = now(&workers, asked("a/a")).unwrap();
         let _second = now(&workers, asked("a/a")).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_waiting_takes_no_worker() {
+    fn cancelled_requests_take_no_worker() {
         let workers = Workers::new(1);
         let held = now(&workers, asked("a/a")).unwrap();
         drop(workers.take(asked("a/a")));

@@ -1,4 +1,4 @@
-//! The playing half alone: a GitHub for a `greenlight serve` in another process.
+//! Plays only GitHub, for a `greenlight serve` in another process.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,14 +12,14 @@ use super::scenery::REPOSITORY;
 use super::{SECRET, fault};
 use crate::private;
 
-/// When nothing has changed for so long, the other process has nothing more to say.
+/// If nothing has changed for this long, the other process is done.
 const QUIET: Duration = Duration::from_secs(2);
-/// How long the other process may work without anything to see.
+/// How long the other process may work without a visible change.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How often it is looked for.
+/// How often the connection to the other process is tried.
 const MAX_LOOKS: usize = 20;
 
-/// Says how to start the other process, and waits until it is there.
+/// Says how to start the other process, and waits until it responds.
 pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Result<(), Exit> {
     let credentials = double.app_credentials();
     let key = folder.join("app.pem");
@@ -30,7 +30,7 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
         url.host_str().unwrap_or("127.0.0.1"),
         url.port_or_known_default().unwrap_or(8080)
     );
-    // The token is one of the played GitHub, and good for nothing else.
+    // The token is for the played GitHub, and good for nothing else.
     terminal::show_exactly(&format!(
         "GitHub is played at {api}. In another terminal:\n\n\
          export GREENLIGHT_GITHUB_API_URL={api}\nexport GREENLIGHT_APP_ID={id}\n\
@@ -49,15 +49,15 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
     ));
     double.set_webhook(url.join("webhook").map_err(fault)?.as_str(), SECRET);
     for _ in 0..MAX_LOOKS {
-        if terminal::ask("Press Enter when it listens.").await.is_none() {
-            return Err(Exit::Refused("nobody pressed Enter, so the demo did not start".into()));
+        if terminal::ask("Press Enter once it listens.").await.is_none() {
+            return Err(Exit::Refused("Enter was not pressed, so the demo did not start".into()));
         }
         double.ping().await;
         let answer = double.last_delivery("ping");
         match answer.as_ref().map(|ping| (ping.status, ping.error.as_deref())) {
             Some((Some(200..=299), _)) => return Ok(()),
             Some((Some(401), _)) => terminal::tell(&format!(
-                "{url} refuses the signature: is GREENLIGHT_WEBHOOK_SECRET as above?"
+                "{url} rejects the signature: is GREENLIGHT_WEBHOOK_SECRET set as above?"
             )),
             Some((Some(status), _)) => terminal::tell(&format!("{url} answers with {status}")),
             other => {
@@ -69,8 +69,8 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
     Err(Exit::Usage(format!("no `greenlight serve` at {url}")))
 }
 
-/// Waits until the other process has answered: its check has a conclusion, something has happened since, and all is
-/// quiet. There is no other way to know.
+/// Waits until the other process has answered: its check run has a conclusion, something has happened since, and
+/// nothing more changes. There is no other way to know.
 pub(super) async fn settle(double: &Double, narrator: &Narrator, since: Option<usize>) {
     let mut changes = double.changes();
     let settled = async {
@@ -85,6 +85,6 @@ pub(super) async fn settle(double: &Double, narrator: &Narrator, since: Option<u
         }
     };
     if tokio::time::timeout(PATIENCE, settled).await.is_err() {
-        terminal::tell("nothing is happening any more");
+        terminal::tell("nothing more is happening");
     }
 }

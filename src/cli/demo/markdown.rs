@@ -1,5 +1,5 @@
-//! Markdown as a terminal shows it: no hidden markers, folded details closed, suggestions as the change they are. Only
-//! what greenlight itself writes is known; everything else stays as it is.
+//! Renders Markdown for a terminal: without hidden markers, with details folded, and with suggestions as diffs. It
+//! knows only what greenlight itself writes, and leaves everything else unchanged.
 
 /// The text without markers and markup.
 pub(super) fn plain(body: &str) -> String {
@@ -31,10 +31,10 @@ pub(super) fn plain(body: &str) -> String {
     text.trim().to_string()
 }
 
-/// Every suggestion as the lines it takes away and the lines it puts in their place.
+/// Renders every suggestion as the lines it removes and the lines it adds.
 pub(super) fn with_suggestions(body: &str, old: &[&str]) -> String {
     let mut lines: Vec<String> = Vec::new();
-    // The fence that ends the suggestion.
+    // The fence that closes the suggestion.
     let mut fence: Option<&str> = None;
     for line in body.lines() {
         match fence {
@@ -52,7 +52,7 @@ pub(super) fn with_suggestions(body: &str, old: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// A table with its columns under each other.
+/// A table with aligned columns.
 fn aligned(rows: &[&str]) -> Vec<String> {
     let cells = |row: &&str| -> Vec<String> {
         let row = row.trim().trim_start_matches('|').trim_end_matches('|');
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_page_hides_or_folds_is_not_shown() {
+    fn hidden_and_folded_parts_are_not_shown() {
         let body = "<!-- greenlight:sticky -->\n**Approve.**\n\n<details><summary>Evidence</summary>\n\n```\n| x |\n```\n\n</details>\n\n<sub>until then</sub>";
         assert_eq!(plain(body), "Approve.\n\n▸ Evidence\n\nuntil then");
     }

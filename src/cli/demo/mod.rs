@@ -1,8 +1,7 @@
-//! `greenlight demo`: the whole story on one machine, told as it happens.
+//! `greenlight demo`: the whole story on one machine, narrated as it happens.
 //!
-//! Only GitHub is played, on loopback; everything else is what `greenlight serve` runs. With `--github-only` the
-//! playing half runs alone, for a `greenlight serve` in another process. Where nobody can type, the maintainer is played,
-//! too.
+//! Only GitHub is played, on loopback; everything else is what `greenlight serve` runs. With `--github-only`, GitHub
+//! is played for a `greenlight serve` in another process. Without a terminal, the maintainer is played as well.
 
 mod elsewhere;
 mod markdown;
@@ -28,9 +27,9 @@ use crate::github::{Credentials, GitHub};
 use crate::journal::{Journal, Sqlite};
 use crate::server::{self, Queue};
 
-/// The webhook secret of the played GitHub; it protects nothing.
+/// The webhook secret of the played GitHub. It protects nothing.
 const SECRET: &str = "demo-webhook-secret";
-/// How many comments are asked for before the story is over anyway.
+/// How many comments the maintainer may write before the demo ends.
 const MAX_COMMENTS: usize = 20;
 
 #[derive(Debug, clap::Args)]
@@ -81,15 +80,15 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
         ));
     }
     let number = scenery::red_pull_request(&double, &narrator).await.map_err(fault)?;
-    let by_itself = arguments.approve || is_alone;
-    let result = converse(by_itself, (&double, number), queue.as_ref(), &narrator).await;
+    let is_played = arguments.approve || is_alone;
+    let result = converse(is_played, (&double, number), queue.as_ref(), &narrator).await;
     narrator.catch_up();
     listening.abort();
     result?;
     epilogue(&double, number, &narrator)
 }
 
-/// A URL, or host and port alone.
+/// Parses a URL, or a host and port.
 fn http_url(text: &str) -> Result<url::Url, String> {
     let wrong = || "it is not an address such as http://127.0.0.1:8080".to_string();
     let has_port = text
@@ -111,7 +110,7 @@ fn fault(error: impl std::fmt::Display) -> Exit {
     Exit::Fault(error.to_string())
 }
 
-/// The same door as `greenlight serve`, on a free port of loopback.
+/// The same server as `greenlight serve`, on a free loopback port.
 async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Path) -> Result<Queue, Exit> {
     let app_credentials = double.app_credentials();
     let credentials = Credentials::App {
@@ -147,9 +146,9 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
     Ok(queue)
 }
 
-/// Comments, until the story is over: typed on a terminal, or played.
+/// Posts comments until the story is over: typed on a terminal, or played.
 async fn converse(
-    by_itself: bool,
+    is_played: bool,
     (double, number): (&Double, u64),
     queue: Option<&Queue>,
     narrator: &Narrator,
@@ -164,7 +163,7 @@ async fn converse(
         if !narrator.waits_for_an_answer() {
             return Ok(());
         }
-        let comment = if by_itself {
+        let comment = if is_played {
             "/greenlight approve".to_string()
         } else {
             let question = format!(
@@ -181,23 +180,23 @@ async fn converse(
             terminal::tell(&hint);
             continue;
         }
-        // The comment itself is told, too. What is no command gets no answer.
+        // The comment itself is narrated as well. Text without a command gets no answer.
         since = (!command::parse(&comment).is_empty()).then(|| narrator.times() + 1);
         double.comment(number, MAINTAINER, &comment).await.map_err(fault)?;
     }
     Err(Exit::Refused(format!("{MAX_COMMENTS} comments, and no decision")))
 }
 
-/// What somebody is told who typed a command without its name.
+/// What to say to somebody who typed a command without `/greenlight`.
 fn hint(comment: &str) -> Option<String> {
     let meant = format!("/greenlight {}", comment.trim_start_matches('/'));
     let is_command = command::parse(comment).is_empty() && command::parse(&meant).iter().any(Result::is_ok);
     is_command.then(|| format!("greenlight ignores that: a command starts with `/greenlight`. Did you mean `{meant}`?"))
 }
 
-/// Waits until greenlight has nothing more to say.
+/// Waits until greenlight has nothing more to do.
 async fn settle(double: &Double, queue: &Queue) {
-    // What greenlight posts comes back to it as webhooks, which may be work again.
+    // greenlight's own posts come back as webhooks, which may be more work.
     loop {
         let before = *double.changes().borrow();
         double.delivered().await;
@@ -208,7 +207,7 @@ async fn settle(double: &Double, queue: &Queue) {
     }
 }
 
-/// What became of the pull request, as anybody could check.
+/// Says how the pull request ended, from what anybody could check.
 fn epilogue(double: &Double, number: u64, narrator: &Narrator) -> Result<(), Exit> {
     let head = double.head(number).map_err(fault)?;
     let check = narrator.check();

@@ -1,4 +1,4 @@
-//! Tells what happens on the pull request, as it happens, the way its page would show it.
+//! Narrates what happens on the pull request, as its page would show it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,28 +8,28 @@ use github_double::{CheckRunView, Double, Entry, What};
 use super::super::terminal;
 use super::markdown;
 
-/// A rest of this length ends a sentence.
+/// After a pause of this length, changes are printed.
 const PAUSE: Duration = Duration::from_millis(100);
-/// After this many changes without a rest it is told all the same.
+/// After this many changes without a pause, they are printed anyway.
 const MAX_PAUSES: usize = 50;
 
 /// Prints what is new in the conversation.
 #[derive(Clone)]
 pub(super) struct Narrator {
     double: Double,
-    told: Arc<Mutex<NarratorState>>,
+    state: Arc<Mutex<NarratorState>>,
 }
 
 #[derive(Default)]
 struct NarratorState {
     number: Option<u64>,
-    /// What was told of each entry, in the order of the conversation.
+    /// The printed text of each entry, in the order of the conversation.
     entries: Vec<EntryText>,
-    /// How often anything but a receipt was told.
+    /// How often anything other than a receipt was printed.
     times: usize,
 }
 
-/// An entry, in words.
+/// The text of an entry.
 struct EntryText {
     text: String,
     reactions: Vec<(String, String)>,
@@ -39,19 +39,19 @@ impl Narrator {
     pub(super) fn new(double: Double) -> Self {
         Self {
             double,
-            told: Arc::default(),
+            state: Arc::default(),
         }
     }
 
     /// Follows this pull request from now on, under a heading.
     pub(super) fn follow(&self, number: u64, heading: &str) {
-        // The lock keeps [`Self::listen`] from telling of it before the heading is there.
-        let mut told = self.told();
+        // The lock keeps [`Self::listen`] from printing before the heading.
+        let mut state = self.state();
         self.say(heading);
-        told.number = Some(number);
+        state.number = Some(number);
     }
 
-    /// Tells changes as they come, for ever. What takes several requests is told once it is whole.
+    /// Prints changes as they arrive, forever. A change that takes several requests is printed once it is complete.
     pub(super) async fn listen(self) {
         let mut changes = self.double.changes();
         while changes.changed().await.is_ok() {
@@ -64,13 +64,13 @@ impl Narrator {
         }
     }
 
-    /// Tells what was not told yet: first what is new, then what became of the old, the checks last.
+    /// Prints what is new: first new entries, then changes of old ones, and checks last.
     pub(super) fn catch_up(&self) {
-        let mut told = self.told();
-        let Some(entries) = told.number.and_then(|number| self.double.conversation(number).ok()) else {
+        let mut state = self.state();
+        let Some(entries) = state.number.and_then(|number| self.double.conversation(number).ok()) else {
             return;
         };
-        let known = told.entries.len().min(entries.len());
+        let known = state.entries.len().min(entries.len());
         let mut order: Vec<usize> = (known..entries.len()).chain(0..known).collect();
         order.sort_by_key(|&place| match entries[place].what {
             What::Checked(_) if place < known => 1,
@@ -79,49 +79,49 @@ impl Narrator {
         });
         for &place in &order {
             let now = shown(&entries[place]);
-            let before = told.entries.get(place);
+            let before = state.entries.get(place);
             if before.is_none_or(|before| before.text != now.text) {
                 terminal::show_story(&headed(&entries[place], before.is_some(), &now.text));
-                told.times += 1;
+                state.times += 1;
             }
-            let known = told.entries.get(place).map_or(0, |before| before.reactions.len());
+            let known = state.entries.get(place).map_or(0, |before| before.reactions.len());
             for (content, who) in now.reactions.iter().skip(known) {
                 terminal::show_story(&format!("  {} {who}", picture(content)));
             }
         }
-        told.entries = entries.iter().map(shown).collect();
+        state.entries = entries.iter().map(shown).collect();
     }
 
-    /// A sentence of the narrator's own.
+    /// Prints a sentence of the narrator.
     pub(super) fn say(&self, sentence: &str) {
         terminal::show_story(&format!("\n── {sentence}"));
     }
 
-    /// How often something happened so far, receipts aside.
+    /// How often something was printed so far, except receipts.
     pub(super) fn times(&self) -> usize {
-        self.told().times
+        self.state().times
     }
 
-    /// greenlight's check run on the head, as far as there is one.
+    /// greenlight's check run on the head, if there is one.
     pub(super) fn check(&self) -> Option<CheckRunView> {
-        let number = self.told().number?;
+        let number = self.state().number?;
         let head = self.double.head(number).ok()?;
         let mut runs = self.double.check_runs(&head).into_iter();
         runs.rfind(|run| run.name == "greenlight")
     }
 
-    /// Whether greenlight's check run on the head asks for somebody's action.
+    /// Whether greenlight's check run on the head waits for an answer.
     pub(super) fn waits_for_an_answer(&self) -> bool {
         self.check()
             .is_some_and(|check| check.conclusion.as_deref() == Some("action_required"))
     }
 
-    fn told(&self) -> MutexGuard<'_, NarratorState> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, NarratorState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A block with a bar for what somebody wrote, one line for a check.
+/// A block with a bar for somebody's text, or one line for a check.
 fn headed(entry: &Entry, is_edit: bool, text: &str) -> String {
     let who = &entry.who;
     let does = match &entry.what {
@@ -198,7 +198,7 @@ fn check(run: &CheckRunView) -> String {
     )
 }
 
-/// The lines a comment is about: the last of its hunk, without the marks of a diff.
+/// The lines that a comment is about: the last lines of its hunk, without diff markers.
 fn last_lines(hunk: &str, more: u32) -> Vec<&str> {
     let lines: Vec<&str> = hunk.lines().filter(|line| !line.starts_with('-')).collect();
     let from = lines.len().saturating_sub(more as usize + 1);

@@ -1,6 +1,6 @@
-//! What the story's project takes of this machine, asked for before anything is played.
+//! Checks that this machine has what the demo's project needs, before anything is played.
 //!
-//! It is asked inside of the sandbox, where the tests run later: what works outside may not be there.
+//! The check runs inside of the sandbox, as the tests do later: a program that works outside may be missing there.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::Exit;
 use crate::sandbox::{Command, Limits, Outcome, Policy, Sandbox};
 
-/// Programs that `cargo test` of the story's project runs, and how one gets them.
+/// The programs that `cargo test` of the demo's project runs, and how to install them.
 const PROGRAMS: [(&str, &str); 2] = [
     ("cargo", "install Rust (https://rustup.rs)"),
     (
@@ -18,12 +18,12 @@ const PROGRAMS: [(&str, &str); 2] = [
         "install a C compiler, whose linker Rust uses (such as the package `gcc`)",
     ),
 ];
-/// More than enough for a program to say its version, also on a busy machine.
+/// More than enough time for a program to print its version, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longest reason that is shown, in characters.
+/// The maximum length of a reason, in characters.
 const MAX_REASON: usize = 200;
 
-/// Fails unless the programs of the story run in the sandbox.
+/// Fails unless the programs that the demo needs run in the sandbox.
 pub(super) async fn check(sandbox: &Sandbox, folder: &Path) -> Result<(), Exit> {
     let empty = tempfile::tempdir_in(sandbox.workspaces(folder)).map_err(super::fault)?;
     let policy = Policy {
@@ -42,10 +42,10 @@ pub(super) async fn check(sandbox: &Sandbox, folder: &Path) -> Result<(), Exit> 
         let why = match &output.outcome {
             Outcome::Exited(0) => continue,
             Outcome::DidNotStart(_) => "is missing on this machine".to_string(),
-            // Such as a `cargo` of rustup's without a toolchain.
+            // For example a `cargo` from rustup without a toolchain.
             _ => {
-                let said = output.stderr.text();
-                let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                let stderr = output.stderr.text();
+                let first = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let first: String = first.chars().take(MAX_REASON).collect();
                 format!("does not work here ({})", first.trim())
             }

@@ -1,13 +1,13 @@
-//! What the story plays in: a small real repository, and a pull request with a small real bug.
+//! The setting of the demo: a small real repository, and a pull request with a small real bug.
 
 use github_double::{AUTHOR, Double, DoubleError, JobLog, NewPullRequest, World};
 
 use super::narrator::Narrator;
 
-/// The repository of the story.
+/// The repository of the demo.
 pub(super) const REPOSITORY: &str = "acme/rail";
 
-/// One file of the story: its path, and its text before and in the pull request, as far as it is there.
+/// One file of the demo: its path, and its text before and in the pull request, where it exists.
 struct File {
     path: &'static str,
     on_main: Option<&'static str>,
@@ -63,13 +63,13 @@ const FILES: [File; 8] = [
     },
 ];
 
-/// The author has write access here, and the base branch says that this is enough for sandboxed runs.
+/// The author has write access, and the base branch says that this is enough for sandboxed runs.
 const CONFIG: &str = "execution = \"sandbox\"\n";
 
-/// What the failed job of the story's CI printed.
+/// The log of the failed CI job.
 const LOG: &str = include_str!("ci.log");
 
-/// The world before anything happens.
+/// The state of GitHub before anything happens.
 pub(super) fn world() -> World {
     let mut files: Vec<(&str, &[u8])> = FILES
         .iter()

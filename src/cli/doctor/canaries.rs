@@ -1,5 +1,5 @@
-//! Files that code under test must not be able to read, put where secrets tend to lie: among software that people unpacked
-//! by hand, and among greenlight's own. Whether a sandbox hides them is found out by trying to read them inside.
+//! Files that code under test must not be able to read, placed where secrets tend to be: among software that people
+//! unpacked by hand, and among greenlight's own files. Whether a sandbox hides them is tested by reading them inside.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,15 +11,15 @@ use tempfile::{NamedTempFile, TempDir};
 use crate::config::secrets::PrivatePath;
 use crate::sandbox::{Backend, Sandbox};
 
-/// Folders of which sandboxes show parts for the tools in them.
+/// Folders that sandboxes show in part, because they contain tools.
 const NEAR_TOOLS: [&str; 3] = ["/opt", "/usr/local", "/usr/local/etc"];
 const PREFIX: &str = ".greenlight-doctor-";
 
-/// One place, and the file in it.
+/// A place, and the file in it.
 pub(super) struct Canary {
     place: PathBuf,
     setting: Option<&'static str>,
-    /// What is tried to be read, or why nothing can be.
+    /// The file that is read inside, or why there is none.
     file: Result<PathBuf, String>,
     _kept: CleanUp,
 }
@@ -31,14 +31,15 @@ enum CleanUp {
     File(#[expect(dead_code, reason = "it is there to be dropped")] NamedTempFile),
 }
 
-/// What came of trying to read one.
+/// The result of reading a canary.
 pub(super) struct Tried<'a> {
     canary: &'a Canary,
     hidden: Vec<Backend>,
     shown: Vec<Backend>,
 }
 
-/// Puts files in all of these places. They have to be there before a sandbox is looked for, which sees what is shown then.
+/// Creates files in all of these places. They must exist before a sandbox is detected, because that decides what it
+/// shows.
 pub(super) fn plant(own: Vec<PrivatePath>) -> Vec<Canary> {
     let near_tools = NEAR_TOOLS.iter().filter(|path| Path::new(path).is_dir()).map(|path| {
         let planted = in_new_folder(Path::new(path));
@@ -50,14 +51,14 @@ pub(super) fn plant(own: Vec<PrivatePath>) -> Vec<Canary> {
         } else if path.exists() {
             Ok((path.clone(), CleanUp::Nothing))
         } else {
-            Err("it is not there yet".into())
+            Err("it does not exist yet".into())
         };
         Canary::of(&path, Some(setting), planted)
     });
     near_tools.chain(own).collect()
 }
 
-/// A file that everybody may read in a folder that everybody may list, as people leave one beside what they unpacked.
+/// Creates a world-readable file in a world-readable folder, as people leave one beside software they unpacked.
 fn in_new_folder(place: &Path) -> Result<(PathBuf, CleanUp), String> {
     let make = || {
         let folder = tempfile::Builder::new().prefix(&PREFIX[1..]).tempdir_in(place)?;
@@ -98,17 +99,17 @@ impl Canary {
         }
     }
 
-    /// The file to be read inside.
+    /// The file to read inside.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref().ok()
     }
 
-    /// What the sandboxes showed, each with what its attack could do.
+    /// Which sandboxes showed the file, given what each one's attack could do.
     pub(super) fn tried<'a>(&'a self, attacks: &[(&Sandbox, Vec<String>)]) -> Tried<'a> {
         let read = self.file().map(|file| format!("read {}", file.display()));
         let is_shown = |(sandbox, worked): &&(&Sandbox, Vec<String>)| {
             let was_read = read.as_ref().is_some_and(|read| worked.contains(read));
-            // What is not there yet would be shown once it is.
+            // A file that does not exist yet would be shown once it does.
             was_read || (self.setting.is_some() && sandbox.shows(&self.place))
         };
         let (shown, hidden): (Vec<_>, Vec<_>) = attacks.iter().partition(is_shown);
@@ -157,7 +158,7 @@ impl Tried<'_> {
     }
 }
 
-/// Names, as a sentence has them.
+/// The names as part of a sentence.
 pub(super) fn list(backends: &[Backend]) -> String {
     let names: Vec<_> = backends.iter().map(ToString::to_string).collect();
     if names.is_empty() {

@@ -1,4 +1,4 @@
-//! What else greenlight needs of a machine: where it keeps things, the programs of the languages, and a model.
+//! What else greenlight needs on a machine: a data folder, the programs of the languages, and a model.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tokio::net::TcpStream;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
 
-/// What runs the tests of the languages that greenlight knows.
+/// The programs that run the tests of supported languages.
 const PROGRAMS: [&str; 12] = [
     "python3", "node", "npm", "cargo", "go", "java", "mvn", "gradle", "dotnet", "ruby", "php", "cmake",
 ];
-/// How long the endpoint of the model may take to be there.
+/// The timeout of the connection to the model's endpoint.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What was found.
+/// The results.
 pub(super) struct Machine {
     data_folder: Result<PathBuf, String>,
     found: Vec<&'static str>,
@@ -24,7 +24,7 @@ pub(super) struct Machine {
     model: Option<Endpoint>,
 }
 
-/// A model, and whether anybody listens where it is said to be.
+/// A model, and whether its endpoint can be reached.
 struct Endpoint {
     name: String,
     address: String,
@@ -94,7 +94,7 @@ impl Machine {
 }
 
 impl Endpoint {
-    /// Whether a connection can be made; nothing is asked, and no key is shown.
+    /// Checks whether a connection can be made. Nothing is sent, and the key is not used.
     async fn look(name: String, url: &url::Url) -> Self {
         let host = url.host_str().unwrap_or_default().to_string();
         let port = url.port_or_known_default().unwrap_or(443);

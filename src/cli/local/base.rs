@@ -1,10 +1,10 @@
-//! What a local checkout is compared with, to tell its own failures from older ones, and to look first at what was
-//! changed last: one commit, which is named.
+//! The commit that a local checkout is compared with. It distinguishes new failures from old ones, and shows which
+//! lines changed last.
 //!
-//! The changes that are not committed yet are a person's own; what fails without them, too, was broken before. The
-//! person at the terminal wants that fixed nonetheless, so it is said and worked on. Where nothing is changed but for
-//! new files, what the branch is ahead of the one it came from counts. A checkout without changes of either kind and one
-//! outside of git are compared with nothing, and that is said, too.
+//! Uncommitted changes are the person's own, so a test that fails without them was broken before. The person at the
+//! terminal wants that fixed as well, so it is reported and worked on. If only new files are uncommitted, what the
+//! branch is ahead of its upstream counts instead. A checkout without either kind of changes, or outside of git, is
+//! not compared, and that is reported, too.
 
 use std::path::{Path, PathBuf};
 
@@ -19,20 +19,20 @@ use crate::engine::worktree::Worktree;
 use crate::git::LocalRepository;
 use crate::suite::Suite;
 
-/// The commit that a checkout is compared with, and what was changed since.
+/// The commit that a checkout is compared with, and the changes since.
 pub(super) struct Compared {
     commit: CommitSha,
-    /// As people name it.
+    /// A readable name.
     name: String,
     pub(super) patch: Patch,
-    /// Where in the repository the checkout lies.
+    /// The path of the checkout within the repository.
     pub(super) inside: PathBuf,
     /// Whether the files are those of the last commit.
     is_committed: bool,
 }
 
-/// Why nothing is compared where nothing is changed.
-const UNCHANGED: &str = "nothing is changed since the last commit, and there is no branch that this one is ahead of";
+/// Why an unchanged checkout is not compared.
+const UNCHANGED: &str = "nothing changed since the last commit, and this branch is not ahead of another one";
 
 impl Compared {
     /// The commit.
@@ -46,7 +46,7 @@ impl Compared {
     }
 }
 
-/// Says what the checkout is compared with, or that it is with nothing.
+/// Says what the checkout is compared with, or why it is not.
 pub(super) fn tell(found: &Result<Compared, &'static str>) {
     terminal::tell(&match found {
         Ok(compared) => format!("compared with {}", compared.name()),
@@ -54,17 +54,17 @@ pub(super) fn tell(found: &Result<Compared, &'static str>) {
     });
 }
 
-/// Whether the checkout is as its last commit.
+/// Whether the checkout equals its last commit.
 pub(super) fn is_committed(found: &Result<Compared, &'static str>) -> bool {
     found
         .as_ref()
         .map_or_else(|why| *why == UNCHANGED, |compared| compared.is_committed)
 }
 
-/// Finds what to compare with.
+/// Finds the commit to compare with.
 ///
 /// # Errors
-/// Why there is nothing, in words.
+/// Why there is none, in words.
 pub(super) async fn find(root: &Path) -> Result<Compared, &'static str> {
     let root = root.to_owned();
     let found = tokio::task::spawn_blocking(move || compared(&root));
@@ -72,14 +72,14 @@ pub(super) async fn find(root: &Path) -> Result<Compared, &'static str> {
 }
 
 fn compared(root: &Path) -> Result<Compared, &'static str> {
-    const UNREADABLE: &str = "what changed cannot be told";
-    let repository = LocalRepository::open(root).map_err(|_| "this is no git repository")?;
+    const UNREADABLE: &str = "the changes cannot be determined";
+    let repository = LocalRepository::open(root).map_err(|_| "this is not a git repository")?;
     let work_tree = repository.work_tree().and_then(|path| path.canonicalize().ok());
     let root = root.canonicalize().map_err(|_| UNREADABLE)?;
     let inside = root
         .strip_prefix(work_tree.ok_or(UNREADABLE)?)
         .map_err(|_| UNREADABLE)?;
-    let head = repository.resolve("HEAD").map_err(|_| "nothing is committed yet")?;
+    let head = repository.resolve("HEAD").map_err(|_| "there is no commit yet")?;
     let uncommitted = repository.working_patch(&head).map_err(|_| UNREADABLE)?;
     let is_committed = uncommitted.is_empty();
     let with = |commit: CommitSha, name: String, patch: Patch| Compared {

@@ -1,4 +1,4 @@
-//! What was changed in a local checkout since what it is compared with, where faults are looked for first.
+//! The changes in a local checkout since its base, where faults are looked for first.
 
 use std::ops::RangeInclusive;
 
@@ -8,11 +8,11 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::engine::worktree::Worktree;
 
-/// A change of more files than this tells nothing about where a fault is; nor does one of larger files, in bytes.
+/// A change of more files, or of larger files in bytes, says nothing about where a fault is.
 const MAX_FILES: usize = 300;
 const MAX_FILE: usize = 1 << 20;
 
-/// Notes on the worktree what was changed, and how those files were.
+/// Records the changed lines in the worktree, and the original text of those files.
 pub(super) fn note(worktree: &mut Worktree, compared: &Compared) {
     let patch = &compared.patch;
     let Some(inside) = compared.inside.to_str() else { return };
@@ -43,7 +43,7 @@ fn below(inside: &str, path: &RepoPath) -> Option<RepoPath> {
     path.parse().ok()
 }
 
-/// The lines of a text that another one does not have there.
+/// The lines of a text that are new relative to another text.
 fn changed_lines(before: &str, after: &str) -> Vec<RangeInclusive<u32>> {
     anchor::added_lines(&anchor::hunks(before, after))
 }

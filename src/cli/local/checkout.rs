@@ -1,5 +1,5 @@
-//! A run on a checkout: its steps are in a file on this machine, the person at the terminal is asked, and what they
-//! approve is written to the working tree.
+//! A run on a checkout: its steps are stored in a file on this machine, the person at the terminal is asked, and what
+//! they approve is written to the working tree.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,20 +32,20 @@ use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::Suite;
 
-/// What a run on a checkout works with.
+/// The parts that a run on a checkout needs.
 pub(super) struct Parts<'a> {
     pub(super) journal: RunFile,
     pub(super) worktree: Worktree,
     pub(super) suite: Suite,
     pub(super) compared: Option<Compared>,
-    /// A folder of this process.
+    /// A folder that only this process uses.
     pub(super) own: PathBuf,
     pub(super) model: Option<(OpenAi, String)>,
     pub(super) who: Who,
     pub(super) approver: Approver,
     pub(super) manner: Manner,
     pub(super) arguments: &'a Common,
-    /// Whether the checkout is as its last commit.
+    /// Whether the checkout equals its last commit.
     pub(super) is_committed: bool,
     pub(super) cancel: CancellationToken,
 }
@@ -59,7 +59,7 @@ pub(super) struct OnCheckout<'a> {
     exit: Option<Exit>,
 }
 
-/// What was shown already.
+/// What has already been shown.
 #[derive(Default)]
 struct AlreadyShown {
     failures: bool,
@@ -82,8 +82,8 @@ impl<'a> OnCheckout<'a> {
         }
     }
 
-    /// Writes the recording that was asked for, unless it was written before the fix was, and removes the journal of a
-    /// run that is over.
+    /// Writes the requested recording, unless it was written before the fix, and removes the journal of a run that is
+    /// over.
     pub(super) async fn close(self, run: &Run) -> (Leftover, Result<(), Exit>) {
         self.record(run).await;
         let recorded = self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +105,7 @@ impl<'a> OnCheckout<'a> {
         (Leftover { search, exit }, recorded.unwrap_or(Ok(())))
     }
 
-    /// Writes the run into the file that was named, with the tree it began on, which nobody may have changed yet.
+    /// Writes the run to the requested file, with the tree it began on, which must not have been changed yet.
     async fn record(&self, run: &Run) {
         let Parts {
             arguments,
@@ -129,9 +129,7 @@ impl<'a> OnCheckout<'a> {
             .await
             .map_err(|error| Exit::Usage(format!("{shown} cannot be written: {error}; name another file")));
         if written.is_ok() {
-            terminal::tell(&format!(
-                "recorded in {shown}; `greenlight replay {shown}` goes through it again"
-            ));
+            terminal::tell(&format!("recorded in {shown}; `greenlight replay {shown}` replays it"));
         }
         *lock(&self.recorded) = Some(written);
     }
@@ -140,7 +138,7 @@ impl<'a> OnCheckout<'a> {
         !self.parts.arguments.json
     }
 
-    /// What is red and worked on, once.
+    /// Shows the failures that are worked on, once.
     fn show_failures(&self, run: &Run) {
         let Some((before, triage)) = &run.reproduced else {
             return;
@@ -160,7 +158,7 @@ impl<'a> OnCheckout<'a> {
         );
     }
 
-    /// What is proposed, asked about or explained, once each.
+    /// Shows the proposal, the request or the explanation, once each.
     fn show_work(&self, run: &Run) {
         let mut shown = lock(&self.shown);
         if let Some(first) = &run.tests_first {
@@ -184,7 +182,7 @@ impl<'a> OnCheckout<'a> {
         }
     }
 
-    /// Asks the person at the terminal; an exit where that ends the verb.
+    /// Asks the person at the terminal. Returns an exit if that ends the command.
     async fn ask(&self, run: &Run, kind: &GateKind) -> Result<Option<Typed>, Exit> {
         let Parts {
             worktree,
@@ -201,7 +199,7 @@ impl<'a> OnCheckout<'a> {
             | GateKind::Land { .. }
             | GateKind::ChangeTests { .. } => match &run.proposal {
                 Some(proposal) => What::Result(proposal.claim()),
-                None => return Err(Exit::Fault("nothing is proposed".into())),
+                None => return Err(Exit::Fault("there is no proposal".into())),
             },
         };
         let typed = question::ask(*manner, what, cancel).await?;
@@ -228,7 +226,7 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn turn(&mut self, _run: &mut Run, next: Next) -> Result<Turn, Broken> {
-        // The same command resumes the run.
+        // The same command resumes the run later.
         Ok(match self.parts.cancel.is_cancelled() {
             true => Turn::Leave,
             false => Turn::Take(next),
@@ -288,7 +286,7 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn verify(&self, _run: &mut Run, _worktree: &Worktree, _suite: &Suite) -> Result<Step, Broken> {
-        Err(Broken::Bug("on a checkout, what is proposed was tested".into()))
+        Err(Broken::Bug("a proposal on a checkout was already tested".into()))
     }
 
     fn engine(&self, run: &Run, worktree: &Worktree, may_execute: bool) -> Result<Engine<'_>, End> {
@@ -300,7 +298,7 @@ impl Door for OnCheckout<'_> {
             Engine::Auto { .. } if run.started.mode.is_debug() && !run.search.is_over => {
                 "searching small edits (built-in engine); the model continues if nothing is found"
             }
-            Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is at work",
+            Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is working",
         });
         Ok(engine)
     }
@@ -319,7 +317,7 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
-        let done = progress::telling("at work", work).await;
+        let done = progress::telling("working", work).await;
         *lock(&self.search) = None;
         self.voice.pause();
         done
@@ -347,7 +345,7 @@ impl Door for OnCheckout<'_> {
             Ok(None) => Answer::Expired,
             Err(Exit::Stopped) => return Ok(Waiting::Leave),
             Err(exit) => {
-                // Nobody is there to answer, so the run is over.
+                // Nobody can answer, so the run is over.
                 self.exit = Some(exit);
                 Answer::Expired
             }
@@ -379,7 +377,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The person at this terminal.
+/// The account of the person at this terminal.
 fn me() -> Account {
     Account::new("local")
 }

@@ -1,4 +1,4 @@
-//! How a verb on a checkout ends, by how its run ended.
+//! Maps the end of a run on a checkout to the end of the command.
 
 use super::super::{Exit, terminal};
 use super::report::RunReport;
@@ -12,7 +12,7 @@ use crate::engine::work::BASE;
 /// Says how the run ended.
 ///
 /// # Errors
-/// Every end but a fix, an explanation, and nothing to do.
+/// Every end except a fix, an explanation, and nothing to do.
 pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
     let mode = &run.started.mode;
     match &run.end {
@@ -47,7 +47,7 @@ pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
         Some(End::Expired) => Err(Exit::Refused("nobody answered in time; nothing was written".into())),
         None => Err(Exit::Stopped),
         Some(end) => Err(Exit::Fault(format!(
-            "the run ended as `{}`, which no checkout can",
+            "the run ended as `{}`, which is impossible on a checkout",
             end.name()
         ))),
     }
@@ -56,7 +56,7 @@ pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
 /// Says that there is nothing to fix.
 ///
 /// # Errors
-/// Why nothing was searched, though the tests are red.
+/// Why nothing was searched although tests fail.
 fn nothing(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
     let on_base = triage.on(BASE);
     match triage.verdict {
@@ -100,7 +100,7 @@ fn rejected(run: &Run, has_reason: bool) -> String {
     }
 }
 
-/// What a mode makes, as sentences name it.
+/// What a mode produces, as a word for sentences.
 pub(super) fn made(mode: &Mode) -> &'static str {
     match mode {
         Mode::Debug | Mode::Explain => "fix",

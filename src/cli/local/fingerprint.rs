@@ -1,4 +1,5 @@
-//! Identifies what a run is about, so that an interrupted one is resumed only for the same question about the same files.
+//! Identifies the question of a run, so that an interrupted run is resumed only for the same question about the same
+//! files.
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -9,7 +10,7 @@ use crate::domain::mode::Mode;
 use crate::engine::worktree::Worktree;
 use crate::suite::Suite;
 
-/// A digest over every file's path, size and time of change, what was asked for, and the version that was asked.
+/// A digest of every file's path, size and modification time, of the request, and of greenlight's version.
 pub(super) fn of(
     worktree: &Worktree,
     suite: &Suite,
@@ -17,7 +18,7 @@ pub(super) fn of(
     model: Option<&str>,
 ) -> String {
     let mut hash = Sha256::new();
-    let asked = serde_json::json!([
+    let question = serde_json::json!([
         env!("CARGO_PKG_VERSION"),
         mode,
         worktree.config.to_string(),
@@ -26,10 +27,10 @@ pub(super) fn of(
         installs,
         model,
     ]);
-    hash.update(asked.to_string());
+    hash.update(question.to_string());
     for path in worktree.checkout.paths() {
         hash.update(path.as_str());
-        // A file that is gone by now is noticed like one that changed.
+        // A file that has been deleted changes the digest as well.
         if let Ok(meta) = std::fs::symlink_metadata(worktree.checkout.root().join(path.as_str())) {
             let numbers = [
                 meta.size().cast_signed(),

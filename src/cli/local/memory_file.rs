@@ -1,4 +1,4 @@
-//! What a local checkout taught, in a file of greenlight's own folder: accepted fixes and reasons of rejections.
+//! The memory of a local checkout, in a file of greenlight's own folder: accepted fixes, and reasons of rejections.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,11 +14,11 @@ use crate::domain::redact;
 use crate::domain::run::{End, Run, TurnedDown};
 use crate::private;
 
-/// The format of the file. The first versions did not write it down.
+/// The format of the file. The first versions did not record it.
 const FORMAT: u32 = 1;
 /// A larger file is not read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
-/// Bytes of a summary that are kept.
+/// How many bytes of a summary are kept.
 const MAX_SUMMARY: usize = 500;
 
 #[derive(Serialize)]
@@ -28,19 +28,19 @@ struct MemoryFile<'a> {
     memory: &'a Memory,
 }
 
-/// What is read before the rest, which a newer version may write in another way.
+/// The part that is read first, because a newer version may write the rest differently.
 #[derive(Deserialize)]
 struct Format {
     #[serde(default)]
     format: u32,
 }
 
-/// Where what a checkout taught is kept, beside the packages that were installed for it.
+/// The file of a checkout's memory, beside its installed packages.
 pub(in super::super) fn file(packages: &Path) -> PathBuf {
     packages.with_extension("memory.json")
 }
 
-/// What is remembered; nothing if that cannot be read, which costs no more than trying it again.
+/// The memory of a checkout. If it cannot be read, it is empty, which only costs trying the same fixes again.
 pub(super) fn recall(file: &Path) -> Memory {
     read(file).unwrap_or_else(|error| {
         if is_newer(&error) {
@@ -50,10 +50,10 @@ pub(super) fn recall(file: &Path) -> Memory {
     })
 }
 
-/// What is remembered; nothing where nothing is yet.
+/// The memory of a checkout. Empty if there is no file.
 ///
 /// # Errors
-/// When there is a file that cannot be read, or is none of these.
+/// When the file cannot be read, or has another format.
 pub(in super::super) fn read(file: &Path) -> io::Result<Memory> {
     let meta = match fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Memory::default()),
@@ -75,7 +75,7 @@ fn is_newer(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
-/// How many fixes of this failure somebody turned down, now or earlier, so that they are left out.
+/// How many fixes of this failure somebody turned down, now or earlier, which are therefore left out.
 pub(super) fn left_out(run: &Run, memory: &Memory) -> usize {
     let Some((before, _)) = run.reproduced.as_ref().filter(|_| run.started.mode.is_debug()) else {
         return 0;
@@ -85,7 +85,7 @@ pub(super) fn left_out(run: &Run, memory: &Memory) -> usize {
     earlier.chain(now).collect::<BTreeSet<_>>().len()
 }
 
-/// Says before the work what is left out of it.
+/// Says before the work how many fixes are left out.
 pub(super) fn tell_left_out(count: usize, path: &Path) {
     match count {
         0 => {}
@@ -100,7 +100,7 @@ pub(super) fn tell_left_out(count: usize, path: &Path) {
     }
 }
 
-/// The same end; where nothing was found because something is left out, it says what to do about that.
+/// Adds to an end without a fix what to do about the fixes that are left out.
 pub(super) fn with_left_out(exit: Exit, count: usize, path: &Path) -> Exit {
     match exit {
         Exit::NoFix(_) | Exit::Limit(_) if count > 0 => {
@@ -116,11 +116,12 @@ fn fix_hint(path: &Path) -> String {
         path => format!(" {}", path.display()),
     };
     format!(
-        "`greenlight memory list{path}` shows what was turned down, `greenlight memory forget ID{path}` has it offered again"
+        "`greenlight memory list{path}` shows what was turned down, `greenlight memory forget ID{path}` offers it again"
     )
 }
 
-/// What was turned down with a reason, however short. A plain no ends the run, and says nothing of the fix.
+/// The proposals that were turned down with a reason, however short. A plain no ends the run, and says nothing about
+/// the fix.
 fn reasons(run: &Run) -> impl Iterator<Item = (&TurnedDown, &str)> {
     let gates = run.gates.iter().filter(|asked| asked.gate.kind.lands());
     let answers = gates.filter_map(|asked| asked.rejected.as_ref());
@@ -128,7 +129,7 @@ fn reasons(run: &Run) -> impl Iterator<Item = (&TurnedDown, &str)> {
     turned_down.filter_map(|(down, (_, reason))| Some((down, reason.as_deref()?)))
 }
 
-/// Adds what this run taught.
+/// Adds what this run learned to the memory, and saves it.
 pub(super) fn learn(file: &Path, run: &Run, earlier: &Memory) {
     let Some((before, _)) = &run.reproduced else { return };
     let mut memory = earlier.clone();
@@ -154,7 +155,7 @@ pub(super) fn learn(file: &Path, run: &Run, earlier: &Memory) {
         memory.test_command = Some(before.command.clone());
     }
     for (TurnedDown { proposal, .. }, reason) in reasons(run) {
-        // Of a run that was interrupted, it may be known already.
+        // An interrupted run may have recorded it already.
         let digest = proposal.patch.digest();
         let is_it = |known: &Rejection| known.patch == digest && known.reason == reason;
         if memory.rejections.iter().any(is_it) {
@@ -176,20 +177,20 @@ pub(super) fn learn(file: &Path, run: &Run, earlier: &Memory) {
         return;
     }
     memory.forget_the_oldest();
-    // Nothing is written over what a newer version keeps; that was said before.
+    // The file of a newer version is never overwritten. That was reported before.
     let is_left_alone = read(file).is_err_and(|error| is_newer(&error));
     if !is_left_alone && let Err(error) = write(file, &memory) {
         terminal::tell(&format!(
-            "note: what this run taught cannot be kept in {}: {error}",
+            "note: what this run learned cannot be saved in {}: {error}",
             file.display()
         ));
     }
 }
 
-/// Keeps it.
+/// Saves the memory.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub(in super::super) fn write(file: &Path, memory: &Memory) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     private::folder(folder)?;
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_says_its_format_and_is_read_without_one() {
+    fn a_memory_is_written_with_its_format_and_read_without_one() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kept/x.memory.json");
         let memory = Memory {
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_greenlight_kept_is_not_used() {
+    fn the_memory_of_a_newer_greenlight_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.memory.json");
         fs::write(&file, "{\"format\":2,\"fixes\":\"elsewhere\"}").unwrap();

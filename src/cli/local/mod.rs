@@ -1,4 +1,4 @@
-//! What the verbs on a local checkout have in common: flags, the way from a checkout to a run, and how that ends.
+//! What the commands on a local checkout share: flags, the path from a checkout to a run, and its end.
 
 mod base;
 mod changes;
@@ -35,7 +35,7 @@ use crate::engine::worktree::Worktree;
 use crate::journal::{Opened, RunFile};
 use crate::openai::OpenAi;
 
-/// What all of these verbs can be told.
+/// The arguments that all of these commands accept.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Common {
@@ -48,7 +48,8 @@ pub(super) struct Common {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Write the run to this file, for `greenlight replay`: the journal, everything that was said, and the tree it started from
+    /// Record the run in this file for `greenlight replay`: the journal, the whole conversation, and the tree it
+    /// started from
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Start over, even if an earlier run of the same command was interrupted and could be resumed
@@ -112,9 +113,9 @@ async fn try_to(
     }
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
-    let kept = folder::packages(&settings.data_dir()?, &root);
-    let (memory_file, run_file) = (memory_file::file(&kept), kept.with_extension("run.jsonl"));
-    let mut worktree = app::worktree(&root, own.path(), kept).await?;
+    let packages = folder::packages(&settings.data_dir()?, &root);
+    let (memory_file, run_file) = (memory_file::file(&packages), packages.with_extension("run.jsonl"));
+    let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.memory = memory_file::recall(&memory_file);
     let compared = base::find(&root).await;
     if let Ok(compared) = &compared {
@@ -133,8 +134,13 @@ async fn try_to(
         ready::offer(&worktree);
     }
     let approver = Approver::of(up_front.all_but_tests, arguments.json);
-    let asked = (mode, approver, arguments.install);
-    let identity = fingerprint::of(&worktree, &suite, asked, model.as_ref().map(|(_, name)| name.as_str()));
+    let request = (mode, approver, arguments.install);
+    let identity = fingerprint::of(
+        &worktree,
+        &suite,
+        request,
+        model.as_ref().map(|(_, name)| name.as_str()),
+    );
     let (journal, interrupted) = open(run_file, own.path().join("run.jsonl"), &identity)?;
     let mut run = match interrupted.filter(|_| !arguments.restart) {
         Some(run) => resumed(*run),
@@ -180,8 +186,8 @@ async fn try_to(
     ended.and(recorded)
 }
 
-/// Opens the journal of this checkout. If another process works there, or a newer version did, this run cannot be resumed
-/// later, and its journal is in `otherwise`.
+/// Opens the journal of this checkout. If another process uses it, or a newer version wrote it, this run cannot be
+/// resumed later, and its journal is in `otherwise`.
 fn open(file: PathBuf, otherwise: PathBuf, identity: &str) -> Result<(RunFile, Option<Box<Run>>), Exit> {
     let cannot = |file: &PathBuf, error: std::io::Error| Exit::Usage(format!("{}: {error}", file.display()));
     match RunFile::open(&file, identity).map_err(|error| cannot(&file, error))? {
@@ -195,8 +201,8 @@ fn open(file: PathBuf, otherwise: PathBuf, identity: &str) -> Result<(RunFile, O
     }
 }
 
-/// A run that was interrupted. What this machine has installed may have changed meanwhile, so the tests run again, unless
-/// it waits for an answer to what was tested by then.
+/// Resumes an interrupted run. The installed packages may have changed meanwhile, so the tests run again, unless the
+/// run waits for an answer about something that was already tested.
 fn resumed(mut run: Run) -> Run {
     terminal::tell(&format!(
         "resuming the run that was interrupted, started at {}; `--restart` starts over",
@@ -208,7 +214,7 @@ fn resumed(mut run: Run) -> Run {
     run
 }
 
-/// A run on this machine: there is no pull request, and the person who started it is its authority.
+/// Begins a run on this machine. There is no pull request, and the person who started the run approves.
 fn started(mode: &Mode, worktree: &Worktree, compared: Option<&base::Compared>, approver: Approver) -> Started {
     let at = Timestamp::now();
     let base = compared.map_or_else(|| head(worktree), base::Compared::commit);
@@ -232,7 +238,7 @@ fn started(mode: &Mode, worktree: &Worktree, compared: Option<&base::Compared>, 
     }
 }
 
-/// The model that works. `None` leaves it to the built-in engine.
+/// The model that works. `None` leaves the work to the built-in engine.
 fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
     let model = app::model_of(settings)?;
     if model.is_none() && !matches!(mode, Mode::Debug | Mode::Explain) {
@@ -241,7 +247,7 @@ fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, 
     Ok(model)
 }
 
-/// The commit the checkout is at; zeros outside of git, where evidence has no commit to name.
+/// The commit of the checkout. Outside of git it is all zeros, because the evidence has no commit to name.
 fn head(worktree: &Worktree) -> CommitSha {
     crate::git::local_head(worktree.checkout.root()).unwrap_or_else(CommitSha::none)
 }

@@ -1,5 +1,5 @@
-//! The question before anything is written, and what is approved up front instead. A change of a test is asked about
-//! apart: what approves a fix does not approve it.
+//! The question before anything is written, and its answer up front. A change of a test is asked about separately:
+//! the approval of a fix does not cover it.
 
 use tokio_util::sync::CancellationToken;
 
@@ -7,7 +7,7 @@ use super::super::answer::{Question, TypedAnswer};
 use super::super::{Exit, terminal};
 use crate::domain::proposal::Claim;
 
-/// What is approved before anybody is asked.
+/// What is approved in advance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in super::super) struct UpFront {
     /// What the model asks to execute, and writing a result that changes no test.
@@ -16,12 +16,12 @@ pub(in super::super) struct UpFront {
     pub(in super::super) tests: bool,
 }
 
-/// What is asked about.
+/// What the question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// Writing what was worked out.
+    /// Writing the result.
     Result(Claim),
-    /// Going on to the code, with these tests of a specification.
+    /// Continuing with the code, with these tests of a specification.
     TestsFirst,
 }
 
@@ -41,16 +41,16 @@ impl What {
         }
     }
 
-    /// Why nothing is written where nobody can be asked.
+    /// Why nothing is written if nobody can be asked.
     fn unasked(self, why: &str, up_front: UpFront) -> String {
         let changes_a_test = self == Self::Result(Claim::TestMayBeWrong);
         match (changes_a_test, up_front.all_but_tests) {
             (true, true) => format!(
                 "this changes a test, which `--yes` does not approve, and {why}, so nothing was written; `--yes-tests` \
-                 approves changes of tests up front"
+                 approves changes to tests up front"
             ),
             (true, false) => format!(
-                "this changes a test, and {why}, so nothing was written; `--yes-tests` approves changes of tests up front"
+                "this changes a test, and {why}, so nothing was written; `--yes-tests` approves changes to tests up front"
             ),
             (false, _) => format!("{why}, so nothing was written; `--yes` approves up front"),
         }
@@ -64,12 +64,12 @@ pub(super) struct Manner {
     pub(super) up_front: UpFront,
     /// Whether nobody is asked because the result is for a script.
     pub(super) is_json: bool,
-    /// Whether somebody reads reasons: only a model does.
+    /// Whether somebody reads reasons; only a model does.
     pub(super) has_model: bool,
     pub(super) is_debug: bool,
 }
 
-/// Asks, unless that was approved up front. No answer at all is a no without a reason.
+/// Asks, unless the answer was given up front. The end of input counts as a no without a reason.
 ///
 /// # Errors
 /// When nobody can be asked, or the work is stopped meanwhile.
@@ -79,9 +79,9 @@ pub(super) async fn ask(manner: Manner, what: What, cancel: &CancellationToken) 
     }
     if manner.is_json || !terminal::somebody_is_there() {
         let why = if manner.is_json {
-            "`--json` does not ask"
+            "`--json` never asks"
         } else {
-            "nobody is here to approve"
+            "there is no terminal to approve it on"
         };
         return Err(Exit::Refused(what.unasked(why, manner.up_front)));
     }

@@ -1,4 +1,4 @@
-//! What the verbs on a local checkout show of their work: text for people, one JSON document for scripts.
+//! The output of the commands on a local checkout: text for people, one JSON document for scripts.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::domain::triage::{Triage, Verdict};
 use crate::engine::work::BASE;
 use crate::suite::TestCommand;
 
-/// At most this many patches that are not proposed are shown.
+/// How many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
 
 /// What is known so far.
@@ -33,7 +33,7 @@ pub(super) struct RunReport {
     pub(super) tests: Option<TestsFirst>,
     pub(super) explanation: Option<Explanation>,
     pub(super) found: Option<Finding>,
-    /// What a search without a model came to.
+    /// The result of a search without a model.
     pub(super) search: Option<Search>,
     pub(super) command: Option<String>,
     /// Other commands that run tests of this checkout.
@@ -41,13 +41,13 @@ pub(super) struct RunReport {
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
-    /// Whether the checkout is as its last commit, but for what is proposed.
+    /// Whether the checkout equals its last commit, apart from the proposal.
     pub(super) is_committed: bool,
     /// How many fixes are left out because they were turned down, in this run or earlier.
     pub(super) left_out: usize,
-    /// What the model used up.
+    /// What the model used.
     pub(super) spend: Spend,
-    /// Of the tests, and of the model.
+    /// The time spent on tests, and on the model.
     pub(super) clocks: (Clock, Clock),
 }
 
@@ -59,7 +59,7 @@ impl RunReport {
         }
     }
 
-    /// The document of `--json`, of work that took so long.
+    /// The document of `--json`, for work that took this long.
     pub(super) fn document(&self, exit: &Exit, wall: Duration) -> Value {
         let (outcome, message) = match exit {
             Exit::Done if self.explanation.is_some() => ("explained", None),
@@ -124,11 +124,11 @@ impl RunReport {
         })
     }
 
-    /// Takes what a run came to; `left_out` is how many fixes were turned down, in this run or earlier.
+    /// Records the result of a run; `left_out` is how many fixes were turned down, in this run or earlier.
     pub(super) fn take(&mut self, run: &Run, left: &Leftover, left_out: usize) {
         self.before.clone_from(&run.reproduced);
         self.tests.clone_from(&run.tests_first);
-        // What was turned down last is still what was proposed last.
+        // The proposal that was turned down last is also the last proposal.
         let is_rejected = matches!(run.end, Some(End::Rejected { .. }));
         let turned_down = run.turned_down.last().filter(|_| is_rejected);
         let turned_down = turned_down.map(|down| &down.proposal);
@@ -144,14 +144,14 @@ impl RunReport {
         self.left_out = left_out;
     }
 
-    /// Names the other suites of the checkout: green is only what ran.
+    /// Names the checkout's other suites, because "green" covers only what ran.
     pub(super) fn show_not_run(&self) {
         for other in &self.not_run {
             terminal::tell(&format!("not run: `{other}` (from {})", other.source));
         }
     }
 
-    /// Where the time went, and what the model used up.
+    /// How the time was spent, and what the model used.
     fn spent(&self, wall: Duration) -> Value {
         let (tests, model) = &self.clocks;
         let own = wall.saturating_sub(tests.wall()).saturating_sub(model.wall());
@@ -170,7 +170,7 @@ impl RunReport {
     }
 }
 
-/// What a proposal is, in a word for scripts.
+/// The kind of a proposal, as a word for scripts.
 fn kind(mode: &str, proposal: &Proposal) -> &'static str {
     match (proposal.claim(), mode) {
         (Claim::TestMayBeWrong, _) => "tests",
@@ -197,7 +197,7 @@ fn searched(search: &Search) -> Value {
     })
 }
 
-/// What passes the tests and is not proposed: to be looked at, not to be written.
+/// Shows the patches that pass the tests but are not proposed. They are meant to be read, not to be written.
 pub(super) fn show_unverified(report: &RunReport) {
     let unverified = match &report.search {
         Some(search) if report.proposal.is_none() => search.unverified.as_slice(),
@@ -212,7 +212,7 @@ pub(super) fn show_unverified(report: &RunReport) {
     }
 }
 
-/// Names the tests that are set aside, or were red before.
+/// Names the tests that were excused, or failed before.
 pub(super) fn tell_set_aside(triage: &Triage) {
     for test in triage.tests.iter().filter(|test| !test.name.is_empty()) {
         let is_set_aside = test.verdict != Verdict::Deterministic;
@@ -241,7 +241,7 @@ pub(super) fn show_failures(before: &TestRun) {
     }
 }
 
-/// The tests of a specification, and how they failed.
+/// Shows the tests of a specification, and how they failed.
 pub(super) fn show_tests(first: &TestsFirst) {
     terminal::show(&format!("\n{}\n\nTests, seen to fail without the code:", first.summary));
     for name in &first.names {
@@ -262,17 +262,15 @@ pub(super) fn show_explanation(explanation: &Explanation) {
     }
 }
 
-/// Says that this is no fix, and what the tests say no more.
+/// Says that this is not a fix, and how it weakens the tests.
 fn show_change_of_tests(proposal: &Proposal) {
-    terminal::show(
-        "\nTHE TEST MAY BE WRONG: this changes a test, not the code. With it the tests say less than before:",
-    );
+    terminal::show("\nTHE TEST MAY BE WRONG: this changes a test, not the code. It weakens the tests:");
     for weakening in &proposal.weakens {
         terminal::show_code(&format!("  - {}", weakening.to_string().replace(['\n', '\r'], " ")));
     }
 }
 
-/// Shows a proposal, and how its evidence is checked if nothing else will be uncommitted.
+/// Shows a proposal, and how to verify its evidence if nothing else will be uncommitted.
 pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
     if proposal.claim() == Claim::TestMayBeWrong {
         show_change_of_tests(proposal);
@@ -283,7 +281,7 @@ pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
     }
     terminal::show_diff(proposal.code().unified().trim_end());
     if let Some(measures) = &proposal.measures {
-        terminal::show("\nmeasured in the files that change:");
+        terminal::show("\nmeasured in the changed files:");
         for measure in Measure::ALL {
             let (before, after) = (measures.before.of(measure), measures.after.of(measure));
             terminal::show(&format!("  {measure}: {before} before, {after} after"));
@@ -292,7 +290,7 @@ pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
     if let Some(found_by) = &proposal.found_by {
         let how = reply::found_by(found_by, "your change");
         terminal::show(&match found_by.rung {
-            Rung::Memory => format!("\nfound in what was accepted before: {how}"),
+            Rung::Memory => format!("\nfound among fixes accepted before: {how}"),
             _ => format!("\nfound without a model: {how}"),
         });
     }
@@ -308,7 +306,7 @@ pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
         if is_committed {
             let digest = &evidence.digest;
             terminal::show(&format!(
-                "        once it is written, `greenlight verify --head HEAD --digest {digest}` recomputes that"
+                "        once it is written, `greenlight verify --head HEAD --digest {digest}` recomputes it"
             ));
         }
         if let Some(spent) = &evidence.spent {
@@ -317,10 +315,10 @@ pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
     }
 }
 
-/// What is left of a run once the door is closed.
+/// What a run leaves once the door is closed.
 pub(super) struct Leftover {
-    /// All that was searched without a model, in all attempts.
+    /// Everything that was searched without a model, in all attempts.
     pub(super) search: Option<Search>,
-    /// How the verb ends, where the run does not say.
+    /// How the command ends, if the run does not say.
     pub(super) exit: Option<Exit>,
 }

@@ -1,4 +1,5 @@
-//! The question about what a model asks to execute: all of it is shown, and answered by the person at this terminal.
+//! The question about what a model asks to execute. It is shown completely, and the person at this terminal answers
+//! it.
 
 use std::time::Duration;
 
@@ -14,10 +15,10 @@ use crate::domain::run::Run;
 use crate::engine::work;
 use crate::engine::worktree::Worktree;
 
-/// Who gives the approvals of this process.
+/// Who gives the approvals in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Approver {
-    /// The person who started it, of everything, up front.
+    /// The person who started it, for everything in advance.
     UpFront,
     /// The person at the terminal, one by one.
     Terminal,
@@ -25,7 +26,7 @@ pub(in super::super) enum Approver {
 }
 
 impl Approver {
-    /// Where nobody can be asked, and nothing was approved up front, nothing is.
+    /// If nobody can be asked, and nothing was approved up front, nothing is approved.
     #[expect(clippy::fn_params_excessive_bools, reason = "each is a flag of the command line")]
     pub(in super::super) fn of(yes: bool, as_json: bool) -> Self {
         match (yes, as_json) {
@@ -36,10 +37,10 @@ impl Approver {
     }
 }
 
-/// Shows what would run, all of it, and asks. `None` is no answer.
+/// Shows everything that would run, and asks. `None` means no answer.
 ///
 /// # Errors
-/// When the work is stopped meanwhile, or nothing that was typed is an answer.
+/// When the work is stopped meanwhile, or nobody gives a valid answer.
 pub(super) async fn ask(
     (run, worktree): (&Run, &Worktree),
     execution: &Execution,
@@ -75,7 +76,7 @@ fn show(worktree: &Worktree, execution: &Execution) {
         What::Tests(names) if names.is_empty() => ("run tests".into(), "all of them".into()),
         What::Tests(names) => ("run these tests".into(), names.join("\n")),
         What::Edit { path, difference } => (
-            format!("change the protected {path} in its own copy; no fix will have that"),
+            format!("change the protected {path} in its own copy; no fix will include that"),
             difference.clone(),
         ),
     };
@@ -106,11 +107,11 @@ fn show(worktree: &Worktree, execution: &Execution) {
             in_words(Duration::from_secs(execution.seconds))
         ));
     }
-    terminal::tell("its reason, which nobody checked:\n");
+    terminal::tell("its reason, which is not verified:\n");
     indented(&execution.why);
 }
 
-/// A text of somebody else's, line by line: nothing in it looks like a line of greenlight's own.
+/// Prints somebody else's text with a prefix, so that no line looks like greenlight's own.
 fn indented(text: &str) {
     for line in text.lines() {
         terminal::tell_code(&format!("  | {line}"));
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn approved_up_front_needs_nobody() {
+    fn approval_up_front_needs_no_terminal() {
         assert_eq!(Approver::of(true, true), Approver::UpFront);
         assert_eq!(Approver::of(false, true), Approver::Nobody);
     }

@@ -1,4 +1,4 @@
-//! Writes an approved fix to the user's working tree: all of it, and only over what it was tested on.
+//! Writes an approved fix to the user's working tree: all of it or nothing, and only over the files it was tested on.
 
 use std::fs;
 use std::path::Path;
@@ -23,10 +23,10 @@ impl From<checkout::Error> for NotWritten {
     }
 }
 
-/// Writes what was approved, if every file is still what it was tested on; when one cannot be written, none is.
+/// Writes what was approved if every file is still as it was tested. If one cannot be written, none is.
 ///
 /// # Errors
-/// When a file is another one by now, or cannot be written.
+/// When a file has changed meanwhile, or cannot be written.
 pub(super) fn write(root: &Path, approved: &Approved<'_>) -> Result<(), NotWritten> {
     let patch = &approved.proposal().patch;
     let now = Checkout::open(root)?;
@@ -37,10 +37,10 @@ pub(super) fn write(root: &Path, approved: &Approved<'_>) -> Result<(), NotWritt
                 "{path} changed meanwhile, so nothing was written; run the same command again"
             )));
         }
-        // What git ignores is not part of the tree that was tested, and may be all there is of it.
+        // A file that git ignores is not part of the tested tree, and may exist nowhere else.
         if change.before.is_none() && fs::symlink_metadata(root.join(path.as_str())).is_ok() {
             return Err(NotWritten::Refused(format!(
-                "the change would replace {path}, which is there but ignored by git; nothing was written"
+                "the change would replace {path}, which exists but is ignored by git; nothing was written"
             )));
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn write(root: &Path, approved: &Approved<'_>) -> Result<(), NotWritt
         if let Err(error) = put(root, path, change.after.as_ref()) {
             for (path, before) in written.into_iter().rev() {
                 if let Err(error) = put(root, path, before) {
-                    terminal::tell(&format!("{path} could not be put back: {error}"));
+                    terminal::tell(&format!("{path} could not be restored: {error}"));
                 }
             }
             return Err(NotWritten::Broken(format!("{path} could not be written: {error}")));
@@ -68,7 +68,7 @@ fn put(root: &Path, path: &RepoPath, content: Option<&Blob>) -> Result<(), Strin
     let old = fs::symlink_metadata(&file).ok();
     sandbox::write_file(root, Path::new(path.as_str()), &blob.bytes, is_executable)
         .map_err(|error| error.to_string())?;
-    // Git knows one bit of a mode; the others are the user's.
+    // Git records only the executable bit; the other permissions are the user's.
     match old {
         Some(old) if old.is_file() && is_executable == executable(&old) => {
             fs::set_permissions(&file, old.permissions()).map_err(|error| error.to_string())

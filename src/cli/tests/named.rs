@@ -1,5 +1,5 @@
-//! `--only`: which tests a person means. A name is one of the framework's own, the last part of one, or a part that only
-//! one has; a name of no test is a mistake, and never a reason to run something else.
+//! `--only`: finds the tests that a person means, by their name in the framework, its last part, or a unique part of
+//! it. An unknown name is an error; nothing else runs instead.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::checkout::Checkout;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
-/// At most this many names are listed.
+/// How many names are listed.
 const MAX_LISTED: usize = 5;
-/// Characters of a name that are compared with what was typed, and shown.
+/// How many characters of a name are compared with the typed one, and shown.
 const MAX_NAME: usize = 120;
 
-/// Runs the tests that are meant.
+/// Runs the requested tests.
 pub(super) async fn run(
     suite: &Suite,
     checkout: &Checkout,
@@ -38,7 +38,7 @@ pub(super) async fn run(
         false => first,
     };
     if cancel.is_cancelled() || names(&whole).next().is_none() {
-        // Nothing ran, and the run says why.
+        // Nothing ran, and the result says why.
         return Ok(whole);
     }
     let mut meant: BTreeSet<&str> = BTreeSet::new();
@@ -73,7 +73,7 @@ fn names(run: &TestRun) -> impl Iterator<Item = &str> {
     run.failing_names().chain(others.map(String::as_str))
 }
 
-/// Whether a run of these tests alone is one of them. Those that fail as expected have no names.
+/// Whether the result of running these tests alone can be used. Tests that failed as expected have no names.
 fn answers(run: &TestRun, only: &[String]) -> bool {
     let ran: BTreeSet<&str> = names(run).collect();
     let is_there = |wanted: &String| ran.iter().any(|name| name == wanted || is_case_of(name, wanted));
@@ -82,18 +82,18 @@ fn answers(run: &TestRun, only: &[String]) -> bool {
         Outcome::Passed | Outcome::Failed | Outcome::NothingRan => {
             only.iter().all(is_there) || (ran.is_empty() && run.expected_failures > 0)
         }
-        // It ended before the tests had names, for a reason that is worth seeing.
+        // It ended before the names were known, for a reason that should be shown.
         _ => true,
     }
 }
 
-/// Whether a test is one case of a test with many, or a part of it.
+/// Whether a test is one case of a parametrised test, or a subtest.
 fn is_case_of(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted)
         .is_some_and(|rest| rest.starts_with(['[', '/']))
 }
 
-/// The tests that a name means.
+/// The tests that a name refers to.
 fn matching<'r>(wanted: &str, run: &'r TestRun) -> BTreeSet<&'r str> {
     let all = |is_meant: &dyn Fn(&str) -> bool| names(run).filter(|name| is_meant(name)).collect::<BTreeSet<_>>();
     let exact = all(&|name| name == wanted || is_case_of(name, wanted));
@@ -119,7 +119,7 @@ fn without_case(name: &str) -> &str {
     case.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
-/// What to say of a name that no test has, or several have in them.
+/// The error for a name that no test has, or that is part of several names.
 fn missing(wanted: &str, run: &TestRun) -> String {
     let wanted: String = wanted.chars().take(MAX_NAME).collect();
     let within: Vec<&str> = names(run)
@@ -171,7 +171,7 @@ fn listed(names: &[&str]) -> String {
     shown.join(", ")
 }
 
-/// The same run as if only these tests had run.
+/// The same run, as if only these tests had run.
 fn alone(mut run: TestRun, meant: &BTreeSet<String>) -> TestRun {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     run.failures.retain(|failure| meant.contains(&failure.name));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_test_is_called_is_told_with_what_there_is() {
+    fn an_unknown_name_is_reported_with_the_known_ones() {
         let run = run(&["a.py::test_vat", "a.py::test_sum"]);
         assert_eq!(
             missing("nonsense", &run),

@@ -1,4 +1,4 @@
-//! What `greenlight tests` shows: text for people, one JSON document for scripts.
+//! The output of `greenlight tests`: text for people, one JSON document for scripts.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,13 @@ use crate::domain::clock::millis_in_words;
 use crate::domain::count::count;
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 
-/// Lines of a message that are shown.
+/// How many lines of a message are shown.
 const SHOWN_LINES: usize = 8;
 
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct TestsReport {
-    /// What was found, the one that is run first.
+    /// The test commands that were found. The first one is run.
     pub(super) commands: Vec<TestCommand>,
     pub(super) run: Option<TestRun>,
 }
@@ -81,7 +81,7 @@ impl TestsReport {
     }
 }
 
-/// `Failed: 4 tests, 1 passed, 3 failed, in 0.4 s`: what was not seen is not counted.
+/// `Failed: 4 tests, 1 passed, 3 failed, in 0.4 s`: numbers of zero are left out.
 fn headline(run: &TestRun) -> String {
     let mut words = run.outcome.words().to_string();
     if let Some(first) = words.get_mut(..1) {
@@ -101,7 +101,7 @@ fn headline(run: &TestRun) -> String {
         .collect();
     match total(run) {
         0 => format!("{words}, after {took}"),
-        // Diagnostics of a compiler, or files that could not be loaded.
+        // Compiler diagnostics, or files that could not be loaded.
         _ if !matches!(run.outcome, Outcome::Passed | Outcome::Failed) && run.passed + run.skipped == 0 => {
             format!("{words}: {}, in {took}", count(u64::from(run.failed), "error"))
         }
@@ -125,7 +125,7 @@ fn total(run: &TestRun) -> u32 {
         .fold(0, u32::saturating_add)
 }
 
-/// Every test by its name, as far as names are kept.
+/// Every test by its name, if names are kept.
 fn tests(run: &TestRun) -> Vec<Value> {
     let named = |names: &[String], outcome: &str| -> Vec<Value> {
         names
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_told_in_words() {
+    fn a_run_is_summarised_in_words() {
         let run = |outcome, passed, failed| TestRun {
             passed,
             failed,

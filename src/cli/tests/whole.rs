@@ -1,4 +1,4 @@
-//! Finds what a named folder cannot be tested without: the top of the Cargo workspace of which it is a member.
+//! Finds the Cargo workspace that a named folder belongs to, because its tests need it.
 //!
 //! Not here: members of other kinds of workspaces, whose tests run in their own directory.
 
@@ -9,10 +9,10 @@ use crate::{sandbox, suite};
 
 const MANIFEST: &str = "Cargo.toml";
 const MAX_MANIFEST: u64 = 1 << 20;
-/// Members lie no deeper than this.
+/// The maximum depth of a member.
 const MAX_DEPTH: usize = 16;
 
-/// A workspace around the folder that was named.
+/// A workspace around the named folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Whole {
     pub(super) top: PathBuf,
@@ -20,7 +20,7 @@ pub(super) struct Whole {
     pub(super) manifest: RepoPath,
 }
 
-/// The workspace of which this folder is a member, within the repository in which it lies.
+/// The workspace that this folder is a member of, within its repository.
 pub(super) fn of(named: &Path) -> Option<Whole> {
     let own: toml::Table = text(named)?.parse().ok()?;
     if own.contains_key("workspace") {
@@ -28,7 +28,7 @@ pub(super) fn of(named: &Path) -> Option<Whole> {
     }
     let mut inner = named;
     for _ in 0..MAX_DEPTH {
-        // What is above the top of a repository is another matter.
+        // Folders above the top of a repository do not belong to it.
         if inner.join(".git").exists() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What is to be verified: the head, the patch on it, and the tree that the tests run on.
+//! What is verified: the head, the patch on it, and the tree that the tests run on.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ pub(super) struct Named {
     tree: Option<String>,
 }
 
-/// What was read there.
+/// What was read from the repository.
 pub(super) struct Trees {
     pub(super) head: CommitSha,
     /// The commit that the head is merged with before the tests run. `None` if they run on the head.
     pub(super) merged_with: Option<CommitSha>,
-    /// On the head.
+    /// The patch on the head.
     pub(super) patch: Patch,
-    /// The same patch as it is on the tree that was written.
+    /// The same patch on the tree that was written.
     pub(super) on_tree: Patch,
     /// What that tree leaves out.
     pub(super) left_out: Vec<String>,
@@ -43,7 +43,7 @@ impl Named {
 /// Reads head and patch, and writes the tree of the head, or of its merge.
 ///
 /// # Errors
-/// When something that is named is not there, does not apply or does not merge.
+/// When something that is named does not exist, does not apply or does not merge.
 pub(super) fn read(root: &Path, named: &Named, into: &Path) -> Result<Trees, Exit> {
     let repository = LocalRepository::open(root).map_err(not_there)?;
     let head = repository.resolve(&named.head).map_err(not_there)?;

@@ -1,4 +1,4 @@
-//! What a bundle gives back, and what a hostile one is refused for.
+//! Bundles are read as they were written, and hostile ones are refused.
 
 use std::collections::BTreeMap;
 
@@ -35,11 +35,11 @@ fn tree(root: &Path) -> Checkout {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_bundle_is_read_as_it_was_written() {
     let place = tempfile::tempdir().unwrap();
     let mut tree = tree(&place.path().join("tree"));
     let manifest = manifest(&tree);
-    // Edits are told by the journal, not by the tree.
+    // Edits are recorded in the journal, not in the tree.
     tree.edit_text("src/a.py".parse().unwrap(), "a = 2\n");
     let steps = vec![Step::Announced, Step::Said(serde_json::json!({ "note": "x" }))];
     let file = place.path().join("run.zip");
@@ -50,9 +50,9 @@ fn what_is_written_is_read_again() {
     assert_eq!(read_tree.paths().len(), 3);
 }
 
-/// Anything else that a newer one says in its manifest.
+/// A newer manifest may differ in any other field.
 #[test]
-fn a_bundle_of_a_newer_greenlight_is_refused_as_that() {
+fn a_bundle_of_a_newer_greenlight_is_refused() {
     for versions in [r#""version":2"#, r#""version":1,"journal":99"#] {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("run.zip");
@@ -96,7 +96,7 @@ fn a_path_out_of_the_tree_is_refused() {
         assert!(read(&file, &place.path().join("again")).is_err(), "{name}");
         assert!(!place.path().join("evil").exists());
     }
-    // Whichever comes first: what is below a link is written nowhere.
+    // In any order, nothing is written below a link.
     let outside = place.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     let file = place.path().join("run.zip");
@@ -120,7 +120,7 @@ fn a_path_out_of_the_tree_is_refused() {
     ));
 }
 
-/// A bundle whose other parts are right.
+/// A bundle that is valid except for its journal.
 fn with_journal(file: &Path, tree: &Checkout, journal: &mut dyn io::Read) {
     let mut writer = ZipWriter::new(File::create(file).unwrap());
     let options = SimpleFileOptions::default();
@@ -161,7 +161,7 @@ fn a_journal_that_expands_is_read_up_to_its_bounds() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_not_written() {
+fn a_bundle_that_could_not_be_read_is_not_written() {
     let place = tempfile::tempdir().unwrap();
     let tree = tree(&place.path().join("tree"));
     let steps = vec![Step::Announced; MAX_STEPS + 1];
@@ -170,7 +170,7 @@ fn what_could_not_be_read_again_is_not_written() {
 }
 
 #[test]
-fn a_bundle_is_for_its_owner_alone() {
+fn only_its_owner_can_read_a_bundle() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = tempfile::tempdir().unwrap();
     let tree = tree(&place.path().join("tree"));

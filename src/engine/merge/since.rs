@@ -1,4 +1,4 @@
-//! The first commit of the base branch with which a merge is red, found by halving, where that is quick.
+//! Bisects the base branch for the first commit with which the merge is red, if that is quick.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::not_red;
 use crate::suite::{self, Suite};
 
-/// At most this many runs of the red tests are made.
+/// The maximum number of test runs in a bisection.
 const MAX_RUNS: u32 = 7;
-/// Which part of a run's time it may take, and how much at most.
+/// The divisor of a run's time limit that the bisection may take, and an absolute limit.
 const PART_OF_WALL: u32 = 20;
 const MAX_WALL: Duration = Duration::from_secs(120);
 
-/// What is searched.
+/// The inputs of the bisection.
 pub(super) struct MergeBisection<'a> {
     pub(super) context: &'a Context<'a>,
     /// The head alone.
@@ -25,12 +25,12 @@ pub(super) struct MergeBisection<'a> {
     pub(super) suite: &'a Suite,
     pub(super) head: &'a CommitSha,
     pub(super) with: &'a With,
-    /// The red run of the merge with the tip.
+    /// The failing run of the merge with the tip.
     pub(super) red: &'a TestRun,
 }
 
-/// The first commit, on the way from the merge base to the tip along the first parents, with which the merge is red.
-/// None if that would take long, or cannot be told.
+/// The first commit on the first-parent path from the merge base to the tip with which the merge is red. `None` if
+/// the bisection would take too long, or finds nothing.
 ///
 /// # Errors
 /// When the sandbox cannot be used, or GitHub cannot be reached.
@@ -53,7 +53,7 @@ pub(super) async fn since(
         return Ok(None);
     }
     let began = Instant::now();
-    // The merge with the base is the head, which is green; that with the last one is red.
+    // The merge with the base is the head, which is green. The merge with the last commit is red.
     let (mut green, mut is_red) = (0, commits.len());
     while is_red - green > 1 {
         let middle = usize::midpoint(green, is_red);
@@ -73,7 +73,8 @@ pub(super) async fn since(
 }
 
 impl MergeBisection<'_> {
-    /// Whether the merge with a commit is red in the same tests. `None` if there is none, or it does not say.
+    /// Whether the merge with a commit fails in the same tests. `None` if there is no merge, or its result is
+    /// inconclusive.
     async fn is_red_with(&self, commit: &CommitSha, cancel: &CancellationToken) -> Result<Option<bool>, Broken> {
         let with = With {
             tip: commit.clone(),

@@ -1,4 +1,4 @@
-//! Compares what was recorded with what comes out now.
+//! Compares recorded results with new ones.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 2 << 10;
 
 impl Replayed {
     pub(super) fn compare(&mut self, at: &str, recorded: &str, now: &str) {
-        if recorded != now && steady(recorded) != steady(now) {
+        if recorded != now && normalized(recorded) != normalized(now) {
             self.differences.push(Difference {
                 at: at.into(),
                 recorded: bounded(recorded, MAX_SHOWN),
@@ -26,8 +26,8 @@ impl Replayed {
     }
 }
 
-/// A text without what differs from run to run: durations, addresses, and the names of throw-away folders.
-fn steady(text: &str) -> String {
+/// A text without what differs from run to run: durations, addresses, and the names of temporary folders.
+fn normalized(text: &str) -> String {
     static CHANGING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
             r"\b\d+(\.\d+)? ?(ns|µs|us|ms|s|m|seconds?|secs?)\b|0x[0-9a-fA-F]+|/tmp/[\w./-]+|\b(ws|tree|fix)-\w+",
@@ -40,11 +40,11 @@ fn steady(text: &str) -> String {
     }
 }
 
-/// What is asked here is a recording: it can only be at its end.
+/// Describes an error as an outcome. The model here is a recording, so its only error is that it ended.
 pub(super) fn broken_told(broken: &Broken) -> String {
     match broken {
         Broken::Agent(agent::Error::Model(ModelError::Nonsense { .. })) => {
-            "no end: the model is asked once more than was recorded".into()
+            "no end: the model is asked more often than was recorded".into()
         }
         broken => format!("broken: {broken}"),
     }
@@ -59,7 +59,7 @@ pub(super) fn describe_run(run: &TestRun) -> String {
     }
 }
 
-/// What an attempt came to, by what it is identified by.
+/// Describes the outcome of an attempt by what identifies it.
 pub(super) fn step_told(step: &Step) -> String {
     match step {
         Step::Proposed(proposal) => {
@@ -77,7 +77,7 @@ pub(super) fn step_told(step: &Step) -> String {
         Step::Ended(End::Refused { reason }) => format!("refused: {reason}"),
         Step::Ended(End::NothingToFix { reason }) => format!("nothing to do: {reason}"),
         Step::Deferred(deferred) => serde_json::to_string(deferred).unwrap_or_default(),
-        Step::NeedsExecution => "acts by code alone".into(),
+        Step::NeedsExecution => "acts only by code".into(),
         _ => String::new(),
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_from_run_to_run_is_no_difference() {
+    fn times_and_addresses_are_no_difference() {
         let mut replayed = Replayed::default();
         replayed.compare(
             "a",

@@ -1,4 +1,4 @@
-//! What is left of a recording, and how what is done now is matched with it.
+//! The rest of a recording, and how new steps are matched with it.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ use crate::domain::run::{End, Run, Step};
 use crate::domain::test_run::TestRun;
 
 pub(super) struct ReplayState {
-    /// What is left of the recording.
+    /// The remaining steps of the recording.
     pub(super) steps: VecDeque<Step>,
-    /// How many items the transcript of this attempt has.
+    /// The number of items in this attempt's transcript.
     pub(super) item: usize,
     pub(super) replayed: Replayed,
 }
@@ -22,7 +22,7 @@ impl ReplayState {
         self.steps.is_empty()
     }
 
-    /// What is left of the current attempt, with its outcome.
+    /// The remaining steps of the current attempt, including its outcome.
     pub(super) fn attempt(&self) -> impl Iterator<Item = &Step> {
         let end = self
             .steps
@@ -32,7 +32,7 @@ impl ReplayState {
         self.steps.iter().take(end)
     }
 
-    /// Adds what is taken from the recording to the run: what people, GitHub and the clock did.
+    /// Adds recorded steps that are not executed again to the run: those of people, GitHub and the clock.
     pub(super) fn take_what_is_not_repeated(&mut self, run: &mut Run) -> bool {
         let mut took = false;
         while let Some(step) = self.steps.front() {
@@ -61,7 +61,7 @@ impl ReplayState {
         }
     }
 
-    /// Adds all that is left.
+    /// Adds all remaining steps.
     pub(super) fn rest(&mut self, run: &mut Run) {
         while !self.is_over() {
             self.take(run);
@@ -72,7 +72,7 @@ impl ReplayState {
         format!("attempt {}", self.replayed.attempts)
     }
 
-    /// Compares an item of the transcript with the one that was recorded in its place.
+    /// Compares an item of the transcript with the recorded one.
     pub(super) fn said(&mut self, run: &mut Run, now: &Value) {
         while matches!(self.steps.front(), Some(Step::Searched(_) | Step::Spent(_))) {
             self.take(run);
@@ -103,7 +103,7 @@ impl ReplayState {
         }
     }
 
-    /// Compares what came of the work with what was recorded of it; items that were recorded before it are missing now.
+    /// Compares the outcome of an attempt with the recorded one. Items that were recorded before it are now missing.
     pub(super) fn outcome(&mut self, run: &mut Run, now: &str) {
         while let Some(step) = self.steps.front() {
             if is_outcome(step) {
@@ -126,12 +126,12 @@ impl ReplayState {
     }
 }
 
-/// Whether a step is what the work came to, or waits for.
+/// Whether a step is the outcome of an attempt, or a request that it waits for.
 pub(super) fn is_outcome(step: &Step) -> bool {
     is_answer(step) || matches!(step, Step::Deferred(_) | Step::NeedsExecution)
 }
 
-/// Whether a step is what came of an attempt.
+/// Whether a step is the outcome of an attempt.
 fn is_answer(step: &Step) -> bool {
     let by_work = |end: &End| {
         matches!(
@@ -151,7 +151,7 @@ fn is_answer(step: &Step) -> bool {
     }
 }
 
-/// An item of the transcript.
+/// The item of the transcript in a step, if any.
 pub(super) fn said(step: &Step) -> Option<&Value> {
     match step {
         Step::Said(item) | Step::Resolved(item) => Some(item),

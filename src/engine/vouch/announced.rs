@@ -1,4 +1,4 @@
-//! What greenlight's own comment said when: an approval means what its author could read then.
+//! The history of greenlight's own comments: an approval means what its author could read at that time.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,15 +8,15 @@ use crate::domain::id::{Account, Login};
 use crate::domain::reply;
 use crate::github::{Actor, Revision};
 
-/// The account of every workflow's own token. Only a workflow of the repository writes as it.
+/// The account of the token of every workflow. Only a workflow of the repository can post as it.
 /// <https://docs.github.com/en/actions/concepts/security/github_token>
 const WORKFLOWS: &str = "github-actions[bot]";
 
-/// Everything that greenlight's own comments ever said on a pull request.
+/// All revisions of greenlight's own comments on a pull request.
 pub(super) struct Announced {
-    /// By comment, each newest first.
+    /// The revisions of each comment, newest first.
     comments: Vec<Vec<Revision>>,
-    /// Bots that greenlight is, or was with another token.
+    /// The bot accounts that greenlight uses now or used with another token.
     bots: Vec<Login>,
     me: Account,
 }
@@ -25,7 +25,7 @@ impl Announced {
     /// Reads the history of the sticky comment.
     pub(super) async fn load(context: &Context<'_>) -> Result<Self, Broken> {
         let runs = context.app.journal.runs_of(context.id()).await?;
-        // The journal is no proof of who greenlight was; but nobody writes in the name of somebody else's bot.
+        // The journal is no proof of greenlight's earlier accounts, but nobody can post as somebody else's bot.
         let before = runs.into_iter().filter_map(|run| run.started.writes_as);
         let mut announced = Self {
             comments: Vec::new(),
@@ -50,16 +50,17 @@ impl Announced {
         account.is(&self.me) || (is_bot && self.bots.contains(&account.login))
     }
 
-    /// Whether a request was shown at this moment, by no person's hand, and for no longer than it stands.
+    /// Whether greenlight's comment showed a request at this moment, unedited by people, and for no longer than it is
+    /// valid.
     pub(super) fn showed(&self, gate: &Gate, at: Timestamp, stands: SignedDuration) -> bool {
         self.comments.iter().any(|revisions| {
-            // GitHub tells whole seconds: of what was said in the same one, any may have been read.
+            // GitHub's times are whole seconds, so any revision of the same second may have been read.
             let was_read = |place: usize, revision: &Revision| {
                 let until = place.checked_sub(1).map(|newer| revisions[newer].from);
                 revision.from <= at && until.is_none_or(|until| until >= at)
             };
-            // The comment is greenlight's own. With another token it edits it as another App, which the owners of the
-            // repository let do that; what a person made of it is not its word.
+            // The comment is greenlight's own. With another token, greenlight edits it as another App, which the
+            // owners of the repository permitted. A revision by a person does not count.
             let is_shown = |revision: &Revision| {
                 let is_app = |by: &Actor| by.is_bot || self.is_own(&by.account, by.is_bot);
                 revision.by.as_ref().is_some_and(is_app) && reply::shows(&revision.body, gate)

@@ -1,5 +1,5 @@
-//! Whether code of a pull request may really run without an approval: somebody's word about this very head, or the
-//! configuration's as it is now.
+//! Verifies the consent to run a pull request's code without an approval: somebody's comment about this very head, or
+//! the current configuration.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::domain::id::CommitSha;
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, Origin, Run};
 
-/// Whether the consent that a run began with holds; else why not, as a sentence.
+/// Whether the consent that a run began with is valid; otherwise a sentence that says why not.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -24,9 +24,11 @@ pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(),
             Ok(word) => is_of_head(context, Some(word.written), &run.started.head).await?,
             Err(doubt) => Err(doubt),
         },
-        // No run of this machine is in a journal that others write to.
-        (Consent::CommandLine, _) => Err("it was not given on GitHub, and only comments count here".into()),
-        (Consent::Command { .. }, _) => Err("it was not given in a comment, and only comments count here".into()),
+        // A journal that others can write to has no runs from this command line.
+        (Consent::CommandLine, _) => Err("it was not given on GitHub, and only comments are accepted here".into()),
+        (Consent::Command { .. }, _) => {
+            Err("it was not given in a comment, and only comments are accepted here".into())
+        }
         (Consent::Config { .. }, _) => match worktree::config(&context.client, &context.pull_request).await? {
             Ok(config) if start::consent_by_config(context, &config).await? != Consent::None => Ok(()),
             _ => Err("the configuration of the base branch does not allow it".into()),
@@ -46,7 +48,7 @@ pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(),
     }))
 }
 
-/// Whether this is the command that begins such a run.
+/// Whether this command begins such a run.
 fn begins(command: &Command, run: &Run) -> bool {
     match (command, &run.started.mode) {
         (Command::Fix, Mode::Debug) | (Command::Explain, Mode::Explain) => true,
@@ -62,7 +64,8 @@ fn begins(command: &Command, run: &Run) -> bool {
     }
 }
 
-/// Whether what was written then can be about this head: the branch was moved to it before, and not since.
+/// Whether something written at that time can refer to this head: the branch already pointed to it, and has not moved
+/// since.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -83,7 +86,7 @@ pub(super) async fn is_of_head(
         (None, _) => Err("GitHub does not say when this fork was last pushed to".into()),
         (Some(_), None) => Err("it is not known when it was given".into()),
         (Some(push), Some(written)) => {
-            // GitHub tells whole seconds, and in the same one a stranger may have been second.
+            // GitHub's times are whole seconds, and a stranger may have pushed later in the same second.
             let is_before = if is_from_fork {
                 push.at < written
             } else {

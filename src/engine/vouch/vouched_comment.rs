@@ -1,4 +1,4 @@
-//! One comment that is said to allow something, read again where it stands.
+//! Reads a comment again that is said to allow something.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,17 +11,17 @@ use crate::domain::id::Account;
 use crate::domain::run::{Approval, Run};
 use crate::github::CurrentComment;
 
-/// Why something is not somebody's word, as the rest of a sentence.
+/// Why a comment does not count, as the rest of a sentence.
 pub(super) type Doubt = String;
 
-/// What a comment says, once it is known to be its author's word.
+/// The commands of a comment whose author was verified.
 pub(super) struct VouchedComment {
     pub(super) author: Account,
     pub(super) commands: Vec<Result<Command, CommandError>>,
     pub(super) written: Timestamp,
 }
 
-/// Reads the comment that somebody's word is said to be in. They must have write access now.
+/// Reads the comment that a person is said to have written. They must have write access now.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -31,54 +31,54 @@ pub(super) async fn read(
     comment: u64,
 ) -> Result<Result<VouchedComment, Doubt>, Broken> {
     let mut found = None;
-    // Both kinds of comments have their own numbers, and which one was meant is only a claim, too.
+    // The two kinds of comments are numbered separately, and which one was meant is only a claim, too.
     for place in [CommentPlace::Conversation, CommentPlace::Review] {
-        let said = context
+        let current = context
             .client
             .current_comment(&context.id().repository, (place, comment))
             .await?;
-        let is_here = |said: &CurrentComment| said.number == Some(context.id().number);
-        match said {
-            Some(said) if is_here(&said) => {
-                found = Some(said);
+        let is_here = |current: &CurrentComment| current.number == Some(context.id().number);
+        match current {
+            Some(current) if is_here(&current) => {
+                found = Some(current);
                 break;
             }
-            said => found = found.or(said),
+            current => found = found.or(current),
         }
     }
-    let Some(said) = found else {
+    let Some(current) = found else {
         return Ok(Err("the comment that gave it is gone".into()));
     };
-    if said.number != Some(context.id().number) {
+    if current.number != Some(context.id().number) {
         return Ok(Err(
             "the comment it refers to does not belong to this pull request".into()
         ));
     }
-    if by.id.is_none() || said.author.id != by.id {
+    if by.id.is_none() || current.author.id != by.id {
         return Ok(Err("the comment it refers to was written by somebody else".into()));
     }
-    if said.is_bot {
+    if current.is_bot {
         return Ok(Err("a bot wrote it, and only people's comments count".into()));
     }
-    if said.is_edited {
+    if current.is_edited {
         return Ok(Err("the comment was edited, and only unedited comments count".into()));
     }
     let permission = context.client.permission(&context.id().repository, by).await?;
     if !permission.may_approve() {
         return Ok(Err("they no longer have write access".into()));
     }
-    let (body, written) = (said.body, said.written);
+    let (body, written) = (current.body, current.written);
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
-        return Err(Broken::Bug("the commands of a comment were not read".into()));
+        return Err(Broken::Bug("the commands of a comment could not be parsed".into()));
     };
     Ok(Ok(VouchedComment {
-        author: said.author,
+        author: current.author,
         commands,
         written,
     }))
 }
 
-/// Who wrote an approval, if it is about exactly this gate, from while it was shown.
+/// The author of an approval, if it approves exactly this gate and was written while the gate was shown.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -89,7 +89,9 @@ pub(super) async fn approves(
     announced: &Announced,
 ) -> Result<Result<Account, Doubt>, Broken> {
     let Some(comment) = approval.comment else {
-        return Ok(Err("it was not given in a comment, and only comments count here".into()));
+        return Ok(Err(
+            "it was not given in a comment, and only comments are accepted here".into(),
+        ));
     };
     let word = match read(context, &approval.by, comment).await? {
         Ok(word) => word,

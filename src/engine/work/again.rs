@@ -1,4 +1,4 @@
-//! Judges a proposal of a mode other than debug once more, by the mode's own rule and from nothing but its patch.
+//! Judges a proposal of a mode other than debug again, by the mode's own rule and from its patch alone.
 
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +12,7 @@ use crate::domain::test_run::TestRun;
 use crate::engine::worktree::Worktree;
 use crate::suite::Suite;
 
-/// Gives new evidence for a proposal, or why it does not hold any more.
+/// Produces new evidence for a proposal, or says why it no longer passes.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
@@ -53,7 +53,7 @@ pub async fn judge_again(
             let what = (goal.as_str(), path.as_ref());
             Box::pin(refactor::judge(&bench, what, submitted(&proposal.patch))).await?
         }
-        _ => return Err(Broken::Bug("there is no rule to judge this by".into())),
+        _ => return Err(Broken::Bug("no rule applies to this mode".into())),
     };
     Ok(evidence(judged))
 }
@@ -61,7 +61,7 @@ pub async fn judge_again(
 fn evidence(judged: Judged) -> Result<Evidence, String> {
     match judged {
         Ok(WorkOutcome::Proposed(proposal)) => proposal.evidence.ok_or_else(|| "nothing was executed".into()),
-        Ok(_) => Err("it is not what this run is for".into()),
+        Ok(_) => Err("it is not the result that this run asked for".into()),
         Err(Unaccepted { why, .. }) => Err(why),
     }
 }

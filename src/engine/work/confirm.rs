@@ -1,8 +1,8 @@
-//! Sees the tests that were red green again and again: a test that is red most of the time is green once by luck, and
-//! who tries many patches has much luck.
+//! Confirms that the fixed tests pass repeatedly: a test that usually fails may pass once by luck, and trying many
+//! patches makes such luck likely.
 //!
-//! As many runs as made sure that it is red make sure that it is green. Only tests with a name can be run again
-//! alone; a tree that did not build, or a linter, has no luck.
+//! It takes as many passing runs as there were failing ones. Only named tests can be run alone. A failed build or a
+//! linter is deterministic and needs no confirmation.
 
 use std::time::Instant;
 
@@ -18,13 +18,13 @@ use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::{not_red, unseen};
 use crate::suite::Suite;
 
-/// Which part of a run's time it may take.
+/// The divisor of a run's time limit that the confirmation may take.
 const PART_OF_WALL: u32 = 5;
 
-/// Runs the tests that were red on the patched tree, and says how often they were all green.
+/// Runs the tests that failed before on the patched tree, and returns how often all of them passed.
 ///
 /// # Errors
-/// When the sandbox cannot be used; a test that is red again is `Ok(Err(why))`.
+/// When the sandbox cannot be used. A test that fails again is `Ok(Err(why))`.
 pub(super) async fn confirm(
     worktree: &Worktree,
     suite: &Suite,
@@ -50,7 +50,7 @@ pub(super) async fn confirm(
             break;
         }
         if is_red_again(&run, &names) {
-            // It may only need the others before it.
+            // The tests may only depend on others that run before them.
             if !in_company {
                 in_company = true;
                 continue;
@@ -58,7 +58,7 @@ pub(super) async fn confirm(
             let (run, after) = (green + 2, run.summary());
             return Ok(Err(Unfit::GreenByLuck { run, after }));
         }
-        // They cannot be run alone, so nothing can be said.
+        // These tests cannot be run alone, so nothing can be confirmed.
         if !unseen(&run, &names).is_empty() {
             break;
         }
@@ -68,7 +68,7 @@ pub(super) async fn confirm(
     Ok(Ok(green))
 }
 
-/// Whether one of the tests is red, or took the process with it.
+/// Whether one of the tests failed, or ended the process.
 fn is_red_again(run: &TestRun, names: &[String]) -> bool {
     run.outcome.was_ended() || not_red(run, names).len() < names.len()
 }
@@ -79,7 +79,7 @@ mod tests {
     use crate::domain::test_run::Failure;
 
     #[test]
-    fn only_what_was_red_before_speaks_against_it() {
+    fn only_tests_that_failed_before_count() {
         let run = |outcome, red: &str| TestRun {
             failures: vec![Failure {
                 name: red.into(),

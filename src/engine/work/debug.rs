@@ -1,4 +1,4 @@
-//! The rule of debug: the failing tests pass, nothing new fails, and no test says less than before.
+//! The rule of debug: the failing tests pass, nothing new fails, and no test is weakened.
 
 use super::judge::{Judge, Judged, Submission};
 use super::minimize::minimize;
@@ -9,7 +9,7 @@ use crate::domain::test_run::TestRun;
 use crate::guard;
 use crate::suite::Suite;
 
-/// Judges a patch; where nothing may be executed, by what can be read.
+/// Judges a patch; without permission to execute, by reading it.
 pub(super) async fn judge(bench: &Judge<'_>, submission: Submission) -> Result<Judged, Broken> {
     match (bench.suite, bench.brief.before) {
         (Some(suite), Some(before)) => executed(bench, (suite, before), submission).await,

@@ -1,4 +1,4 @@
-//! What can be said of red tests without a model: how they fail, since when, and where the built-in engine would look.
+//! Explains failing tests without a model: how they fail, since when, and which lines are suspected.
 
 use tokio_util::sync::CancellationToken;
 
@@ -13,14 +13,14 @@ use crate::domain::triage::Triage;
 use crate::repair::{self, Task};
 use crate::suite::Suite;
 
-/// What a line about a test calls what a checkout is compared with.
+/// How a line about a test refers to the base of a checkout.
 pub const BASE: &str = "without your changes";
 
-/// At most this many places are shown, each with this many lines around it.
+/// How many places are shown, and with how many lines around each.
 const SHOWN: usize = 3;
 const AROUND: u32 = 2;
 
-/// Says why the tests are red, as far as no model is needed for it.
+/// Explains why the tests fail, as far as possible without a model.
 ///
 /// # Errors
 /// When the tree cannot be read.
@@ -32,7 +32,7 @@ pub(super) async fn explain(
 ) -> Result<WorkOutcome, Broken> {
     let (Some(suite), Some(before), Some(triage)) = (suite, brief.before, brief.triage) else {
         return Ok(WorkOutcome::GaveUp {
-            reason: "without a model, an explanation needs tests that may run".into(),
+            reason: "without a model, an explanation needs permission to run the tests".into(),
         });
     };
     if before.is_green() {
@@ -67,28 +67,28 @@ pub(super) async fn explain(
     })))
 }
 
-/// What was seen, in lines.
+/// The observed facts, one per line.
 fn cause(worktree: &Worktree, before: &TestRun, triage: &Triage) -> String {
-    let told = triage.on(BASE);
-    let mut lines = vec!["Without a model, this is what can be said:".to_string()];
+    let summary = triage.on(BASE);
+    let mut lines = vec!["What is known without a model:".to_string()];
     if triage.has_regression() {
-        let numbers = told.lines(triage.tests.iter());
+        let numbers = summary.lines(triage.tests.iter());
         lines.extend(numbers.into_iter().map(|(name, numbers)| match name {
             "" => format!("- `{}` is {numbers}", before.command),
             name => format!("- {name} is {numbers}"),
         }));
     } else {
-        lines.push(format!("- {}", told.why_not(before)));
+        lines.push(format!("- {}", summary.why_not(before)));
     }
     if !worktree.changed.is_empty() {
         let files = count(worktree.changed.len() as u64, "file");
-        lines.push(format!("- {files} changed since what it is compared with"));
+        lines.push(format!("- {files} changed since the base"));
     }
-    lines.push("A model can say why: set GREENLIGHT_MODEL.".into());
+    lines.push("Set GREENLIGHT_MODEL to have a model explain the cause.".into());
     lines.join("\n")
 }
 
-/// A place to look at, with what stands there.
+/// A suspected place, with the code around it.
 fn because(worktree: &Worktree, path: &RepoPath, line: u32) -> Option<Because> {
     let text = worktree.checkout.read_text(path.as_str())?;
     let (from, to) = (line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND));

@@ -1,4 +1,4 @@
-//! What the rungs of the ladder stand on, and what they come to.
+//! The input of the ladder's rungs, and their result.
 
 use super::super::worktree::Worktree;
 use super::turned_down::Rejected;
@@ -10,15 +10,15 @@ use crate::domain::search::{FoundBy, Search};
 use crate::repair;
 use crate::suite::Suite;
 
-/// Where it ended.
+/// How the ladder ended.
 pub(super) enum Top {
     Proposed(Box<Proposal>),
-    /// With all that was searched so far.
+    /// Contains the whole search so far.
     NotFound(Box<Search>),
     Interrupted,
 }
 
-/// What it stands on.
+/// The input of a rung.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
     pub(super) worktree: &'a Worktree,
@@ -29,7 +29,7 @@ pub(super) struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    /// What a search works on; `tried` are candidates that are not tried again.
+    /// The task of a search; `tried` are candidates that are not tried again.
     pub(super) fn task<'t>(
         &self,
         protected: &'t (dyn Fn(&RepoPath) -> bool + Sync),
@@ -54,7 +54,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// A proposal that no model made.
+    /// A proposal made without a model.
     pub(super) fn proposal(
         &self,
         (patch, summary): (Patch, String),

@@ -1,4 +1,4 @@
-//! Answers a model's questions about how the head came about, from the repository's own objects.
+//! Answers a model's questions about the history of the head, from the repository's objects.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::super::worktree::Worktree;
 use crate::agent::{self, Question};
 use crate::git;
 
-/// None where there is no repository.
+/// `None` without a repository.
 pub(super) fn history(worktree: &Worktree) -> Option<agent::History> {
     let (objects, head) = worktree.repository.clone()?;
     Some(Arc::new(move |question: &Question| {

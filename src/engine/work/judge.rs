@@ -1,4 +1,4 @@
-//! What a submission of a model is judged on, and what the rule of a mode says of it. The rules are beside this file.
+//! Judges a model's submission by the rule of its mode. The rules themselves are in the files beside this one.
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,26 +11,26 @@ use crate::domain::test_run::TestRun;
 use crate::guard;
 use crate::suite::Suite;
 
-/// What a submission is judged with.
+/// What is needed to judge a submission.
 pub(super) struct Judge<'a> {
     pub(super) worktree: &'a Worktree,
-    /// None when nothing may be executed.
+    /// `None` if nothing may be executed.
     pub(super) suite: Option<&'a Suite>,
     pub(super) brief: &'a Brief<'a>,
-    /// Of the model.
+    /// The model's name.
     pub(super) name: &'a str,
     pub(super) cancel: &'a CancellationToken,
 }
 
-/// What a model hands over.
+/// A patch that a model submits.
 pub(super) struct Submission {
     pub(super) patch: Patch,
-    /// Untrusted.
+    /// Untrusted text.
     pub(super) summary: String,
     pub(super) claim: Claim,
 }
 
-/// Why a submission is not accepted, for the model; with the run that shows it.
+/// Why a submission is rejected, as told to the model, with the run that shows it.
 #[derive(Debug)]
 pub(super) struct Unaccepted {
     pub(super) why: String,
@@ -47,7 +47,7 @@ impl<T: std::fmt::Display> From<T> for Unaccepted {
 }
 
 impl Judge<'_> {
-    /// A proposal of this model's.
+    /// A proposal by this model.
     pub(super) fn proposal(&self, submission: Submission, evidence: Option<Evidence>) -> Proposal {
         Proposal {
             head: self.brief.head.clone(),
@@ -62,10 +62,10 @@ impl Judge<'_> {
         }
     }
 
-    /// Holds a patch against the bounds of every patch, and that no test says less.
+    /// Checks that a patch stays within the bounds of every patch and weakens no test.
     ///
     /// # Errors
-    /// Why it does not fit.
+    /// Which bound the patch exceeds.
     pub(super) fn fits(&self, patch: &Patch) -> Result<(), Unfit> {
         let is_protected = |path: &RepoPath| self.worktree.config.protect.paths.covers(path);
         let inputs = self.worktree.inputs(self.brief.before);

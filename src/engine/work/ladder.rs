@@ -1,5 +1,5 @@
-//! The ladder: what can make red tests green without a model, the cheapest first. What a tool would do alone, what
-//! was accepted for the same failure before, and small edits. The first that proves itself is proposed.
+//! The ladder: ways to fix failing tests without a model, cheapest first. Autofixes of tools come first, then fixes
+//! that were accepted for the same failure, then small edits. The first one that is proved is proposed.
 
 use std::time::Instant;
 
@@ -15,19 +15,19 @@ use crate::domain::search::{FoundBy, Rung};
 use crate::guard;
 use crate::repair::{self, ToolFix};
 
-/// At most this many fixes of tools are tried; each costs a run of the tests.
+/// How many tool fixes are tried. Each costs a test run.
 const MAX_TOOL_FIXES: usize = 8;
 
-/// How far up it goes.
+/// How far up the ladder goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rungs {
-    /// No further than what was accepted before.
+    /// Up to the fixes that were accepted before.
     Memory,
-    /// All of them; where a model continues, the search is short and no test is said to be wrong.
+    /// All of them. If a model continues afterwards, the search is short and no test is declared wrong.
     All { before_a_model: bool },
 }
 
-/// Goes up until something holds.
+/// Climbs the rungs until a patch is proved.
 ///
 /// # Errors
 /// When the sandbox or the journal cannot be used.
@@ -63,7 +63,7 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
         Top::NotFound(search) => search,
         top => return Ok(top),
     };
-    // That a test is wrong is the last thing to think of.
+    // Declaring a test wrong is the last resort.
     let snapshots = of_tools.iter().filter(|fix| fix.claim == Claim::TestMayBeWrong);
     let snapshots = snapshots.filter(|_| !before_a_model);
     if let Some(proposal) = with_tools(ground, snapshots, began, watch.cancel).await? {
@@ -75,7 +75,7 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
     })
 }
 
-/// What tools would do, but for what was turned down.
+/// The autofixes of tools, except those that were turned down.
 async fn tool_fixes(ground: Ground<'_>, cancel: &CancellationToken) -> Result<Vec<ToolFix>, Broken> {
     let worktree = ground.worktree;
     let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
@@ -86,7 +86,7 @@ async fn tool_fixes(ground: Ground<'_>, cancel: &CancellationToken) -> Result<Ve
     Ok(fixes)
 }
 
-/// Proposes the first of these that holds.
+/// Proposes the first of these fixes that is proved.
 async fn with_tools(
     ground: Ground<'_>,
     fixes: impl Iterator<Item = &ToolFix>,
@@ -109,7 +109,7 @@ async fn with_tools(
             let tool = format!("`{}`", fix.tool.replace('`', "'"));
             let summary = match fix.explanation.contains(&tool) {
                 true => fix.explanation.clone(),
-                false => format!("{}, as {tool} does it", fix.explanation),
+                false => format!("{}, as {tool} would do it", fix.explanation),
             };
             let found_by = FoundBy {
                 rung: Rung::Tool,

@@ -1,4 +1,4 @@
-//! What becomes of work that a limit ends: edits that hold are proposed, and anything else is shown as not proved.
+//! Ends work that reached a limit: proved edits are proposed, others are shown as unproved.
 
 use super::judge::{Judge, Submission};
 use super::{Broken, WorkOutcome};
@@ -8,10 +8,10 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::Claim;
 use crate::domain::redact::bounded;
 
-/// The longest last words that are kept, in bytes.
+/// The bound on the model's last words, in bytes.
 const MAX_WORDS: usize = 2 << 10;
 
-/// Proves the edits once, unless they were refused as they are; the limit is named in any case.
+/// Proves the edits once, unless they were already refused. The result names the limit in either case.
 pub(super) async fn reached(
     bench: &Judge<'_>,
     (patch, refused): (Patch, Option<(String, String)>),
@@ -22,7 +22,7 @@ pub(super) async fn reached(
     let mut unfit = refused
         .filter(|(digest, _)| *digest == patch.digest())
         .map(|(_, why)| why);
-    // Without a sandbox nothing can be proved, and nobody said yet that this is what they want.
+    // Without a sandbox nothing can be proved, and the model has not submitted these edits.
     if unfit.is_none() && bench.suite.is_some() && !patch.is_empty() {
         let submission = Submission {
             patch: patch.clone(),
@@ -45,7 +45,7 @@ pub(super) async fn reached(
     Ok(WorkOutcome::LimitReached { reason, found })
 }
 
-/// What the model said last beside its calls.
+/// The model's last text apart from its calls.
 fn last_words(transcript: &Transcript) -> Option<String> {
     transcript.items().iter().rev().find_map(|item| match item {
         Item::Reply(reply) => reply.text.as_deref().map(|text| bounded(text, MAX_WORDS)),

@@ -1,4 +1,4 @@
-//! What is left for a run, as the agent counts it, and what is said when it is used up.
+//! Converts what is left for a run into the agent's limits, and reports which limit was reached.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::agent::{AgentLimits, LimitKind};
 use crate::domain::budget::BudgetKind;
 use crate::domain::spend::Spend;
 
-/// The limits of one attempt. The agent counts its whole transcript, and what is left was counted with the part that is
-/// there already.
+/// The limits of one attempt. The agent counts its whole transcript, including the part from before a restart, so
+/// that part is added back to what is left.
 pub(super) fn limits(worktree: &Worktree, said: &[Value]) -> AgentLimits {
     let so_far: Spend = said.iter().map(Spend::of_item).sum();
     let left = &worktree.left;
@@ -26,7 +26,7 @@ pub(super) fn limits(worktree: &Worktree, said: &[Value]) -> AgentLimits {
     }
 }
 
-/// Which limit was reached, and whose it is.
+/// Names the limit that was reached, and whose it is.
 pub(super) fn reached(worktree: &Worktree, limit: LimitKind) -> String {
     worktree.left.reached(match limit {
         LimitKind::Turns => BudgetKind::Turns,

@@ -1,7 +1,7 @@
-//! Drops what a proved patch does not need, within a small budget, and proves what is left.
+//! Removes unnecessary parts of a proved patch, within a small budget, and proves the rest.
 //!
-//! Candidates are tried in one workspace with the failing tests alone, which is quick and may be wrong; the result
-//! counts only if the whole suite says so on a fresh copy, as for any other patch.
+//! Candidates are tried in one workspace with only the failing tests, which is quick but can be wrong. The result
+//! counts only if the whole suite passes on a fresh copy, as for any other patch.
 
 use std::time::{Duration, Instant};
 
@@ -16,28 +16,29 @@ use crate::domain::proposal::{Claim, Evidence, LeftOut};
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
-/// How many test runs this may take, the last ones on fresh copies included.
+/// How many test runs the minimization may take, including the last ones on fresh copies.
 const MAX_RUNS: u32 = 24;
-/// Which part of a run's time it may take.
+/// The divisor of a run's time limit that it may take.
 const PART_OF_WALL: u32 = 5;
-/// Runs that are kept for the proofs at the end, of at most three candidates.
+/// Runs reserved for the final proofs, of at most three candidates.
 const RESERVED: u32 = 3;
 
-/// What the candidates are tried with.
+/// What is needed to try the candidates.
 struct Trial<'a> {
     worktree: &'a Worktree,
     suite: &'a Suite,
     patch: &'a Patch,
-    /// The tests that were red. `None` means all tests.
+    /// The tests that failed before. Empty means all tests.
     only: Vec<String>,
-    /// A workspace for all candidates. `None` if files come or go, which needs a copy for each.
+    /// One workspace for all candidates. `None` if the patch adds or deletes files, which needs a copy for each
+    /// candidate.
     workspace: Option<Workspace>,
     runs_left: u32,
     until: Instant,
     cancel: &'a CancellationToken,
 }
 
-/// A smaller patch that proves itself, with its evidence; the same as before if there is none.
+/// Returns a smaller patch with its proof, or the original if none is found.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
@@ -51,15 +52,15 @@ pub(super) async fn minimize(
     let hunks = minimize::hunks(&patch);
     let noise = minimize::noise(&patch, &hunks);
     let is_small = minimize::lines(&hunks).len() < 2;
-    // No test needs another one, so new tests would be the first to go.
+    // No test depends on another, so new tests would be removed first.
     if is_small || evidence.own_tests.is_some() {
         return Ok((patch, evidence));
     }
     let mut trial = Trial::new(worktree, suite, (&patch, red.before), cancel).await?;
-    // What is only formatting goes in one step.
+    // Changes of formatting alone are removed in one step.
     let without_noise = select(&hunks, |at| !noise[at]);
     let mut kept = hunks.clone();
-    if !without_noise.is_empty() && without_noise.len() < hunks.len() && trial.does(&without_noise).await? {
+    if !without_noise.is_empty() && without_noise.len() < hunks.len() && trial.passes_with(&without_noise).await? {
         kept = without_noise.clone();
     }
     kept = trial.search(kept).await?;
@@ -71,7 +72,8 @@ pub(super) async fn minimize(
         of: hunks.len(),
         lines,
     };
-    // From the smallest to the one that is surest to hold; a candidate that failed tests nobody tried is not the end.
+    // The candidates, from the smallest to the most likely one. If one breaks a test that was not tried, the next is
+    // proved.
     let fewer_lines =
         (lines.len() < all_lines.len()).then(|| (lines.clone(), gone(hunks_kept, all_lines.len() - lines.len())));
     let fewer_hunks = (hunks_kept < hunks.len()).then(|| (kept.clone(), gone(hunks_kept, 0)));
@@ -88,7 +90,7 @@ pub(super) async fn minimize(
                 hunks = left_out.hunks,
                 of = left_out.of,
                 lines = left_out.lines,
-                "a patch was made smaller"
+                "a patch was minimized"
             );
             let left_out = Some(left_out);
             let evidence = Evidence { left_out, ..proof };
@@ -134,7 +136,7 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// The pieces that are needed, as far as the budget allows to find out.
+    /// The pieces that are needed, as far as the budget allows finding out.
     async fn search(&mut self, pieces: Vec<PatchPiece>) -> Result<Vec<PatchPiece>, Broken> {
         let mut search = Minimization::new(pieces.len());
         while let Some(candidate) = search.ask() {
@@ -142,7 +144,7 @@ impl<'a> Trial<'a> {
                 break;
             }
             let chosen: Vec<PatchPiece> = candidate.iter().filter_map(|at| pieces.get(*at).cloned()).collect();
-            let does = self.does(&chosen).await?;
+            let does = self.passes_with(&chosen).await?;
             search.learn(candidate, does);
         }
         Ok(search.kept().iter().filter_map(|at| pieces.get(*at).cloned()).collect())
@@ -152,8 +154,8 @@ impl<'a> Trial<'a> {
         self.runs_left == 0 || Instant::now() >= self.until || self.cancel.is_cancelled()
     }
 
-    /// Whether the tests that were red are green with these pieces.
-    async fn does(&mut self, pieces: &[PatchPiece]) -> Result<bool, Broken> {
+    /// Whether the tests that failed pass with these pieces.
+    async fn passes_with(&mut self, pieces: &[PatchPiece]) -> Result<bool, Broken> {
         let candidate = minimize::only(self.patch, pieces);
         if self.is_over() || candidate.is_empty() {
             return Ok(false);
@@ -176,7 +178,7 @@ impl<'a> Trial<'a> {
         Ok(run.is_green())
     }
 
-    /// Writes every file of the patch as the candidate has it.
+    /// Writes every file of the patch as the candidate changes it.
     fn put(&self, workspace: &Workspace, candidate: &Patch) -> bool {
         let chosen: std::collections::BTreeMap<_, _> = candidate.files().collect();
         self.patch.files().all(|(path, change)| {

@@ -1,4 +1,4 @@
-//! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
+//! The work that is the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
 mod again;
 mod confirm;
@@ -56,14 +56,14 @@ use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::{self, Suite};
 
-/// What a recording is called where a model is named.
+/// The name of a recorded model.
 const RECORDED: &str = "recorded";
 
-/// Who works.
+/// What works on a run.
 #[derive(Clone, Copy)]
 pub enum Engine<'a> {
     BuiltIn,
-    /// The model, once the built-in engine has found nothing.
+    /// The model, after the built-in engine has found nothing.
     Auto {
         model: &'a OpenAi,
         name: &'a str,
@@ -72,17 +72,17 @@ pub enum Engine<'a> {
         model: &'a OpenAi,
         name: &'a str,
     },
-    /// What a model said in an earlier run.
+    /// A model's replies from an earlier run.
     Recorded {
         model: &'a Recorded,
     },
 }
 
 impl<'a> Engine<'a> {
-    /// Who works on a run now.
+    /// Chooses the engine for a run.
     ///
     /// # Errors
-    /// The end of a run that may use nothing more.
+    /// The end of a run that has spent its limits.
     pub fn choose(
         model: Option<(&'a OpenAi, &'a str)>,
         who: Who,
@@ -91,7 +91,7 @@ impl<'a> Engine<'a> {
     ) -> Result<Self, End> {
         let is_new = run.said.is_empty();
         Ok(match (model, left.exhausted()) {
-            // What costs nothing needs no more than that something may land.
+            // The built-in engine costs no tokens, so it needs only some patch lines left.
             (Some(_), Some(kind))
                 if is_new && (kind == BudgetKind::PatchLines || !may_execute || !run.started.mode.is_debug()) =>
             {
@@ -106,16 +106,16 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// How far a mode has come: what it works on next follows from that.
+/// How far a run of some mode has come, which decides what it works on next.
 #[derive(Clone, Copy)]
 pub struct Stage<'a> {
     pub mode: &'a Mode,
-    /// The tests that were written first, once they are.
+    /// The tests that were written first, once there are any.
     pub tests_first: Option<&'a TestsFirst>,
 }
 
 impl<'a> Brief<'a> {
-    /// What a run starts from.
+    /// The input of a run's work.
     pub fn of(run: &'a Run, worktree: &'a Worktree) -> Self {
         let (before, triage) = run.reproduced.as_ref().map(|(before, triage)| (before, triage)).unzip();
         Self {
@@ -150,70 +150,70 @@ pub fn stage(run: &Run) -> Stage<'_> {
     }
 }
 
-/// What the work starts from.
+/// The input of the work.
 pub struct Brief<'a> {
     pub mode: &'a Mode,
-    /// The tests that were written first, once they are.
+    /// The tests that were written first, once there are any.
     pub tests_first: Option<&'a TestsFirst>,
-    /// Why such tests were turned down.
+    /// Why earlier versions of such tests were turned down.
     pub turned_down_tests: &'a [String],
-    /// How many calls of the model may still be put before a person.
+    /// How many more of the model's calls may be put before a person.
     pub may_ask: u32,
-    /// What the repository taught.
+    /// What greenlight remembers of the repository.
     pub memory: &'a Memory,
     pub head: &'a CommitSha,
-    /// The red run. `None` when nothing may be executed.
+    /// The failing run. `None` if nothing may be executed.
     pub before: Option<&'a TestRun>,
-    /// How often it was red.
+    /// The verdicts on its failures, and how often they occurred.
     pub triage: Option<&'a Triage>,
     pub reading: Option<&'a JobReading>,
     pub turned_down: &'a [TurnedDown],
-    /// What was searched without a model so far.
+    /// What the search without a model has tried so far.
     pub search: &'a Search,
-    /// The transcript so far, when the work was cut off.
+    /// The transcript so far, if the work was interrupted.
     pub said: &'a [serde_json::Value],
 }
 
-/// What a patch has to be better than.
+/// The failing run that a patch has to improve on.
 #[derive(Clone, Copy)]
 pub struct Red<'a> {
     pub head: &'a CommitSha,
-    /// The red run on it.
+    /// The failing run on that head.
     pub before: &'a TestRun,
-    /// How often it was red, where that was counted: as often is the patched tree to be green.
+    /// How often it failed, if that was counted: the patched tree has to pass as often.
     pub triage: Option<&'a Triage>,
-    /// The patch as it is on the head, where that is known and the red run is of the merge with the base branch.
+    /// The patch as it is on the head, if it is known and the failing run is of the merge with the base branch.
     pub on_head: Option<&'a Patch>,
 }
 
-/// What came of it.
+/// The result of the work.
 pub enum WorkOutcome {
     Proposed(Box<Proposal>),
     /// The tests of a specification, which fail as they should.
     TestsWritten(Box<TestsFirst>),
     /// Why the tests fail.
     Explained(Box<Explanation>),
-    /// The model waits for a person's word.
+    /// The model waits for a person's answer.
     Deferred(Box<Deferred>),
-    /// The model acts by code alone, and nothing may be executed.
+    /// The model acts only by code, and nothing may be executed.
     ActsByCode,
     GaveUp {
         reason: String,
     },
-    /// The mode has nothing to begin with, and says what would help.
+    /// The mode lacks something, and the reason says what would help.
     Refused {
         reason: String,
     },
-    /// Nothing is there that the mode is for.
+    /// The mode has nothing to do.
     NothingToDo {
         reason: String,
     },
-    /// Nothing that small edits came to is sure enough to be proposed.
+    /// The small edits produced nothing that is sure enough to be proposed.
     NotFound {
         reason: String,
         search: Box<Search>,
     },
-    /// A limit ended it before it had looked everywhere; with what was found by then, not proved.
+    /// A limit ended the work early, with the unproved patch found by then.
     LimitReached {
         reason: String,
         found: Option<Box<Finding>>,
@@ -221,21 +221,21 @@ pub enum WorkOutcome {
     Interrupted,
 }
 
-/// Keeps an item of the transcript; called before the item is relied on.
+/// Appends an item of the transcript. Called before anything relies on the item.
 pub type Keep<'a> = dyn FnMut(serde_json::Value) -> BoxFuture<'a, anyhow::Result<()>> + Send + 'a;
 
-/// Tells how far the search is.
+/// Reports the progress of the search.
 pub type Progress<'a> = dyn FnMut(repair::Progress) + Send + 'a;
 
-/// Keeps a part of a search.
+/// Appends a part of a search.
 pub type Searched<'a> = dyn FnMut(Search) -> BoxFuture<'a, anyhow::Result<()>> + Send + 'a;
 
-/// How the work is watched from outside.
+/// Callbacks of the work.
 pub struct Watch<'a, 'k> {
     pub keep: &'a mut Keep<'k>,
     pub progress: &'a mut Progress<'k>,
     pub searched: &'a mut Searched<'k>,
-    /// Hears of the model's replies as they come in.
+    /// Receives the model's replies as they are generated.
     pub live: &'a Live,
     pub cancel: &'a CancellationToken,
 }
@@ -253,7 +253,7 @@ async fn run_with(
     Ok(suite::run_fresh(suite, &patched, &[], cancel).await?)
 }
 
-/// What was installed, as an approval says it. `None` if nothing was.
+/// What was installed, as an approval shows it. `None` if nothing was.
 fn installed(worktree: &Worktree, suite: &Suite) -> Option<String> {
     let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();
     let command = worktree.install_settings(Vec::new()).command;
@@ -261,7 +261,7 @@ fn installed(worktree: &Worktree, suite: &Suite) -> Option<String> {
         .then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
 }
 
-/// Works out a patch. With a suite it is proved; without, nothing is executed and it is only read.
+/// Works out a patch. With a suite the patch is proved; without one, nothing is executed and the patch is only read.
 ///
 /// # Errors
 /// When the sandbox, the model or the journal cannot be used.
@@ -272,12 +272,12 @@ pub async fn work(
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
 ) -> Result<WorkOutcome, Broken> {
-    // On the heap: what follows is many futures deep, and a worker's stack is not.
+    // Boxed, because the future is deeply nested and a worker's stack is small.
     let outcome = Box::pin(on_worktree(worktree, suite, engine, brief, watch)).await?;
     on_head::landing(worktree, turned_down::with_rejections(outcome, brief)).await
 }
 
-/// The same, with the patch as it is on the worktree.
+/// Works out a patch for the worktree itself.
 async fn on_worktree(
     worktree: &Worktree,
     suite: Option<&Suite>,
@@ -309,12 +309,12 @@ async fn on_worktree(
         }),
         Engine::BuiltIn if is_climbed => Ok(searched::not_found(search, &worktree.config)),
         Engine::BuiltIn => Ok(WorkOutcome::GaveUp {
-            reason: "the built-in engine works only with tests it may run".into(),
+            reason: "the built-in engine needs permission to run the tests".into(),
         }),
     }
 }
 
-/// Goes up the ladder, where there is something to climb: red tests that may run, and no model that has begun.
+/// Climbs the ladder if there are failing tests that may run, and no model has begun.
 async fn ladder(
     worktree: &Worktree,
     suite: Option<&Suite>,
@@ -325,7 +325,7 @@ async fn ladder(
     let (Mode::Debug, Some(suite), Some(before)) = (brief.mode, suite, brief.before) else {
         return Ok(None);
     };
-    // A model that has begun continues; what it said is nothing to an engine without one.
+    // A model that has begun continues. The built-in engine ignores an earlier transcript.
     if !brief.said.is_empty() && !matches!(engine, Engine::BuiltIn) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! A model works it out; what it submits is judged by the rule of its mode, which is code and not a model's word.
+//! Lets a model work out a patch. The mode's rule, which is code, judges what the model submits.
 
 use futures::FutureExt as _;
 
@@ -16,18 +16,18 @@ use crate::domain::proposal::{Author, Claim};
 use crate::guard;
 use crate::suite::Suite;
 
-/// How often a submission that is not accepted may be followed by another one.
+/// How many submissions may follow a rejected one.
 const MAX_SUBMISSIONS: usize = 4;
 
-/// How many reasons of earlier runs the model is told.
+/// How many reasons from earlier runs the model is told.
 const MAX_EARLIER: usize = 3;
 
 impl Judge<'_> {
-    /// The rule of the mode.
+    /// Applies the rule of the mode.
     pub(super) async fn judge(&self, submission: Submission) -> Result<Judged, Broken> {
         if submission.claim == Claim::TestMayBeWrong && !self.brief.mode.is_debug() {
             return Ok(Err(
-                "`test_may_be_wrong` is for failing tests alone; here every test stays".into(),
+                "`test_may_be_wrong` is for failing tests alone; here no test may change".into(),
             ));
         }
         match (self.brief.mode, self.brief.tests_first) {
@@ -75,7 +75,7 @@ pub(super) async fn work(
     shell.leave_alone = &leave_alone;
     let mut transcript = transcript(&bench, (&part, &shell), keep).await?;
     let mut refused = None;
-    // Once more for a model that turns out to act by code.
+    // One more iteration for a model that turns out to act by code.
     for _ in 0..=MAX_SUBMISSIONS {
         let mut journal = |item: Item| match serde_json::to_value(item) {
             Ok(value) => keep(value),
@@ -93,7 +93,7 @@ pub(super) async fn work(
             Exit::NoTools => {
                 shell.speech = Speech::Code;
                 let note = Item::Note(agent::how_to_act(&shell, &transcript));
-                write_down(&note, keep).await?;
+                append(&note, keep).await?;
                 transcript.push(note);
                 continue;
             }
@@ -115,7 +115,7 @@ pub(super) async fn work(
         };
         let note = agent::prompt::not_good_enough(&unaccepted.why, unaccepted.run.as_deref());
         let note = Item::Note(note);
-        write_down(&note, keep).await?;
+        append(&note, keep).await?;
         transcript.push(note);
         refused = Some((digest, unaccepted.why));
     }
@@ -125,13 +125,13 @@ pub(super) async fn work(
 }
 
 impl<'a> Stage<'a> {
-    /// What the model works on.
+    /// The model's task.
     pub(super) fn part(self) -> ModePart<'a> {
         let first = self.tests_first.map(|first| (first.names.as_slice(), &first.red));
         ModePart::of(self.mode, first)
     }
 
-    /// The tree the model begins with: the head, and on it the tests that were written first.
+    /// The tree that the model begins with: the head with the tests that were written first.
     pub(super) fn tree(self, worktree: &Worktree) -> Checkout {
         let mut checkout = worktree.checkout.clone();
         if let Some(first) = self.tests_first {
@@ -141,7 +141,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Names the model that really answered last, where another one than the first stood in.
+/// Names the model that answered last, if it was a fallback.
 fn credited(mut outcome: WorkOutcome, transcript: &Transcript) -> WorkOutcome {
     let last = transcript.items().iter().rev().find_map(|item| match item {
         Item::Reply(reply) => reply.model.clone(),
@@ -153,7 +153,7 @@ fn credited(mut outcome: WorkOutcome, transcript: &Transcript) -> WorkOutcome {
     outcome
 }
 
-/// How the model acts: as it was told to where the work was cut off, or as far as is known.
+/// How the model calls tools: as instructed in the interrupted transcript, or as far as is known.
 fn speech(model: &impl Model, brief: &Brief<'_>) -> Result<Speech, Broken> {
     let said: Transcript = serde_json::from_value(serde_json::Value::Array(brief.said.to_vec()))
         .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")))?;
@@ -164,7 +164,7 @@ fn speech(model: &impl Model, brief: &Brief<'_>) -> Result<Speech, Broken> {
     })
 }
 
-/// Why there is no point in asking a model, if there is none.
+/// Why asking a model would be pointless. `None` if it would not be.
 fn unready(bench: &Judge<'_>) -> Option<WorkOutcome> {
     match bench.brief.mode {
         Mode::Debug => None,
@@ -179,7 +179,7 @@ fn unready(bench: &Judge<'_>) -> Option<WorkOutcome> {
     }
 }
 
-/// The transcript as it was cut off, or a new one with the task, written down.
+/// The interrupted transcript, or a new one with the task, which is appended to the journal.
 async fn transcript(
     bench: &Judge<'_>,
     (part, shell): (&ModePart<'_>, &Shell<'_>),
@@ -218,12 +218,12 @@ async fn transcript(
             .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")));
     }
     for item in begun.items().iter().skip(brief.said.len()) {
-        write_down(item, keep).await?;
+        append(item, keep).await?;
     }
     Ok(begun)
 }
 
-async fn write_down(item: &Item, keep: &mut Keep<'_>) -> Result<(), Broken> {
+async fn append(item: &Item, keep: &mut Keep<'_>) -> Result<(), Broken> {
     let value = serde_json::to_value(item).map_err(|error| Broken::Bug(error.to_string()))?;
     Ok(keep(value).await.map_err(agent::Error::Journal)?)
 }

@@ -1,5 +1,5 @@
-//! A patch that was made on the merge of a head with its base branch lands on the head. So the head has to be able to
-//! carry it, and must not be red with it.
+//! A patch that was made on the merge of a head with its base branch lands on the head. So it must apply to the head,
+//! and the head must pass with it.
 
 use tokio_util::sync::CancellationToken;
 
@@ -14,10 +14,10 @@ use crate::domain::triage::ProvedWith;
 use crate::guard;
 use crate::suite::{self, Suite};
 
-/// The patch as it lands. `None` if the worktree is that of the head, so that it is the patch itself.
+/// The patch as it lands. `None` if the worktree is the head's, so that the patch lands unchanged.
 ///
 /// # Errors
-/// When the mirror fails; what the head cannot carry is `Ok(Err(why))`.
+/// When the mirror fails. A patch that does not apply to the head is `Ok(Err(why))`.
 pub(super) async fn carried(
     worktree: &Worktree,
     (patch, claim): (&Patch, Claim),
@@ -36,7 +36,7 @@ pub(super) async fn carried(
             }
         },
     };
-    // It may change another file there, which was renamed meanwhile.
+    // On the head it may change another file, if one was renamed meanwhile.
     let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
     let inputs = worktree.inputs(Some(red.before));
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
@@ -44,11 +44,11 @@ pub(super) async fn carried(
     Ok(fits.map(|_| Some(on_head)))
 }
 
-/// Runs the whole suite on a fresh copy of the head alone with a patch, and makes evidence of the merge evidence of
+/// Runs the whole suite on a fresh copy of the head with a patch, and turns evidence of the merge into evidence of
 /// that patch.
 ///
 /// # Errors
-/// When the sandbox cannot be used; a head that is red with it is `Ok(Err(why))`.
+/// When the sandbox cannot be used. A head that fails with the patch is `Ok(Err(why))`.
 pub(super) async fn proved(
     worktree: &Worktree,
     suite: &Suite,
@@ -62,7 +62,7 @@ pub(super) async fn proved(
     patched.reset();
     patched.apply(&on_head);
     let alone = suite::run_fresh(suite, &patched, &[], cancel).await?;
-    // What is set aside on the merge may well be set aside here.
+    // Failures that were excused on the merge are excused here, too.
     let alone = alone.excusing(&evidence.before.excused);
     let branch = merge.branch.clone();
     if !alone.is_green() {
@@ -77,7 +77,7 @@ pub(super) async fn proved(
     Ok(Ok(evidence.of_merge(&on_head, with)))
 }
 
-/// What a patch on the head is on this worktree. `None` if it does not apply any more.
+/// Carries a patch on the head over to this worktree. `None` if it no longer applies.
 ///
 /// # Errors
 /// When the mirror fails.
@@ -88,7 +88,7 @@ pub(super) async fn on_worktree(worktree: &Worktree, patch: &Patch) -> Result<Op
     }
 }
 
-/// The same outcome with its proposal as it lands.
+/// Replaces the proposal of an outcome by the one that lands.
 ///
 /// # Errors
 /// When the mirror fails.
@@ -96,13 +96,14 @@ pub(super) async fn landing(worktree: &Worktree, mut outcome: WorkOutcome) -> Re
     if let (WorkOutcome::Proposed(proposal), Some(merge)) = (&mut outcome, &worktree.merge) {
         match merge.to_head(&proposal.patch).await? {
             Ok(on_head) => proposal.patch = on_head,
-            Err(_) => return Err(Broken::Bug("a proved patch does not go onto the head".into())),
+            Err(_) => return Err(Broken::Bug("a proved patch does not apply to the head".into())),
         }
     }
     Ok(outcome)
 }
 
-/// What a model has to know of which tree it sees, and which one CI tested. `None` if there is only the head.
+/// What a model has to know about the tree it sees, and about the one that CI tested. `None` if there is only the
+/// head.
 pub(super) fn remark(worktree: &Worktree, brief: &Brief<'_>) -> Option<String> {
     if let Some(merge) = &worktree.merge {
         let (branch, tip) = (&merge.branch, merge.tip.short());

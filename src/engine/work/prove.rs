@@ -1,4 +1,4 @@
-//! Proves a patch. What counts is one run of the whole suite on a fresh copy; what runs before it only refuses early.
+//! Proves a patch. Only a run of the whole suite on a fresh copy counts; earlier partial runs only refuse early.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -18,15 +18,15 @@ use crate::domain::triage::Triage;
 use crate::guard;
 use crate::suite::{self, Suite};
 
-/// Of a suite that is through sooner, parts are not run first: nothing would be saved.
+/// A suite that takes less than this is not run in parts first, because that would save nothing.
 const QUICK: Duration = Duration::from_secs(2);
 
-/// Proves a patch: the whole suite on a fresh copy of the patched tree, compared with the red run. Before that, where
-/// it may save time, the tests that were red and then the packages that the patch touches: the first that is still red
-/// ends it. A fix that changes tests as well has to hold with the tests as they were, too.
+/// Proves a patch: runs the whole suite on a fresh copy of the patched tree, and compares it with the failing run. If
+/// it may save time, the tests that failed and the packages that the patch touches are run first, and the first that
+/// still fails ends the proof. A fix that also changes tests has to pass with the original tests, too.
 ///
 /// # Errors
-/// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
+/// When the sandbox cannot be used. A patch that cannot be proved is `Ok(Err(why))`.
 pub async fn prove(
     worktree: &Worktree,
     suite: &Suite,
@@ -82,7 +82,7 @@ pub async fn prove(
     }))
 }
 
-/// Runs the patched code with the tests of the head. `None` if the patch leaves the tests alone.
+/// Runs the patched code with the tests of the head. `None` if the patch changes no tests.
 async fn with_own_tests(
     (worktree, suite): (&Worktree, &Suite),
     patch: &Patch,
@@ -111,7 +111,7 @@ async fn with_own_tests(
     })
 }
 
-/// What is still red, if that shows before the whole suite has run.
+/// The failure that remains, if it shows before the whole suite has run.
 async fn refused_early(
     (patched, suite): (&Checkout, &Suite),
     (patch, before): (&Patch, &TestRun),
@@ -148,7 +148,7 @@ async fn refused_early(
 }
 
 /// Whether a run of some tests shows that the patch does not fix what it should, or breaks something. A test that
-/// fails in a new way may do so because the others did not run before it; that is for the whole suite to tell.
+/// fails in a new way may depend on others that did not run before it; the whole suite decides that.
 fn is_no_better(before: &TestRun, part: &TestRun) -> bool {
     if part.outcome == Outcome::DidNotBuild {
         return true;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_red_as_before_or_newly_red_refuses_early() {
+    fn only_old_and_new_failures_refuse_early() {
         let before = run(Outcome::Failed, &["b"], &[("a", "1 != 2")]);
         for (part, expected) in [
             (run(Outcome::Passed, &["a"], &[]), false),
@@ -190,7 +190,7 @@ mod tests {
             (run(Outcome::Failed, &[], &[("a", "1 != 2")]), true),
             (run(Outcome::Failed, &[], &[("a", "there is no fixture")]), false),
             (run(Outcome::Failed, &["a"], &[("b", "boom")]), true),
-            // Red before and set aside.
+            // Failed before and excused.
             (run(Outcome::Failed, &["a"], &[("flaky", "boom")]), false),
             (run(Outcome::DidNotBuild, &[], &[]), true),
         ] {

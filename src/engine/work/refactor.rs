@@ -1,5 +1,5 @@
-//! The rule of a refactoring: green before and after with the same tests, only the goal's files, the same interface unless
-//! the goal asks for another, and better where the goal names a measure.
+//! The rule of a refactoring: the same tests pass before and after, only files of the goal change, the public
+//! interface stays the same unless the goal says otherwise, and a measure that the goal names improves.
 
 use super::judge::{Judge, Judged, Submission, Unaccepted};
 use super::{Broken, WorkOutcome};
@@ -16,7 +16,7 @@ use crate::{guard, measure};
 /// How many failing tests a refusal names.
 const SHOWN: usize = 5;
 
-/// Why there is nothing to begin with, if that is so.
+/// Why a refactoring cannot begin. `None` if it can.
 pub(super) fn unready(bench: &Judge<'_>, path: Option<&RepoPath>) -> Option<WorkOutcome> {
     let refused = |reason: String| Some(WorkOutcome::Refused { reason });
     let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
@@ -63,7 +63,7 @@ pub(super) async fn judge(
     submission: Submission,
 ) -> Result<Judged, Broken> {
     let (Some(suite), Some(before)) = (bench.suite, bench.brief.before) else {
-        return Err(Broken::Bug("a refactoring is judged without a run before".into()));
+        return Err(Broken::Bug("a refactoring is judged without an earlier run".into()));
     };
     let patch = &submission.patch;
     let measures = match readable(bench, (goal, within), patch) {
@@ -78,7 +78,7 @@ pub(super) async fn judge(
     }
     let evidence = Evidence {
         digest: proposal::digest(bench.brief.head, patch, before, &after),
-        // `greenlight verify` wants red tests to begin with.
+        // `greenlight verify` starts from failing tests.
         head: None,
         before: before.clone(),
         after,
@@ -95,7 +95,7 @@ pub(super) async fn judge(
     Ok(Ok(WorkOutcome::Proposed(Box::new(proposal))))
 }
 
-/// What can be said without running anything: gives the numbers, too.
+/// Checks everything that needs no test run. Returns the measured numbers as well.
 fn readable(
     bench: &Judge<'_>,
     (goal, within): (&str, Option<&RepoPath>),

@@ -1,4 +1,4 @@
-//! A fix that somebody accepted before, for the very same failure: tried first, and proved like any other.
+//! Fixes that somebody accepted before for the very same failure. They are tried first, and proved like any other.
 
 use tokio_util::sync::CancellationToken;
 
@@ -14,11 +14,10 @@ use crate::domain::run::TurnedDown;
 use crate::domain::search::{FoundBy, Rung};
 use crate::suite::Suite;
 
-/// At most this many remembered fixes are tried; each costs a run of the tests.
+/// How many remembered fixes are tried. Each costs a test run.
 const MAX_TRIED: usize = 3;
 
-/// Proposes the newest remembered fix of this failure that holds on this tree, if one does, and that nobody turned down
-/// in this run.
+/// Proposes the newest remembered fix of this failure that passes on this tree and was not turned down in this run.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
@@ -64,7 +63,7 @@ pub(super) async fn remembered(
     Ok(None)
 }
 
-/// A patch on the tree as it is now. `None` if it does not fit there, or changes nothing any more.
+/// The patch for the current tree. `None` if it does not apply, or no longer changes anything.
 pub(super) fn fitted(patch: &Patch, checkout: &Checkout) -> Option<Patch> {
     let mut changes = Vec::new();
     for (path, change) in patch.files() {

@@ -1,8 +1,8 @@
-//! Sees the red tests red again, at the head and at the merge base, until it is clear what kind of red they are.
+//! Reproduces the failing tests, at the head and at the merge base, until the verdict on each is clear.
 //!
-//! What to run next and what it means is `domain::triage`'s; this runs it. The whole suite runs once; after that only
-//! the red tests do, by their ids. Only when one of them passes alone, which may also mean that it needs the others
-//! before it, it is judged by runs of the whole suite on fresh copies.
+//! `domain::triage` decides what to run next and what it means; this file runs it. The whole suite runs once; after
+//! that only the failing tests run, by their ids. If one of them passes alone, it may depend on tests before it, so
+//! it is judged by runs of the whole suite on fresh copies.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -20,36 +20,35 @@ use crate::domain::triage::sequential::Tree;
 use crate::domain::triage::{Asked, StoppingRules, Triage, Trial, not_red, unseen};
 use crate::suite::Suite;
 
-/// Which part of a run's time may go by before no more runs are made, however unclear things are.
+/// The divisor of a run's time limit after which no more runs begin, even if a verdict is unclear.
 const PART_OF_WALL: u32 = 3;
-/// Runs besides the first one that are made no matter what they take: one at the head and one at the base.
+/// Runs after the first one that always happen, no matter how long they take: one at the head and one at the base.
 const RUNS_AT_LEAST: u32 = 2;
 
 /// The tree to compare with.
 pub struct Base {
     pub commit: CommitSha,
-    /// Holds the tree for as long as it is needed.
+    /// Keeps the tree on disk for as long as it is needed.
     pub worktree: Worktree,
-    /// The same command as at the head, with what was installed for this tree.
+    /// The same command as at the head, with the dependencies of this tree.
     pub suite: Suite,
 }
 
-/// Lays out the tree to compare with, once it is needed. `None` if there is none.
+/// Lays out the tree to compare with when it is first needed. `None` if there is none.
 pub type LayOut<'a> = dyn FnMut() -> BoxFuture<'a, Result<Option<Base>, Broken>> + Send + 'a;
 
-/// Which failures are to be worked on.
+/// Which failures are worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Those that the pull request caused.
     ItsOwn,
-    /// Those that were there before it, too.
+    /// All, including those that existed before.
     AllThatIsBroken,
 }
 
-/// Runs the whole suite on a fresh copy, and the tests that are red again until their verdicts are clear.
+/// Runs the whole suite on a fresh copy, and repeats the failing tests until their verdicts are clear.
 ///
-/// When some of them are to be worked on, the others are set aside in the run that is returned
-/// ([`TestRun::excusing`]).
+/// If only some of them are worked on, the others are excused in the returned run ([`TestRun::excusing`]).
 ///
 /// # Errors
 /// When the sandbox cannot be used, or the base cannot be laid out.
@@ -95,7 +94,7 @@ pub async fn reproduce(
     if wants == Scope::AllThatIsBroken {
         triage = triage.with_broken_on_base();
     }
-    // Removing large trees takes a while.
+    // Deleting large trees takes a while.
     tokio::task::spawn_blocking(move || drop(bench));
     let excused: Vec<String> = triage.excused().map(|test| test.name.clone()).collect();
     let before = if triage.has_regression() {
@@ -106,7 +105,7 @@ pub async fn reproduce(
     Ok((before, triage))
 }
 
-/// A tree with its tests, and a copy that is warm after the first run.
+/// A tree with its tests, and a copy that keeps the build after the first run.
 pub(super) struct TestedTree {
     checkout: Checkout,
     suite: Suite,
@@ -131,7 +130,8 @@ impl TestedTree {
         })
     }
 
-    /// Runs some tests where it costs least: what is built stays built, and nothing else is shared between runs.
+    /// Runs some tests in the cheapest way: a compiled project keeps its build, and nothing else is shared between
+    /// runs.
     pub(super) async fn run(&mut self, tests: &[String], cancel: &CancellationToken) -> Result<TestRun, Broken> {
         if !self.suite.command.framework.is_compiled() {
             self.workspace = self.checkout.fresh_copy(&self.suite.workspaces).await?;
@@ -145,14 +145,14 @@ impl TestedTree {
     }
 }
 
-/// Where the trees are run.
+/// The trees that are run.
 struct TriageTrees {
-    /// What came of the first run.
+    /// The outcome of the first run.
     outcome: Outcome,
     head: TestedTree,
-    /// None: not asked for yet. Some(None): there is none.
+    /// `None` means it was not laid out yet, and `Some(None)` that there is no base.
     base: Option<Option<(Base, TestedTree)>>,
-    /// Tests that passed alone.
+    /// Tests that passed when run alone.
     in_company: HashSet<String>,
 }
 
@@ -185,7 +185,7 @@ impl TriageTrees {
             base.run(&asked.tests, cancel).await?
         };
         let mut missing = unseen(&run, &asked.tests);
-        // Some frameworks run nothing at all where one of several names means nothing.
+        // Some frameworks run nothing if one of several names is unknown.
         if !needs_company && missing.len() > 1 && missing.len() == asked.tests.len() && !cancel.is_cancelled() {
             run = base.run_all_afresh(cancel).await?;
             missing = unseen(&run, &asked.tests);

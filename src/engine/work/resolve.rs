@@ -1,4 +1,4 @@
-//! Answers a call of a model that a person decided about.
+//! Answers a model's call after a person decided about it.
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +11,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::suite::Suite;
 
-/// The edits that are in the tree when what the model asks for next is carried out.
+/// The edits in the tree at the time of the model's pending request.
 ///
 /// # Errors
 /// When the transcript cannot be read.
@@ -30,7 +30,7 @@ pub fn edits(worktree: &Worktree, stage: Stage<'_>, said: &[serde_json::Value]) 
     Ok(agent::edits(&mut shell, &transcript(said)?))
 }
 
-/// Gives the result of a call that waited: what came of carrying it out, or why it was not done.
+/// The result of a call that waited: its output, or why it was not executed.
 ///
 /// # Errors
 /// When the transcript cannot be read, or the sandbox cannot be used.

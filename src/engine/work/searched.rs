@@ -1,4 +1,4 @@
-//! The search among the rungs: its budget, what is written down of it while it continues, and what it came to.
+//! The search rung: its budget, the parts that are appended while it runs, and its result.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,28 +20,28 @@ use crate::domain::test_run::Location;
 use crate::repair::{self, Budget, PassingPatch, Tried};
 use crate::{agent, guard};
 
-/// A part is written down after so long, or this many candidates.
+/// A part is appended after this long, or after this many candidates.
 const PART: Duration = Duration::from_secs(5);
 const PART_CANDIDATES: u32 = 500;
 
-/// How many patches that are not proposed are kept, and how long one of them is at most, in bytes.
+/// How many patches that are not proposed are kept, and the bound on one of them, in bytes.
 const MAX_UNVERIFIED: usize = 5;
 const MAX_PATCH: usize = 64 << 10;
 
 /// How many suspects a reason names.
 const NAMED: usize = 3;
 
-/// What is not written down yet.
+/// The part that was not appended yet.
 struct UnsavedPart {
     search: Search,
     since: Instant,
-    /// How many were tried when the last part was written down.
-    told: u32,
-    /// How many digests may still be kept.
+    /// How many candidates had been tried when the last part was appended.
+    saved: u32,
+    /// How many more digests may be kept.
     room: usize,
 }
 
-/// Searches small edits, and proposes the one that holds.
+/// Searches small edits, and proposes one that is proved.
 ///
 /// # Errors
 /// When the sandbox or the journal cannot be used.
@@ -55,14 +55,14 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
     let part = Mutex::new(UnsavedPart {
         search: Search::default(),
         since: Instant::now(),
-        told: 0,
+        saved: 0,
         room: Search::MAX_DIGESTS.saturating_sub(whole.digests.len()),
     });
     let end = watched(ground, &budget, (&part, &mut whole), watch).await?;
-    let mut last = taken(&part);
+    let mut last = take_part(&part);
     let (tried, found) = match end {
         repair::End::Cancelled => {
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             return Ok(Top::Interrupted);
         }
         repair::End::Found(found) => (
@@ -84,16 +84,16 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
     last.unverified = bounded(tried.unverified);
     let Some(found) = found else {
         last.is_over = true;
-        write_down(last, &mut whole, watch).await?;
+        append(last, &mut whole, watch).await?;
         return Ok(Top::NotFound(Box::new(whole)));
     };
     match Box::pin(proved(ground, &found, watch.cancel)).await? {
         _ if watch.cancel.is_cancelled() => {
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             Ok(Top::Interrupted)
         }
         Ok(evidence) => {
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             let found_by = FoundBy {
                 rung: found.rung,
                 tried: whole.tried,
@@ -109,13 +109,13 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
                 risks: vec![format!("it is not suggested because {unfit}")],
             }]);
             last.is_over = true;
-            write_down(last, &mut whole, watch).await?;
+            append(last, &mut whole, watch).await?;
             Ok(Top::NotFound(Box::new(whole)))
         }
     }
 }
 
-/// What of the budget is left.
+/// The rest of the budget.
 fn budget(config: &RepoConfig, left: &Left, before_a_model: bool, so_far: &Search) -> Budget {
     let mine = match before_a_model {
         true => config.repair.before_model.min(config.repair.wall),
@@ -131,7 +131,7 @@ fn budget(config: &RepoConfig, left: &Left, before_a_model: bool, so_far: &Searc
     }
 }
 
-/// Searches, and writes down how far it is every now and then.
+/// Searches, and appends its progress now and then.
 async fn watched(
     ground: Ground<'_>,
     budget: &Budget,
@@ -149,9 +149,9 @@ async fn watched(
         cancel,
         ..
     } = watch;
-    let mut heard = |now: repair::Progress| {
+    let mut report = |now: repair::Progress| {
         let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-        part.search.tried = now.tried.saturating_sub(part.told);
+        part.search.tried = now.tried.saturating_sub(part.saved);
         if let Some(digest) = now.failed.clone().filter(|_| part.room > 0) {
             part.room -= 1;
             part.search.digests.push(digest);
@@ -162,14 +162,14 @@ async fn watched(
         drop(part);
         progress(now);
     };
-    let searching = repair::search(&task, budget, &mut heard, cancel);
+    let searching = repair::search(&task, budget, &mut report, cancel);
     tokio::pin!(searching);
     loop {
         tokio::select! {
             biased;
             end = &mut searching => return Ok(end?),
             () = is_due.notified() => {
-                let due = taken(part);
+                let due = take_part(part);
                 whole.join(due.clone());
                 searched(due).await.map_err(agent::Error::Journal)?;
             }
@@ -177,22 +177,22 @@ async fn watched(
     }
 }
 
-/// What there is to write down, and nothing of it any more.
-fn taken(part: &Mutex<UnsavedPart>) -> Search {
+/// Takes the part that is to be appended, and leaves an empty one.
+fn take_part(part: &Mutex<UnsavedPart>) -> Search {
     let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut taken = std::mem::take(&mut part.search);
-    taken.wall_ms = millis(part.since.elapsed());
-    part.told = part.told.saturating_add(taken.tried);
+    let mut search = std::mem::take(&mut part.search);
+    search.wall_ms = millis(part.since.elapsed());
+    part.saved = part.saved.saturating_add(search.tried);
     part.since = Instant::now();
-    taken
+    search
 }
 
-async fn write_down(part: Search, whole: &mut Search, watch: &mut Watch<'_, '_>) -> Result<(), Broken> {
+async fn append(part: Search, whole: &mut Search, watch: &mut Watch<'_, '_>) -> Result<(), Broken> {
     whole.join(part.clone());
     Ok((watch.searched)(part).await.map_err(agent::Error::Journal)?)
 }
 
-/// What the run of the search proves, and what is asked of every patch besides.
+/// Turns a passing patch into a proposal, after the checks that apply to every patch.
 async fn proved(
     ground: Ground<'_>,
     found: &PassingPatch,
@@ -244,7 +244,7 @@ fn bounded(mut unverified: Vec<Unverified>) -> Vec<Unverified> {
     unverified
 }
 
-/// How it ends when nothing was found and nobody continues.
+/// The outcome if nothing was found and no model continues.
 pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> WorkOutcome {
     WorkOutcome::NotFound {
         reason: reason(&search, config),
@@ -252,7 +252,7 @@ pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> WorkOutcome
     }
 }
 
-/// What was tried, in sentences; the last is without its full stop.
+/// What was tried, in sentences; the last one lacks its full stop.
 fn reason(search: &Search, config: &RepoConfig) -> String {
     if search.tried == 0 && search.limit.is_none() && search.unverified.is_empty() {
         return "The built-in engine found nothing that it could edit. It makes small edits to code that builds, in \
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_searched_before_counts() {
+    fn an_earlier_search_counts_towards_the_budget() {
         let config = config("candidates = 100\nwall = \"90s\"\nbefore_model = \"20s\"");
         let so_far = Search {
             tried: 30,

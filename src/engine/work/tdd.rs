@@ -1,5 +1,5 @@
-//! The rules of tdd, for its two steps: tests that fail because the code is not there yet, and then code that makes them
-//! pass while every test stays as it is.
+//! The rules of tdd for its two steps: tests that fail because the code does not exist yet, and then code that makes
+//! them pass without changing any test.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use crate::domain::test_run::{Outcome as Ran, TestRun};
 use crate::domain::triage::Triage;
 use crate::guard;
 
-/// What names the packages that are the project's own.
+/// The manifests that name the project's own packages.
 const MANIFESTS: [&str; 5] = ["Cargo.toml", "package.json", "go.mod", "pyproject.toml", "setup.cfg"];
 
-/// Why there is nothing to begin with, if that is so.
+/// Why tdd cannot begin. `None` if it can.
 pub(super) fn unready(bench: &Judge<'_>) -> Option<WorkOutcome> {
     let refused = |reason: String| Some(WorkOutcome::Refused { reason });
     let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
@@ -34,7 +34,7 @@ pub(super) fn unready(bench: &Judge<'_>) -> Option<WorkOutcome> {
     }
 }
 
-/// What was red before is set aside: a bug that is there already is not this run's.
+/// Excuses the tests that failed before, because fixing them is not this run's task.
 fn set_aside(before: &TestRun) -> (TestRun, Vec<String>) {
     let mut names: Vec<String> = before.failing_names().map(ToString::to_string).collect();
     names.extend(before.excused.iter().cloned());
@@ -48,7 +48,7 @@ pub(super) async fn judge_tests(
     submission: Submission,
 ) -> Result<Judged, Broken> {
     let (Some(suite), Some(before)) = (bench.suite, bench.brief.before) else {
-        return Err(Broken::Bug("tests are judged without a run before".into()));
+        return Err(Broken::Bug("tests are judged without an earlier run".into()));
     };
     let patch = &submission.patch;
     if let Err(why) = readable(bench, patch) {
@@ -90,7 +90,7 @@ pub(super) async fn judge_tests(
     })
 }
 
-/// What can be said of tests without running them.
+/// Checks everything about tests that needs no test run.
 fn readable(bench: &Judge<'_>, patch: &Patch) -> Result<(), Unaccepted> {
     bench.fits(patch)?;
     if let Some(path) = guard::writes_more_than_tests(patch) {
@@ -107,7 +107,7 @@ fn readable(bench: &Judge<'_>, patch: &Patch) -> Result<(), Unaccepted> {
     Ok(())
 }
 
-/// What a module of the project can be called: its folders and files, and what its manifests say.
+/// The possible names of the project's own modules: its folders and files, and the names in its manifests.
 fn own_names(bench: &Judge<'_>, patch: &Patch) -> BTreeSet<String> {
     let mut names = BTreeSet::from(["crate", "self", "super"].map(String::from));
     for path in bench.worktree.checkout.paths().into_iter().chain(patch.paths()) {
@@ -135,7 +135,7 @@ fn package_name(manifest: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.replace('-', "_"))
 }
 
-/// Whether a module is the project's own, or one that the specification asks for by name.
+/// Whether a module belongs to the project, or is named in the specification.
 fn is_own(module: &str, own: &BTreeSet<String>, specification: &str) -> bool {
     let first = module.split(['.', '/']).next().unwrap_or(module);
     let is_listed = |name: &str| own.contains(name) || own.contains(&name.replace('-', "_"));
@@ -153,7 +153,7 @@ pub(super) async fn judge_code(
     submission: Submission,
 ) -> Result<Judged, Broken> {
     let (Some(suite), Some(before)) = (bench.suite, bench.brief.before) else {
-        return Err(Broken::Bug("code is judged without a run before".into()));
+        return Err(Broken::Bug("code is judged without an earlier run".into()));
     };
     let patch = &submission.patch;
     if let Err(why) = bench
@@ -174,7 +174,7 @@ pub(super) async fn judge_code(
     let evidence = Evidence {
         triage: Some(Triage::of_one_run(true)),
         install: super::installed(bench.worktree, suite),
-        // No single checkout has both trees, so there is nothing to recompute it from.
+        // No single checkout has both trees, so the evidence cannot be recomputed from one.
         head: None,
         ..evidence
     };
@@ -183,7 +183,7 @@ pub(super) async fn judge_code(
     Ok(Ok(WorkOutcome::Proposed(Box::new(proposal))))
 }
 
-/// Whether the tests are those that were written first, and something else than tests was written now.
+/// Checks that the tests written first are unchanged, and that something other than tests was written.
 fn keeps_the_tests(first: &TestsFirst, patch: &Patch) -> Result<(), Unaccepted> {
     for (path, tests) in first.patch.files() {
         let now = patch.files().find(|(other, _)| *other == path);
@@ -210,7 +210,7 @@ fn keeps_the_tests(first: &TestsFirst, patch: &Patch) -> Result<(), Unaccepted> 
     }
 }
 
-/// Holds the run of everything against the one without the tests, and the one without the code.
+/// Compares the run of tests and code with the one without the tests, and the one without the code.
 fn proved(
     bench: &Judge<'_>,
     (first, before): (&TestsFirst, &TestRun),

@@ -1,4 +1,4 @@
-//! How long a test command may take by what it took before, so that one that hangs is noticed early.
+//! Estimates how long a test command may take from its earlier runs, so that a hanging one is noticed early.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::checkout::Workspace;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
-/// A run may take this many times as long as the longest one before it, and this much more.
+/// A run may take this many times the longest earlier run, plus this much.
 const TIMES: u32 = 3;
 const FLOOR: Duration = Duration::from_secs(30);
 
-/// What is known of the durations of one command on one tree.
+/// The known durations of one command on one tree.
 #[derive(Debug, Clone)]
 pub(super) struct TimeoutEstimator {
     configured: Duration,
@@ -21,7 +21,7 @@ pub(super) struct TimeoutEstimator {
 }
 
 impl TimeoutEstimator {
-    /// Nothing is known yet but the configured limit.
+    /// Only the configured limit is known so far.
     pub(super) fn new(configured: Duration) -> Self {
         Self {
             configured,
@@ -29,7 +29,7 @@ impl TimeoutEstimator {
         }
     }
 
-    /// A run came to its end after this time.
+    /// Records a run that ended after this time.
     pub(super) fn saw(&mut self, took: Duration) {
         self.longest = self.longest.max(Some(took));
     }
@@ -41,8 +41,8 @@ impl TimeoutEstimator {
         })
     }
 
-    /// Runs tests in a workspace. One that reaches a limit that was only derived is run again with the configured one,
-    /// before it is said to take too long.
+    /// Runs tests in a workspace. A run that reaches a derived limit is repeated with the configured limit before it
+    /// counts as too slow.
     ///
     /// # Errors
     /// When the sandbox cannot be used.

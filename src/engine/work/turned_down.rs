@@ -1,6 +1,6 @@
-//! What people had something against, of this very failure: in this run, and in earlier ones as far as they are
-//! remembered. The engine without a model offers none of it again, in no spelling; a model reads the reasons instead,
-//! which may well be about the spelling.
+//! Fixes of this very failure that people turned down, in this run and in earlier ones that are remembered. The
+//! built-in engine does not offer any of them again, not even in an equivalent spelling. A model reads the reasons
+//! instead, which may well be about the spelling.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ use crate::domain::patch::Patch;
 use crate::domain::test_run::TestRun;
 use crate::repair;
 
-/// At most this many are looked for in other spellings, the newest first.
+/// How many are compared for equivalent spellings, newest first.
 const MAX_COMPARED: usize = 8;
 
-/// What is left out of a search.
+/// The fixes that a search leaves out.
 #[derive(Default)]
 pub(super) struct Rejected {
-    /// [`Patch::digest`] of each, as it was turned down and as it is on this worktree.
+    /// The [`Patch::digest`] of each, as it was turned down and as it is on this worktree.
     pub(super) digests: Vec<String>,
-    /// Those that fit on the tree as it is now, on it.
+    /// Those that apply to the current tree, as patches on it.
     pub(super) patches: Vec<Patch>,
 }
 
 impl Rejected {
-    /// What of this failure was turned down.
+    /// Collects the rejected fixes of this failure.
     ///
     /// # Errors
     /// When the mirror fails.
@@ -47,7 +47,7 @@ impl Rejected {
         Ok(all)
     }
 
-    /// Whether a patch on this worktree is one of them, in any words.
+    /// Whether a patch on this worktree equals one of them, in any spelling.
     pub(super) fn has(&self, worktree: &Worktree, patch: &Patch) -> bool {
         self.digests.contains(&patch.digest()) || repair::is_spelled_like(&worktree.checkout, &self.patches, patch)
     }
@@ -64,7 +64,7 @@ pub fn count(brief: &Brief<'_>) -> usize {
     earlier.chain(mine).collect::<BTreeSet<_>>().len()
 }
 
-/// The same outcome; where no fix was found it says that some are left out.
+/// Adds to an outcome without a fix that rejected fixes were left out.
 pub(super) fn with_rejections(mut outcome: WorkOutcome, brief: &Brief<'_>) -> WorkOutcome {
     let remark = match count(brief) {
         0 => return outcome,

@@ -7,9 +7,9 @@ use crate::config::stricter::stricter;
 use crate::domain::id::RepositoryName;
 use crate::github::{Client, PullRequest};
 
-/// Reads the configuration from the tip of the base branch; where that is not the default branch, no looser than there.
-/// Who opens a pull request chooses its base, and thereby nothing that the default branch does not allow. None there
-/// means the defaults.
+/// Reads the configuration from the tip of the base branch. If that is not the default branch, the default branch's
+/// configuration limits it: the author of a pull request chooses its base, and must not gain permissions by that. A
+/// missing file means the defaults.
 ///
 /// # Errors
 /// When GitHub cannot be reached; a mistake in a file is `Ok(Err(what is wrong))`.
@@ -19,7 +19,7 @@ pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Resul
         Ok(config) => config,
         Err(mistake) => return Ok(Err(mistake)),
     };
-    // GitHub says which one it is with every pull request.
+    // GitHub names the default branch with every pull request.
     let default = pull_request.default_branch.as_deref().unwrap_or("HEAD");
     if default == base {
         return Ok(Ok(of_base));

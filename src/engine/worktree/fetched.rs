@@ -1,4 +1,4 @@
-//! The tree of a pull request: fetched from GitHub, laid out, with what is known of it.
+//! The tree of a pull request: fetched from GitHub, laid out, and annotated with the changed lines.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -25,7 +25,7 @@ use crate::suite::Hints;
 /// The mirror of the repository, with these commits in it.
 ///
 /// # Errors
-/// When GitHub or git cannot give them.
+/// When GitHub or git cannot provide them.
 pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSha]) -> Result<Mirror, Broken> {
     let (app, repository) = (context.app, &context.id().repository);
     let mirror = Mirror::open(&app.folder.join(MIRRORS).join(repository.key()))?;
@@ -33,7 +33,7 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
         let url = app.github.clone_url(repository);
         let token = match app.github.clone_token(context.installation, repository).await? {
             CloneToken::ReadOnly(token) => token,
-            // What is public needs no token, and so none that can write leaves for the git host.
+            // A public repository needs no token, so a token that can write is not sent to the git host.
             CloneToken::Whole(token) => {
                 let open = Remote {
                     url: url.clone(),
@@ -59,7 +59,7 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
 /// Fetches a head and lays it out, with the lines that the pull request changed.
 ///
 /// # Errors
-/// When GitHub or git cannot give it.
+/// When GitHub or git cannot provide it.
 pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Worktree, Broken> {
     let head = &run.started.head;
     let files = context.client.changed_files(context.id()).await?;
@@ -76,7 +76,7 @@ pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: R
 /// Fetches a commit and lays it out.
 ///
 /// # Errors
-/// When GitHub or git cannot give it.
+/// When GitHub or git cannot provide it.
 pub(in crate::engine) async fn lay_out(
     context: &Context<'_>,
     head: &CommitSha,
@@ -92,7 +92,7 @@ pub(in crate::engine) async fn lay_out(
     }
 }
 
-/// A worktree over what is written into a new folder; an error in place of it is passed on.
+/// Creates a worktree over what `export` writes into a new folder. An error of `export` is passed on.
 pub(super) async fn over<E: Send + 'static>(
     context: &Context<'_>,
     repository: (PathBuf, CommitSha),
@@ -136,8 +136,8 @@ pub(super) async fn over<E: Send + 'static>(
     }))
 }
 
-/// What the reading of a failed job tells about how its tests are run. It is in the journal, so that what was approved
-/// is found again.
+/// What the reading of a failed job says about how its tests are run. The reading is in the journal, so that the
+/// approved command is found again.
 fn hints(reading: &JobReading) -> Hints {
     let places = reading.failures.iter().filter_map(|failure| failure.location.as_ref());
     Hints {
@@ -154,9 +154,9 @@ pub(super) fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<Ran
         .collect()
 }
 
-/// Where the packages of one repository are kept, apart from those of any other.
+/// The folder for the packages of one repository, separate from all others.
 fn installed(folder: &Path, pull_request: &PullRequestId) -> PathBuf {
-    // Beside those of local checkouts, which are no one's to name.
+    // Local checkouts keep theirs in another folder, which no repository name can reach.
     let all = folder.join(INSTALLED).join("github");
     all.join(pull_request.repository.key())
 }

@@ -1,5 +1,5 @@
-//! The worktree over the merge of a head with the tip of its base branch: what is worked on where the head alone is
-//! green. Patches are made on the merge, and carried over to the head, where they land.
+//! The worktree over the merge of a head with the tip of its base branch. It is used if the head alone is green.
+//! Patches are made on the merge, and carried over to the head, where they land.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::domain::patch::Patch;
 use crate::git::{self, Conflict};
 use crate::github::ChangedFile;
 
-/// What a worktree over a merge knows of the head.
+/// What a worktree over a merge knows about the head.
 #[derive(Clone)]
 pub struct OnMerge {
     /// Name of the base branch.
     pub branch: String,
-    /// What the head is merged with.
+    /// The commit that the head is merged with.
     pub tip: CommitSha,
     /// The head alone.
     pub head: Checkout,
@@ -27,21 +27,21 @@ pub struct OnMerge {
     _folder: Option<Arc<tempfile::TempDir>>,
 }
 
-/// What a head is merged with.
+/// The other side of a head's merge.
 #[derive(Debug, Clone)]
 pub struct With {
     /// Name of the base branch.
     pub branch: String,
     pub tip: CommitSha,
-    /// Where the two histories part.
+    /// The merge base.
     pub base: CommitSha,
 }
 
 impl Worktree {
-    /// The worktree over the merge of this one's head; or where the two conflict.
+    /// The worktree over the merge of this one's head, or the conflict.
     ///
     /// # Errors
-    /// When GitHub or git cannot give the commits.
+    /// When GitHub or git cannot provide the commits.
     pub(in crate::engine) async fn merged(
         &self,
         context: &Context<'_>,
@@ -69,7 +69,7 @@ impl Worktree {
             memory: self.memory.clone(),
             hints: self.hints.clone(),
             left: self.left,
-            // What was approved to run on the head runs here, too.
+            // The command that was approved for the head is used here, too.
             command: self.test_command().ok(),
             merge: Some(OnMerge {
                 branch,
@@ -84,7 +84,7 @@ impl Worktree {
 }
 
 impl OnMerge {
-    /// What a patch on the merge comes to on the head, where it lands; a conflict if the head cannot carry it.
+    /// Carries a patch on the merge over to the head, where it lands. A conflict if it does not apply there.
     ///
     /// # Errors
     /// When the mirror fails.
@@ -93,7 +93,7 @@ impl OnMerge {
         blocking(&self.merge, move |merge| merge.to_head(&patch)).await
     }
 
-    /// What a patch on the head comes to on the merge.
+    /// Carries a patch on the head over to the merge.
     ///
     /// # Errors
     /// When the mirror fails, or the patch does not fit the head.
@@ -112,7 +112,7 @@ async fn blocking<T: Send + 'static>(
     Ok(done.map_err(|error| Broken::Bug(error.to_string()))??)
 }
 
-/// A file as GitHub would list it, had the pull request this base.
+/// A file as GitHub would list it if the pull request had this base.
 fn changed_file((filename, patch): (String, Option<String>)) -> ChangedFile {
     let is_added = patch.as_deref().is_some_and(|patch| patch.starts_with("@@ -0,0 "));
     let status = if is_added { "added" } else { "modified" };

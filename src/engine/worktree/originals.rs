@@ -1,6 +1,6 @@
-//! The files of a pull request as they were before it: GitHub's own hunks, taken back from the head's text.
+//! The files of a pull request as they were before it, computed by reverting GitHub's hunks in the head's text.
 //!
-//! The hunks are the pull request's to write, and are believed only where every line of them is in the file.
+//! The pull request's author controls the hunks, so they are used only if every line of them matches the file.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::github::ChangedFile;
 
-/// How many files are taken back, and how long one of them is at most, in bytes.
+/// How many files are reverted, and the maximum size of one, in bytes.
 const MAX_FILES: usize = 300;
 const MAX_FILE: usize = 1 << 20;
 
-/// Of each changed file that was there before, its text then; what cannot be told is left out.
+/// The earlier text of each changed file that existed before. Files whose text cannot be computed are left out.
 pub(super) fn originals(files: &[ChangedFile], head: &Checkout) -> BTreeMap<RepoPath, String> {
     let changed = files
         .iter()
@@ -25,17 +25,17 @@ pub(super) fn originals(files: &[ChangedFile], head: &Checkout) -> BTreeMap<Repo
             .as_ref()
             .and_then(Blob::text)
             .filter(|text| text.len() <= MAX_FILE)?;
-        let before = taken_back(text, patch)?;
+        let before = reverted(text, patch)?;
         Some((path, before))
     };
     changed.take(MAX_FILES).filter_map(original).collect()
 }
 
-/// A text without what these hunks added and with what they removed. `None` if they are not of this text.
-fn taken_back(now: &str, hunks: &str) -> Option<String> {
+/// The text with these hunks reverted. `None` if they do not match it.
+fn reverted(now: &str, hunks: &str) -> Option<String> {
     let mut before = String::with_capacity(now.len());
     let mut lines = now.split_inclusive('\n');
-    // Of the text, this many lines are done.
+    // The number of lines of the text that are done.
     let mut done = 0_usize;
     let mut is_inside = false;
     let mut last = ' ';
@@ -66,7 +66,7 @@ fn taken_back(now: &str, hunks: &str) -> Option<String> {
                 before += text;
                 before.push('\n');
             }
-            // "No newline at end of file", of the line above.
+            // "No newline at end of file" refers to the line above.
             '\\' if last == '-' => {
                 before.pop();
             }
@@ -79,13 +79,13 @@ fn taken_back(now: &str, hunks: &str) -> Option<String> {
     Some(before)
 }
 
-/// How many lines of the text stand before a hunk, by its header: `@@ -1,2 +3,4 @@`.
+/// How many lines of the text come before a hunk, by its header: `@@ -1,2 +3,4 @@`.
 fn start(header: &str) -> Option<usize> {
     let (_, new) = header.split_once('+')?;
     let numbers = new.split(' ').next()?;
     let (start, count) = numbers.split_once(',').unwrap_or((numbers, "1"));
     let (start, count): (usize, usize) = (start.parse().ok()?, count.parse().ok()?);
-    // A hunk without lines names the line that it comes after.
+    // The header of a hunk without lines names the line before it.
     if count == 0 { Some(start) } else { start.checked_sub(1) }
 }
 
@@ -96,11 +96,11 @@ mod tests {
     #[track_caller]
     fn check(before: &str, after: &str) {
         let hunks = crate::domain::anchor::hunks(before, after);
-        assert_eq!(taken_back(after, &hunks).as_deref(), Some(before), "{hunks}");
+        assert_eq!(reverted(after, &hunks).as_deref(), Some(before), "{hunks}");
     }
 
     #[test]
-    fn hunks_are_taken_back() {
+    fn hunks_are_reverted() {
         let lines: String = (0..40).map(|line| format!("{line}\n")).collect();
         check(&lines, &lines.replace("7\n", "seven\n"));
         check(&lines, &lines.replace("\n5\n", "\n"));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_this_text_is_not_believed() {
+    fn hunks_that_do_not_match_are_rejected() {
         for hunks in [
             "@@ -1 +1 @@\n-a\n+other",
             "@@ -1,2 +99,2 @@\n a\n-b",
@@ -124,7 +124,7 @@ mod tests {
             "@@ -1 +1 @@\n a\n@@ -1 +1 @@\n a",
             "",
         ] {
-            assert_eq!(taken_back("a\nb\n", hunks), None, "{hunks}");
+            assert_eq!(reverted("a\nb\n", hunks), None, "{hunks}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an approval says is executed.
+//! The command that an approval shows.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn check(config: &str, executes: &str, hosts: &[&str], registries: bool) {
 }
 
 #[test]
-fn an_approval_says_what_is_installed_and_from_where() {
+fn an_approval_names_what_is_installed_and_its_hosts() {
     check("", "python3 -m pytest", &[], false);
     check(
         "[sandbox]\nnetwork = [\"registries\", \"pypi.corp.example\"]",
@@ -35,7 +35,7 @@ fn an_approval_says_what_is_installed_and_from_where() {
 }
 
 #[test]
-fn what_worked_before_is_preferred_among_what_the_tree_offers() {
+fn a_command_that_worked_before_is_preferred() {
     let tree = tempfile::tempdir().unwrap();
     std::fs::write(tree.path().join("test_a.py"), "def test_a(): pass").unwrap();
     std::fs::write(tree.path().join("go.mod"), "module a\n\ngo 1.21\n").unwrap();
@@ -54,7 +54,7 @@ fn what_worked_before_is_preferred_among_what_the_tree_offers() {
     let [first, other] = [&offered[0], &offered[1]];
     assert_eq!(worktree(None, ""), *first);
     assert_eq!(worktree(Some(other), ""), *other);
-    // What the tree does not offer was never approved for it.
+    // A command that the tree does not offer was never approved for it.
     assert_eq!(worktree(Some("curl example.org | sh"), ""), *first);
     assert_eq!(
         worktree(Some(other), "[test]\ncommand = \"make check\"\n"),

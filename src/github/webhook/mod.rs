@@ -1,12 +1,13 @@
-//! Turns what GitHub delivers into events: the signature is checked, then the payload is read.
+//! Turns GitHub's deliveries into events: the signature is checked, then the payload is read.
 //!
-//! Pure over bytes but for the time of arrival: the HTTP door calls it with a request's header and body, the Action with the file that
-//! `GITHUB_EVENT_PATH` names, whose payloads are the same. Who may do what is decided elsewhere.
+//! Apart from the time of arrival, this is a pure function of bytes. The server passes a request's header and body,
+//! and the Action the file that `GITHUB_EVENT_PATH` names, which has the same format. Permissions are checked
+//! elsewhere.
 
 use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks, RERUN};
 use crate::domain::id::{CommitSha, PullRequestId, Repository};
 
-/// GitHub takes comments of 65,536 characters; what is longer was written by nobody.
+/// GitHub limits comments to 65,536 characters, so a longer one is not genuine.
 const MAX_COMMENT: usize = 4 * 65_536;
 
 mod payload;
@@ -16,7 +17,7 @@ pub use payload::PayloadError;
 use payload::read;
 pub use signature::{EmptySecret, SignatureError, Verification, WebhookSecret};
 
-/// Whether events of this kind are read at all. `kind` is the value of `X-GitHub-Event`.
+/// Whether events of this kind are read. `kind` is the value of `X-GitHub-Event`.
 pub fn is_of_concern(kind: &str) -> bool {
     reader(kind).is_some()
 }
@@ -38,13 +39,14 @@ fn reader(kind: &str) -> Option<PayloadReader> {
     })
 }
 
-/// Reads one payload. `None` when it is of no concern to greenlight. `kind` is the value of `X-GitHub-Event`.
+/// Reads one payload. `None` if it does not concern greenlight. `kind` is the value of `X-GitHub-Event`.
 /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads>
 ///
-/// New events and actions appear at any time, and fields come and go: anything that is not needed may have any form.
+/// New events and actions appear at any time, and fields come and go, so fields that are not needed may have any
+/// form.
 ///
 /// # Errors
-/// When the payload of an event that concerns greenlight is not JSON, or lacks what the event says.
+/// When the payload of a relevant event is not JSON, or lacks a required field.
 pub fn parse(kind: &str, body: &[u8]) -> Result<Option<Event>, PayloadError> {
     let Some(read_fact) = reader(kind) else {
         return Ok(None);
@@ -83,7 +85,7 @@ fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
     };
     Ok(Some(match action {
         "closed" => Fact::PullRequestClosed { pull_request },
-        // Titles and descriptions are edited, too.
+        // Edits of titles and descriptions are ignored.
         "edited" => {
             let payload::Edited { changes } = read(body)?;
             return Ok(changes.base.map(|_| Fact::PullRequestRetargeted { pull_request }));
@@ -140,7 +142,7 @@ fn review_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadErro
     Ok(comment_created(pull_request, place, comment, sender))
 }
 
-/// None for a comment that is longer than GitHub's may be.
+/// `None` for a comment that is longer than GitHub allows.
 fn comment_created(
     pull_request: PullRequestId,
     (place, head): (CommentPlace, Option<CommitSha>),
@@ -150,7 +152,7 @@ fn comment_created(
     if comment.body.as_ref().is_some_and(|body| body.len() > MAX_COMMENT) {
         return None;
     }
-    // A comment that an App wrote in somebody's name is not that person's word either.
+    // A comment that an App wrote in a person's name does not count as that person's.
     let author_is_bot = comment.user.is_bot()
         || sender.is_some_and(|sender| sender.is_bot())
         || comment.performed_via_github_app.is_some();
@@ -208,7 +210,7 @@ fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
             requested_action,
             sender,
         } = read(body)?;
-        // Apps may ask for anything on GitHub, but pressing a button is for people.
+        // Apps may request anything on GitHub, but only people may press a button.
         return Ok((!sender.is_bot()).then(|| Fact::ButtonPressed {
             repository: repository.into(),
             pull_requests,
@@ -235,8 +237,8 @@ fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
     })))
 }
 
-/// "Re-run" was pressed on a check or on all of an App. GitHub sends this to the App that owns the check, and to nobody
-/// else. <https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run>
+/// Handles "Re-run" of one check or of all checks of an App. GitHub sends this event only to the App that owns the
+/// check. <https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run>
 fn rerequested(
     body: &[u8],
     repository: payload::Repository,
@@ -253,7 +255,7 @@ fn rerequested(
     }))
 }
 
-/// A commit status. It names no pull request, so that one is found by its head.
+/// Reads a commit status. It names no pull request, so that is found by the head.
 fn status(_: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
     let status: payload::StatusEvent = read(body)?;
     // The other states are `pending` and `success`.
@@ -303,7 +305,7 @@ fn check_suite(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> 
     })))
 }
 
-/// The conclusions that a change of the code can turn green.
+/// The conclusions that a code change can turn green.
 fn ended_red(conclusion: Option<&str>) -> bool {
     crate::github::actions::is_red(conclusion)
 }

@@ -1,30 +1,30 @@
-//! The few fields of GitHub's payloads that greenlight needs, as they stand in the JSON.
+//! The few fields of GitHub's payloads that greenlight needs, with the names of the JSON.
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::domain::id::{self, AccountId, CommitSha, InstallationId, Login, RepositoryId, RepositoryName};
 
-/// How many characters of a reason are kept: it may quote the payload.
+/// The bound on a reason, in characters, because it may quote the payload.
 const MAXIMUM_REASON: usize = 200;
 
-/// A payload that does not say what its event says.
+/// A payload that lacks a field of its event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the payload can not be used at `{field}`: {reason}")]
+#[error("the payload cannot be used at `{field}`: {reason}")]
 pub struct PayloadError {
     /// The path of the field, like `pull_request.head.sha`; `.` is the whole payload.
     pub field: String,
-    /// What is wrong with it; bounded, and may quote the payload.
+    /// What is wrong with the field; bounded, may quote the payload.
     pub reason: String,
 }
 
-/// Reads the fields of `T` out of a payload, and passes over all others.
+/// Reads the fields of `T` from a payload, and skips all others.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PayloadError> {
-    // To know where one is takes time for each field, also for those that are passed over.
+    // Tracking the path costs time for every field, including the skipped ones, so it is done only after an error.
     serde_json::from_slice(body).or_else(|_| read_with_path(body))
 }
 
-/// Reads once more what cannot be read, and says where that shows.
+/// Reads an invalid payload again to find the path of the error.
 fn read_with_path<T: DeserializeOwned>(body: &[u8]) -> Result<T, PayloadError> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
@@ -81,7 +81,7 @@ impl Account {
         }
     }
 
-    /// Anything that GitHub does not call a user counts as a bot.
+    /// Every account that GitHub does not call a user counts as a bot.
     pub(super) fn is_bot(&self) -> bool {
         self.kind.as_deref().is_some_and(|kind| kind != "User") || self.login.ends_with("[bot]")
     }
@@ -112,7 +112,7 @@ pub(super) struct Edited {
 
 #[derive(Default, Deserialize)]
 pub(super) struct Changes {
-    /// There if the pull request got another base.
+    /// Present if the base of the pull request was changed.
     pub base: Option<serde::de::IgnoredAny>,
 }
 
@@ -138,7 +138,7 @@ pub(super) struct IssueComment {
 #[derive(Deserialize)]
 pub(super) struct Issue {
     pub number: u64,
-    /// There only when the issue is a pull request.
+    /// Present only if the issue is a pull request.
     pub pull_request: Option<IgnoredAny>,
 }
 
@@ -257,7 +257,7 @@ pub(super) struct StatusEvent {
     pub sender: Option<Account>,
 }
 
-/// "Re-run" in the Checks tab.
+/// "Re-run" on the Checks tab.
 #[derive(Deserialize)]
 pub(super) struct Rerequested {
     pub sender: Account,
@@ -270,7 +270,7 @@ pub(super) struct InstallationEvent {
     pub repositories_removed: Option<Vec<Repository>>,
 }
 
-/// A pull request that GitHub found for a run of checks.
+/// A pull request that GitHub associates with a run of checks.
 #[derive(Deserialize)]
 pub(super) struct Mentioned {
     number: u64,
@@ -287,8 +287,8 @@ struct BaseRepository {
     id: Option<RepositoryId>,
 }
 
-/// The numbers of the pull requests that belong to this repository. In a fork, GitHub also mentions those the fork's
-/// branch has elsewhere, whose numbers mean nothing here.
+/// The numbers of the pull requests in this repository. For a fork, GitHub also lists pull requests from the fork's
+/// branch to other repositories, whose numbers mean nothing here.
 pub(super) fn numbers(mentioned: Option<Vec<Mentioned>>, repository: &Repository) -> Vec<u64> {
     let base_id = |pull_request: &Mentioned| pull_request.base.as_ref()?.repo.as_ref()?.id;
     let belongs = |pull_request: &Mentioned| base_id(pull_request).zip(repository.id).is_none_or(|(a, b)| a == b);

@@ -1,4 +1,4 @@
-//! Whether a delivery is GitHub's: the signature over its body, and the secret that makes it.
+//! Verifies that a delivery is from GitHub: the signature of its body, and the secret it is made with.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
-/// The secret GitHub signs deliveries with; never empty and never shown.
+/// The secret that GitHub signs deliveries with. It is never empty and never shown.
 #[derive(Clone)]
 pub struct WebhookSecret(SecretString);
 
-/// An empty secret would let everybody sign.
+/// The secret is empty, so that anybody could sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the webhook secret is empty: set GREENLIGHT_WEBHOOK_SECRET to the secret of the GitHub App or webhook")]
 pub struct EmptySecret;
 
-/// Why a delivery is not believed to be GitHub's.
+/// Why a delivery is not accepted as GitHub's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("no `X-Hub-Signature-256` header: give the webhook a secret")]
@@ -28,10 +28,10 @@ pub enum SignatureError {
 }
 
 impl WebhookSecret {
-    /// Takes the secret as it was given to GitHub.
+    /// Takes the secret that was given to GitHub.
     ///
     /// # Errors
-    /// When there is nothing in it but white space.
+    /// When it is empty or only white space.
     pub fn new(secret: String) -> Result<Self, EmptySecret> {
         if secret.trim().is_empty() {
             Err(EmptySecret)
@@ -47,18 +47,18 @@ impl fmt::Debug for WebhookSecret {
     }
 }
 
-/// Checks a signature while the body that it is of arrives.
+/// Verifies a signature while the body arrives.
 pub struct Verification {
     mac: Hmac<Sha256>,
     signature: [u8; 32],
 }
 
 impl Verification {
-    /// Begins with the value of `X-Hub-Signature-256`: HMAC-SHA256 over the body as it arrives.
+    /// Begins with the value of `X-Hub-Signature-256`: an HMAC-SHA256 of the body.
     /// <https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>
     ///
     /// # Errors
-    /// When the header is missing, or of another form (`sha1=` included).
+    /// When the header is missing, or has another form (such as `sha1=`).
     pub fn begin(secret: &WebhookSecret, header: Option<&[u8]>) -> Result<Self, SignatureError> {
         let header = header.ok_or(SignatureError::Missing)?;
         let digits = header.strip_prefix(b"sha256=").ok_or(SignatureError::Malformed)?;
@@ -68,12 +68,12 @@ impl Verification {
         Ok(Self { mac, signature })
     }
 
-    /// Takes the next bytes of the body.
+    /// Adds the next bytes of the body.
     pub fn take(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
     }
 
-    /// Compares in constant time.
+    /// Compares the signatures in constant time.
     ///
     /// # Errors
     /// When the signature was made with another secret or for another body.
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn only_the_holder_of_the_secret_is_believed() {
-        // The example of GitHub's documentation.
+        // The example from GitHub's documentation.
         let text = "It's a Secret to Everybody";
         let secret = WebhookSecret::new(text.into()).unwrap();
         let body = b"Hello, World!";

@@ -1,4 +1,4 @@
-//! A database as version 0.1.0 wrote it, with names and no ids, read by this one.
+//! This version reads a database of version 0.1.0, which has names but no ids.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ const ASKED: &str = r#"{"gate_opened":{"id":"gaaaa2","kind":{"land":{"files":1}}
 const ANSWERED: &str = r#"{"answered":{"gate":"gaaaa2","answer":{"approved":{"by":"ada"}},"comment":12}}"#;
 const DELIVERED: &str = r#"{"installation":77,"received":"2026-03-01T10:02:00Z","fact":{"CommentCreated":{"pull_request":{"repository":"Acme/rail_","number":3},"id":12,"place":"Conversation","author":"ada","author_is_bot":false,"body":"/greenlight approve","written":null}}}"#;
 
-/// A database of the first version with one run that waits, and one delivery.
+/// A database of the first version with a run that waits, and a delivery.
 async fn old(folder: &Path) -> std::path::PathBuf {
     let file = folder.join("greenlight.db");
     let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
@@ -50,7 +50,7 @@ fn third(repository: Repository) -> PullRequestId {
 }
 
 #[tokio::test]
-async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
+async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
     let unidentified = sqlite.unidentified().await.unwrap();
@@ -63,7 +63,7 @@ async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
             installation
         }]
     );
-    // The id alone says nothing yet, the name does.
+    // The runs are found by name, not yet by id.
     assert_eq!(sqlite.runs_of(&third(repository(5, "Acme/rail_"))).await.unwrap(), []);
     assert_eq!(sqlite.runs_of(&third(name.clone().into())).await.unwrap().len(), 1);
 
@@ -72,7 +72,7 @@ async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
     sqlite.know(&now, Some(InstallationId(78))).await.unwrap();
     assert_eq!(sqlite.unidentified().await.unwrap(), []);
     assert_eq!(sqlite.runs_of(&third(name.into())).await.unwrap(), []);
-    // Under any name it is asked for.
+    // From now on the name does not matter.
     let mut runs = sqlite.runs_of(&third(repository(5, "who/cares"))).await.unwrap();
     let run = runs.remove(0);
     assert_eq!(run.started.pull_request().unwrap().to_string(), "umbrella/tube#3");
@@ -85,7 +85,7 @@ async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
     assert_eq!(sqlite.find(run.id()).await.unwrap(), Some(run));
     assert_eq!(sqlite.runs_in(&repository(6, "umbrella/tube"), 10).await.unwrap(), []);
 
-    // The comment that was taken is known when it is delivered again, with the id.
+    // A comment that was handled is recognised when it is redelivered with the id.
     let (_, mut event) = sqlite.unfinished().await.unwrap().remove(0);
     *event.repository_mut().unwrap() = now;
     let again = event.identity(DeliveryId("again".into()));
@@ -97,7 +97,7 @@ async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
 }
 
 #[tokio::test]
-async fn what_is_older_than_the_repository_of_that_name_is_nobodys_and_over() {
+async fn runs_older_than_the_repository_of_that_name_are_over() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
     let name: RepositoryName = "Acme/rail_".parse().unwrap();
@@ -114,7 +114,7 @@ async fn execute(sqlite: &Sqlite, statement: &'static str) {
     sqlx::query(statement).execute(&sqlite.pool).await.unwrap();
 }
 
-/// A sound run of the first format beside the one that a test breaks.
+/// An intact run of the first format, beside the run that a test breaks.
 async fn with_another(folder: &Path) -> Sqlite {
     let sqlite = Sqlite::open(&old(folder).await).await.unwrap();
     for statement in [
@@ -126,7 +126,7 @@ async fn with_another(folder: &Path) -> Sqlite {
     sqlite
 }
 
-/// The runs that each way of reading finds.
+/// The runs that each kind of query finds.
 async fn found(sqlite: &Sqlite) -> [Vec<String>; 3] {
     let repository: Repository = "Acme/rail_".parse::<RepositoryName>().unwrap().into();
     let names = |runs: Vec<Run>| runs.into_iter().map(|run| run.id().0.clone()).collect();

@@ -1,9 +1,9 @@
-//! A run as it happens: the steps of its journal, each with its place, and what its model says meanwhile.
+//! The live events of a run: the steps of its journal, each with its place, and the model's output meanwhile.
 //!
-//! As server-sent events they are `step` (its id is the place; `Last-Event-ID` continues after it), `delta` and `end`;
-//! over a WebSocket each is one text message `{ "event": …, "id": …, "data": … }`, and the query `after=<place>`
-//! continues after one. Steps are never left out; deltas are, for who comes late. Anyone who reads too slowly is let
-//! go, and comes again.
+//! The server-sent events are `step` (its id is the place; `Last-Event-ID` continues after it), `delta` and `end`.
+//! Over a WebSocket, each is one text message `{ "event": …, "id": …, "data": … }`, and the query `after=<place>`
+//! continues after a step. Steps are never left out. Deltas are, for readers that connect late. A reader that is too
+//! slow is disconnected, and can reconnect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,18 +28,18 @@ use crate::domain::id::RunId;
 use crate::domain::run::Run;
 use crate::engine::Chunk;
 
-/// How many read along at once.
+/// How many readers may be connected at once.
 const MAX_LISTENERS: usize = 64;
-/// How many events wait for a reader, and how long that reader may take for one.
+/// How many events are buffered for a reader, and how long it may take for one.
 const WAITING: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often the journal is looked at, and how many of its steps are taken at a time.
+/// How often the journal is read, and how many steps are read at a time.
 const LOOK: Duration = Duration::from_millis(300);
 const STEPS: usize = 50;
-/// After how many looks it is asked again whether the reader may still read: about a minute.
+/// After how many reads the reader's access is checked again: about a minute.
 const LOOKS_TRUSTED: u32 = 200;
 
-/// The places of those who read along.
+/// The slots for readers.
 #[derive(Clone)]
 pub(super) struct Listeners(Arc<Semaphore>);
 
@@ -49,7 +49,7 @@ impl Default for Listeners {
     }
 }
 
-/// One thing that happened.
+/// One event.
 struct Happened {
     event: &'static str,
     /// The place of a step.
@@ -104,7 +104,7 @@ pub(super) async fn get_events(
     })
 }
 
-/// Sends what happened, until the reader goes away or nothing more comes.
+/// Sends events until the reader disconnects or the run ends.
 async fn relay(mut socket: WebSocket, mut receiver: mpsc::Receiver<Happened>) {
     loop {
         tokio::select! {
@@ -117,7 +117,7 @@ async fn relay(mut socket: WebSocket, mut receiver: mpsc::Receiver<Happened>) {
                     _ => return,
                 }
             }
-            // Nothing is read here but that the reader is still there.
+            // Messages from the reader are ignored, except that it disconnects.
             message = socket.recv() => match message {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => {}
@@ -132,14 +132,14 @@ async fn relay(mut socket: WebSocket, mut receiver: mpsc::Receiver<Happened>) {
     let _gone_already = tokio::time::timeout(PATIENCE, socket.send(Message::Close(None))).await;
 }
 
-/// Tells one reader of one run.
+/// Sends one run's events to one reader.
 struct Teller {
     api: Api,
     caller: Caller,
     run: Run,
     voices: broadcast::Receiver<(RunId, Chunk)>,
     sender: mpsc::Sender<Happened>,
-    /// Whether the run may have ended since that was looked at.
+    /// Whether the run may have ended since the last check.
     may_be_over: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -159,7 +159,7 @@ impl Teller {
         }
     }
 
-    /// Sends the steps from a place on, and says where it continues. `None` if it is over.
+    /// Sends the steps from a place on, and returns where to continue. `None` if the run is over.
     async fn steps(&mut self, mut from: usize) -> Option<usize> {
         loop {
             let journal = &self.api.queue.app().journal;
@@ -184,7 +184,7 @@ impl Teller {
             if !all {
                 continue;
             }
-            // What was sent is all there is. Only a step not looked at yet can have been the last one.
+            // All steps so far were sent. The run can only have ended if there was a new step.
             if !std::mem::take(&mut self.may_be_over) {
                 return Some(from);
             }
@@ -202,16 +202,16 @@ impl Teller {
         }
     }
 
-    /// Passes on what the model says, until it is time to look at the journal again; false if nobody listens.
+    /// Forwards the model's output until the journal has to be read again. Returns false if the reader is gone.
     async fn listen(&mut self) -> bool {
         let until = tokio::time::Instant::now() + LOOK;
         loop {
-            let heard = tokio::select! {
-                heard = self.voices.recv() => heard,
+            let received = tokio::select! {
+                received = self.voices.recv() => received,
                 () = tokio::time::sleep_until(until) => return true,
                 () = self.sender.closed() => return false,
             };
-            let piece = match heard {
+            let piece = match received {
                 Ok((run, piece)) if run == *self.run.id() => piece,
                 Ok(_) | Err(RecvError::Lagged(_)) => continue,
                 Err(RecvError::Closed) => return false,
@@ -232,7 +232,7 @@ impl Teller {
         }
     }
 
-    /// None if the reader is gone, or too slow.
+    /// `None` if the reader is gone or too slow.
     async fn send(&self, happened: Happened) -> Option<()> {
         let sent = tokio::time::timeout(PATIENCE, self.sender.send(happened)).await;
         sent.ok()?.ok()

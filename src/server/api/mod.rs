@@ -1,24 +1,24 @@
-//! The REST API: what the runs of a repository are, and the answers that a comment or a button can give, too.
+//! The REST API: reads the runs of a repository, and accepts the same answers as a comment or a button.
 //!
 //! | route | what it does |
 //! |---|---|
-//! | `GET /api/v1/runs?repository=owner/name&limit=20` | lists runs, the newest first: `{ "runs": [RunSummary] }` |
+//! | `GET /api/v1/runs?repository=owner/name&limit=20` | lists runs, newest first: `{ "runs": [RunSummary] }` |
 //! | `GET /api/v1/runs/{id}` | one run with its requests: `Run` |
-//! | `GET /api/v1/runs/{id}/events` | its journal as it grows, and what its model says: server-sent events, or a WebSocket |
+//! | `GET /api/v1/runs/{id}/events` | its journal as it grows, and the model's output, as SSE or over a WebSocket |
 //! | `POST /api/v1/runs/{id}/gates/{gate}/approve` | approves |
-//! | `POST /api/v1/runs/{id}/gates/{gate}/reject` | rejects; body `{ "reason": "…" }`, or none |
+//! | `POST /api/v1/runs/{id}/gates/{gate}/reject` | rejects; the body is `{ "reason": "…" }` or empty |
 //! | `POST /api/v1/runs/{id}/cancel` | cancels |
 //!
-//! Every request carries the caller's own GitHub token, `Authorization: Bearer <token>`. GitHub says whose it is, and
-//! what that person may do in the repository is asked with greenlight's own credentials, as for a comment: reading
-//! takes read access, answering takes write access, and bots do neither. The token has to be good for that itself:
-//! GitHub is asked with it for the pull request, and, for an answer, whether it may write to the repository. What a
-//! POST asks for is written down and answered with 202; it is carried out in the lane of its pull request, where
+//! Every request carries the caller's own GitHub token, `Authorization: Bearer <token>`. GitHub says whose token it
+//! is. That person's permission in the repository is fetched with greenlight's own credentials, as for a comment:
+//! reading needs read access, answering needs write access, and bots may do neither. The token itself must have the
+//! same access: it is used to read the pull request, and, for an answer, to check whether it may write to the
+//! repository. A POST is recorded and answered with 202. It is carried out in the lane of its pull request, where
 //! everything is checked again.
 //!
-//! Errors are `{ "error": "…" }`: 400 for what cannot be read, 401 without a person's token, 403 for who may only read, 404
-//! for what is not there or not theirs to see, 409 for a request that is not open any more or whose head moved, and 503
-//! when there is no room, or GitHub is away.
+//! Errors are `{ "error": "…" }`: 400 for a malformed request, 401 without a person's token, 403 for callers who may
+//! only read, 404 for what does not exist or the caller may not see, 409 for a request that is no longer open or
+//! whose head moved, and 503 when greenlight is at capacity or GitHub is unavailable.
 
 mod events;
 mod problem;
@@ -49,17 +49,17 @@ use crate::domain::gate::GateId;
 use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
 use crate::domain::run::Run;
 
-/// No body that is read here is larger.
+/// The maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
-/// How long an answer may take to begin.
+/// How long a response may take to begin.
 const MAX_ANSWER: Duration = Duration::from_secs(40);
-/// How many runs a list has at most, and without a word about it.
+/// How many runs a list contains at most, and by default.
 const MAX_LISTED: usize = 100;
 const LISTED: usize = 20;
-/// The longest id that is looked for.
+/// The maximum length of an id.
 const MAX_ID: usize = 64;
 
-/// What every route works with.
+/// The state that every route shares.
 #[derive(Clone)]
 struct Api {
     queue: Queue,
@@ -101,13 +101,13 @@ async fn get_runs(
     caller: Caller,
     listing: Result<Query<Listing>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let asked = |what: &str| Problem::BadRequest(format!("{what}, as in `?repository=owner/name&limit=20`"));
+    let bad_query = |what: &str| Problem::BadRequest(format!("{what}, as in `?repository=owner/name&limit=20`"));
     let Query(listing) =
-        listing.map_err(|_| asked("the query may have a `repository` and, as a whole number, a `limit`"))?;
-    let repository = listing.repository.ok_or_else(|| asked("say which `repository`"))?;
+        listing.map_err(|_| bad_query("the query may have a `repository` and, as a whole number, a `limit`"))?;
+    let repository = listing.repository.ok_or_else(|| bad_query("say which `repository`"))?;
     let repository: RepositoryName = repository
         .parse()
-        .map_err(|_| asked("`repository` has to be `owner/name`"))?;
+        .map_err(|_| bad_query("`repository` has to be `owner/name`"))?;
     let limit = listing.limit.unwrap_or(LISTED).clamp(1, MAX_LISTED);
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
     let mut runs = api.queue.app().journal.runs_in(&access.repository, limit).await?;
@@ -188,7 +188,7 @@ async fn post_cancel(
     ))
 }
 
-/// Checks an answer to a request as far as that can be told now, and gives it.
+/// Checks an answer to a request as far as possible now, and submits it.
 async fn answered(
     api: &Api,
     caller: &Caller,
@@ -224,7 +224,7 @@ async fn answered(
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
-/// Writes a command down, and puts it into the lane of its pull request.
+/// Records a command, and puts it into the lane of its pull request.
 async fn give(api: &Api, caller: &Caller, (run, on): (&Run, PullRequestId), command: Command) -> Result<(), Problem> {
     if !api.queue.has_room() {
         return Err(Problem::Busy);
@@ -241,20 +241,20 @@ async fn give(api: &Api, caller: &Caller, (run, on): (&Run, PullRequestId), comm
     };
     let id = DeliveryId(format!("api {}", ulid::Ulid::new()));
     api.queue.app().journal.admit(&id, &event).await?;
-    tracing::info!(run.id = %run.id(), login = %caller.account, "a command came through the API");
-    // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
+    tracing::info!(run.id = %run.id(), login = %caller.account, "a command was received through the API");
+    // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
     let _picked_up_later = api.queue.push(Work::Delivery(id, Box::new(event))).await;
     Ok(())
 }
 
-/// A run, the pull request it works on, and what the caller may do there.
+/// A run, its pull request, and what the caller may do there.
 struct VisibleRun {
     run: Run,
     on: PullRequestId,
     access: Access,
 }
 
-/// The run of this id, if it is there for this caller to see.
+/// The run with this id, if it exists and this caller may see it.
 async fn find(api: &Api, caller: &Caller, id: &str) -> Result<VisibleRun, Problem> {
     if id.is_empty() || id.len() > MAX_ID {
         return Err(Problem::NotFound);
@@ -273,7 +273,7 @@ async fn find(api: &Api, caller: &Caller, id: &str) -> Result<VisibleRun, Proble
     })
 }
 
-/// The token of a request; what comes after the scheme is never logged.
+/// The token of a request. It is never logged.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(axum::http::header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! Why a request of the API is not done, as it is told.
+//! The errors of the API.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
@@ -6,12 +6,12 @@ use serde_json::json;
 
 use crate::{github, journal};
 
-/// Nothing here says whether something is there that the caller may not see.
+/// No error reveals whether something exists that the caller may not see.
 #[derive(Debug)]
 pub(super) enum Problem {
     BadRequest(String),
     Unauthorized,
-    /// Seen, but not theirs to do.
+    /// The caller may see it, but not do this.
     Forbidden(&'static str),
     NotFound,
     Conflict(String),
@@ -22,7 +22,7 @@ pub(super) enum Problem {
 
 impl From<github::Error> for Problem {
     fn from(error: github::Error) -> Self {
-        tracing::warn!(%error, "GitHub could not be asked for the API");
+        tracing::warn!(%error, "a request to GitHub for the API failed");
         Self::GitHubIsAway
     }
 }

@@ -1,7 +1,7 @@
-//! Which tokens are known, and who may have GitHub asked about one that is not. Nothing of a token is kept but its digest.
+//! Caches the owners of tokens, and limits the look-ups of unknown ones. Only the digest of a token is stored.
 //!
-//! Anybody can make tokens up. What is asked about those has its own places, few of them, so that anyone who showed a
-//! good token lately never waits behind strangers, nor is refused because of them.
+//! Anybody can invent tokens. Look-ups of unknown tokens have a few separate slots, so that a caller who recently
+//! showed a valid token never waits behind strangers, nor is refused because of them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,40 +14,40 @@ use tokio::time::Instant;
 
 use crate::github::Person;
 
-/// How long it is believed whose token it is.
+/// How long the owner of a token is cached.
 pub(super) const KNOWN_FOR: Duration = Duration::from_secs(60);
-/// How long a token that was good is let in before others: until a day after it was last seen to be.
+/// How long a token that was valid has priority: until a day after it was last found valid.
 const WELCOME_FOR: Duration = Duration::from_hours(24);
 /// How many tokens, and how many addresses, are remembered at once.
 pub(super) const MAX_KNOWN: usize = 1_000;
-/// About how many tokens that nobody has shown before GitHub is asked at once, and about how many others.
+/// How many look-ups of unknown tokens may run at once, and how many of other tokens.
 const MAX_STRANGE: usize = 8;
 const MAX_WELCOME: usize = 32;
-/// How many tokens that are nobody's one address may show in a minute before the rest is refused unseen.
+/// How many invalid tokens one address may show in a minute before the rest is refused without a look-up.
 const MAX_MADE_UP: u32 = 20;
 
-/// A token's SHA-256.
+/// The SHA-256 digest of a token.
 pub(super) type Fingerprint = [u8; 32];
 
-/// What is known of a token without asking.
+/// What is known about a token without a look-up.
 #[derive(Debug)]
 pub(super) enum CachedToken {
     Somebodys(Box<Person>),
     Nobodys,
-    /// It was somebody's, and GitHub is to be asked again.
+    /// It was valid before, and has to be looked up again.
     Welcome,
-    /// GitHub is to be asked, with this place.
+    /// It has to be looked up, in this slot.
     Strange(OwnedSemaphorePermit),
-    /// Too many of its kind were made up.
+    /// Too many invalid tokens came from there.
     Refused,
 }
 
 pub(super) struct Tokens {
     known: Mutex<Remembered<Fingerprint, Person>>,
     nobodys: Mutex<Remembered<Fingerprint, ()>>,
-    /// The tokens that were somebody's when they were last looked up.
+    /// The tokens that were valid at their last look-up.
     welcome: Mutex<Remembered<Fingerprint, ()>>,
-    /// How many made-up tokens came from an address.
+    /// How many invalid tokens came from an address.
     made_up: Mutex<Remembered<Option<IpAddr>, u32>>,
     strange: Arc<Semaphore>,
     asked: Arc<Semaphore>,
@@ -87,12 +87,13 @@ impl Tokens {
         place.map_or(CachedToken::Refused, CachedToken::Strange)
     }
 
-    /// A place for asking GitHub with a token that is or was good: there is one soon, as GitHub is given so long only.
+    /// Waits for a slot to look up a token that is or was valid. One is free soon, because look-ups have a short
+    /// timeout.
     pub(super) async fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.asked).acquire_owned().await.ok()
     }
 
-    /// Notes what GitHub said of a token.
+    /// Records the result of a look-up.
     pub(super) fn note(&self, token: Fingerprint, person: Option<&Person>, (from, now): (Option<IpAddr>, Instant)) {
         if let Some(person) = person {
             lock(&self.known).keep(token, person.clone(), now, KNOWN_FOR);
@@ -113,7 +114,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is remembered until when, and only so much of it.
+/// A bounded map whose entries expire.
 pub(super) struct Remembered<K, V>(HashMap<K, (Instant, V)>);
 
 impl<K, V> Default for Remembered<K, V> {
@@ -128,7 +129,7 @@ impl<K: Hash + Eq + Clone, V> Remembered<K, V> {
         Some(value)
     }
 
-    /// Keeps something for so long. Where there is no room, what would be forgotten first is.
+    /// Keeps an entry for a while. If the map is full, it replaces the entry that expires first.
     pub(super) fn keep(&mut self, key: K, value: V, now: Instant, long: Duration) {
         if self.0.len() >= MAX_KNOWN {
             self.0.retain(|_, (until, _)| *until > now);
@@ -167,16 +168,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_showed_a_good_token_is_not_kept_out_by_made_up_ones() {
+    async fn a_valid_token_is_not_kept_out_by_invalid_ones() {
         let (tokens, now) = (Tokens::default(), Instant::now());
         let proxy = Some(IpAddr::from([127, 0, 0, 1]));
         let good = fingerprint(0);
         let CachedToken::Strange(place) = tokens.look(&good, proxy, now) else {
-            panic!("nobody knows it yet");
+            panic!("it is not known yet");
         };
         tokens.note(good, Some(&person()), (proxy, now));
         drop(place);
-        // Strangers take every place, and use up what their address, a proxy's, may ask.
+        // Strangers take every slot, and use up the limit of their shared proxy address.
         let places: Vec<CachedToken> = (1..=MAX_STRANGE)
             .map(|at| tokens.look(&fingerprint(at), proxy, now))
             .collect();
@@ -200,7 +201,7 @@ mod tests {
             tokens.look(&fingerprint(1), proxy, later),
             CachedToken::Strange(_)
         ));
-        // Revoked, it is like any other.
+        // A revoked token is like any other.
         tokens.note(good, None, (proxy, later));
         assert!(matches!(tokens.look(&good, None, later), CachedToken::Nobodys));
         let days_later = later + 2 * WELCOME_FOR;
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_tokens_are_remembered() {
+    fn the_number_of_remembered_tokens_is_bounded() {
         let (tokens, now) = (Tokens::default(), Instant::now());
         for at in 0..3 * MAX_KNOWN {
             let later = now + Duration::from_millis(u64::try_from(at).unwrap());

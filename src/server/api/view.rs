@@ -1,4 +1,4 @@
-//! What the API shows of a run. These are what scripts read: fields are added, and never change their meaning.
+//! The JSON views of a run. Scripts rely on them: fields may be added, but never change their meaning.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub(super) struct RunSummary {
     id: RunId,
     repository: RepositoryName,
     pull_request: u64,
-    /// The head it is about.
+    /// The head of the pull request that the run works on.
     head: CommitSha,
     /// `debug`, `tdd`, `refactor` or `explain`.
     mode: &'static str,
@@ -54,7 +54,7 @@ impl RunSummary {
     }
 }
 
-/// A run in a list that cannot be read.
+/// An unreadable run in a list.
 #[derive(Serialize)]
 pub(super) struct UnreadableRun {
     id: RunId,
@@ -80,13 +80,13 @@ pub(super) struct RunView {
     summary: RunSummary,
     /// Every request so far, oldest first.
     gates: Vec<GateView>,
-    /// What found the proposal where no model did: `tool`, `memory`, `revert` or `search`.
+    /// What found the proposal, if no model did: `tool`, `memory`, `revert` or `search`.
     rung: Option<&'static str>,
     /// The commit that landed.
     commit: Option<CommitSha>,
     /// The comment of the pull request, in GitHub's Markdown.
     comment: String,
-    /// How many steps its journal has: what `events` begins after with `Last-Event-ID` one less.
+    /// The number of steps in its journal: `events` with a `Last-Event-ID` of one less begins after them.
     steps: usize,
 }
 
@@ -98,15 +98,15 @@ struct GateView {
     kind: &'static str,
     /// `open`, `approved`, `rejected`, `expired`, or `void` when the run ended before an answer.
     state: &'static str,
-    /// What is asked, in GitHub's Markdown: exactly what an approval sets off.
+    /// The request in GitHub's Markdown: exactly what an approval triggers.
     request: String,
-    /// The same for machines, where a model asks for something.
+    /// The same in a machine-readable form, if a model asks for something.
     execution: Option<Execution>,
     circumstances: Option<Circumstances>,
     head: CommitSha,
     /// SHA-256 of the head and exactly what will run or land, in hex.
     digest: String,
-    /// How many people have to approve, and who did.
+    /// How many people have to approve, and who has approved.
     approvers: u32,
     approved_by: Vec<Login>,
     rejected_by: Option<Login>,

@@ -1,4 +1,4 @@
-//! Who is asking, and what they may: GitHub says both, and nothing of a token is kept but its digest, for a minute.
+//! Identifies callers and their permissions by asking GitHub. Only the digest of a token is kept, for a minute.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,12 +16,12 @@ use crate::domain::id::{Account, InstallationId, Repository, RepositoryName};
 use crate::domain::permission::Permission;
 use crate::github::{Client, Error, Person, TokenKind};
 
-/// How long a token of GitHub's can be, and how it begins.
+/// The possible lengths and prefixes of a GitHub token.
 /// <https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats>
 const TOKEN_LENGTH: std::ops::RangeInclusive<usize> = 10..=1_024;
 const TOKEN_PREFIXES: [&str; 5] = ["ghp_", "github_pat_", "gho_", "ghu_", "ghs_"];
 
-/// Whether this can be a token of GitHub's. Old ones are 40 hexadecimal digits.
+/// Whether this can be a GitHub token. Old ones are 40 hexadecimal digits.
 fn is_token(token: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let is_old = token.len() == 40 && token.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -29,14 +29,14 @@ fn is_token(token: &str) -> bool {
     TOKEN_LENGTH.contains(&token.len()) && token.bytes().all(plain) && (is_named || is_old)
 }
 
-/// What a token has to show, besides whose it is.
+/// What a token has to prove, besides its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Proof {
     Reads(RepositoryName, Option<u64>),
     Writes(RepositoryName),
 }
 
-/// Knows for a minute whose token it was.
+/// Caches the owners of tokens for a minute.
 #[derive(Clone, Default)]
 pub(super) struct Who(Arc<Inner>);
 
@@ -66,7 +66,7 @@ impl Who {
         Ok(person)
     }
 
-    /// Whether a token shows what it has to, asked with itself.
+    /// Whether a request with the token itself proves this.
     async fn proves(&self, api: &Api, caller: &Caller, proof: Proof) -> Result<bool, Problem> {
         let key = (Sha256::digest(caller.token.expose_secret()).into(), proof);
         if let Some(shown) = self.proved().get(&key, Instant::now()) {
@@ -87,7 +87,7 @@ impl Who {
     }
 }
 
-/// A person that showed their own token.
+/// A person who showed their own token.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     pub(super) account: Account,
@@ -103,7 +103,7 @@ impl FromRequestParts<Api> for Caller {
         let from = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         match api.who.is(api, token, from.map(|from| from.0.ip())).await? {
             None => Err(Problem::Unauthorized),
-            Some(person) if person.is_bot => Err(Problem::Forbidden("bots may not do this; a person may")),
+            Some(person) if person.is_bot => Err(Problem::Forbidden("bots may not do this; only people may")),
             Some(person) if person.token == TokenKind::SignIn => Err(Problem::Forbidden(
                 "this token has no access to repositories; use a classic token with the `repo` scope, or a \
                  fine-grained token",
@@ -119,20 +119,20 @@ impl FromRequestParts<Api> for Caller {
     }
 }
 
-/// What somebody may do in a repository, as GitHub says now.
+/// A person's current permission in a repository.
 pub(super) struct Access {
     pub(super) client: Client,
-    /// With the name it has now.
+    /// With its current name.
     pub(super) repository: Repository,
     permission: Permission,
 }
 
 impl Caller {
     /// # Errors
-    /// Without write access, of the person or of the token that was shown.
+    /// When the person or the token lacks write access.
     pub(super) async fn may_answer(&self, api: &Api, access: &Access) -> Result<(), Problem> {
         if !access.permission.may_approve() {
-            return Err(Problem::Forbidden("this takes write access to the repository"));
+            return Err(Problem::Forbidden("this requires write access to the repository"));
         }
         let proof = Proof::Writes(access.repository.name.clone());
         match api.who.proves(api, self, proof).await? {
@@ -143,11 +143,11 @@ impl Caller {
         }
     }
 
-    /// Asks for this person's live permission, and whether their own token reads the pull request, if one is named, or
-    /// those of the repository.
+    /// Fetches this person's current permission, and checks that their token can read the pull request, or the pull
+    /// requests of the repository if none is named.
     ///
     /// # Errors
-    /// [`Problem::NotFound`] without read access, and where greenlight itself is not at home.
+    /// [`Problem::NotFound`] without read access, or where greenlight is not installed.
     pub(super) async fn access(
         &self,
         api: &Api,

@@ -211,7 +211,7 @@ async fn a_changed_tree_and_what_is_no_bundle_are_refused() {
     let recorded = recorded(Door::new(), &["--yes"], 0).await;
     recorded.change("tree/sums.py", |_| GREEN.into());
     let refused = run(&recorded.door, &["replay"], &recorded.file).await.with(2);
-    refused.saying("it was changed");
+    refused.saying("the bundle was changed");
     std::fs::write(&recorded.file, "no").unwrap();
     let refused = run(&recorded.door, &["replay", "--json"], &recorded.file).await.with(2);
     refused.saying("it is not a greenlight bundle");

@@ -340,7 +340,7 @@ async fn a_real_approval_lands_nothing_but_what_it_was_given_for() {
         steps[place] = gates[0].clone();
     })
     .await;
-    does_not_land(&stage, "not what is there now").await;
+    does_not_land(&stage, "content has changed since the approval").await;
 }
 
 /// The journal says that the review was posted; it was, for another patch. Nobody is asked to approve what they cannot

@@ -51,7 +51,7 @@ async fn what_was_committed_red_is_not_said_to_be_the_changes_doing() {
     git(root, &["init"]);
     commit(root, "Add sums");
     let clean = fix(root, &["--yes"]).await.with(0);
-    let clean = clean.saying("no base to compare with: nothing is changed since the last commit");
+    let clean = clean.saying("no base to compare with: nothing changed since the last commit");
     let verify = "`greenlight verify --head HEAD --digest ";
     assert!(clean.out.contains(verify), "{}", clean.out);
     speaks_of_no_pull_request(&clean);

@@ -32,7 +32,7 @@ async fn the_configured_model_works_it_out() {
         "--json".as_ref(),
         checkout.path().as_os_str(),
     ];
-    let fixed = door.run(arguments).await.with(0).saying("the model is at work");
+    let fixed = door.run(arguments).await.with(0).saying("the model is working");
     let fixed = document(&fixed);
     assert_eq!(fixed["proposal"]["author"], "scripted");
     assert_eq!(fixed["proposal"]["summary"], "The numbers were subtracted.");
@@ -151,7 +151,7 @@ async fn a_model_that_goes_too_far_writes_nothing() {
         .run(arguments)
         .await
         .with(3)
-        .saying(".env, which is there but ignored by git");
+        .saying(".env, which exists but is ignored by git");
     assert_eq!(tree(checkout.path()), before);
     let results = model.results();
     // Approved up front, for the working copy; the file of the user's own stayed as it was.

@@ -29,7 +29,7 @@ pub(super) fn says_what_it_does(log: &str, data: &Path) {
     }
     fields_of("a run begins");
     fields_of("suggestions were posted");
-    assert_eq!(fields_of("an approval came")["login"], MAINTAINER);
+    assert_eq!(fields_of("a request was approved")["login"], MAINTAINER);
     fields_of("a commit landed");
     assert_eq!(fields_of("a run ended")["end"], "landed");
     assert!(
