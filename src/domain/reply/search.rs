@@ -1,4 +1,5 @@
-//! What a search without a model came to: how a proposal was found, and what passes the tests without being proposed.
+//! Texts about a search without a model: how a proposal was found, and which patches pass the tests without being
+//! proposed.
 
 use super::super::clock::millis_in_words;
 use super::super::count::count;
@@ -7,13 +8,13 @@ use super::super::run::{End, Run};
 use super::super::search::{FoundBy, Rung, Search, Unverified};
 use super::blocks::{folded, sentence};
 
-/// How many patches are listed, and how much of each is shown, in bytes.
+/// How many patches are listed, and how many bytes of each are shown.
 const MAX_LISTED: usize = 5;
 const MAX_PATCH: usize = 4_000;
-/// How many risks of one are said.
+/// How many risks of one patch are listed.
 const MAX_RISKS: usize = 6;
 
-/// How a proposal was found without a model, as a part of a sentence; `change` is what the change under test is called.
+/// How a proposal was found without a model, as part of a sentence; `change` names the change under test.
 pub fn found_by(found_by: &FoundBy, change: &str) -> String {
     let FoundBy { rung, tried, wall_ms } = found_by;
     let took = format!(
@@ -29,7 +30,7 @@ pub fn found_by(found_by: &FoundBy, change: &str) -> String {
     }
 }
 
-/// What passes the tests and is not suggested. `None` if there is nothing of it, or something is suggested.
+/// Patches that pass the tests and are not suggested. `None` if there are none, or if something is suggested.
 pub(super) fn unverified(run: &Run) -> Option<String> {
     let search: &Search = match &run.end {
         Some(End::NotFound { search, .. }) => search,
@@ -47,7 +48,7 @@ pub(super) fn unverified(run: &Run) -> Option<String> {
     Some(folded(&title, &format!("{intro}\n\n{}", listed.join("\n\n"))))
 }
 
-/// One of them: what it does, why it is not suggested, and its diff, which is data.
+/// One such patch: what it does, why it is not suggested, and its diff, which is data.
 fn one(one: &Unverified) -> String {
     let risks = one.risks.iter().take(MAX_RISKS);
     let risks: String = risks.map(|risk| format!("\n- {}", sentence(risk))).collect();

@@ -1,11 +1,11 @@
-//! A program that a test command needs and the machine does not have: its name, out of what shells, make and the usual
-//! launchers print, and how to get it.
+//! Finds the name of a program that a test command needs and the machine lacks, in the output of shells, make and
+//! common launchers, and says how to get it.
 //!
 //! The output is that of the code under test, so a name is only ever shown, and only if it looks like one.
 
-/// A longer word is no program's name.
+/// A longer word is not the name of a program.
 const MAX_NAME: usize = 40;
-/// Where a known program comes from.
+/// How to get some known programs.
 const SOURCES: [(&[&str], &str); 13] = [
     (&["cargo", "rustc"], "Rust: https://rustup.rs"),
     (&["go"], "Go: https://go.dev/dl"),
@@ -31,7 +31,7 @@ const SOURCES: [(&[&str], &str); 13] = [
     ),
 ];
 
-/// The program that a text says is not there; the last one it names, as that ended it.
+/// The program that a text reports as missing; if it names several, the last one, which ended the command.
 pub fn missing(text: &str) -> Option<String> {
     text.lines().rev().find_map(|line| named(line.trim_end()))
 }
@@ -73,7 +73,7 @@ fn of_shell(line: &str) -> Option<&str> {
     Some(said.rsplit_once(": ").map_or(said, |(_, name)| name))
 }
 
-/// `:not found` alone is said by many: a shell says who it is and in which line.
+/// Many programs print `: not found`. A shell also prints its name and the line number.
 fn is_of_a_shell(said: &str) -> bool {
     let (shell, rest) = said.split_once(": ").unwrap_or((said, ""));
     let name = shell.rsplit('/').next().unwrap_or(shell);
@@ -83,7 +83,7 @@ fn is_of_a_shell(said: &str) -> bool {
     matches!(name, "sh" | "dash" | "bash" | "ash" | "ksh") || name.ends_with(".sh") || is_numbered
 }
 
-/// `make[1]: protoc: No such file or directory`. What has a path is a file of the repository's own.
+/// `make[1]: protoc: No such file or directory`. A name with a path is a file of the repository.
 fn of_make(line: &str) -> Option<&str> {
     let said = line.strip_suffix(": No such file or directory")?;
     let (make, name) = said.rsplit_once(": ")?;
@@ -105,8 +105,8 @@ fn of_launcher(line: &str) -> Option<&str> {
     rest.strip_suffix(" ENOENT")
 }
 
-/// `/usr/bin/python3: No module named pytest`: Python itself says so of a module that is to be run as a program. In a
-/// traceback it would be code that imports it.
+/// `/usr/bin/python3: No module named pytest`. Python prints this for a module that it should run as a program. In a
+/// traceback, code imports the module.
 fn of_python(line: &str) -> Option<&str> {
     let (python, module) = line.split_once(": No module named ")?;
     let python = python.rsplit('/').next().unwrap_or(python);
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_is_named_whoever_missed_it() {
+    fn the_program_is_named_by_every_kind_of_message() {
         for (text, expected) in [
             ("sh: 58: exec: cargo: not found", "cargo"),
             (
