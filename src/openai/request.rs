@@ -1,4 +1,4 @@
-//! Writes requests. The beginning of one is the same in every turn, so endpoints can cache it.
+//! Builds requests. They begin in the same way in every turn, so endpoints can cache the beginning.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::agent::{Item, Reply, Speech, ToolCall, ToolSpec, as_shown};
 use crate::domain::model::Api;
 
-/// What a model is asked, whichever one it is.
+/// A request to a model, independent of which model it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question<'a> {
     pub(super) history: &'a [Item],
@@ -15,7 +15,7 @@ pub(super) struct Question<'a> {
     pub(super) speech: Speech,
 }
 
-/// How an endpoint is asked to answer: as much of a stream as it understands.
+/// How much of streaming an endpoint supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Streaming {
     /// As a stream that ends with the usage.
@@ -81,7 +81,7 @@ fn messages(item: &Item) -> Vec<Value> {
     }
 }
 
-/// Nothing is kept at the endpoint, and nothing there is referred to.
+/// A request that stores nothing at the endpoint, and refers to nothing there.
 /// <https://platform.openai.com/docs/api-reference/responses/create>
 fn responses(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
     let items = as_shown(question.history);
@@ -124,12 +124,12 @@ fn input(item: &Item) -> Vec<Value> {
             });
             text.chain(calls).collect()
         }
-        // The two interfaces share messages of plain text.
+        // Both APIs use the same messages for plain text.
         _ => messages(item),
     }
 }
 
-/// Some servers parse the arguments of the history, and fail on what a model got wrong.
+/// Some servers parse the arguments in the history, and fail on malformed ones.
 fn sound_arguments(call: &ToolCall) -> String {
     match serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments) {
         Ok(_) => call.arguments.clone(),
@@ -137,7 +137,7 @@ fn sound_arguments(call: &ToolCall) -> String {
     }
 }
 
-/// The conversation of a model without tools: its words as they were, and one message of ours between two of them.
+/// The conversation of a model without tools: its replies unchanged, and one message of ours between two of them.
 fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
     let mut messages: Vec<(&'static str, String)> = Vec::new();
     for item in items {
@@ -158,7 +158,7 @@ fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
     messages
 }
 
-/// What a reply says. Some endpoints refuse a message that is empty.
+/// The text of a reply. Some endpoints refuse empty messages.
 fn spoken(reply: &Reply) -> &str {
     reply
         .text
