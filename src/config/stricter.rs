@@ -1,8 +1,10 @@
-//! Two configurations in one: what the default branch and the base branch of a pull request say, whichever is stricter.
+//! Combines the configurations of the default branch and of a pull request's base branch: the stricter value of each
+//! field counts.
 //!
-//! The author of a pull request chooses its base among all branches, old ones too, and needs no right for that. So no
-//! branch loosens what the default branch says; what is run stays the base's matter, as its code is. Every field is
-//! taken apart here, so that a new one does not compile until it is decided; `docs/configuration.md` has the table.
+//! The author of a pull request may choose any branch as its base, including old ones, without any permission. So no
+//! branch may loosen what the default branch says. Only the commands come from the base, like its code. Every struct
+//! is destructured here, so that a new field does not compile until somebody decides about it;
+//! `docs/configuration.md` has the table.
 
 use std::time::Duration;
 
@@ -40,7 +42,7 @@ pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
     }
 }
 
-/// What starts a run has to be wanted by both; the label is the default branch's.
+/// Both must allow what starts a run; the label is the default branch's.
 fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
     Trigger {
         ci: *ci && base.ci,
@@ -48,8 +50,8 @@ fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
     }
 }
 
-/// The commands are the base's: they belong to the code they are run on, are run in the sandbox alone, and are named
-/// before anybody approves them. What they may reach is [`of_sandbox`]'s.
+/// The commands are the base's: they belong to the code that they run on, run only in the sandbox, and are shown
+/// before anybody approves them. [`of_sandbox`] decides what they may reach.
 fn of_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
     let TestConfig {
         command: _,
@@ -63,7 +65,7 @@ fn of_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
     }
 }
 
-/// The fewer runs, and the surer before stopping early.
+/// The smaller number of runs, and the higher confidence.
 fn of_triage(Triage { runs, confidence }: &Triage, base: &Triage) -> Triage {
     Triage {
         runs: base.runs.min(*runs),
@@ -111,7 +113,7 @@ fn of_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
     RunLimits {
         turns: base.turns.min(*turns),
         tokens: base.tokens.min(*tokens),
-        // What is read is a number.
+        // Parsing has ensured that it is a number.
         cost_usd: base.cost_usd.min(*cost_usd),
         wall: base.wall.min(*wall),
         patch_lines: base.patch_lines.min(*patch_lines),
@@ -138,7 +140,7 @@ fn of_allowed(default: &Allowed, base: &Allowed) -> Allowed {
     }
 }
 
-/// The smaller limit. `None` is no limit.
+/// The smaller limit. `None` means no limit.
 fn least<T>(one: Option<T>, other: Option<T>, smaller: impl FnOnce(T, T) -> T) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(smaller(one, other)),
@@ -152,7 +154,7 @@ fn of_protect(Protect { paths }: &Protect, base: &Protect) -> Protect {
     }
 }
 
-/// The least of everything, the hosts that both name, and all that either requires.
+/// The smaller value of everything, the hosts that both name, and all properties that either requires.
 fn of_sandbox(default: &Sandbox, base: &Sandbox) -> Sandbox {
     let Sandbox {
         memory,
@@ -271,11 +273,11 @@ mod tests {
     "#;
 
     #[test]
-    fn whichever_branch_is_the_stricter_one_its_word_counts() {
+    fn the_stricter_branch_counts_whichever_it_is() {
         let (strict, loose) = (parsed(STRICT), parsed(LOOSE));
         assert_eq!(stricter(&strict, &loose), strict);
         let other_way = stricter(&loose, &strict);
-        // In another order, and that is all.
+        // Only the order of the patterns differs.
         assert_eq!(other_way.protect.paths.patterns(), ["b", "a"]);
         let protect = strict.protect.clone();
         assert_eq!(RepoConfig { protect, ..other_way }, strict);
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_run_is_the_bases_matter() {
+    fn the_commands_are_the_bases() {
         let default = parsed("[test]\ncommand = \"pytest\"\ninstall = \"pip install x\"\ntimeout = \"5m\"\n");
         let base = parsed("[test]\ncommand = \"nose\"\n");
         let both = stricter(&default, &base);
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_paths_of_both_count_however_many_they_are() {
+    fn protected_paths_of_both_count_no_matter_how_many() {
         let many = |letter: char| {
             let paths: Vec<String> = (0..150).map(|number| format!("\"{letter}{number}\"")).collect();
             parsed(&format!("[protect]\npaths = [{}]\n", paths.join(", ")))

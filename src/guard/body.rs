@@ -1,4 +1,4 @@
-//! Holds the statements of one body against those of its other version.
+//! Compares the statements of two versions of a body.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use super::items::{Item, Role};
 use super::statements::{Statement, StatementPart, grows};
 use crate::domain::weakening::WeakeningKind;
 
-/// With more pairs than this to hold against each other, their order decides.
+/// If there are more pairs than this to compare, statements are paired in order.
 const MAX_PAIRS: usize = 10_000;
 /// How much of a statement is compared and quoted, in characters.
 const MAX_COMPARED: usize = 300;
@@ -35,16 +35,16 @@ static COLLECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(pytestmark|collect_ignore\w*|__test__|pytest_plugins|load_tests|__unittest\w*|setup_file)\b").ok()
 });
 
-/// What the two versions differ in, once what is the same is left out.
+/// The differences between two versions.
 struct Difference<'a, 't> {
     gone: Vec<&'a Statement<'t>>,
-    /// With their places in the new version.
+    /// The added statements, with their indices in the new version.
     came: Vec<(usize, &'a Statement<'t>)>,
-    /// Places in the new version that are as before.
+    /// The indices of unchanged statements in the new version.
     kept: HashSet<usize>,
 }
 
-/// Says what is weaker in the new version of a body; `words` are those of the old file.
+/// Reports how the new version of a body is weaker; `words` are those of the old file.
 pub(super) fn compare(
     (old_file, old): (&Parsed<'_>, &Item<'_>),
     (new_file, new): (&Parsed<'_>, &Item<'_>),
@@ -106,7 +106,7 @@ fn difference<'a, 't>(old: &'a [Statement<'t>], new: &'a [Statement<'t>]) -> Dif
     difference
 }
 
-/// The new statement that an old one has most likely become.
+/// The added statement that most likely replaces an old one.
 fn partner(old: &Statement<'_>, came: &[(usize, &Statement<'_>)], gone: usize) -> Option<usize> {
     if let Some(at) = came.iter().position(|(_, new)| new.key == old.key) {
         return Some(at);
@@ -125,7 +125,7 @@ fn partner(old: &Statement<'_>, came: &[(usize, &Statement<'_>)], gone: usize) -
         .map(|(_, at)| at)
 }
 
-/// A statement that became another one.
+/// Reports how a statement is weaker than the one it replaces.
 fn pair(
     (old_file, old): (&Parsed<'_>, &Statement<'_>),
     (new_file, new): (&Parsed<'_>, &Statement<'_>),
@@ -211,7 +211,7 @@ fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut ItemReport<'_>
     }
 }
 
-/// A statement where there was none.
+/// Reports how an added statement weakens the test.
 fn added(
     (at, new): (usize, &Statement<'_>),
     (body, kept): (&[Statement<'_>], &HashSet<usize>),
@@ -262,7 +262,7 @@ fn added(
                 && (at..body.len()).any(|at| body[at].key == end)
         })
     };
-    // What a new function does is nobody's matter until it is called.
+    // The body of a new function does not matter until it is called.
     if in_function() {
         return;
     }
@@ -326,7 +326,7 @@ fn names(key: &str) -> Vec<&str> {
         .unwrap_or_default()
 }
 
-/// The names in a text that are not those of attributes.
+/// The names in a text, without those of attributes.
 pub(super) fn words(text: &str) -> HashSet<&str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (mut found, mut at) = (HashSet::new(), 0);
@@ -346,7 +346,7 @@ fn words_of(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A statement as it is said: short, in one line.
+/// A statement as reports show it: short, on one line.
 pub(super) fn quoted(key: &str) -> String {
     let text: String = key
         .chars()

@@ -1,5 +1,5 @@
-//! Holds the tests of a file before a patch against those after it. More and stricter is fine; anything else that
-//! changes in a test that was there makes it another test, and is said.
+//! Compares the tests of a file before and after a patch. Tests may be added and made stricter. Any other change
+//! makes an existing test a different test, and is reported.
 
 use std::collections::HashSet;
 
@@ -18,10 +18,10 @@ pub(super) struct Side<'t> {
     pub(super) items: Vec<Item<'t>>,
 }
 
-/// A test of another file of the same patch, which one of this file may have become.
+/// A test in another file of the same patch, which a test of this file may have moved to.
 pub(super) type Elsewhere<'t> = (&'t Parsed<'t>, &'t Item<'t>);
 
-/// Compares two sides of a file. `None` stands for a file that is not there.
+/// Compares both sides of a file. `None` is a missing file.
 pub(super) fn compare<'t>(
     path: &RepoPath,
     old: Option<&'t Side<'t>>,
@@ -81,7 +81,8 @@ fn is_same(one: &Item<'_>, other: &Item<'_>) -> bool {
     one.role == other.role && one.name == other.name && one.place == other.place
 }
 
-/// The same test under another name, or in another group of the same file, where it is collected all the same.
+/// Whether this is the same test under a different name, or in a different group of the same file, where it is still
+/// collected.
 fn is_renamed(old: &Item<'_>, new: &Item<'_>, old_items: &[Item<'_>]) -> bool {
     let is_new = !old_items.iter().any(|other| is_same(other, new));
     let keys = |item: &Item<'_>| {
@@ -195,7 +196,7 @@ fn marks(
     }
 }
 
-/// What is only for readers and linters.
+/// Marks that only matter to readers and linters.
 fn is_neutral(mark: &str) -> bool {
     const NEUTRAL: [&str; 12] = [
         "allow(",
@@ -218,7 +219,7 @@ fn is_neutral(mark: &str) -> bool {
     })
 }
 
-/// What is new, and changes what was there by being there.
+/// Reports additions that change how existing tests run.
 fn added<'t>(
     path: &RepoPath,
     (old_items, words): (&[Item<'_>], &HashSet<&str>),
@@ -250,7 +251,7 @@ fn added<'t>(
                 "only it runs, and no other test of the file",
             );
         }
-        // What is in a new class or block concerns only what is new in there.
+        // Items in a new class or block only affect other new items in it.
         let group = old_items.iter().any(|other| {
             let mut place = other.place.clone();
             place.extend((!other.name.is_empty()).then(|| other.name.clone()));
