@@ -1,4 +1,4 @@
-//! The command as its parent inside holds it: started, interrupted, reaped.
+//! The command as a child of init: starts, interrupts and reaps it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -49,7 +49,7 @@ pub(crate) fn start(orders: &Orders, output: Option<[OwnedFd; 2]>) -> anyhow::Re
         .context("the kernel gave the command no number")
 }
 
-/// Sends the signal of ctrl-c to everything but this process.
+/// Sends SIGINT to every process but this one.
 pub(crate) fn interrupt(in_namespaces: bool) {
     let everyone = if in_namespaces {
         subreaper::others()
@@ -57,12 +57,12 @@ pub(crate) fn interrupt(in_namespaces: bool) {
         subreaper::descendants()
     };
     for process in everyone {
-        // It may be gone by now.
+        // The process may already be gone.
         let _ = rustix::process::kill_process(process, Signal::INT);
     }
 }
 
-/// Reaps every process that dies, until it is the command.
+/// Reaps every process that dies, until the command does.
 pub(crate) fn wait_for(command: Pid) -> io::Result<Progress> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
