@@ -49,7 +49,7 @@ pub enum What {
 pub const REGISTRIES: &str = "registries";
 
 impl Execution {
-    /// Why no person may be asked about it; `None` if one may. Whoever approves must see all of it, exactly as it is.
+    /// Why no person may be asked about it; `None` if one may. The approver must see all of it, exactly as it is.
     pub fn unfit(&self) -> Option<&'static str> {
         let (text, path) = match &self.what {
             What::Command(text) | What::Code { code: text, .. } => (text.as_str(), ""),

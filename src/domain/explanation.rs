@@ -1,4 +1,5 @@
-//! Why tests fail, and the lines of code that show it. Whoever makes an explanation checks that these lines exist.
+//! Why tests fail, and the lines of code that show it. The tool that makes an explanation checks that these lines
+//! exist.
 
 use serde::{Deserialize, Serialize};
 

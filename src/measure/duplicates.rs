@@ -1,6 +1,6 @@
 //! Counts duplicated lines: sequences of tokens that occur again, in the same file or in another one.
 //!
-//! Tokens are compared exactly, so a copy with different names does not count. Whatever is found is certainly a copy.
+//! Tokens are compared exactly, so a copy with different names does not count. Every match is certainly a copy.
 
 use std::collections::{BTreeSet, HashMap};
 

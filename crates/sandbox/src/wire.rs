@@ -15,7 +15,7 @@ use crate::spec::backend::Backend;
 use crate::spec::command::{Changes, Limits, Mount, Network};
 use crate::spec::output::Outcome;
 
-/// The first argument that makes a program act as a helper of its own sandbox.
+/// The first argument that makes a program act as a helper of its sandbox.
 pub const VERB: &str = "sandbox-init";
 
 /// The second argument of process 1.

@@ -164,7 +164,7 @@ impl Inner {
 }
 
 impl Launched {
-    /// Drains the output until the run has ended, through a limit or a cancellation if not by itself.
+    /// Drains the output until the command has exited, reached a limit, or was cancelled.
     pub(crate) async fn collect(self, policy: &Policy, cancel: &CancellationToken) -> Result<(Output, Held), Error> {
         let Self {
             mut supervisor,

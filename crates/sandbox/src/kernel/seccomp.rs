@@ -198,7 +198,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
     refusals.push((call!(libc::SYS_clone), clone));
     refusals.push((call!(libc::SYS_socket), sockets()));
     refusals.push((call!(libc::SYS_socketpair), vec![vec![(0, Ne, libc::AF_UNIX)]]));
-    // Both inject input into the terminal of whoever started greenlight.
+    // Both inject input into the terminal that greenlight was started from.
     let terminal = vec![vec![(1, Eq, 0x5412)], vec![(1, Eq, 0x541c)]];
     refusals.push((call!(libc::SYS_ioctl), terminal));
     // A lease on a mounted file would block other processes that open it.

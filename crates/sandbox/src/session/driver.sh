@@ -41,7 +41,7 @@ while builtin :; do
     builtin printf -v __greenlight_code %b "$__greenlight_code"
     __greenlight_interrupted=
     builtin trap "$__greenlight_interrupt" INT
-    # A loop with one iteration, so that a stray `break` ends only the cell. On the left of `||`, `set -e` has no effect,
+    # A loop with one iteration, so that a stray `break` ends only the cell. Left of `||`, `set -e` has no effect,
     # unless the command is `builtin`.
     # shellcheck disable=SC2043
     for __greenlight_word in err; do
