@@ -325,7 +325,7 @@ impl Allowed {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the bounds of the file keep it far inside"
+    reason = "the limits of the file are far below the type's"
 )]
 fn micros(dollars: f64) -> u64 {
     (dollars * 1e6).round() as u64

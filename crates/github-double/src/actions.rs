@@ -132,7 +132,7 @@ fn show_log(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.authorized {
         call.state
             .recorder
-            .violation("credentials were sent to the store of logs".into());
+            .violation("credentials were sent to the log store".into());
         return Err(RestAnswer::error(
             400,
             "Authentication information is not given in the correct format.",

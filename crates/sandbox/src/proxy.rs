@@ -218,7 +218,7 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>) {
         while connections.try_join_next().is_some() {}
     }
     drop(listener);
-    tracing::warn!("an installation made {IN_ALL} connections; there are no more for it");
+    tracing::warn!("an installation made {IN_ALL} connections and may make no more");
     while connections.join_next().await.is_some() {}
 }
 
@@ -240,7 +240,7 @@ async fn attend(mut client: UnixStream, shared: &Shared) -> io::Result<()> {
         Ok(target) => target,
         Err((status, target, why)) => {
             shared.refuse(&target, why);
-            return answer(&mut client, status, "this proxy only knows CONNECT host:443").await;
+            return answer(&mut client, status, "this proxy supports only CONNECT host:443").await;
         }
     };
     let (host, reached) = match rules::permit(&target, &shared.hosts) {

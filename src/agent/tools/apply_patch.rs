@@ -77,7 +77,7 @@ fn patched(change: &Change, shell: &Shell<'_>) -> Result<Patched, String> {
     let is_there = shell.checkout.contains(path.as_str());
     if change.is_new {
         if is_there {
-            return Err(format!("`{path}` is there already; update it."));
+            return Err(format!("`{path}` already exists; update it."));
         }
         let lines: Vec<&str> = change
             .hunks
@@ -134,7 +134,7 @@ fn place(lines: &[&str], from: usize, hunk: &LineChange) -> Result<usize, Option
             let below = (from..lines.len()).find(|&at| lines[at].trim() == line.trim());
             below.ok_or_else(|| {
                 Some(format!(
-                    "no line reads `{}`.",
+                    "there is no line `{}`.",
                     line.chars().take(100).collect::<String>()
                 ))
             })?

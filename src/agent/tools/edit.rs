@@ -56,7 +56,7 @@ pub(super) fn edit_file(wanted: &EditFile, shell: &mut Shell<'_>, granted: bool)
 pub(super) fn write_file(wanted: &WriteFile, shell: &mut Shell<'_>, granted: bool) -> Result<String, NotWritten> {
     let path = repo_path(&wanted.path)?;
     if wanted.text.is_empty() && shell.take_back(&path) {
-        return Ok(format!("`{path}` is gone again."));
+        return Ok(format!("`{path}` is removed again."));
     }
     written(&path, wanted.text.clone(), (1, 1), (shell, granted))
 }

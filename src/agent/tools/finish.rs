@@ -20,7 +20,7 @@ const MAX_SAYS: usize = 500;
 /// Arguments of `think`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::agent) struct Think {
-    #[expect(dead_code, reason = "it stays in the transcript, which is all it is for")]
+    #[expect(dead_code, reason = "it only has to be in the transcript")]
     thought: String,
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn search(wanted: SearchArguments, checkout: &Checkout, stop: &
     let searching = tokio::task::spawn_blocking(move || matches(&wanted, &matcher, &checkout, &stop));
     searching
         .await
-        .unwrap_or_else(|_| "the search broke off; try another pattern.".into())
+        .unwrap_or_else(|_| "the search failed; try another pattern.".into())
 }
 
 fn matches(wanted: &SearchArguments, matcher: &RegexMatcher, checkout: &Checkout, stop: &CancellationToken) -> String {

@@ -92,7 +92,7 @@ where
     fn work(&mut self, bytes: usize) -> Result<(), E> {
         self.worked += bytes;
         if self.worked > MAX_WORK {
-            return Err(too_large("what the diff reads and writes", MAX_WORK).into());
+            return Err(too_large("the amount of data that the diff reads and writes", MAX_WORK).into());
         }
         Ok(())
     }
@@ -357,7 +357,7 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
             }
             if line.kind != LineKind::Removed {
                 if out.last().is_some_and(|byte| *byte != b'\n') {
-                    return Err(wrong(name, number, "a line follows one without a line end"));
+                    return Err(wrong(name, number, "a line comes after one without a line end"));
                 }
                 out.extend_from_slice(line.bytes);
             }
@@ -372,7 +372,7 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
     }
     if !lines.rest.is_empty() && out.last().is_some_and(|byte| *byte != b'\n') {
         let line = hunks.last().map_or(1, |hunk| hunk.line);
-        return Err(wrong(name, line, "a line follows one without a line end"));
+        return Err(wrong(name, line, "a line comes after one without a line end"));
     }
     out.extend_from_slice(lines.rest);
     Ok((out.len() <= most).then_some(out))

@@ -29,16 +29,14 @@ pub(super) fn parse(reader: &mut LineReader<'_>) -> Result<Binary, Error> {
     let (literal, size) = header(reader)?.ok_or_else(|| bad("its content is missing"))?;
     let mut packed = Vec::new();
     while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
-        base85::decode(line, &mut packed)
-            .ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
+        base85::decode(line, &mut packed).ok_or_else(|| bad("a line of its content is not git's base 85"))?;
     }
     // The reverse half is skipped, as long as it looks like one.
     if header(reader)?.is_some() {
         let mut unused = Vec::new();
         while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
             unused.clear();
-            base85::decode(line, &mut unused)
-                .ok_or_else(|| bad("a line of its way back is not base 85 as git writes it"))?;
+            base85::decode(line, &mut unused).ok_or_else(|| bad("a line of its reverse half is not git's base 85"))?;
         }
     }
     Ok(Binary {

@@ -22,10 +22,7 @@ const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
 /// What a diff says about one file.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a line that the header has or has not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an optional line of the header")]
 struct Section<'a> {
     /// The line of the diff where it starts, from 1.
     line: usize,
@@ -115,7 +112,7 @@ fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
         let reason = if text.starts_with(b"Diff in ") {
             "this is rustfmt's own listing, not a diff; format a copy and give the output of `git diff` or `diff -u`"
         } else {
-            "there is no unified diff in it"
+            "it contains no unified diff"
         };
         return Err(wrong("the diff", 1, reason));
     }
@@ -245,7 +242,7 @@ fn contradiction(section: &Section<'_>) -> Option<&'static str> {
     let (old, new) = match (&section.pair, &section.to) {
         (Some((old, new)), _) => (Some(old), Some(new)),
         (None, Some(_)) => (section.old.as_ref(), section.new.as_ref()),
-        (None, None) => return Some("the two file names cannot be told apart"),
+        (None, None) => return Some("the end of the first file name is ambiguous"),
     };
     let agrees =
         |written: Option<&Vec<u8>>, name: Option<&Vec<u8>>| written.is_none() || name.is_none() || written == name;

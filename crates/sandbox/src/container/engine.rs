@@ -168,7 +168,7 @@ fn check(backend: Backend, info: &SystemInfo) -> Result<(), Unusable> {
         ))
     } else if has("userns") || (has("rootless") && backend == Backend::Docker) {
         Some((
-            "maps users, so that the workspace would belong to nobody inside".into(),
+            "maps user ids, so that nobody inside would own the workspace".into(),
             "use an engine without `userns-remap` that runs as root",
         ))
     } else {
@@ -232,7 +232,7 @@ fn broken(backend: Backend, error: &dyn std::error::Error) -> Unusable {
     }
     Unusable {
         reason,
-        remedy: "look at the log of the engine, and whether `docker info` works".into(),
+        remedy: "check the engine's log, and whether `docker info` works".into(),
     }
 }
 

@@ -122,7 +122,7 @@ fn confine(orders: &Orders) -> anyhow::Result<()> {
     let own = rustix::process::getgid();
     ensure!(
         groups.iter().all(|group| *group == own),
-        "the engine gave init more groups"
+        "the engine gave init additional groups"
     );
     let status = fs::read_to_string("/proc/self/status").context("read the status of init")?;
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -132,7 +132,7 @@ fn confine(orders: &Orders) -> anyhow::Result<()> {
     );
     ensure!(
         field("Seccomp:") == Some("2"),
-        "the engine applied no filter of system calls"
+        "the engine applied no system call filter"
     );
     ensure!(
         std::process::id() == 1,
@@ -154,7 +154,7 @@ fn see_the_same_files(orders: &Orders) -> anyhow::Result<()> {
         let found = fs::metadata(&mount.target).with_context(|| format!("look at {}", mount.target.display()))?;
         ensure!(
             (found.dev(), found.ino()) == (*device, *inode),
-            "at {} there is something else than {} of this machine; use an engine that works with its files",
+            "{} inside is not {} of this machine; use an engine that uses the files of this machine",
             mount.target.display(),
             mount.source.display()
         );

@@ -215,7 +215,7 @@ async fn answer(prepared: &Prepared, id: &str) -> io::Result<UnixStream> {
     let listener = prepared.listener.try_clone()?;
     listener.set_nonblocking(true)?;
     let listener = UnixListener::from_std(listener)?;
-    let late = |_| io::Error::other("the container's first process does not call back; is the engine on this machine?");
+    let late = |_| io::Error::other("the container's first process does not connect; is the engine on this machine?");
     let (connection, _) = timeout(CALL, listener.accept()).await.map_err(late)??;
     let connection = connection.into_std()?;
     connection.set_nonblocking(false)?;
@@ -225,7 +225,7 @@ async fn answer(prepared: &Prepared, id: &str) -> io::Result<UnixStream> {
         Ok(connection)
     } else {
         Err(io::Error::other(
-            "a stranger called instead of the container's first process",
+            "another process connected instead of the container's first process",
         ))
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn group(spec: &Spec, identity: Identity, connection: &UnixStream) ->
     let group = Cgroup::of_container(peer.pid.as_raw_pid().cast_unsigned(), &spec.limits);
     ensure!(
         group.is_some(),
-        "the engine does not hold the limits on memory and processes"
+        "the engine does not enforce the limits on memory and processes"
     );
     Ok(group)
 }

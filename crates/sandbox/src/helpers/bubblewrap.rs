@@ -86,7 +86,7 @@ fn launch(orders: &Orders) -> anyhow::Result<Infallible> {
         .map(|(path, file)| (path.clone(), file.as_raw_fd()))
         .collect();
     let arguments = arguments(orders, &mounts, memory.as_ref(), &numbers);
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let error = std::process::Command::new(program).args(arguments).env_clear().exec();
     Err(error).with_context(|| format!("start {program}"))
 }
@@ -100,7 +100,7 @@ pub(crate) fn find() -> anyhow::Result<&'static str> {
     for place in PLACES {
         match fs::metadata(place) {
             Ok(file) if file.uid() == 0 && file.mode() & 0o022 == 0 => return Ok(place),
-            Ok(_) => complaint = format!("{place} does not belong to root alone"),
+            Ok(_) => complaint = format!("{place} is not owned by root alone"),
             Err(_) => {}
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn start(orders: &Orders, output: Option<[OwnedFd; 2]>) -> anyhow::Re
     let directory = workspace.join(&spec.cwd);
     ensure!(directory.is_dir(), "there is no directory {}", directory.display());
     let (program, arguments) = spec.argv.split_first().context("there is no program to run")?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let mut command = std::process::Command::new(program);
     if let Some([stdout, stderr]) = output {
         command.stdout(stdout).stderr(stderr);
@@ -46,7 +46,7 @@ pub(crate) fn start(orders: &Orders, output: Option<[OwnedFd; 2]>) -> anyhow::Re
     i32::try_from(child.id())
         .ok()
         .and_then(Pid::from_raw)
-        .context("the kernel gave the command no number")
+        .context("the kernel returned no process id for the command")
 }
 
 /// Sends SIGINT to every process but this one.

@@ -63,7 +63,7 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
         }
         Backend::Bubblewrap => return bubblewrap::confine(orders),
         Backend::Landlock => return landlock::stay_outside(orders),
-        other => bail!("{other} is not here yet"),
+        other => bail!("init cannot set up {other}"),
     }
     unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP).context("make namespaces")?;
     rustix::system::sethostname(b"sandbox").context("set the host name")?;

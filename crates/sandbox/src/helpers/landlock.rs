@@ -96,7 +96,7 @@ pub(crate) fn arrange(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> 
 /// its socket was closed, and ends them.
 pub(crate) fn stay_outside(orders: &Orders) -> anyhow::Result<()> {
     match (orders.identity, found()) {
-        (_, Landlock::Missing) => bail!("the kernel has no landlock, or does not use it"),
+        (_, Landlock::Missing) => bail!("the kernel does not support landlock, or it is not enabled"),
         (Identity::Own { uid: 0, .. }, _) => bail!("root has no other user here to run untrusted code as"),
         (Identity::Own { .. }, Landlock::Files) => {
             bail!(
@@ -113,7 +113,7 @@ pub(crate) fn stay_outside(orders: &Orders) -> anyhow::Result<()> {
 /// Starts the process that restricts itself and becomes the command.
 pub(crate) fn start(orders: &Orders) -> anyhow::Result<Pid> {
     let (control, theirs) = UnixStream::pair().context("make a socket")?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let child = std::process::Command::new("/proc/self/exe")
         .args([wire::VERB, wire::COMMAND])
         .env_clear()
@@ -124,13 +124,13 @@ pub(crate) fn start(orders: &Orders) -> anyhow::Result<Pid> {
     write_frame(&control, orders).context("tell the last stage what to run")?;
     match read_frame(&control) {
         Ok(Progress::CouldNotStart(reason)) => bail!(reason),
-        Ok(_) => bail!("the last stage speaks out of turn"),
+        Ok(_) => bail!("the last stage sent an unexpected message"),
         // The exec of the command closes its socket.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
         Err(error) => return Err(error).context("wait for the last stage"),
     }
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    number.context("the kernel gave the command no number")
+    number.context("the kernel returned no process id for the command")
 }
 
 /// A rule in the form that the library takes.
@@ -168,7 +168,7 @@ fn become_command(orders: &Orders) -> anyhow::Result<Infallible> {
         truncation_is_ruled: handles(AccessFs::Truncate),
     })?;
     seccomp::apply(orders.counted)?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let error = std::process::Command::new(program)
         .args(arguments)
         .env_clear()
@@ -255,7 +255,7 @@ fn restrict(spec: &Spec) -> anyhow::Result<()> {
         .context("restrict the command with landlock")?;
     ensure!(
         status.ruleset != RulesetStatus::NotEnforced,
-        "the kernel has no landlock"
+        "the kernel does not support landlock"
     );
     Ok(())
 }

@@ -121,13 +121,13 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> io::Result<()
     expect_failure(Property::Processes, "see another process", sees_other_processes());
     expect_failure(
         Property::Secrets,
-        "read a foreign environment",
+        "read the environment of another process",
         reads_foreign_environment(),
     );
     expect_failure(Property::SystemCalls, "make a user namespace", makes_user_namespace());
     expect_failure(
         Property::SystemCalls,
-        "take contexts of asynchronous I/O (io_setup), of which the whole machine has a limited number",
+        "create contexts for asynchronous I/O (io_setup), whose number is limited for the whole machine",
         raw::takes_asynchronous_io(),
     );
     expect_failure(Property::SystemCalls, "use io_uring", raw::makes_io_uring());

@@ -67,7 +67,7 @@ impl Tree {
             Backend::Bubblewrap => wire::LAUNCH,
             _ => wire::INIT,
         };
-        #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+        #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
         let init = std::process::Command::new("/proc/self/exe")
             .args([wire::VERB, stage])
             .env_clear()
@@ -140,10 +140,7 @@ fn become_init(control: &UnixStream) -> ! {
         raw::close_from(3);
         init::main()
     });
-    #[expect(
-        clippy::exit,
-        reason = "what this function was called from belongs to the supervisor"
-    )]
+    #[expect(clippy::exit, reason = "the calling code belongs to the supervisor")]
     std::process::exit(if played.is_ok() { 0 } else { 70 })
 }
 
@@ -152,6 +149,6 @@ fn let_go_of_output() -> anyhow::Result<()> {
         .write(true)
         .open("/dev/null")
         .context("open /dev/null")?;
-    rustix::stdio::dup2_stdout(&nowhere).context("let go of standard output")?;
-    rustix::stdio::dup2_stderr(&nowhere).context("let go of standard error")
+    rustix::stdio::dup2_stdout(&nowhere).context("close standard output")?;
+    rustix::stdio::dup2_stderr(&nowhere).context("close standard error")
 }

@@ -95,7 +95,7 @@ pub(crate) fn start(spec: &Spec) -> anyhow::Result<()> {
     }
     // The listener is bound here, so that the command can never find the port free or take it itself.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).context("listen for connections to the proxy")?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let mut relay = std::process::Command::new("/proc/self/exe")
         .args([wire::VERB, wire::RELAY])
         .env_clear()

@@ -91,7 +91,7 @@ impl Inner {
         let frame = wire::encode(&spec)?;
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
-        #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+        #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
         let mut supervisor = tokio::process::Command::new(&self.helper)
             .arg(wire::VERB)
             .env_clear()

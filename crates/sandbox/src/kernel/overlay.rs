@@ -184,7 +184,7 @@ impl Copy {
                 let stat = fstat(&source)?;
                 ensure!(
                     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
-                    "it is something else now"
+                    "it was replaced meanwhile"
                 );
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mut target = File::from(openat(to, name, flags, private)?);

@@ -2,7 +2,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "a process is copied here, which is safe only as long as it has one thread, and calls are made that have no wrapper"
+    reason = "forking is safe only in a process with a single thread, and some system calls have no safe wrapper"
 )]
 
 use std::io;
@@ -17,7 +17,7 @@ use rustix::process::Pid;
 /// When this process has more than one thread, or the kernel cannot create another process.
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(io::Error::other("a process with threads cannot be copied"));
+        return Err(io::Error::other("a process with several threads cannot be forked"));
     }
     // SAFETY: with this single thread, no other thread holds a lock or changes memory at this moment, so the copy is
     // consistent. Nobody can start a second thread between the check and the call.

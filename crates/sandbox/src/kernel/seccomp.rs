@@ -155,9 +155,9 @@ const MODES_HERE: &[(Syscall, u8, Option<u8>)] = &[];
 ///
 /// `counted` says that a control group counts memory. Without one, calls that hide memory are refused as well.
 pub(crate) fn apply(counted: bool) -> anyhow::Result<()> {
-    apply_filter(&unknown_calls(counted)).context("install the filter of system calls")?;
-    apply_filter(&compile_all(&[promises()], libc::EOPNOTSUPP)?).context("install the filter of system calls")?;
-    apply_filter(&refused_calls()?).context("install the filter of system calls")
+    apply_filter(&unknown_calls(counted)).context("install the system call filter")?;
+    apply_filter(&compile_all(&[promises()], libc::EOPNOTSUPP)?).context("install the system call filter")?;
+    apply_filter(&refused_calls()?).context("install the system call filter")
 }
 
 /// Preallocation of disk space, which is too fast for anybody to notice in time. File systems without it return the
@@ -173,7 +173,7 @@ pub(crate) fn forbid_internet() -> anyhow::Result<()> {
     let refusal = (call!(libc::SYS_socket), families.to_vec());
     // The error of a kernel without these sockets.
     let filter = compile_all(&[refusal], libc::EAFNOSUPPORT)?;
-    apply_filter(&filter).context("install the filter of sockets")
+    apply_filter(&filter).context("install the socket filter")
 }
 
 /// This filter kills processes of other architectures, so the next one can rely on the numbers.
@@ -223,7 +223,7 @@ pub(crate) fn compile(rules: SyscallRules, error: i32) -> anyhow::Result<BpfProg
     let refuse = SeccompAction::Errno(error.cast_unsigned());
     let architecture = std::env::consts::ARCH
         .try_into()
-        .context("this processor has no filter")?;
+        .context("this processor architecture is not supported")?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture).context("write the filter")?;
     filter.try_into().context("compile the filter")
 }

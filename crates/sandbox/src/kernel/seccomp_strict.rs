@@ -145,5 +145,5 @@ pub(crate) fn forbid_shared_objects() -> anyhow::Result<()> {
 }
 
 fn install(rules: SyscallRules, error: c_int) -> anyhow::Result<()> {
-    apply_filter(&compile(rules, error)?).context("install the stricter filter of system calls")
+    apply_filter(&compile(rules, error)?).context("install the stricter system call filter")
 }

@@ -71,8 +71,8 @@ impl Why {
             Self::NotAllowed => "is not allowed",
             Self::GitHub => "belongs to GitHub and is never allowed",
             Self::Port => "is not allowed: the only port is 443",
-            Self::NoName => "is not allowed: only names of hosts are",
-            Self::NotPublic => "leads to no public address",
+            Self::NoName => "is not allowed: only host names are",
+            Self::NotPublic => "has no public address",
             Self::Unreachable => "does not answer",
         }
     }

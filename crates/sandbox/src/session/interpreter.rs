@@ -219,7 +219,7 @@ async fn talk(
     match greeted {
         Ok(Some(())) => {}
         Ok(None) => {
-            let reason = format!("the interpreter said nothing for {} s", START.as_secs());
+            let reason = format!("the interpreter did not answer within {} s", START.as_secs());
             return Ok(Err(Silence::Ends(LostReason::DidNotStart(reason))));
         }
         Err(silence) => return Ok(Err(silence)),

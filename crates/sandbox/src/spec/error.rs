@@ -20,6 +20,6 @@ pub enum Error {
     #[error("the sandbox cannot be set up: {0}")]
     NotReady(String),
     /// greenlight's own processes failed.
-    #[error("the sandbox broke: {0}")]
+    #[error("the sandbox failed: {0}")]
     Broken(#[from] std::io::Error),
 }
