@@ -183,12 +183,12 @@ impl Estimate {
     pub fn line(&self) -> String {
         let so_far = match self.spent.turns {
             0 => "The model has not been asked yet".to_string(),
-            _ => format!("The model took {} so far", spent(&self.spent)),
+            _ => format!("The model used {} so far", spent(&self.spent)),
         };
         let typical = self.typical.as_ref().map_or_else(String::new, |typical| {
-            format!(" A run here takes {} on average.", spent(typical))
+            format!(" A run here uses {} on average.", spent(typical))
         });
-        format!("{so_far}, and may take {} more.{typical}", self.at_most)
+        format!("{so_far}, and may use {} more.{typical}", self.at_most)
     }
 }
 
@@ -300,8 +300,8 @@ mod tests {
         };
         assert_eq!(
             estimate.line(),
-            "The model took 3 turns, 900 tokens, $0.03 so far, and may take 27 turns more. \
-             A run here takes 4 turns, 1050 tokens, $0.02 on average."
+            "The model used 3 turns, 900 tokens, $0.03 so far, and may use 27 turns more. \
+             A run here uses 4 turns, 1050 tokens, $0.02 on average."
         );
         assert_eq!(mean(&[]), None);
         assert_eq!(mean(&[spends[0], used(1, 1, None).spend]).unwrap().cost_micros, None);

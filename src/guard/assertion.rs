@@ -180,7 +180,7 @@ pub(super) fn is_handler(head: &str) -> bool {
     fits(&SWALLOWS, head)
 }
 
-/// Whether a mark or statement about time or precision is more tolerant than before. `None` if it is not about them.
+/// Whether a mark or statement about time or precision is more tolerant than before. `None` if that is unclear.
 pub(super) fn widens(old: &str, new: &str) -> Option<bool> {
     if !fits(&TOLERANCE, old) && !fits(&TOLERANCE, new) {
         return None;

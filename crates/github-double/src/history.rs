@@ -117,7 +117,7 @@ impl State {
         edits.push(now);
     }
 
-    /// Records the move of a branch, with the current time, because branches exist before the story begins.
+    /// Records the move of a branch. New branches are dated before the story; all other moves happen now.
     pub(super) fn note_move(
         &mut self,
         repository: u64,

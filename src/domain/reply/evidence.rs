@@ -29,7 +29,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
         evidence
             .spent
             .as_ref()
-            .map(|spent| format!("The model took {}.", budget::spent(spent))),
+            .map(|spent| format!("The model used {}.", budget::spent(spent))),
         Some(format!("Tested with {}", redact::inline(&evidence.after.command, 200))),
         Some(again(evidence)),
     ];

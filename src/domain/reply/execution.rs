@@ -17,7 +17,7 @@ const MAX_HOSTS: usize = 30;
 pub(super) fn request(execution: &Execution, gate: &Gate) -> (String, String) {
     let below = [
         execution.unfit().map(|why| {
-            format!("⚠️ **This cannot be shown:** {why}. It will not be carried out, no matter what you answer.")
+            format!("⚠️ **This cannot be shown:** {why}. It will not be executed, no matter what you answer.")
         }),
         Some(shown(execution)),
         packages(execution),
@@ -260,13 +260,13 @@ mod tests {
     fn what_cannot_be_shown_says_so_and_stays_within_bounds() {
         let text = super::super::gate_request(&gate(What::Command("x\n".repeat(60_000)), &["a"; 9_000], 0), "change");
         assert!(
-            text.contains("It will not be carried out") && text.len() < 30_000,
+            text.contains("It will not be executed") && text.len() < 30_000,
             "{}",
             text.len()
         );
         let text = super::super::gate_request(&gate(What::Command("a\u{202e}b".into()), &[], 0), "change");
         assert!(
-            text.contains("a\\u{202e}b") && text.contains("It will not be carried out"),
+            text.contains("a\\u{202e}b") && text.contains("It will not be executed"),
             "{text}"
         );
     }

@@ -66,7 +66,7 @@ fn accepted(fix: &Fix) -> String {
 
 fn turned_down(rejection: &Rejection) -> String {
     format!(
-        "- Turned down on {}: {}",
+        "- Rejected on {}: {}",
         rejection.at.strftime("%Y-%m-%d"),
         redact::prose(&rejection.reason, 200)
     )
@@ -76,9 +76,9 @@ fn turned_down(rejection: &Rejection) -> String {
 fn left_out(memory: &Memory) -> Option<String> {
     match memory.rejections.len() {
         0 => None,
-        1 => Some("- 1 fix was turned down and is left out where the same tests fail in the same way:".into()),
+        1 => Some("- 1 fix was rejected and is not offered again when the same tests fail in the same way:".into()),
         count => Some(format!(
-            "- {count} fixes were turned down and are left out where the same tests fail in the same way:"
+            "- {count} fixes were rejected and are not offered again when the same tests fail in the same way:"
         )),
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn nothing(run: &Run) -> String {
         (Verdict::Environment, ..) => "🟡 **The tests cannot be judged on this machine.**",
         (Verdict::Green, ..) if run.is_ci_red() => "🟡 **CI is red, but I cannot reproduce the failure.**",
         (Verdict::Flaky, ..) => "⚪ **Flaky.**",
-        (Verdict::Mixed, ..) => "⚪ **This pull request caused none of this.**",
+        (Verdict::Mixed, ..) => "⚪ **This pull request did not cause these failures.**",
         (Verdict::Green | Verdict::Deterministic, ..) => "⚪ **Nothing to fix.**",
     };
     title.into()

@@ -74,7 +74,7 @@ pub fn gate_marker(gate: &Gate) -> String {
     format!("<!-- greenlight:gate {} {} -->", gate.id, gate.digest)
 }
 
-/// Whether a sticky comment shows this request. Only the lines right after its own marker count.
+/// Whether a sticky comment shows this request. Only the line right after its own marker counts.
 pub fn shows(body: &str, gate: &Gate) -> bool {
     let mut lines = body.lines().map(str::trim_end);
     lines.next() == Some(STICKY_MARKER) && lines.next() == Some(gate_marker(gate).as_str())
@@ -183,7 +183,7 @@ fn changed_files(files: usize) -> String {
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NeedsWriteAccess { login } => format!(
-            "{} may not do this: it takes write access to this repository. Somebody with write access can comment the \
+            "{} may not do this: it requires write access to this repository. Somebody with write access can comment the \
              same command.",
             redact::inline(login.as_str(), 60)
         ),
@@ -395,6 +395,6 @@ mod tests {
     #[test]
     fn a_stranger_is_told_who_may() {
         let login = super::super::id::Login::new("eve");
-        insta::assert_snapshot!(refusal(&Refusal::NeedsWriteAccess { login }), @"`eve` may not do this: it takes write access to this repository. Somebody with write access can comment the same command.");
+        insta::assert_snapshot!(refusal(&Refusal::NeedsWriteAccess { login }), @"`eve` may not do this: it requires write access to this repository. Somebody with write access can comment the same command.");
     }
 }

@@ -74,8 +74,9 @@ pub struct Run {
     pub turned_down: Vec<TurnedDown>,
     /// The review of the current proposal.
     pub review: Option<u64>,
-    /// The number of reviews it was posted in; earlier reviews carry some of its suggestions, too.
+    /// How many parts it was posted in; see [`Step::ReviewPosted`].
     pub parts: usize,
+    /// Comments of earlier reviews that carry suggestions of it, too.
     pub carried: Vec<u64>,
     /// The state of each settled suggestion, by comment.
     pub settled: BTreeMap<u64, SuggestionState>,

@@ -106,7 +106,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         }
         Err(outcome) => outcome,
     };
-    // While init can still be asked.
+    // This must be read before the processes are killed.
     let living = watch.time_of_the_living();
     if let Some(cgroup) = &cgroup {
         if orders.spec.backend.is_container() {

@@ -15,7 +15,7 @@ use crate::kernel::process_list::ProcessList;
 use crate::spec::command::Access;
 use crate::wire::Spec;
 
-/// The size of an empty file: file systems limit the number of files to about this ratio.
+/// How many bytes an empty file counts as, because file systems have about one inode for this many bytes.
 pub(crate) const BYTES_PER_ENTRY: u64 = 4096;
 
 /// The longest time between two counts, and the share of time that counting may take.

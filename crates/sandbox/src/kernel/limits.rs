@@ -13,8 +13,8 @@ use crate::wire::{Identity, Orders};
 /// should act first, because a refused allocation looks like a bug in the program.
 const HEADROOM: u64 = 1 << 30;
 
-/// How much more CPU time the watchdog gets than the command. Otherwise hundreds of busy processes would leave it too
-/// little to enforce any limit, least of all the one on time.
+/// The niceness of the command, so that the processes that enforce its limits get CPU time first. Otherwise hundreds
+/// of busy processes would leave them too little to enforce any limit, least of all the one on time.
 const NICENESS: i32 = 10;
 
 /// The unit of CPU time in `/proc`, which is the same on every architecture.
