@@ -359,7 +359,11 @@ async fn who_may_not_is_refused_and_nothing_happens() {
             "/greenlight undo",
         ] {
             story.says(login, command).await;
-            assert!(story.answer().contains("it requires write access"), "{}", story.answer());
+            assert!(
+                story.answer().contains("it requires write access"),
+                "{}",
+                story.answer()
+            );
         }
     }
     story.has_not_landed();

@@ -316,7 +316,11 @@ async fn a_model_that_wants_to_execute_before_consent_opens_no_gate_and_one_appr
 async fn who_may_not_approve_allows_nothing() {
     let story = asked(vec![asks(COMMAND)]).await;
     story.says(STRANGER, "/greenlight approve").await;
-    assert!(story.answer().contains("it requires write access"), "{}", story.answer());
+    assert!(
+        story.answer().contains("it requires write access"),
+        "{}",
+        story.answer()
+    );
     story.presses(STRANGER, "Approve").await;
     assert_eq!(story.run().await.open_gates().len(), 1);
     story.maintainer_says("/greenlight cancel").await;
