@@ -259,12 +259,12 @@ impl OpenAi {
         live: &Live,
     ) -> Result<Reply, Failure> {
         let body = request::body(self.api, &candidate.name, question, streaming);
-        let (ear, mut hears) = StreamTap::new();
+        let (tap, mut hears) = StreamTap::new();
         let sender = Sender {
             http: self.http.clone(),
             idle: self.idle,
             api: self.api,
-            ear,
+            tap,
         };
         let send = move |request| sender.clone().exchange(request);
         let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(tower::service_fn(send));

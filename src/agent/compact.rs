@@ -153,7 +153,7 @@ fn results(history: &[Item]) -> Vec<ShownResult<'_>> {
             }
             Item::Result { call_id, text, .. } if !by_code.remove(call_id.as_str()) => {
                 let call = calls.iter().find(|call| call.id == *call_id);
-                let named = call.map_or("a call".into(), |call| named(&call.name, &call.arguments));
+                let named = call.map_or("a call".into(), |call| label(&call.name, &call.arguments));
                 seen.push(ShownResult {
                     at,
                     call_id,
@@ -168,7 +168,7 @@ fn results(history: &[Item]) -> Vec<ShownResult<'_>> {
 }
 
 /// A call's name, and its subject.
-fn named(name: &str, arguments: &str) -> String {
+fn label(name: &str, arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let subject = ["path", "pattern", "query", "command"]
         .iter()

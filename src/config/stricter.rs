@@ -31,19 +31,19 @@ pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
             (Execution::Sandbox, Execution::Sandbox) => Execution::Sandbox,
             (Execution::Approve, _) | (_, Execution::Approve) => Execution::Approve,
         },
-        trigger: of_trigger(trigger, &base.trigger),
-        test: of_test(test, &base.test),
-        triage: of_triage(triage, &base.triage),
-        repair: of_repair(repair, &base.repair),
-        gate: of_gate(gate, &base.gate),
-        limits: of_limits(limits, &base.limits),
-        protect: of_protect(protect, &base.protect),
-        sandbox: of_sandbox(sandbox, &base.sandbox),
+        trigger: stricter_trigger(trigger, &base.trigger),
+        test: stricter_test(test, &base.test),
+        triage: stricter_triage(triage, &base.triage),
+        repair: stricter_repair(repair, &base.repair),
+        gate: stricter_gate(gate, &base.gate),
+        limits: stricter_limits(limits, &base.limits),
+        protect: stricter_protect(protect, &base.protect),
+        sandbox: stricter_sandbox(sandbox, &base.sandbox),
     }
 }
 
 /// Both must allow what starts a run; the label is the default branch's.
-fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
+fn stricter_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
     Trigger {
         ci: *ci && base.ci,
         label: label.clone().filter(|_| base.label.is_some()),
@@ -51,8 +51,8 @@ fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
 }
 
 /// The commands are the base's: they belong to the code that they run on, run only in the sandbox, and are shown
-/// before anybody approves them. [`of_sandbox`] decides what they may reach.
-fn of_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
+/// before anybody approves them. [`stricter_sandbox`] decides what they may reach.
+fn stricter_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
     let TestConfig {
         command: _,
         install: _,
@@ -66,14 +66,14 @@ fn of_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
 }
 
 /// The smaller number of runs, and the higher confidence.
-fn of_triage(Triage { runs, confidence }: &Triage, base: &Triage) -> Triage {
+fn stricter_triage(Triage { runs, confidence }: &Triage, base: &Triage) -> Triage {
     Triage {
         runs: base.runs.min(*runs),
         confidence: base.confidence.max(*confidence),
     }
 }
 
-fn of_repair(default: &Repair, base: &Repair) -> Repair {
+fn stricter_repair(default: &Repair, base: &Repair) -> Repair {
     let Repair {
         candidates,
         wall,
@@ -86,7 +86,7 @@ fn of_repair(default: &Repair, base: &Repair) -> Repair {
     }
 }
 
-fn of_gate(default: &Gate, base: &Gate) -> Gate {
+fn stricter_gate(default: &Gate, base: &Gate) -> Gate {
     let Gate {
         expires,
         approvers,
@@ -99,7 +99,7 @@ fn of_gate(default: &Gate, base: &Gate) -> Gate {
     }
 }
 
-fn of_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
+fn stricter_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
     let RunLimits {
         turns,
         tokens,
@@ -117,13 +117,13 @@ fn of_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
         cost_usd: base.cost_usd.min(*cost_usd),
         wall: base.wall.min(*wall),
         patch_lines: base.patch_lines.min(*patch_lines),
-        pull_request: of_allowed(pull_request, &base.pull_request),
-        user: of_allowed(user, &base.user),
-        day: of_allowed(day, &base.day),
+        pull_request: stricter_allowed(pull_request, &base.pull_request),
+        user: stricter_allowed(user, &base.user),
+        day: stricter_allowed(day, &base.day),
     }
 }
 
-fn of_allowed(default: &Allowed, base: &Allowed) -> Allowed {
+fn stricter_allowed(default: &Allowed, base: &Allowed) -> Allowed {
     let Allowed {
         turns,
         tokens,
@@ -148,14 +148,14 @@ fn least<T>(one: Option<T>, other: Option<T>, smaller: impl FnOnce(T, T) -> T) -
     }
 }
 
-fn of_protect(Protect { paths }: &Protect, base: &Protect) -> Protect {
+fn stricter_protect(Protect { paths }: &Protect, base: &Protect) -> Protect {
     Protect {
         paths: Protected::both(paths, &base.paths),
     }
 }
 
 /// The smaller value of everything, the hosts that both name, and all properties that either requires.
-fn of_sandbox(default: &Sandbox, base: &Sandbox) -> Sandbox {
+fn stricter_sandbox(default: &Sandbox, base: &Sandbox) -> Sandbox {
     let Sandbox {
         memory,
         processes,

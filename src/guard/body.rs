@@ -49,7 +49,7 @@ pub(super) fn compare(
     (old_file, old): (&Parsed<'_>, &Item<'_>),
     (new_file, new): (&Parsed<'_>, &Item<'_>),
     words: &HashSet<&str>,
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
     let Difference {
         gone,
@@ -62,13 +62,13 @@ pub(super) fn compare(
             Some(at) => {
                 let (place, other) = came.remove(at);
                 kept.insert(place);
-                pair((old_file, statement), (new_file, other), said);
+                pair((old_file, statement), (new_file, other), report);
             }
             None => unpaired.push(*statement),
         }
     }
     for statement in unpaired {
-        removed(statement, new_file, said);
+        removed(statement, new_file, report);
     }
     let is_loose = old.role != Role::Test;
     let checks = old.body.iter().any(|statement| statement.asserts);
@@ -79,7 +79,7 @@ pub(super) fn compare(
     let known = if old.role == Role::Group { words } else { &own };
     for (at, statement) in came {
         let is_before = is_loose || !checks || last_kept.is_some_and(|last| at < last);
-        added((at, statement), (&new.body, &kept), (is_before, known), said);
+        added((at, statement), (&new.body, &kept), (is_before, known), report);
     }
 }
 
@@ -129,12 +129,12 @@ fn partner(old: &Statement<'_>, came: &[(usize, &Statement<'_>)], gone: usize) -
 fn pair(
     (old_file, old): (&Parsed<'_>, &Statement<'_>),
     (new_file, new): (&Parsed<'_>, &Statement<'_>),
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
     let line = new.line;
     if old.key == new.key {
         if !is_import(&old.key) {
-            said.say(
+            report.say(
                 WeakeningKind::SetupChanged,
                 line,
                 format!("{} has moved", quoted(&new.key)),
@@ -156,7 +156,7 @@ fn pair(
         };
         let is_there = strings(&old.key).is_subset(&strings(&new.key));
         if !is_there || !before.iter().all(|word| after.contains(word)) {
-            said.say(
+            report.say(
                 WeakeningKind::SetupChanged,
                 line,
                 format!("{} is now {}", quoted(&old.key), quoted(&new.key)),
@@ -178,14 +178,14 @@ fn pair(
         }
     };
     if let Some(kind) = kind {
-        said.say(kind, line, format!("{} is now {}", quoted(&old.key), quoted(&new.key)));
+        report.say(kind, line, format!("{} is now {}", quoted(&old.key), quoted(&new.key)));
     }
 }
 
-fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut ItemReport<'_>) {
+fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, report: &mut ItemReport<'_>) {
     let what = format!("{} is gone", quoted(&old.key));
     if old.key.starts_with("mod ") {
-        said.say(
+        report.say(
             WeakeningKind::Removed,
             old.line,
             format!("{what}, with the tests in it"),
@@ -197,16 +197,16 @@ fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut ItemReport<'_>
             .next_back()
             .is_some_and(|name| left.contains(name));
         if used {
-            said.say(WeakeningKind::SetupChanged, old.line, what);
+            report.say(WeakeningKind::SetupChanged, old.line, what);
         }
     } else if old.asserts {
-        said.say(WeakeningKind::FewerAssertions, old.line, what);
+        report.say(WeakeningKind::FewerAssertions, old.line, what);
     } else {
         let skips = fits(&COLLECTS, &old.key) && assertion::is_skip_mark(&old.key);
         let is_known = assertion::known_for("", &old.key) == Some(WeakeningKind::Skipped);
         let handles = old.part == StatementPart::Open && assertion::is_handler(&old.key);
         if !(skips || is_known || handles) {
-            said.say(WeakeningKind::SetupChanged, old.line, what);
+            report.say(WeakeningKind::SetupChanged, old.line, what);
         }
     }
 }
@@ -216,13 +216,13 @@ fn added(
     (at, new): (usize, &Statement<'_>),
     (body, kept): (&[Statement<'_>], &HashSet<usize>),
     (is_before, words): (bool, &HashSet<&str>),
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
     let key = new.key.as_str();
     let line = new.line;
     let quoted = quoted(key);
     if fits(&COLLECTS, key) {
-        said.say(
+        report.say(
             WeakeningKind::Skipped,
             line,
             format!("{quoted} decides which tests are collected"),
@@ -243,7 +243,7 @@ fn added(
             } else {
                 assertion::known_for("", key).unwrap_or(WeakeningKind::NotReached)
             };
-            said.say(kind, line, format!("it moved into {quoted}"));
+            report.say(kind, line, format!("it moved into {quoted}"));
             return;
         }
     }
@@ -275,11 +275,11 @@ fn added(
             | WeakeningKind::Mocked
             | WeakeningKind::Retried),
         ) if !new.asserts || kind == WeakeningKind::Skipped => {
-            said.say(kind, line, format!("{quoted} is new"));
+            report.say(kind, line, format!("{quoted} is new"));
         }
         _ if new.asserts || new.part == StatementPart::Open && names(key).is_empty() => {}
         _ if key.contains("import*") || key.contains("import *") => {
-            said.say(WeakeningKind::SetupChanged, line, format!("{quoted} is new"));
+            report.say(WeakeningKind::SetupChanged, line, format!("{quoted} is new"));
         }
         _ => {
             let names = names(key);
@@ -287,7 +287,7 @@ fn added(
             if !is_fresh {
                 let kind =
                     assertion::widens("", key).map_or(WeakeningKind::SetupChanged, |_| WeakeningKind::ToleranceWidened);
-                said.say(kind, line, format!("{quoted} is new"));
+                report.say(kind, line, format!("{quoted} is new"));
             }
         }
     }

@@ -137,19 +137,19 @@ fn of_file<'a>(path: &'a RepoPath, found: &'a mut Vec<Weakening>) -> ItemReport<
 /// Reports what the name and kind of a file show. Parses the file if it must be compared further.
 fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weakening>) -> Option<Read<'p>> {
     let name = path.as_str();
-    let mut said = of_file(path, found);
+    let mut report = of_file(path, found);
     let is_new = change.before.is_none();
     let is_tests = is_test_path(name);
     if is_ci_path(name) {
-        said.say(WeakeningKind::Ci, 1, "it decides what CI does");
+        report.say(WeakeningKind::Ci, 1, "it decides what CI does");
         return None;
     }
     if name.contains("__mocks__/") {
-        said.say(WeakeningKind::Mocked, 1, "it replaces a module in tests");
+        report.say(WeakeningKind::Mocked, 1, "it replaces a module in tests");
         return None;
     }
     if decides_how_tests_run(name) || (is_new && shadows_test_tool(name)) {
-        said.say(
+        report.say(
             WeakeningKind::Configuration,
             1,
             "it decides how tests are found, built or run",
@@ -162,10 +162,10 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
             None => Some(Vec::new()),
         };
         match (read(&change.before), read(&change.after)) {
-            (_, None) => said.say(WeakeningKind::CannotBeJudged, 1, "it cannot be read"),
-            (None, _) => said.say(WeakeningKind::CannotBeJudged, 1, "its original content cannot be read"),
+            (_, None) => report.say(WeakeningKind::CannotBeJudged, 1, "it cannot be read"),
+            (None, _) => report.say(WeakeningKind::CannotBeJudged, 1, "its original content cannot be read"),
             (before, after) if before != after => {
-                said.say(WeakeningKind::Configuration, 1, "it changes how tests are built or run");
+                report.say(WeakeningKind::Configuration, 1, "it changes how tests are built or run");
             }
             _ => {}
         }
@@ -173,7 +173,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
     }
     let Some(language) = Language::of(name) else {
         if is_tests {
-            unknown(name, change, &mut said);
+            unknown(name, change, &mut report);
         }
         return None;
     };
@@ -182,7 +182,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
         None => Some(None),
     });
     let [Some(before), Some(after)] = sides else {
-        said.say(WeakeningKind::CannotBeJudged, 1, "it cannot be parsed");
+        report.say(WeakeningKind::CannotBeJudged, 1, "it cannot be parsed");
         return None;
     };
     let broken = |side: &Option<Parsed<'_>>| -> Vec<String> {
@@ -193,7 +193,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
     // before does not matter.
     let is_worse = is.len() > was.len() || (is_tests && is.iter().any(|error| !was.contains(error)));
     if is_worse {
-        said.say(WeakeningKind::CannotBeJudged, 1, "it has a syntax error");
+        report.say(WeakeningKind::CannotBeJudged, 1, "it has a syntax error");
     }
     Some(Read {
         path,
@@ -205,7 +205,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
 }
 
 /// A file among tests whose language is not supported.
-fn unknown(name: &str, change: &FileChange, said: &mut ItemReport<'_>) {
+fn unknown(name: &str, change: &FileChange, report: &mut ItemReport<'_>) {
     const CODE: [&str; 22] = [
         "rb", "php", "cs", "kt", "kts", "scala", "swift", "c", "cc", "cpp", "h", "hpp", "m", "ex", "exs", "clj", "hs",
         "sh", "bats", "pl", "lua", "vue",
@@ -224,13 +224,13 @@ fn unknown(name: &str, change: &FileChange, said: &mut ItemReport<'_>) {
         return;
     }
     if CODE.contains(&extension.as_str()) || extension.is_empty() {
-        said.say(
+        report.say(
             WeakeningKind::CannotBeJudged,
             1,
             "tests in this language cannot be compared",
         );
     } else if change.before.is_some() {
-        said.say(
+        report.say(
             WeakeningKind::DataChanged,
             1,
             "a file that tests read or compare with is changed",

@@ -56,14 +56,14 @@ pub(super) fn compare(
     inputs: &Inputs,
     found: &mut Vec<Weakening>,
 ) {
-    let mut said = ItemReport {
+    let mut report = ItemReport {
         path,
         test: String::new(),
         found,
     };
     let has_tests = !super::parts::test_ranges(new).is_empty();
-    let before = old.map(seen).unwrap_or_default();
-    let after = seen(new);
+    let before = old.map(recognised).unwrap_or_default();
+    let after = recognised(new);
     for (text, (count, line)) in &after.detections {
         // Tests in folders with unusual names import their test framework.
         if has_tests && (text.starts_with("import ") || text.starts_with("from ")) {
@@ -71,7 +71,7 @@ pub(super) fn compare(
         }
         if before.detections.get(text).map_or(0, |(count, _)| *count) < *count {
             let quoted = body::quoted(text);
-            said.say(
+            report.say(
                 WeakeningKind::DetectsTests,
                 *line,
                 format!("{quoted} lets the code detect that it is being tested, or changes how it is tested"),
@@ -87,7 +87,7 @@ pub(super) fn compare(
     for (text, line) in &after.answers {
         let is_known = |other: &String| other == text || of_truth(other).is_some_and(|it| Some(it) == of_truth(text));
         if !before.answers.iter().any(|(other, _)| is_known(other)) {
-            said.say(
+            report.say(
                 WeakeningKind::SpecialCased,
                 *line,
                 format!("{} gives the same answer for every comparison", body::quoted(text)),
@@ -113,7 +113,7 @@ pub(super) fn compare(
         );
         if asked >= 2 || (asked == 1 && given) || is_disguised(branch, inputs) {
             let quoted = body::quoted(&branch.text);
-            said.say(
+            report.say(
                 WeakeningKind::SpecialCased,
                 branch.line,
                 format!("{quoted} recognises a value that a test passes in"),
@@ -153,8 +153,8 @@ struct Branch {
     given: Option<String>,
 }
 
-fn seen(file: &Parsed<'_>) -> Recognised {
-    let mut seen = Recognised::default();
+fn recognised(file: &Parsed<'_>) -> Recognised {
+    let mut recognised = Recognised::default();
     let tests = super::parts::test_ranges(file);
     file.visit(file.tree.root_node(), |node| {
         let range = node.byte_range();
@@ -170,7 +170,7 @@ fn seen(file: &Parsed<'_>) -> Recognised {
             || node.kind().ends_with("declaration")
             || node.kind() == "let_declaration";
         if is_small && !has_block(node) || matches!(node.kind(), "attribute_item" | "macro_definition") {
-            detections(file, node, &mut seen);
+            detections(file, node, &mut recognised);
         } else if matches!(
             node.kind(),
             "condition"
@@ -187,16 +187,16 @@ fn seen(file: &Parsed<'_>) -> Recognised {
                     || parent.kind() == "elif_clause"
             });
             if is_part {
-                detections(file, node, &mut seen);
+                detections(file, node, &mut recognised);
             }
         }
         if let Some(branch) = branch(file, node) {
-            seen.branches.push(branch);
+            recognised.branches.push(branch);
         }
-        answers(file, node, &mut seen);
+        answers(file, node, &mut recognised);
         Below::Enter
     });
-    seen
+    recognised
 }
 
 fn has_block(node: Node<'_>) -> bool {
@@ -216,11 +216,11 @@ fn has_block(node: Node<'_>) -> bool {
         || node.child_by_field_name("consequence").is_some()
 }
 
-fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
+fn detections(file: &Parsed<'_>, node: Node<'_>, recognised: &mut Recognised) {
     let Some(pattern) = DETECTS.as_ref() else { return };
     let text = file.compact(node);
     for found in pattern.find_iter(&text) {
-        let entry = seen
+        let entry = recognised
             .detections
             .entry(found.as_str().into())
             .or_insert((0, Parsed::line(node)));
@@ -228,7 +228,7 @@ fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
     }
 }
 
-fn answers(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
+fn answers(file: &Parsed<'_>, node: Node<'_>, recognised: &mut Recognised) {
     let name = node.child_by_field_name("name").map_or("", |name| file.raw(name));
     let body = node.child_by_field_name("body").filter(|_| ANSWERS.contains(&name));
     let Some(body) = body else { return };
@@ -245,7 +245,8 @@ fn answers(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
                 .or_else(|| class.child_by_field_name("type"))
         });
         let class = class.map_or("", |class| file.raw(class));
-        seen.answers
+        recognised
+            .answers
             .push((format!("{class}.{name}: {bare}"), Parsed::line(node)));
     }
 }

@@ -34,7 +34,7 @@ struct FunctionCall {
 
 impl Chunks {
     /// Takes in the next chunk.
-    pub(super) fn take(&mut self, chunk: Value, ear: &StreamTap) {
+    pub(super) fn take(&mut self, chunk: Value, tap: &StreamTap) {
         if self.whole.is_some() {
             return;
         }
@@ -55,20 +55,20 @@ impl Chunks {
             self.finish_reason = Some(choice["finish_reason"].clone());
         }
         if choice["delta"].is_object() {
-            self.delta(&choice["delta"], ear);
+            self.delta(&choice["delta"], tap);
         } else if choice["message"].is_object() && !self.has_begun {
             self.whole = Some(chunk);
         }
     }
 
-    fn delta(&mut self, delta: &Value, ear: &StreamTap) {
+    fn delta(&mut self, delta: &Value, tap: &StreamTap) {
         self.has_begun = true;
         if let Some(thought) = text(&delta["reasoning_content"]).or_else(|| text(&delta["reasoning"])) {
-            ear.hear(Heard::Reasoning(thought));
+            tap.hear(Heard::Reasoning(thought));
         }
         if let Some(text) = text(&delta["content"]) {
             self.text.push_str(&text);
-            ear.hear(Heard::Text(text));
+            tap.hear(Heard::Text(text));
         }
         self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
         let calls = match &delta["tool_calls"] {
@@ -80,13 +80,13 @@ impl Chunks {
             .iter()
             .chain(delta.get("function_call").filter(|call| call.is_object()))
         {
-            self.call(call, ear);
+            self.call(call, tap);
         }
     }
 
     /// Adds to the call that a piece belongs to. Some servers omit the index, some the id, and some give all calls
     /// the same index.
-    fn call(&mut self, piece: &Value, ear: &StreamTap) {
+    fn call(&mut self, piece: &Value, tap: &StreamTap) {
         let function = piece
             .get("function")
             .filter(|function| function.is_object())
@@ -120,7 +120,7 @@ impl Chunks {
         }
         if call.name.is_empty() && !name.is_empty() {
             call.name = name.into();
-            ear.hear(Heard::Call(name.into()));
+            tap.hear(Heard::Call(name.into()));
         }
         call.arguments
             .push_str(&arguments(&function["arguments"]).unwrap_or_default());
@@ -171,12 +171,12 @@ mod tests {
     /// What is read from the chunks, and what was passed on meanwhile.
     #[track_caller]
     fn check(deltas: &[Value], end: Option<&str>, calls: &[(&str, &str, &str)], heard: &str) {
-        let (ear, mut hears) = StreamTap::new();
+        let (tap, mut hears) = StreamTap::new();
         let mut chunks = Chunks::default();
         for delta in deltas {
-            chunks.take(json!({ "choices": [{ "delta": delta }] }), &ear);
+            chunks.take(json!({ "choices": [{ "delta": delta }] }), &tap);
         }
-        chunks.take(json!({ "choices": [{ "delta": {}, "finish_reason": end }] }), &ear);
+        chunks.take(json!({ "choices": [{ "delta": {}, "finish_reason": end }] }), &tap);
         let reply = read::reply(&chunks.answer(false).unwrap()).unwrap();
         let got: Vec<_> = reply
             .calls
@@ -263,37 +263,37 @@ mod tests {
 
     #[test]
     fn a_cut_or_empty_stream_is_no_answer() {
-        let (ear, _) = StreamTap::new();
+        let (tap, _) = StreamTap::new();
         assert_eq!(Chunks::default().answer(true), None);
         let half =
             json!({ "choices": [{ "delta": { "tool_calls": [{ "function": { "name": "f", "arguments": "{" } }] } }] });
         let mut cut = Chunks::default();
-        cut.take(half, &ear);
+        cut.take(half, &tap);
         assert_eq!(cut.answer(false), None);
     }
 
     #[test]
     fn an_error_within_a_stream_is_the_answer() {
-        let (ear, _) = StreamTap::new();
+        let (tap, _) = StreamTap::new();
         let mut chunks = Chunks::default();
-        chunks.take(json!({ "choices": [{ "delta": { "content": "a" } }] }), &ear);
-        chunks.take(json!({ "error": { "message": "overloaded", "code": 503 } }), &ear);
+        chunks.take(json!({ "choices": [{ "delta": { "content": "a" } }] }), &tap);
+        chunks.take(json!({ "error": { "message": "overloaded", "code": 503 } }), &tap);
         let failure = read::reply(&chunks.answer(true).unwrap()).unwrap_err();
         assert!(failure.is_transient() && failure.kind() == "status 503", "{failure:?}");
     }
 
     #[test]
     fn usage_comes_last_or_in_every_chunk() {
-        let (ear, _) = StreamTap::new();
+        let (tap, _) = StreamTap::new();
         let mut chunks = Chunks::default();
         for tokens in 1..4 {
             let usage = json!({ "prompt_tokens": 7, "completion_tokens": tokens });
             chunks.take(
                 json!({ "choices": [{ "delta": { "content": "a" } }], "usage": usage }),
-                &ear,
+                &tap,
             );
         }
-        chunks.take(json!({ "choices": [], "usage": null }), &ear);
+        chunks.take(json!({ "choices": [], "usage": null }), &tap);
         let usage = read::reply(&chunks.answer(true).unwrap()).unwrap().usage;
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (7, 3));
     }

@@ -24,7 +24,7 @@ pub(super) struct Sender {
     /// The longest pause within an answer.
     pub(super) idle: Duration,
     pub(super) api: Api,
-    pub(super) ear: StreamTap,
+    pub(super) tap: StreamTap,
 }
 
 /// A streamed answer of either API.
@@ -34,10 +34,10 @@ enum Stream {
 }
 
 impl Stream {
-    fn take(&mut self, event: Value, ear: &StreamTap) {
+    fn take(&mut self, event: Value, tap: &StreamTap) {
         match self {
-            Self::Chat(chunks) => chunks.take(event, ear),
-            Self::Responses(events) => events.take(event, ear),
+            Self::Chat(chunks) => chunks.take(event, tap),
+            Self::Responses(events) => events.take(event, tap),
         }
     }
 
@@ -90,7 +90,7 @@ impl Sender {
                 raw.extend_from_slice(&chunk);
                 continue;
             }
-            body.take(&chunk, &mut |event| stream.take(event, &self.ear));
+            body.take(&chunk, &mut |event| stream.take(event, &self.tap));
             if body.is_done() || stream.is_done() {
                 break;
             }
@@ -101,7 +101,7 @@ impl Sender {
             return Err(Failure::refused(status.as_u16(), &error, &text, &headers).into());
         }
         let is_done = body.is_done();
-        if let Some(document) = body.end(&mut |event| stream.take(event, &self.ear)) {
+        if let Some(document) = body.end(&mut |event| stream.take(event, &self.tap)) {
             // async-openai would log the body of an answer that is not JSON.
             serde_json::from_slice::<serde::de::IgnoredAny>(&document)
                 .map_err(|error| Failure::Nonsense(format!("not JSON: {error}")))?;

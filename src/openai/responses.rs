@@ -59,7 +59,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Takes in the next event.
-    pub(super) fn take(&mut self, mut event: Value, ear: &StreamTap) {
+    pub(super) fn take(&mut self, mut event: Value, tap: &StreamTap) {
         if self.last.is_some() {
             return;
         }
@@ -71,7 +71,7 @@ impl Events {
                     .as_str()
                     .filter(|_| event["item"]["type"] == "function_call")
                 {
-                    ear.hear(Heard::Call(name.into()));
+                    tap.hear(Heard::Call(name.into()));
                 }
                 self.put(&event["item"], &event["item"]["id"], &event["output_index"]);
             }
@@ -79,10 +79,10 @@ impl Events {
             "response.output_text.delta" => {
                 let said = said(&event);
                 self.add(&event, &said);
-                ear.hear(Heard::Text(said));
+                tap.hear(Heard::Text(said));
             }
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                ear.hear(Heard::Reasoning(said(&event)));
+                tap.hear(Heard::Reasoning(said(&event)));
             }
             "response.function_call_arguments.done" => {
                 if let Some(arguments) = arguments(&event["arguments"])
@@ -165,10 +165,10 @@ mod tests {
     use super::*;
 
     fn streamed(events: &[Value]) -> (Option<Value>, String) {
-        let (ear, mut hears) = StreamTap::new();
+        let (tap, mut hears) = StreamTap::new();
         let mut stream = Events::default();
         for event in events {
-            stream.take(event.clone(), &ear);
+            stream.take(event.clone(), &tap);
         }
         let heard = std::iter::from_fn(|| hears.try_recv().ok()).map(|heard| format!("{heard:?}"));
         (stream.answer(), heard.collect::<Vec<_>>().join(" "))

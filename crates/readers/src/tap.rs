@@ -52,9 +52,9 @@ pub fn parse(printed: &Printed<'_>) -> ParsedRun {
         (false, false) => prove::read(text).unwrap_or_else(|| sums::read(text)),
     };
     if is_by_node(text) {
-        settle(text, &mut parsed);
+        take_totals(text, &mut parsed);
     } else if is_tap {
-        tell(&mut parsed);
+        record_counts(&mut parsed);
         if text.lines().any(|line| line == "# tests 0") {
             nothing_was_loaded(&mut parsed);
         }
@@ -78,7 +78,7 @@ fn is_by_node(text: &str) -> bool {
         .any(|line| line.starts_with("# cancelled ") || line.starts_with("\u{2139} cancelled "))
 }
 
-fn tell(parsed: &mut ParsedRun) {
+fn record_counts(parsed: &mut ParsedRun) {
     let counts = [
         ("pass", parsed.passed),
         ("fail", parsed.failed),
@@ -113,7 +113,7 @@ fn is_plan(line: &str) -> bool {
 }
 
 /// Takes the totals at the end. Several runs in a row print several of them.
-fn settle(text: &str, parsed: &mut ParsedRun) {
+fn take_totals(text: &str, parsed: &mut ParsedRun) {
     // Passed, failed, cancelled, skipped, to do.
     let mut sums = [0u32; 5];
     let (mut seen, mut filtered) = (false, 0u32);

@@ -114,7 +114,7 @@ struct Shared {
     world: World,
     /// The remaining number of bytes.
     bytes: AtomicU64,
-    seen: Mutex<Traffic>,
+    traffic: Mutex<Traffic>,
 }
 
 #[derive(Default)]
@@ -140,7 +140,7 @@ impl Proxy {
             hosts: names.filter(|host| !rules::is_github(host)).collect(),
             world,
             bytes: AtomicU64::new(MAX_BYTES),
-            seen: Mutex::default(),
+            traffic: Mutex::default(),
         });
         let task = tokio::spawn(serve(listener, Arc::clone(&shared)));
         Ok(Self {
@@ -153,7 +153,7 @@ impl Proxy {
 
     /// Refused targets, by host, or by the requested text if it is not a host; bounded.
     pub fn refused(&self) -> BTreeMap<String, Why> {
-        self.shared.seen().refused.clone()
+        self.shared.traffic().refused.clone()
     }
 
     /// The socket to mount into the sandbox.
@@ -167,13 +167,13 @@ impl Proxy {
 }
 
 impl Shared {
-    fn seen(&self) -> std::sync::MutexGuard<'_, Traffic> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn traffic(&self) -> std::sync::MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a permitted host, and logs it the first time.
     fn allow(&self, host: &str) {
-        if self.seen().allowed.insert(host.to_owned()) {
+        if self.traffic().allowed.insert(host.to_owned()) {
             tracing::info!(host, "ALLOW a connection for an installation");
         }
     }
@@ -181,8 +181,8 @@ impl Shared {
     /// Records and logs a refused target, of which only harmless characters are kept.
     fn refuse(&self, target: &str, why: Why) {
         let target: String = target.escape_default().take(MAX_TARGET).collect();
-        let mut seen = self.seen();
-        if seen.refused.len() < MAX_REFUSED && seen.refused.insert(target.clone(), why).is_none() {
+        let mut traffic = self.traffic();
+        if traffic.refused.len() < MAX_REFUSED && traffic.refused.insert(target.clone(), why).is_none() {
             tracing::warn!(target, why = why.text(), "DENY a connection for an installation");
         }
     }

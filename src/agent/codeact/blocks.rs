@@ -30,7 +30,7 @@ impl Block {
 
 /// The reply with its blocks as calls, in order. Calls of other kinds do not exist for such a model.
 pub(super) fn read(reply: Reply, turn: u32) -> Reply {
-    let blocks = found(reply.text.as_deref().unwrap_or_default());
+    let blocks = blocks_in(reply.text.as_deref().unwrap_or_default());
     let calls = blocks.into_iter().enumerate().map(|(index, block)| ToolCall {
         id: format!("code_{turn}_{index}"),
         name: EXECUTE.into(),
@@ -52,7 +52,7 @@ pub(super) fn of(call: &ToolCall) -> Result<Block, String> {
 }
 
 /// A block without an end tag ends with the reply.
-fn found(text: &str) -> Vec<Block> {
+fn blocks_in(text: &str) -> Vec<Block> {
     let (mut blocks, mut rest) = (Vec::new(), text);
     while let Some(at) = rest.find(OPEN) {
         rest = &rest[at + OPEN.len()..];
@@ -105,7 +105,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
-        let blocks = found(text);
+        let blocks = blocks_in(text);
         let seen: Vec<_> = blocks
             .iter()
             .map(|block| (block.language.as_str(), block.code.as_str()))

@@ -51,7 +51,7 @@ pub(super) async fn run(
     let mut forgotten = None;
     let cells = match shell.cells.take().filter(|_| called.is_empty()) {
         Some(cells) => cells,
-        None => match again((&blocks, &call.id), tools, shell, transcript, stop).await? {
+        None => match restore((&blocks, &call.id), tools, shell, transcript, stop).await? {
             Ok(cells) => cells,
             Err(why) => {
                 catch_up(shell, transcript, tools);
@@ -112,7 +112,7 @@ fn keeps_state(cell: &Cell) -> bool {
 }
 
 /// Restores the state of earlier blocks, including their edits; the inner error says why that failed.
-async fn again(
+async fn restore(
     (blocks, under_way): (&[Past], &str),
     tools: &[ToolSpec],
     shell: &mut Shell<'_>,
@@ -120,10 +120,10 @@ async fn again(
     stop: &CancellationToken,
 ) -> Result<Result<Cells, String>, Error> {
     // The edits of blocks that do not run again are repeated here.
-    let mut again: Vec<&str> = blocks.iter().map(|past| past.call.id.as_str()).collect();
-    again.push(under_way);
+    let mut rerun: Vec<&str> = blocks.iter().map(|past| past.call.id.as_str()).collect();
+    rerun.push(under_way);
     shell.rewind();
-    edits_but_of(&again, shell, transcript, tools);
+    edits_but_of(&rerun, shell, transcript, tools);
     let mut cells = Cells::new(shell).await?;
     for past in blocks.iter().filter(|past| past.ran()) {
         let Ok(block) = blocks::of(&past.call) else { continue };

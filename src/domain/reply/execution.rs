@@ -19,12 +19,12 @@ pub(super) fn request(execution: &Execution, gate: &Gate) -> (String, String) {
         execution.unfit().map(|why| {
             format!("⚠️ **This cannot be shown:** {why}. It will not be executed, no matter what you answer.")
         }),
-        Some(shown(execution)),
+        Some(content(execution)),
         packages(execution),
         gate.circumstances
             .command
             .as_deref()
-            .map(|command| with(execution, command)),
+            .map(|command| test_command(execution, command)),
         edits(execution, gate),
         why(execution),
         Some(
@@ -102,7 +102,7 @@ fn time(seconds: u64) -> String {
     }
 }
 
-fn shown(execution: &Execution) -> String {
+fn content(execution: &Execution) -> String {
     match &execution.what {
         What::Command(command) => whole("sh", command),
         What::Code { language, code, .. } => whole(language.name(), code),
@@ -122,7 +122,7 @@ fn packages(execution: &Execution) -> Option<String> {
     }
 }
 
-fn with(execution: &Execution, command: &str) -> String {
+fn test_command(execution: &Execution, command: &str) -> String {
     let what = match &execution.what {
         What::Tests(_) => "The tests are run with",
         _ => "First, this installs what the tests need:",

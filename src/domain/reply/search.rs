@@ -37,7 +37,12 @@ pub(super) fn unverified(run: &Run) -> Option<String> {
         Some(End::GaveUp { .. } | End::LimitReached { .. }) if run.proposal.is_none() => &run.search,
         _ => return None,
     };
-    let listed: Vec<String> = search.unverified.iter().take(MAX_LISTED).map(one).collect();
+    let listed: Vec<String> = search
+        .unverified
+        .iter()
+        .take(MAX_LISTED)
+        .map(unverified_patch)
+        .collect();
     let title = match listed.len() {
         0 => return None,
         1 => "1 edit passes the tests, not verified".to_string(),
@@ -49,7 +54,7 @@ pub(super) fn unverified(run: &Run) -> Option<String> {
 }
 
 /// One such patch: what it does, why it is not suggested, and its diff, which is data.
-fn one(one: &Unverified) -> String {
+fn unverified_patch(one: &Unverified) -> String {
     let risks = one.risks.iter().take(MAX_RISKS);
     let risks: String = risks.map(|risk| format!("\n- {}", sentence(risk))).collect();
     let diff = redact::fenced("diff", &one.patch.unified(), MAX_PATCH);
@@ -71,7 +76,7 @@ mod tests {
             before: Some(Blob::regular("a\n")),
             after: Some(Blob::regular(hostile)),
         };
-        let shown = one(&Unverified {
+        let shown = unverified_patch(&Unverified {
             patch: Patch::new([("a.py".parse().unwrap(), change)]),
             explanation: "`a` became `b` <img src=x> @everyone".into(),
             risks: vec!["it only removes @everyone".into(); 40],

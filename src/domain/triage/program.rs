@@ -48,10 +48,10 @@ pub fn advice(program: &str) -> String {
 }
 
 fn named(line: &str) -> Option<String> {
-    let found = of_shell(line)
-        .or_else(|| of_make(line))
-        .or_else(|| of_launcher(line))
-        .or_else(|| of_python(line))?;
+    let found = from_shell(line)
+        .or_else(|| from_make(line))
+        .or_else(|| from_launcher(line))
+        .or_else(|| from_python(line))?;
     let name = found.trim_matches(['\'', '"', '`', '‘', '’']);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let is_program = !name.is_empty()
@@ -62,20 +62,20 @@ fn named(line: &str) -> Option<String> {
 }
 
 /// `sh: 1: exec: cargo: not found`, `bash: line 1: cargo: command not found`, `zsh: command not found: cargo`.
-fn of_shell(line: &str) -> Option<&str> {
+fn from_shell(line: &str) -> Option<&str> {
     if let Some((_, name)) = line.split_once(": command not found: ") {
         return Some(name);
     }
-    let said = line
+    let prefix = line
         .strip_suffix(": command not found")
         .or_else(|| line.strip_suffix(": Command not found"));
-    let said = said.or_else(|| line.strip_suffix(": not found").filter(|said| is_of_a_shell(said)))?;
-    Some(said.rsplit_once(": ").map_or(said, |(_, name)| name))
+    let prefix = prefix.or_else(|| line.strip_suffix(": not found").filter(|prefix| is_from_shell(prefix)))?;
+    Some(prefix.rsplit_once(": ").map_or(prefix, |(_, name)| name))
 }
 
 /// Many programs print `: not found`. A shell also prints its name and the line number.
-fn is_of_a_shell(said: &str) -> bool {
-    let (shell, rest) = said.split_once(": ").unwrap_or((said, ""));
+fn is_from_shell(prefix: &str) -> bool {
+    let (shell, rest) = prefix.split_once(": ").unwrap_or((prefix, ""));
     let name = shell.rsplit('/').next().unwrap_or(shell);
     let is_numbered = rest
         .trim_start_matches("line ")
@@ -84,16 +84,16 @@ fn is_of_a_shell(said: &str) -> bool {
 }
 
 /// `make[1]: protoc: No such file or directory`. A name with a path is a file of the repository.
-fn of_make(line: &str) -> Option<&str> {
-    let said = line.strip_suffix(": No such file or directory")?;
-    let (make, name) = said.rsplit_once(": ")?;
+fn from_make(line: &str) -> Option<&str> {
+    let prefix = line.strip_suffix(": No such file or directory")?;
+    let (make, name) = prefix.rsplit_once(": ")?;
     let make = make.split('[').next().unwrap_or(make);
     let make = make.rsplit('/').next().unwrap_or(make);
     matches!(make, "make" | "gmake").then_some(name)
 }
 
 /// `env: 'node': No such file or directory`, `exec: "go": executable file not found in $PATH`, `spawn node ENOENT`.
-fn of_launcher(line: &str) -> Option<&str> {
+fn from_launcher(line: &str) -> Option<&str> {
     if let Some((_, rest)) = line.split_once("env: ") {
         let name = rest.strip_suffix(": No such file or directory")?;
         return Some(name);
@@ -107,7 +107,7 @@ fn of_launcher(line: &str) -> Option<&str> {
 
 /// `/usr/bin/python3: No module named pytest`. Python prints this for a module that it should run as a program. In a
 /// traceback, code imports the module.
-fn of_python(line: &str) -> Option<&str> {
+fn from_python(line: &str) -> Option<&str> {
     let (python, module) = line.split_once(": No module named ")?;
     let python = python.rsplit('/').next().unwrap_or(python);
     python.starts_with("python").then_some(module)

@@ -240,12 +240,12 @@ impl Subject {
             Tree::Base => self.seen.base.add(is_red),
         }
         if is_red {
-            self.look(tree, run, results.red.get(self.name.as_str()).copied());
+            self.note_failure(tree, run, results.red.get(self.name.as_str()).copied());
         }
     }
 
     /// Records how it failed.
-    fn look(&mut self, tree: Tree, run: &TestRun, failure: Option<&Failure>) {
+    fn note_failure(&mut self, tree: Tree, run: &TestRun, failure: Option<&Failure>) {
         let cause = match failure {
             Some(failure) => environment::claimed(&failure.message),
             None => environment::of_run(run),

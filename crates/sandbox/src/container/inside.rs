@@ -49,20 +49,20 @@ pub(crate) fn main() -> io::Result<()> {
     }
     let places = mounts::in_memory(&first.orders.spec);
     let before = state(&places);
-    let (to_inbox, inbox) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let words = control.try_clone()?;
-    thread::spawn(move || obey(&words, &to_inbox));
+    thread::spawn(move || handle_messages(&words, &sender));
     let mut next = Some(Message::Run(Box::new(first)));
     loop {
         let message = match next.take() {
             Some(message) => message,
-            None => inbox.recv().map_err(io::Error::other)?,
+            None => receiver.recv().map_err(io::Error::other)?,
         };
         let Message::Run(run) = message else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         write_frame(&control, &Progress::Ready)?;
-        let Message::Go = inbox.recv().map_err(io::Error::other)? else {
+        let Message::Go = receiver.recv().map_err(io::Error::other)? else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         let Run { orders, output } = *run;
@@ -70,7 +70,7 @@ pub(crate) fn main() -> io::Result<()> {
             Ok(command) => command_process::wait_for(command)?,
             Err(reason) => Progress::CouldNotStart(format!("{reason:#}")),
         };
-        end_all()?;
+        kill_all()?;
         write_frame(&control, &ended)?;
         for place in &places {
             empty(place, &places)?;
@@ -90,7 +90,7 @@ fn receive(control: &UnixStream) -> io::Result<Run> {
 }
 
 /// Executes the supervisor's messages, and exits when the connection ends.
-fn obey(words: &UnixStream, to_inbox: &Sender<Message>) {
+fn handle_messages(words: &UnixStream, sender: &Sender<Message>) {
     while let Ok(word) = read_frame(words) {
         let message = match word {
             SupervisorMessage::Interrupt => {
@@ -103,7 +103,7 @@ fn obey(words: &UnixStream, to_inbox: &Sender<Message>) {
                 Err(_) => break,
             },
         };
-        if to_inbox.send(message).is_err() {
+        if sender.send(message).is_err() {
             break;
         }
     }
@@ -138,7 +138,7 @@ fn confine(orders: &Orders) -> anyhow::Result<()> {
         std::process::id() == 1,
         "the engine gave init no separate process namespace"
     );
-    see_the_same_files(orders)?;
+    check_same_files(orders)?;
     limits::apply(orders)?;
     seccomp::apply(orders.counted)?;
     match &orders.spec.network {
@@ -149,7 +149,7 @@ fn confine(orders: &Orders) -> anyhow::Result<()> {
 }
 
 /// An engine on another machine would mount the files of that machine under the same names.
-fn see_the_same_files(orders: &Orders) -> anyhow::Result<()> {
+fn check_same_files(orders: &Orders) -> anyhow::Result<()> {
     for (mount, (device, inode, _)) in mounts::of_run(&orders.spec).iter().zip(&orders.inodes) {
         let found = fs::metadata(&mount.target).with_context(|| format!("look at {}", mount.target.display()))?;
         ensure!(
@@ -163,7 +163,7 @@ fn see_the_same_files(orders: &Orders) -> anyhow::Result<()> {
 }
 
 /// Kills every process but this one, and returns when they are dead.
-fn end_all() -> io::Result<()> {
+fn kill_all() -> io::Result<()> {
     for _ in 0..ROUNDS {
         let is_childless = loop {
             match rustix::process::wait(WaitOptions::NOHANG) {

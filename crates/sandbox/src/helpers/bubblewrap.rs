@@ -68,7 +68,7 @@ fn launch(orders: &Orders) -> anyhow::Result<Infallible> {
     let mut memory = None;
     match orders.identity {
         Identity::Lent(id) => {
-            memory = Some(set_stage(&mut mounts, orders)?);
+            memory = Some(stage_mounts(&mut mounts, orders)?);
             let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
             rustix::thread::set_thread_groups(&[]).context("give up groups")?;
             rustix::thread::set_thread_res_gid(gid, gid, gid).context("change the group")?;
@@ -79,7 +79,7 @@ fn launch(orders: &Orders) -> anyhow::Result<Infallible> {
     }
     let mut files = Vec::new();
     for (name, content) in mounts::own_files(orders.identity.seen_inside(), &orders.spec.home) {
-        files.push((Path::new("/etc").join(name), to_be_read(content.as_bytes())?));
+        files.push((Path::new("/etc").join(name), inherited_file(content.as_bytes())?));
     }
     let numbers: Vec<(PathBuf, RawFd)> = files
         .iter()
@@ -115,7 +115,7 @@ struct Memory {
 }
 
 /// Mounts everything at a place that the sandbox's user can reach, because some sources are reachable only by root.
-fn set_stage(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
+fn stage_mounts(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
     unshare(UnshareFlags::NEWNS).context("make a mount namespace")?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("detach from the host's mounts")?;
@@ -151,7 +151,7 @@ fn set_stage(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
 }
 
 /// An open file with this content, which `bwrap` inherits, reads and closes.
-fn to_be_read(content: &[u8]) -> anyhow::Result<OwnedFd> {
+fn inherited_file(content: &[u8]) -> anyhow::Result<OwnedFd> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).context("make a pipe")?;
     // At most one page, which fits into every pipe.
     ensure!(content.len() <= 4096, "a file of /etc is too long");

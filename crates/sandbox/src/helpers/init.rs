@@ -39,7 +39,7 @@ pub(crate) fn main() -> io::Result<()> {
         Ok(command) => {
             let words = control.try_clone()?;
             let in_namespaces = orders.spec.backend.has_namespaces();
-            thread::spawn(move || obey(words, in_namespaces));
+            thread::spawn(move || handle_messages(words, in_namespaces));
             let ended = wait_for(command)?;
             if !in_namespaces {
                 // Everything that the command left behind must end before this process does.
@@ -72,7 +72,7 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
         Network::Loopback | Network::Registries(_) => loopback::loopback_up()?,
     }
     mounts::build(orders)?;
-    become_nobody(orders.identity)?;
+    drop_privileges(orders.identity)?;
     limits::apply(orders)?;
     die_with_the_supervisor()?;
     if !orders.counted {
@@ -82,7 +82,7 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
 }
 
 /// Gives up all privileges over this machine and over the surrounding namespaces.
-fn become_nobody(identity: Identity) -> anyhow::Result<()> {
+fn drop_privileges(identity: Identity) -> anyhow::Result<()> {
     if let Identity::Own { .. } = identity {
         // This needs another user namespace, because the surrounding one owns the mounts and the network.
         unshare(UnshareFlags::NEWUSER).context("make the inner user namespace")?;
@@ -95,7 +95,7 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
 }
 
 /// Executes the supervisor's messages, and exits when it dies.
-fn obey(mut words: UnixStream, in_namespaces: bool) {
+fn handle_messages(mut words: UnixStream, in_namespaces: bool) {
     while let Ok(word) = read_frame(&mut words) {
         match word {
             SupervisorMessage::Go | SupervisorMessage::Next => {}

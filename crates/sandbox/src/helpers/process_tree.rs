@@ -56,7 +56,7 @@ impl Tree {
             let Some(init) = raw::fork().context("start init")? else {
                 become_init(&control);
             };
-            let_go_of_output()?;
+            close_output()?;
             return Ok(Self {
                 backend: spec.backend,
                 init: Init::Copy(init),
@@ -74,7 +74,7 @@ impl Tree {
             .stdin(Stdio::from(OwnedFd::from(control)))
             .spawn()
             .context("start init")?;
-        let_go_of_output()?;
+        close_output()?;
         Ok(Self {
             backend: spec.backend,
             init: Init::Child(init),
@@ -87,7 +87,7 @@ impl Tree {
         write_frame(control, &SupervisorMessage::Next).context("call the container")?;
         let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
         fd_passing::send(control, &[stdout, stderr]).context("hand over the output streams")?;
-        let_go_of_output()?;
+        close_output()?;
         Ok(Self {
             backend: spec.backend,
             init: Init::Contained(hold),
@@ -144,7 +144,7 @@ fn become_init(control: &UnixStream) -> ! {
     std::process::exit(if played.is_ok() { 0 } else { 70 })
 }
 
-fn let_go_of_output() -> anyhow::Result<()> {
+fn close_output() -> anyhow::Result<()> {
     let nowhere = File::options()
         .write(true)
         .open("/dev/null")

@@ -70,7 +70,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
             .map(|(ours, theirs)| (ours, Some(theirs)))
             .context("make a socket")?,
     };
-    let inbox = ControlChannel::of(control, &progress)?;
+    let channel = ControlChannel::of(control, &progress)?;
     let mut tree = match theirs {
         Some(theirs) => Tree::start(&spec, theirs)?,
         None => Tree::join(&spec, &progress)?,
@@ -91,14 +91,14 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
     tell(&progress, &orders)?;
 
     let mut started = Instant::now();
-    let ready = await_sandbox(&inbox)?;
+    let ready = await_sandbox(&channel)?;
     let outcome = match ready.and_then(|()| watch.begin(tree.first()).map_err(did_not_start)) {
         Ok(()) => {
             started = Instant::now();
             // Fails only if init is dead, which is a separate event.
             let _ = write_frame(&progress, &SupervisorMessage::Go);
             attend(
-                &inbox,
+                &channel,
                 &progress,
                 started.checked_add(orders.spec.limits.wall),
                 &mut watch,
@@ -115,7 +115,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
             cgroup.end();
         }
     }
-    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox)?;
+    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &channel)?;
     if !is_clean {
         tree.end()?;
     }
@@ -165,17 +165,17 @@ fn arrange(spec: &mut Spec) -> anyhow::Result<Option<Scratch>> {
 
 /// Waits until init of a container has removed all traces of a command that ended without being killed. Later
 /// messages are for the supervisor of the next command.
-fn is_clean(outcome: &Outcome, inbox: &ControlChannel<'_>) -> anyhow::Result<bool> {
+fn is_clean(outcome: &Outcome, channel: &ControlChannel<'_>) -> anyhow::Result<bool> {
     let ended_by_itself = matches!(
         outcome,
         Outcome::Exited(_) | Outcome::Signalled(_) | Outcome::DidNotStart(_)
     );
-    Ok(ended_by_itself && matches!(inbox.next(CLEANING)?, Event::Init(Progress::Clean)))
+    Ok(ended_by_itself && matches!(channel.next(CLEANING)?, Event::Init(Progress::Clean)))
 }
 
 /// Waits until init has built the sandbox.
-fn await_sandbox(inbox: &ControlChannel<'_>) -> anyhow::Result<Result<(), Outcome>> {
-    Ok(match inbox.next(SET_UP)? {
+fn await_sandbox(channel: &ControlChannel<'_>) -> anyhow::Result<Result<(), Outcome>> {
+    Ok(match channel.next(SET_UP)? {
         Event::Init(Progress::Ready) => Ok(()),
         Event::Init(Progress::CouldNotStart(reason)) => Err(Outcome::DidNotStart(reason)),
         Event::Abandoned | Event::Interrupted => Err(Outcome::Cancelled),
@@ -189,7 +189,7 @@ fn await_sandbox(inbox: &ControlChannel<'_>) -> anyhow::Result<Result<(), Outcom
 
 /// Waits until the command ends or a limit is reached. Without a deadline, it is too far ahead to be represented.
 fn attend(
-    inbox: &ControlChannel<'_>,
+    channel: &ControlChannel<'_>,
     progress: &UnixStream,
     deadline: Option<Instant>,
     watch: &mut Watch<'_>,
@@ -198,7 +198,7 @@ fn attend(
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         });
-        match inbox.next(left.min(watch.interval()))? {
+        match channel.next(left.min(watch.interval()))? {
             Event::Init(Progress::Exited(code)) => return Ok(Outcome::Exited(code)),
             Event::Init(Progress::Signalled(signal)) => return Ok(Outcome::Signalled(signal)),
             Event::Init(Progress::CouldNotStart(reason)) => return Ok(Outcome::DidNotStart(reason)),

@@ -66,13 +66,13 @@ impl<'a> Watch<'a> {
 
     /// Starts to watch a sandbox that is ready.
     pub(crate) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
-        let census = || match self.backend {
+        let process_list = || match self.backend {
             Backend::Landlock | Backend::None => ProcessList::of_descendants(),
             _ => ProcessList::of_namespace(init),
         };
-        self.living = census().ok();
+        self.living = process_list().ok();
         if self.backend != Backend::None {
-            match census() {
+            match process_list() {
                 Ok(processes) => self.disk.open_files_of(processes),
                 // Only root may inspect a container.
                 Err(_) if self.backend.is_container() => {}
@@ -82,7 +82,12 @@ impl<'a> Watch<'a> {
             if self.cgroup.is_none() {
                 let root = format!("/proc/{init}/root");
                 let home = &self.home;
-                let memory = Memory::of(census().context("watch the memory")?, &root, home, self.memory_limit);
+                let memory = Memory::of(
+                    process_list().context("watch the memory")?,
+                    &root,
+                    home,
+                    self.memory_limit,
+                );
                 let mut memory = memory.context("watch the memory")?;
                 // Only with this backend is the supervisor in the namespace that it inspects.
                 memory.sees_segments = self.backend == Backend::Native;
@@ -133,13 +138,13 @@ impl<'a> Watch<'a> {
 
     /// The CPU time of processes that are still alive, which nobody reports once they are killed.
     pub(crate) fn time_of_the_living(&self) -> Duration {
-        let Some(census) = &self.living else {
+        let Some(process_list) = &self.living else {
             return Duration::ZERO;
         };
-        let stats = census
+        let stats = process_list
             .numbers()
             .into_iter()
-            .filter_map(|number| census.read(&format!("{number}/stat")));
+            .filter_map(|number| process_list.read(&format!("{number}/stat")));
         stats.map(|stat| limits::cpu_time_in(&stat)).sum()
     }
 
@@ -185,7 +190,7 @@ fn available() -> Option<(u64, u64)> {
 
 /// The memory used by the processes of one run.
 struct Memory {
-    census: ProcessList,
+    process_list: ProcessList,
     /// Whether System V shared memory can be counted. If not, commands may not use it.
     sees_segments: bool,
     /// File systems whose content is in memory.
@@ -195,14 +200,14 @@ struct Memory {
 }
 
 impl Memory {
-    fn of(census: ProcessList, root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
+    fn of(process_list: ProcessList, root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
         let places = ["/tmp".to_owned(), "/dev/shm".to_owned(), home.display().to_string()];
         // Without namespaces, they are not those of the run.
-        let places = places.iter().filter(|_| census.is_namespace);
+        let places = places.iter().filter(|_| process_list.is_namespace);
         let file_systems = places.map(|place| open(&format!("{root}{place}"), OFlags::PATH));
         Ok(Self {
             file_systems: file_systems.collect::<Result<_, _>>()?,
-            census,
+            process_list,
             sees_segments: false,
             limit,
             peak: 0,
@@ -237,7 +242,7 @@ impl Memory {
         if !self.sees_segments {
             return 0;
         }
-        let table = self.census.read("sysvipc/shm").unwrap_or_default();
+        let table = self.process_list.read("sysvipc/shm").unwrap_or_default();
         table
             .lines()
             .skip(1)
@@ -247,9 +252,10 @@ impl Memory {
 
     /// Adds up one value in one file of every process. For processes that hide it, adds what they cannot hide.
     fn of_processes(&self, file: &str, label: &str) -> u64 {
-        let number =
-            |process: &String, file: &str, label| kilobytes(&self.census.read(&format!("{process}/{file}"))?, label);
-        let processes = self.census.numbers();
+        let number = |process: &String, file: &str, label| {
+            kilobytes(&self.process_list.read(&format!("{process}/{file}"))?, label)
+        };
+        let processes = self.process_list.numbers();
         let numbers = processes.iter();
         numbers
             .filter_map(|process| number(process, file, label).or_else(|| number(process, "status", "VmRSS:")))

@@ -56,7 +56,7 @@ pub(crate) struct Launched {
     pub(crate) stderr: ChildStderr,
     pub(crate) reports: OwnedReadHalf,
     pub(crate) orders: OwnedWriteHalf,
-    pub(crate) ground: RunResources,
+    pub(crate) resources: RunResources,
 }
 
 impl Inner {
@@ -84,7 +84,7 @@ impl Inner {
 
     /// Starts a supervisor and sends it the spec.
     pub(crate) async fn launch(&self, spec: Spec) -> Result<Launched, Error> {
-        let (spec, ground) = self
+        let (spec, resources) = self
             .make_ready(spec)
             .await
             .map_err(|reason| Error::NotReady(reason.to_string()))?;
@@ -106,7 +106,7 @@ impl Inner {
         };
         // A supervisor that does not read the spec may still have reported why; the report is read next.
         let _ = tokio::time::timeout(GRACE, orders.write_all(&frame)).await;
-        if let Some(container) = &ground.container {
+        if let Some(container) = &resources.container {
             let socket = orders.as_ref();
             let sent = socket.async_io(Interest::WRITABLE, || fd_passing::send(socket, &[container.as_fd()]));
             let _ = tokio::time::timeout(GRACE, sent).await;
@@ -117,22 +117,22 @@ impl Inner {
             stderr,
             reports,
             orders,
-            ground,
+            resources,
         })
     }
 
     /// Creates what must exist before the supervisor starts: a container, which cannot be changed later.
     async fn make_ready(&self, mut spec: Spec) -> io::Result<(Spec, RunResources)> {
-        let mut ground = RunResources::default();
+        let mut resources = RunResources::default();
         if let Some(engine) = &self.engine {
             if overlay::needs_copy(&spec) {
                 let copied = tokio::task::spawn_blocking(move || copy(spec)).await;
                 let (copied, copy) = copied.map_err(io::Error::other)??;
-                (spec, ground._copy) = (copied, Some(copy));
+                (spec, resources._copy) = (copied, Some(copy));
             }
-            ground.container = Some(engine.take(&spec, &self.helper).await?);
+            resources.container = Some(engine.take(&spec, &self.helper).await?);
         }
-        Ok((spec, ground))
+        Ok((spec, resources))
     }
 
     pub(crate) fn spec(&self, command: &Command, policy: &Policy) -> Spec {
@@ -172,7 +172,7 @@ impl Launched {
             stderr: err,
             mut reports,
             mut orders,
-            mut ground,
+            mut resources,
         } = self;
         let mut stdout = Capture::keeping(policy.limits.output);
         let mut stderr = Capture::keeping(policy.limits.output);
@@ -208,7 +208,10 @@ impl Launched {
                 return Err(io::Error::other(reason).into());
             }
         };
-        if let Some(container) = ground.container.take_if(|_| report.container == ContainerState::Clean) {
+        if let Some(container) = resources
+            .container
+            .take_if(|_| report.container == ContainerState::Clean)
+        {
             container.give_back();
         }
         let output = Output {

@@ -131,14 +131,16 @@ impl Disk {
 
     /// The size of deleted files that are still open.
     fn nameless(&self) -> io::Result<u64> {
-        let Some(census) = &self.processes else { return Ok(0) };
+        let Some(process_list) = &self.processes else {
+            return Ok(0);
+        };
         let device = fstat(&self.workspace)?.st_dev;
         let mut seen = BTreeSet::new();
         let mut size = 0u64;
-        for name in census.numbers() {
+        for name in process_list.numbers() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             // The process may already be gone.
-            let Ok(open) = openat(&census.processes, format!("{name}/fd"), flags, Mode::empty()) else {
+            let Ok(open) = openat(&process_list.processes, format!("{name}/fd"), flags, Mode::empty()) else {
                 continue;
             };
             for file in Dir::read_from(&open)?.flatten() {

@@ -108,7 +108,7 @@ impl Interpreter {
             stdout: pipe::Receiver::from_owned_fd(launched.stdout.into_owned_fd()?)?,
             stderr: pipe::Receiver::from_owned_fd(launched.stderr.into_owned_fd()?)?,
             keeper: Keeper::of(
-                (launched.supervisor, launched.ground),
+                (launched.supervisor, launched.resources),
                 launched.reports,
                 launched.orders,
                 policy.limits.wall,
@@ -150,20 +150,20 @@ impl Interpreter {
         let mut began = Instant::now();
         let talked = {
             let mut drained = pin!(async { tokio::join!(out.drain(&mut stdout), err.drain(&mut stderr)) });
-            let talk = async {
-                let talked = talk(&mut channel, &mut keeper, request, &mut began).await?;
+            let exchange = async {
+                let talked = converse(&mut channel, &mut keeper, request, &mut began).await?;
                 Ok::<_, io::Error>(match talked {
                     Ok(answered) => Ok((answered, keeper)),
                     Err(Silence::Died(ending)) => Err((None, ending)),
                     Err(Silence::Ends(why)) => Err((Some(why), keeper.end().await?)),
                 })
             };
-            let mut talk = pin!(talk);
+            let mut exchange = pin!(exchange);
             let mut open = true;
             let talked = loop {
                 tokio::select! {
                     biased;
-                    talked = &mut talk => break talked?,
+                    talked = &mut exchange => break talked?,
                     _ = &mut drained, if open => open = false,
                 }
             };
@@ -205,7 +205,7 @@ impl Interpreter {
 }
 
 /// Runs the exchange, and says whether the answer came only after an interrupt.
-async fn talk(
+async fn converse(
     channel: &mut Channel,
     keeper: &mut Keeper,
     request: &CellRequest<'_>,
@@ -246,7 +246,7 @@ async fn talk(
             Ok(Some(Heard::Answer(answer))) => return Ok(Ok((answer, late))),
             Ok(Some(Heard::Call { number, text })) => {
                 calls += 1;
-                match answered(text, calls, keeper, request).await? {
+                match answer_call(text, calls, keeper, request).await? {
                     Ok(said) => Channel::reply(number, &said),
                     Err(silence) => return Ok(Err(silence)),
                 }
@@ -258,7 +258,7 @@ async fn talk(
 }
 
 /// Answers a call, the `count`th of its cell.
-async fn answered(
+async fn answer_call(
     text: String,
     count: u32,
     keeper: &mut Keeper,

@@ -43,26 +43,26 @@ pub(super) struct Ending {
 
 /// A sandbox that ends when this is dropped.
 pub(super) struct Keeper {
-    words: mpsc::Sender<KeeperOrder>,
+    sender: mpsc::Sender<KeeperOrder>,
     task: JoinHandle<io::Result<Ending>>,
 }
 
 impl Keeper {
     /// Takes over a supervisor that has orders to run for at most `wall`.
     pub(super) fn of(
-        (supervisor, ground): (Child, RunResources),
+        (supervisor, resources): (Child, RunResources),
         reports: OwnedReadHalf,
         orders: OwnedWriteHalf,
         wall: Duration,
     ) -> Self {
-        let (words, inbox) = mpsc::channel(4);
-        let task = tokio::spawn(keep((supervisor, ground), (reports, orders), inbox, wall));
-        Self { words, task }
+        let (sender, receiver) = mpsc::channel(4);
+        let task = tokio::spawn(keep((supervisor, resources), (reports, orders), receiver, wall));
+        Self { sender, task }
     }
 
     pub(super) async fn tell(&self, word: KeeperOrder) {
         // A keeper that is gone has already reported why.
-        let _ = self.words.send(word).await;
+        let _ = self.sender.send(word).await;
     }
 
     /// Whether the interpreter is known to be dead.
@@ -77,15 +77,15 @@ impl Keeper {
 
     /// Ends the sandbox, and waits until all its processes are gone.
     pub(super) async fn end(self) -> io::Result<Ending> {
-        drop(self.words);
+        drop(self.sender);
         self.task.await.map_err(io::Error::other)?
     }
 }
 
 async fn keep(
-    (mut supervisor, _ground): (Child, RunResources),
+    (mut supervisor, _resources): (Child, RunResources),
     (mut reports, mut orders): (OwnedReadHalf, OwnedWriteHalf),
-    mut inbox: mpsc::Receiver<KeeperOrder>,
+    mut receiver: mpsc::Receiver<KeeperOrder>,
     wall: Duration,
 ) -> io::Result<Ending> {
     let mut report = pin!(receive(&mut reports));
@@ -95,7 +95,7 @@ async fn keep(
     let ended = loop {
         tokio::select! {
             ended = &mut report => break Some(ended),
-            word = inbox.recv() => match word {
+            word = receiver.recv() => match word {
                 // Fails only if the supervisor is dead.
                 Some(KeeperOrder::Interrupt) => drop(orders.write_all(&[INTERRUPT]).await),
                 Some(KeeperOrder::Work) => idle.set(sleep(Duration::MAX)),

@@ -221,7 +221,7 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<Cell, Error> {
         self.admit(code)?;
-        self.bury().await?;
+        self.check_liveness().await?;
         let interpreter = match self.interpreter.take() {
             Some(interpreter) => interpreter,
             None => self.restart().await?,
@@ -302,7 +302,7 @@ impl Session {
     }
 
     /// Checks whether the interpreter died since the previous execution.
-    async fn bury(&mut self) -> Result<(), Error> {
+    async fn check_liveness(&mut self) -> Result<(), Error> {
         if let Some(dead) = self.interpreter.take_if(|interpreter| interpreter.is_dead()) {
             self.lost = Some(LostReason::Cancelled);
             let ending = dead.end().await?;

@@ -43,7 +43,7 @@ pub(super) fn find(root: &Path, path: &OsStr) -> BTreeSet<PathBuf> {
         found.extend(packages_of(&directory, root));
         let links = fs::read_dir(&directory).into_iter().flatten().flatten();
         for link in links.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())) {
-            for program in hops(link.path()) {
+            for program in link_chain(link.path()) {
                 match program.parent() {
                     Some(parent) if parent == root => drop(found.insert(program)),
                     Some(parent) => found.extend(packages_of(parent, root)),
@@ -154,7 +154,7 @@ fn packages_of(directory: &Path, root: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Every file in a chain of links; each must exist inside.
-fn hops(mut link: PathBuf) -> Vec<PathBuf> {
+fn link_chain(mut link: PathBuf) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for _ in 0..MAX_LINKS {
         let Ok(content) = fs::read_link(&link) else { break };
