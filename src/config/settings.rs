@@ -175,7 +175,7 @@ impl Settings {
         self.model.clone()
     }
 
-    /// Who works out a fix.
+    /// Who makes a fix.
     pub fn engine(&self) -> Who {
         self.engine
     }

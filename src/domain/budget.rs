@@ -61,7 +61,7 @@ pub struct Estimate {
     pub at_most: String,
 }
 
-/// What is left of each kind. `None` where nothing limits it.
+/// What is left of each kind. `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left {
     pub turns: Option<Amount>,
@@ -147,7 +147,7 @@ impl Left {
         }
     }
 
-    /// What the model may still use up, for a person who decides whether it continues.
+    /// What is left of the model's budget, for a person who decides whether it continues.
     pub fn at_most(&self) -> String {
         let kinds = [
             BudgetKind::Turns,

@@ -59,7 +59,7 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         app: Option<String>,
     },
-    /// Somebody gave a command through greenlight's own API, for a pull request whose head this was.
+    /// Somebody gave a command through greenlight's own API, for a pull request with this head.
     CommandGiven {
         pull_request: PullRequestId,
         head: CommitSha,

@@ -173,7 +173,7 @@ impl Circumstances {
 }
 
 impl Gate {
-    /// Makes the request; the digest binds run, head, kind and `content` (a patch's digest, or a command).
+    /// Opens a gate; the digest binds run, head, kind and `content` (a patch's digest, or a command).
     pub fn open(run: &RunId, ordinal: usize, kind: GateKind, content: &str, terms: Terms) -> Self {
         let Terms {
             head,
@@ -271,7 +271,7 @@ pub enum Refusal {
     PullRequestClosed,
     /// greenlight landed nothing here, or another commit came later.
     NothingToUndo,
-    /// There is no run to cancel, or no failed job to run again.
+    /// There is no run to cancel, or no failed job to re-run.
     NothingRunning,
     NoFailedJobs,
 }

@@ -179,7 +179,7 @@ impl fmt::Display for Login {
     }
 }
 
-/// The number GitHub gives an installation of an App; `None` in an event when a plain token is used.
+/// GitHub's id of an App installation; an event has none if a plain token is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InstallationId(pub u64);

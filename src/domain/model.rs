@@ -24,7 +24,7 @@ pub enum ToolUse {
     Code,
 }
 
-/// Who works out a fix.
+/// Who makes a fix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Who {
     /// The built-in repair engine, and the model if there is one and the engine found nothing.

@@ -46,7 +46,7 @@ const FOREIGN: [&str; 16] = [
 ];
 
 /// Messages of Maven and Gradle about something that the machine or the network lacks.
-const NOT_TO_BE_HAD: [&str; 17] = [
+const UNAVAILABLE: [&str; 17] = [
     "Could not resolve dependencies",
     "could not be resolved",
     "Non-resolvable parent POM",
@@ -206,7 +206,7 @@ pub fn compiler_errors(text: &str, parsed: &mut ParsedRun) {
 /// The first line about something missing that no code change can provide.
 pub fn environment(text: &str) -> Option<&str> {
     text.lines()
-        .find(|line| NOT_TO_BE_HAD.iter().any(|mark| line.contains(mark)))
+        .find(|line| UNAVAILABLE.iter().any(|mark| line.contains(mark)))
 }
 
 /// Whether the test process died, and how.

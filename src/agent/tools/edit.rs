@@ -24,7 +24,7 @@ pub(in crate::agent) struct EditFile {
     path: String,
     /// The text to replace, exactly as in the file, without line numbers.
     old: String,
-    /// The text to put there.
+    /// The new text.
     new: String,
     /// Look only from this line on, when the text occurs several times.
     #[serde(default)]
@@ -38,7 +38,7 @@ pub(in crate::agent) struct EditFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::agent) struct WriteFile {
     path: String,
-    /// The whole new text of the file. An empty one takes back a file that you made.
+    /// The whole new text of the file. An empty text removes a file that you created.
     text: String,
 }
 

@@ -32,8 +32,8 @@ pub(in crate::agent) struct Submit {
     /// True if the code cannot be fixed within the rules; the edits are then dropped.
     #[serde(default)]
     no_fix: bool,
-    /// True if the test itself is wrong, and the edits change nothing but tests. It is then shown as that, and a person
-    /// decides. Never for a test that is right.
+    /// True if the test itself is wrong, and the edits change nothing but tests. A person then
+    /// decides about it. Never for a test that is right.
     #[serde(default)]
     test_may_be_wrong: bool,
 }
@@ -77,7 +77,7 @@ pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> CallResult {
 pub(in crate::agent) struct Explain {
     /// Why the tests fail, in a few sentences.
     root_cause: String,
-    /// The places this rests on.
+    /// The places that show it.
     because: Vec<CitedLines>,
 }
 

@@ -43,7 +43,7 @@ pub(in crate::agent) struct GitBlame {
 pub(in crate::agent) struct GitShow {
     /// The beginning of the commit's id, as git_log has it.
     commit: String,
-    /// Only what it changed there.
+    /// Show only its changes to this path.
     #[serde(default)]
     path: Option<String>,
 }

@@ -25,7 +25,7 @@ pub(in crate::agent) struct RunTests {
     /// Names of tests, as they are shown where they fail. Leave it out to run all tests.
     #[serde(default)]
     names: Option<Vec<String>>,
-    /// How long they may take; more than is configured needs a person's word.
+    /// How long they may take; more than the configured time needs a person's approval.
     #[serde(default)]
     minutes: Option<u64>,
 }
