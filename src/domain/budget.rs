@@ -1,5 +1,5 @@
-//! What a run may still spend: the rest of its own limits, and of those for its pull request, for the person it works
-//! for and for its repository per day.
+//! What a run may still spend: the rest of its limits, and of those for its pull request, for the person it works for
+//! and for its repository per day.
 
 use std::fmt;
 use std::time::Duration;
