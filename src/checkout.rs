@@ -1,8 +1,8 @@
-//! The tree being worked on: a directory that only greenlight writes, plus edits held in memory.
+//! The tree being worked on: a directory that only greenlight writes to, plus edits in memory.
 //!
-//! Untrusted code never runs in that directory. It runs in a [`Workspace`], a copy made for it, whose files are
-//! afterwards read and written without following links. So a patch is always computed from bytes that greenlight
-//! itself put there.
+//! Untrusted code never runs in that directory. It runs in a [`Workspace`], a copy made for it, and greenlight reads
+//! and writes the files there without following links. So a patch is always computed from bytes that greenlight
+//! itself wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,9 +17,9 @@ use crate::sandbox;
 
 /// Files larger than this are copied for the tests, but neither read nor edited.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
-/// A tree with more files than this is refused.
+/// The maximum number of files in a tree.
 const MAX_FILES: usize = 200_000;
-/// More entries than this are not looked at, folders and what is no file included.
+/// The maximum number of directory entries, including folders and special files.
 const MAX_ENTRIES: usize = 1_000_000;
 
 /// Why a tree could not be worked on.
@@ -36,13 +36,13 @@ pub enum Error {
 pub struct Checkout {
     root: PathBuf,
     files: Arc<BTreeMap<RepoPath, FileMode>>,
-    /// What is in git at this place, but not in the directory.
+    /// Paths that git has, but the directory does not.
     left_out: Arc<BTreeSet<RepoPath>>,
     edits: BTreeMap<RepoPath, Option<Blob>>,
 }
 
 impl Checkout {
-    /// Takes stock of a directory: every file that git would not ignore.
+    /// Lists the files of a directory, except those that git would ignore.
     ///
     /// # Errors
     /// When the directory cannot be read, or has too many files.
@@ -50,13 +50,13 @@ impl Checkout {
         Self::take_stock(root, true)
     }
 
-    /// Adds the files of a directory that git has although it ignores them, out of those that it has.
+    /// Adds those of the tracked files in a directory that git has although it ignores them.
     #[must_use]
     pub fn with_tracked(mut self, tracked: &[RepoPath]) -> Self {
         let files = Arc::make_mut(&mut self.files);
         for path in tracked {
             let file = self.root.join(path.as_str());
-            // What lies behind a link is not in the tree.
+            // Files behind a symbolic link are not part of the tree.
             let is_inside = file
                 .parent()
                 .is_some_and(|above| above.canonicalize().is_ok_and(|it| it == above));
@@ -68,8 +68,8 @@ impl Checkout {
         self
     }
 
-    /// Takes stock of a tree that greenlight laid out itself: every file, ignored or not. What was left out of it, such
-    /// as submodules, takes up its place.
+    /// Lists the files of a tree that greenlight wrote, ignored or not. The paths of what was left out, such as
+    /// submodules, count as taken.
     ///
     /// # Errors
     /// When the directory cannot be read, or has too many files.
@@ -121,7 +121,7 @@ impl Checkout {
         })
     }
 
-    /// The directory; nothing but greenlight ever writes there.
+    /// The directory; only greenlight writes to it.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -185,8 +185,8 @@ impl Checkout {
         Some(Blob { mode, bytes })
     }
 
-    /// What was left out of the tree and is at this path, above or below it, so that no file can be there. A path that
-    /// has a file is never taken: what was left out may be named in a way that looks like it.
+    /// The left-out entry, such as a submodule, that is at, above or below this path, so that no file can be there. A
+    /// path with a file is never taken, because the name of a left-out entry may look like it.
     pub fn taken(&self, path: &RepoPath) -> Option<&RepoPath> {
         let is_at_or_below = |path: &RepoPath, other: &RepoPath| {
             let rest = path.as_str().strip_prefix(other.as_str());
@@ -199,7 +199,7 @@ impl Checkout {
             .filter(|_| !self.files.contains_key(path))
     }
 
-    /// Replaces, adds (`Some`) or removes (`None`) a file, in memory. Nothing happens where the path is
+    /// Replaces, adds (`Some`) or removes (`None`) a file, in memory. Does nothing if the path is
     /// [taken](Self::taken).
     pub fn edit(&mut self, path: RepoPath, content: Option<Blob>) {
         if self.taken(&path).is_none() {
@@ -214,19 +214,19 @@ impl Checkout {
         self.edit(path, Some(Blob { mode, bytes }));
     }
 
-    /// Forgets every edit.
+    /// Discards every edit.
     pub fn reset(&mut self) {
         self.edits.clear();
     }
 
-    /// Puts a patch on top of the edits.
+    /// Applies a patch on top of the edits.
     pub fn apply(&mut self, patch: &Patch) {
         for (path, change) in patch.files() {
             self.edit(path.clone(), change.after.clone());
         }
     }
 
-    /// Everything that was edited, against the original tree.
+    /// All edits as a patch of the original tree.
     pub fn patch(&self) -> Patch {
         Patch::new(self.edits.iter().map(|(path, after)| {
             let (before, after) = (self.read_original(path), after.clone());
@@ -234,7 +234,7 @@ impl Checkout {
         }))
     }
 
-    /// The same as [`Checkout::workspace`], for those that must not wait for a disk.
+    /// The same as [`Checkout::workspace`], for async code that must not block on the disk.
     ///
     /// # Errors
     /// When the disk is full or not writable.
@@ -249,7 +249,7 @@ impl Checkout {
         })
     }
 
-    /// Copies the edited tree into a fresh directory for untrusted code to run in.
+    /// Copies the edited tree into a new directory where untrusted code can run.
     ///
     /// # Errors
     /// When the disk is full or not writable.
@@ -291,7 +291,7 @@ impl Checkout {
                 }
             }
         }
-        // Links come last, so that no file above was written through one.
+        // Links are created last, so that no file above was written through one.
         for (path, target) in links {
             if let Some(blob) = self.read(path) {
                 let to = Path::new(std::ffi::OsStr::from_bytes(&blob.bytes));
@@ -302,7 +302,7 @@ impl Checkout {
     }
 }
 
-/// A copy of the tree that untrusted code may write to; removed when dropped.
+/// A copy of the tree that untrusted code may write to; deleted when dropped.
 #[derive(Debug)]
 pub struct Workspace {
     directory: PathBuf,
@@ -313,7 +313,7 @@ impl Workspace {
         &self.directory
     }
 
-    /// Writes one file into the workspace as it is now, no matter what links the code under test left there.
+    /// Writes one file into the workspace, no matter what links the code under test left there.
     ///
     /// # Errors
     /// When the path leads through a link, or cannot be written.
@@ -330,7 +330,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        // The folder around it may be gone already.
+        // The folder around it may already be gone.
         if let Err(error) = sandbox::remove_tree(&self.directory)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -339,7 +339,7 @@ impl Drop for Workspace {
     }
 }
 
-/// How git would write down a file. `None` for what it has no mode for.
+/// The mode that git would record for a file. `None` if git has no mode for it.
 fn mode(meta: &fs::Metadata) -> Option<FileMode> {
     match meta.file_type() {
         kind if kind.is_symlink() => Some(FileMode::Symlink),

@@ -1,9 +1,9 @@
-//! Speaks to any OpenAI-compatible endpoint: chat completions or responses, streamed where it can, with tool calls or
-//! without.
+//! Talks to any OpenAI-compatible endpoint: chat completions or responses, streamed if possible, with or without tool
+//! calls.
 //!
-//! Requests go through async-openai with types of our own, because real servers leave out, rename and retype fields
-//! ([`read`] is what tells them apart). Sending is ours as well ([`exchange`]): the status of a failure stays known,
-//! answers have a size, and neither a body nor the key is ever logged.
+//! Requests go through async-openai with our own types, because real servers omit, rename and retype fields ([`read`]
+//! handles that). We also send requests ourselves ([`exchange`]): so the status of a failure is known, answers have a
+//! size limit, and neither a body nor the key is ever logged.
 
 mod chat;
 mod endpoint;
@@ -36,37 +36,37 @@ use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn
 use crate::domain::clock::{Clock, in_words};
 use crate::domain::model::{Api, Price, Prices, ToolUse};
 
-/// How often a request is sent again.
+/// How often a request is repeated.
 const RETRIES: usize = 4;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// For so long a model that was refused for good is asked after the others.
+/// How long a model that failed permanently is tried after the others.
 const REST: Duration = Duration::from_secs(300);
 
-/// Which model to ask, where and how.
+/// Which model to ask, at which endpoint and how.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Everything before `/chat/completions`, usually ending in `/v1`.
     pub base_url: Url,
     pub model: String,
-    /// Models of the same endpoint that are asked in turn when those before them are unavailable.
+    /// Models at the same endpoint that are tried in order when the ones before them are unavailable.
     pub fallbacks: Vec<String>,
-    /// Sent as a bearer token; an empty one is not sent.
+    /// Sent as a bearer token; an empty key is not sent.
     pub api_key: SecretString,
     pub api: Api,
     pub tools: ToolUse,
     pub prices: Prices,
     /// How long a history may become before old results are left out, in tokens.
     pub context: u64,
-    /// For one answer, from connecting to its last byte.
+    /// The time limit for one answer, from connecting to its last byte.
     pub timeout: Duration,
-    /// For the silence between two parts of one answer.
+    /// The longest pause between two parts of one answer.
     pub idle: Duration,
-    /// Before a failed request is sent again; the wait doubles each time.
+    /// The wait before a failed request is repeated; it doubles each time.
     pub first_wait: Duration,
 }
 
 impl Settings {
-    /// Settings with five minutes for an answer, and a second before the first retry.
+    /// Settings with a time limit of five minutes for an answer, and one second before the first retry.
     pub fn new(base_url: Url, model: impl Into<String>, api_key: SecretString) -> Self {
         Self {
             base_url,
@@ -84,7 +84,7 @@ impl Settings {
     }
 }
 
-/// Settings that no request can be made with.
+/// Settings that cannot be used for requests.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidSettings {
     #[error("GREENLIGHT_MODEL_BASE_URL must start with http:// or https://")]
@@ -95,17 +95,17 @@ pub enum InvalidSettings {
     Tls(reqwest::Error),
 }
 
-/// A model behind an endpoint, and those that stand in for it.
+/// A model behind an endpoint, and its fallbacks.
 #[derive(Debug)]
 pub struct OpenAi {
     http: reqwest::Client,
     endpoint: Endpoint,
-    /// In the order in which they are asked; the first is always there.
+    /// In the order in which they are tried; there is always a first one.
     candidates: Vec<Candidate>,
     api: Api,
     tools: ToolUse,
     speech: OnceLock<Speech>,
-    /// It becomes less when the endpoint says so.
+    /// It is lowered when the endpoint reports a smaller limit.
     context: AtomicU64,
     idle: Duration,
     first_wait: Duration,
@@ -130,12 +130,12 @@ impl OpenAi {
     /// Prepares requests; nothing is sent yet.
     ///
     /// # Errors
-    /// When the settings can be used for no request.
+    /// When no request can be made with these settings.
     pub fn new(settings: Settings) -> Result<Self, InvalidSettings> {
         let http = reqwest::Client::builder()
             .timeout(settings.timeout)
             .connect_timeout(CONNECT_TIMEOUT)
-            // A redirect would send repository text, and perhaps the key, where nobody said they should go.
+            // A redirect could send repository text, and perhaps the key, to a place that nobody configured.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(InvalidSettings::Tls)?;
@@ -159,24 +159,24 @@ impl OpenAi {
         })
     }
 
-    /// How often answers were waited for, and how long, retries included.
+    /// How often and how long greenlight waited for answers, including retries.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// What the model costs that is asked first, if that is known.
+    /// The price of the first model, if it is known.
     pub fn price(&self) -> Option<Price> {
         self.candidates.first()?.price
     }
 
-    /// The most that this many tokens can cost, in millionths of a US dollar. `None` if the price of a model that may
-    /// answer is not known.
+    /// The most that this many tokens can cost, in millionths of a US dollar. `None` if the price of any model that
+    /// may answer is not known.
     pub fn worst_case_micros(&self, tokens: u64) -> Option<u64> {
         let costs = self.candidates.iter().map(|one| Some(one.price?.worst_case(tokens)));
         costs.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
-    /// Asks until there is an answer, and looks at the clock.
+    /// Asks until there is an answer, and records the time.
     async fn answer(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         let began = Instant::now();
         let answered = self.try_fallbacks(question, live).await;
@@ -184,7 +184,7 @@ impl OpenAi {
         answered
     }
 
-    /// Asks the models in turn until one answers.
+    /// Tries the models in order until one answers.
     async fn try_fallbacks(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         let now = Instant::now();
         let (rested, resting): (Vec<_>, Vec<_>) = self.candidates.iter().partition(|one| !one.rests(now));
@@ -207,7 +207,7 @@ impl OpenAi {
         Err(failure)
     }
 
-    /// Asks one model again as long as that may help.
+    /// Asks one model, and repeats the request as long as that may help.
     async fn send_with_retry(
         &self,
         candidate: &Candidate,
@@ -233,7 +233,7 @@ impl OpenAi {
             .await
     }
 
-    /// Asks one model, for a stream first and then for as much of one as it understands.
+    /// Asks one model: first for a stream, then with as many streaming options as it supports.
     async fn ask(&self, candidate: &Candidate, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         loop {
             let streaming = candidate.learned().streaming;
@@ -259,12 +259,12 @@ impl OpenAi {
         live: &Live,
     ) -> Result<Reply, Failure> {
         let body = request::body(self.api, &candidate.name, question, streaming);
-        let (ear, mut hears) = StreamTap::new();
+        let (tap, mut hears) = StreamTap::new();
         let sender = Sender {
             http: self.http.clone(),
             idle: self.idle,
             api: self.api,
-            ear,
+            tap,
         };
         let send = move |request| sender.clone().exchange(request);
         let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(tower::service_fn(send));
@@ -290,7 +290,7 @@ impl OpenAi {
             Api::Responses => responses::reply(&answer)?,
         };
         if reply.usage.prompt_tokens == 0 {
-            // An endpoint that does not count is held to the limits all the same: four bytes make a token.
+            // If an endpoint does not count tokens, the limits still apply: four bytes count as one token.
             reply.usage.prompt_tokens = body.to_string().len() as u64 / 4;
             reply.usage.completion_tokens = answer.to_string().len() as u64 / 4;
         }
@@ -335,7 +335,8 @@ impl Model for OpenAi {
         answered.map_err(|failure| {
             if failure.is_about(About::Length) {
                 let body = request::body(self.api, "", &question, Streaming::Off).to_string();
-                // What was refused is too long for good: the next history is left room to grow.
+                // The refused history was too long. The new limit is lower still, so that the next history has room
+                // to grow.
                 self.context.fetch_min(body.len() as u64 / 4 * 3 / 4, Ordering::Relaxed);
             }
             self.learn_speech(&failure)

@@ -1,10 +1,10 @@
-//! What a transcript has already done: its edits are made again, everything else counts as done.
+//! Catches up with a transcript: repeats its edits, and treats everything else in it as done.
 
 use super::model::ToolSpec;
 use super::transcript::{Item, ToolCall, Transcript};
 use super::{Exit, Shell, prompt, tools};
 
-/// Makes the edits of the answered calls again, and finds the exit if a call of the last reply was one.
+/// Repeats the edits of the answered calls. Returns the exit if a call of the last reply ended the run.
 pub(super) fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) -> Option<Exit> {
     shell.rewind();
     let (mut calls, mut ended) = (Vec::new(), None);
@@ -30,7 +30,7 @@ pub(super) fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[
     ended
 }
 
-/// Makes the edits again, but for those of some blocks, which make them themselves.
+/// Repeats the edits, except those of some blocks, which make them when they run again.
 pub(super) fn edits_but_of(blocks: &[&str], shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) {
     let mut calls: Vec<&ToolCall> = Vec::new();
     for item in transcript.items() {

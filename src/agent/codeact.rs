@@ -1,10 +1,10 @@
-//! CodeAct, for models that cannot call tools: blocks of code in what they say run in an interpreter in the sandbox,
+//! CodeAct, for models that cannot call tools. Blocks of code in their replies run in an interpreter in the sandbox,
 //! where the tools are functions. State lasts from one block to the next.
 //!
-//! Such a function does what the tool call of that name does, with the same bounds and the same gates, and is journaled
-//! like it. What a block writes to files directly stays in its sandbox. No interpreter is held while a person is asked:
-//! afterwards, and after a kill, its state is made again by running the earlier blocks with their calls answered from
-//! the transcript.
+//! Such a function does what the tool of the same name does, within the same bounds and gates, and is journaled like
+//! it. Files that a block writes directly stay in its sandbox. No interpreter is kept while greenlight waits for a
+//! person. Afterwards, or after a crash, its state is restored: the earlier blocks run again, and their calls are
+//! answered from the transcript.
 
 mod blocks;
 mod cells;
@@ -20,11 +20,11 @@ use super::tools::CallResult;
 use super::transcript::{Item, Reply, ToolCall};
 use super::{Error, Journal, Shell, Transcript, prompt};
 
-/// What a reply without a block is answered with.
+/// The answer to a reply without a block.
 const NUDGE: &str = "Nothing was done: only code between <execute> and </execute> counts. Continue with such a block, \
                      or call `submit(summary=...)` in one.";
 
-/// The instructions for a model in a shell, with how it acts if that is by code.
+/// The instructions for a model, including how to act through code if it does.
 pub(super) fn instructions(instructions: &str, shell: &Shell<'_>, transcript: Option<&Transcript>) -> String {
     match shell.speech {
         Speech::Tools => instructions.into(),
@@ -36,7 +36,7 @@ pub(super) fn instructions(instructions: &str, shell: &Shell<'_>, transcript: Op
     }
 }
 
-/// What a model is told that turned out to take no tools.
+/// The note for a model that turned out not to support tools.
 pub fn how_to_act(shell: &Shell<'_>, transcript: &Transcript) -> String {
     format!(
         "There are no tool calls here.\n\n{}",
@@ -44,7 +44,7 @@ pub fn how_to_act(shell: &Shell<'_>, transcript: &Transcript) -> String {
     )
 }
 
-/// Whether a transcript, as far as it goes, is that of a model which was told to act by code.
+/// Whether a transcript so far is that of a model that was told to act through code.
 pub fn acts_by_code(transcript: &Transcript) -> bool {
     transcript.items().iter().any(|item| match item {
         Item::Task { instructions: text, .. } | Item::Note(text) => text.contains(functions::HEADING),
@@ -52,13 +52,13 @@ pub fn acts_by_code(transcript: &Transcript) -> bool {
     })
 }
 
-/// Why a model cannot act in this shell, if it cannot.
+/// Why a model cannot act in this shell. `None` if it can.
 pub(super) fn impossible(shell: &Shell<'_>) -> Option<&'static str> {
     (shell.speech == Speech::Code && !shell.may_execute())
         .then_some("the model works only through code blocks, and nothing may be executed here")
 }
 
-/// The tools that the endpoint is told of.
+/// The tools that the endpoint is offered.
 pub(super) fn shown(speech: Speech, tools: &[ToolSpec]) -> &[ToolSpec] {
     match speech {
         Speech::Tools => tools,
@@ -66,7 +66,7 @@ pub(super) fn shown(speech: Speech, tools: &[ToolSpec]) -> &[ToolSpec] {
     }
 }
 
-/// What a reply without anything to do is answered with.
+/// The answer to a reply that does nothing.
 pub(super) fn nudge(speech: Speech) -> &'static str {
     match speech {
         Speech::Tools => prompt::NUDGE,
@@ -74,7 +74,7 @@ pub(super) fn nudge(speech: Speech) -> &'static str {
     }
 }
 
-/// The reply with what it does as its calls.
+/// The reply with its actions as calls.
 pub(super) fn read(reply: Reply, speech: Speech, turn: u32) -> Reply {
     match speech {
         Speech::Tools => reply,
@@ -82,7 +82,7 @@ pub(super) fn read(reply: Reply, speech: Speech, turn: u32) -> Reply {
     }
 }
 
-/// Does what a call of a reply asks for: runs its block, or the tool.
+/// Executes a call of a reply: runs its block, or the tool.
 pub(super) async fn answer(
     call: &ToolCall,
     tools: &[ToolSpec],

@@ -1,7 +1,7 @@
-//! Keeps a history within what a model can read: the oldest results of tools are left out, in one go and on record.
+//! Keeps a history within a model's context: leaves out the oldest tool results, many at once, and records it.
 //!
-//! Nothing is forgotten: the transcript keeps every result, and an [`Item::Compacted`] says which of them the model no
-//! longer sees. Between two of these the history is only appended to, so endpoints can cache the beginning of it.
+//! Nothing is lost: the transcript keeps every result, and an [`Item::Compacted`] says which of them the model no
+//! longer sees. Between two such items the history only grows at its end, so endpoints can cache its beginning.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,24 +10,24 @@ use serde_json::Value;
 
 use super::transcript::{Item, Transcript};
 
-/// What stands for a token where nobody counts.
+/// The estimate of a token's length, for endpoints that do not count.
 const BYTES_PER_TOKEN: u64 = 4;
-/// The longest part of a call that its line repeats, in characters.
+/// The longest part of a call that its replacement line repeats, in characters.
 const MAX_SUBJECT: usize = 80;
 
-/// What is left out before a model is asked that reads `context` tokens, if the history has become longer than that.
+/// The results to leave out before asking a model with a context of `context` tokens. `None` if the history fits.
 pub(super) fn due(transcript: &Transcript, context: u64) -> Option<Item> {
     let size = estimate(transcript.items());
     (size > context).then(|| leave_out(transcript, size - context / 2))?
 }
 
-/// What is left out after an endpoint refused the history as too long: half of it.
+/// The results to leave out after an endpoint refused the history as too long: half of it.
 pub(super) fn make_room(transcript: &Transcript) -> Option<Item> {
     leave_out(transcript, estimate(transcript.items()).div_ceil(2))
 }
 
-/// The history as a model sees it: a line for each result that was left out, and nothing of the calls that code made,
-/// whose results the code alone has read.
+/// The history as a model sees it: one line for each result that was left out, and no calls made by code, because
+/// only the code has read their results.
 pub fn as_shown(history: &[Item]) -> Vec<Cow<'_, Item>> {
     let results = results(history);
     let mut gone = HashSet::new();
@@ -67,7 +67,7 @@ pub fn as_shown(history: &[Item]) -> Vec<Cow<'_, Item>> {
     shown
 }
 
-/// How long the history is, in tokens: what the endpoint counted last, and an estimate of what came after it.
+/// The length of the history in tokens: the endpoint's last count, and an estimate of what came after it.
 fn estimate(history: &[Item]) -> u64 {
     let compacted = history.iter().rposition(|item| matches!(item, Item::Compacted { .. }));
     let counted = history.iter().enumerate().rev().find_map(|(at, item)| match item {
@@ -99,7 +99,8 @@ fn size(items: Vec<Cow<'_, Item>>) -> u64 {
     (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
-/// Leaves out the oldest results until this many tokens are saved. Those of the last reply stay: nobody has read them.
+/// Leaves out the oldest results until this many tokens are saved. Results of the last reply stay, because the model
+/// has not read them yet.
 fn leave_out(transcript: &Transcript, tokens: u64) -> Option<Item> {
     let items = transcript.items();
     let last_reply = items.iter().rposition(|item| matches!(item, Item::Reply(_)))?;
@@ -127,16 +128,16 @@ fn leave_out(transcript: &Transcript, tokens: u64) -> Option<Item> {
 
 /// A result that the model saw.
 struct ShownResult<'a> {
-    /// Where in the history it is: ids tell apart the calls of one reply only.
+    /// Its index in the history. Call ids are unique only within one reply.
     at: usize,
     call_id: &'a str,
     size: usize,
-    /// What replaces it.
+    /// The line that replaces it.
     line: String,
 }
 
 impl ShownResult<'_> {
-    /// How many bytes shorter the line is.
+    /// How many bytes the line saves.
     fn saves(&self) -> u64 {
         self.size.saturating_sub(self.line.len()) as u64
     }
@@ -152,7 +153,7 @@ fn results(history: &[Item]) -> Vec<ShownResult<'_>> {
             }
             Item::Result { call_id, text, .. } if !by_code.remove(call_id.as_str()) => {
                 let call = calls.iter().find(|call| call.id == *call_id);
-                let named = call.map_or("a call".into(), |call| named(&call.name, &call.arguments));
+                let named = call.map_or("a call".into(), |call| label(&call.name, &call.arguments));
                 seen.push(ShownResult {
                     at,
                     call_id,
@@ -166,8 +167,8 @@ fn results(history: &[Item]) -> Vec<ShownResult<'_>> {
     seen
 }
 
-/// A call by its name and what it was about.
-fn named(name: &str, arguments: &str) -> String {
+/// A call's name, and its subject.
+fn label(name: &str, arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let subject = ["path", "pattern", "query", "command"]
         .iter()
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
     use crate::agent::{Reply, ToolCall, Usage};
 
-    /// A history of reads, whose ids are the same in every reply as with some endpoints.
+    /// A history of reads. Like those of some endpoints, every reply uses the same ids.
     fn read(paths: &[&str], bytes: usize, usage: Usage) -> Transcript {
         let mut transcript = Transcript::new("i", "t");
         for path in paths {
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(lines[2], "[left out: result of read_file cccc; call again if needed]");
         assert_eq!(lines[3], "dddd".repeat(15));
 
-        // What comes later is left out later, no matter what its id is.
+        // Later results are left out later, no matter what their ids are.
         for item in read(&["eeee", "ffff"], 4_000, Usage::default()).items().iter().skip(1) {
             transcript.push(item.clone());
         }
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_endpoint_counted_counts() {
+    fn the_count_of_the_endpoint_is_used() {
         let usage = Usage {
             prompt_tokens: 9_000,
             completion_tokens: 500,
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_code_called_is_neither_shown_nor_left_out() {
+    fn calls_made_by_code_are_neither_shown_nor_left_out() {
         let mut transcript = read(&["aaaa", "bbbb"], 4_000, Usage::default());
         let call = ToolCall {
             id: "call_0.1".into(),

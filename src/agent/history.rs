@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::domain::id::RepoPath;
 
-/// Answers a question about the history, or says in a sentence why not. It may block.
+/// Answers a question about the history, or says in a sentence why it cannot. It may block.
 pub type History = Arc<dyn Fn(&Question) -> String + Send + Sync>;
 
-/// What can be asked of the history of the commit that is worked on.
+/// A question about the history of the commit that is worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
     Log {

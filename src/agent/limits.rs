@@ -1,4 +1,4 @@
-//! When the loop stops without having been told to.
+//! When the loop stops although the model has not ended it.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use super::model::ToolSpec;
 use super::tools;
 use super::transcript::{EXECUTE, Reply, Transcript};
 
-/// At most this many replies in a row may be nothing but calls that cannot be understood.
+/// How many replies in a row may contain only malformed calls.
 const MALFORMED_REPLIES: usize = 3;
-/// At most this many times in a row a reply without a call is answered with a nudge.
+/// How many replies in a row without a call are answered with a nudge.
 const NUDGES: usize = 2;
 
-/// The bounds of a run, counted over the whole transcript.
+/// The limits of a run, counted over the whole transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentLimits {
     /// Replies of the model.
     pub turns: u32,
     /// Tokens of prompts and completions together.
     pub tokens: u64,
-    /// Millionths of a US dollar, for models whose price is known. `None` means without limit.
+    /// Millionths of a US dollar, for models whose price is known. `None` means no limit.
     pub cost_micros: Option<u64>,
     /// Counted from when the [`Shell`](super::Shell) is made.
     pub wall: Duration,
@@ -37,7 +37,7 @@ pub enum LimitKind {
 }
 
 impl AgentLimits {
-    /// The limit that forbids to ask the model once more, if one does.
+    /// The limit that forbids another request to the model, if there is one.
     pub(super) fn reached(&self, transcript: &Transcript) -> Option<LimitKind> {
         let usage = transcript.usage();
         if transcript.turns() >= self.turns {
@@ -52,7 +52,7 @@ impl AgentLimits {
     }
 }
 
-/// Why there is no point in asking this model any more, if there is none.
+/// Why asking this model again is pointless. `None` if it is not.
 pub(super) fn out_of_patience(transcript: &Transcript, tools: &[ToolSpec]) -> Option<&'static str> {
     let is_silent = |reply: &Reply| reply.calls.is_empty();
     let is_malformed = |reply: &Reply| {

@@ -1,8 +1,8 @@
-//! The agent: one loop that asks a model, acts on its tool calls and appends what came of them, until it submits or
-//! a limit is reached.
+//! The agent: a loop that asks a model, executes its tool calls and appends the results, until the model submits or a
+//! limit is reached.
 //!
-//! Only tool calls steer. What the model says beside them, and what files, tests or logs say, is data. The loop posts
-//! nothing, proves nothing and judges nothing: the caller tests the patch afresh.
+//! Only tool calls have effects. The rest of a reply is data, and so is the content of files, tests and logs. The
+//! loop posts nothing, proves nothing and judges nothing: its caller tests the patch afresh.
 
 mod catch_up;
 mod codeact;
@@ -39,28 +39,28 @@ use crate::{checkout, sandbox};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// The edits in the checkout are what the model wants to propose. The summary is untrusted.
+    /// The model wants to propose the edits in the checkout. The summary is untrusted.
     Submitted {
         summary: String,
-        /// The edits are of tests alone, which the model takes to be wrong; nothing says that they are.
+        /// The edits change only tests, because the model believes that a test is wrong. Nothing has verified that.
         #[serde(default)]
         test_may_be_wrong: bool,
     },
-    /// The model says there is no fix (then the reason is untrusted), or it does not work with the tools.
+    /// The model says that there is no fix (then the reason is untrusted), or it cannot work with the tools.
     GaveUp {
         reason: String,
     },
-    /// Why the tests fail, with the lines that rests on.
+    /// Why the tests fail, with the lines that show it.
     Explained(Box<Explanation>),
-    /// A call needs a person's word. Its result is appended by the code that asked that person, and the run continues.
+    /// A call needs a person's approval. The code that asks for it appends the result, and the run continues.
     Deferred(Box<Deferred>),
-    /// The model has to act by code, and was not told so yet.
+    /// The model has to act through code, and was not told so yet.
     NoTools,
     Limit(LimitKind),
     Cancelled,
 }
 
-/// Why a run of the agent could not continue. What it did so far is in the journal.
+/// Why a run of the agent could not continue. The journal has everything that it did.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -73,14 +73,14 @@ pub enum Error {
     Journal(anyhow::Error),
 }
 
-/// Keeps an item for good; it is called, and must succeed, before the item is relied on.
+/// Stores an item permanently. It is called, and must succeed, before anything relies on the item.
 pub type Journal<'a> = dyn FnMut(Item) -> BoxFuture<'a, anyhow::Result<()>> + Send + 'a;
 
 /// Works on the transcript's task until there is an [`Exit`]; the edits are then in `shell.checkout`.
 ///
-/// A transcript that was cut anywhere continues from there: edits are made again, everything else that has a result
-/// is neither asked nor executed again. After [`Exit::Submitted`] it can be called once more when an [`Item::Note`]
-/// was appended that says what is wrong with the submission.
+/// An interrupted transcript resumes anywhere: its edits are repeated, and everything else that has a result is not
+/// requested or executed again. After [`Exit::Submitted`], this may be called once more if an [`Item::Note`] was
+/// appended that says what is wrong with the submission.
 ///
 /// # Errors
 /// When the model gives no usable answer, the sandbox cannot be used, or the journal cannot be written.
@@ -107,7 +107,7 @@ pub async fn run(
     }
 }
 
-/// The loop itself: act, look at the limits, ask.
+/// The loop itself: execute calls, check the limits, ask the model.
 async fn work(
     model: &impl Model,
     shell: &mut Shell<'_>,
@@ -127,7 +127,8 @@ async fn work(
                 Some(_) => Ok(tools::CallResult::text(tools::TOO_LATE)),
             };
             if stop.is_cancelled() {
-                // What was cut short says nothing: it is not kept, and done again when the run continues.
+                // The result of an interrupted call means nothing: it is not recorded, and the call is repeated when
+                // the run resumes.
                 return Ok(Exit::Cancelled);
             }
             let tools::CallResult { text, exit: ended } = answer?;

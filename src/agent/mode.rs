@@ -1,7 +1,8 @@
-//! What a mode gives the agent: its instructions, its task, the tools it goes without, and the files it leaves alone.
+//! The parts of a mode that the agent needs: its instructions, its task, the tools it is not offered, and the files
+//! it must not change.
 //!
-//! Whether what it submits is accepted is not decided here: code does that, in `engine::work`, no matter what the model
-//! was told.
+//! Whether a submission is accepted is decided elsewhere, by code in `engine::work`, no matter what the model was
+//! told.
 
 use super::prompt::{self, Background};
 use super::{Shell, Transcript, codeact};
@@ -10,15 +11,15 @@ use crate::domain::mode::Mode;
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 
-/// One part of a mode that a model works on alone.
+/// One part of a mode, which a model works on separately.
 #[derive(Debug, Clone, Copy)]
 pub enum ModePart<'a> {
     Debug,
-    /// The tests of a specification.
+    /// Writing the tests of a specification.
     Tests {
         specification: &'a str,
     },
-    /// The code that makes them pass; these saw them fail.
+    /// Writing the code that makes these tests pass, which were seen to fail.
     Code {
         specification: &'a str,
         names: &'a [String],
@@ -32,7 +33,7 @@ pub enum ModePart<'a> {
 }
 
 impl<'a> ModePart<'a> {
-    /// The part of a mode that comes next, given the tests that were written first.
+    /// The next part of a mode, given the tests that were written first.
     pub fn of(mode: &'a Mode, tests_first: Option<(&'a [String], &'a TestRun)>) -> Self {
         match (mode, tests_first) {
             (Mode::Debug, _) => Self::Debug,
@@ -50,7 +51,7 @@ impl<'a> ModePart<'a> {
         }
     }
 
-    /// A transcript that has not begun, for a model in a shell. `None` is one that calls tools.
+    /// A new transcript, for a model in a shell. Without a shell, the model is assumed to call tools.
     pub fn begin(&self, known: &Background<'_>, shell: Option<&Shell<'_>>) -> Transcript {
         let task = match self {
             Self::Debug => prompt::debug(known),
@@ -88,8 +89,8 @@ impl<'a> ModePart<'a> {
         }
     }
 
-    /// Why a file has to stay as it is, besides being protected. Where tests stand beside code, the whole change is
-    /// looked at once it is submitted.
+    /// Why a file must not change, even if it is not protected. For files that contain both tests and code, the whole
+    /// change is checked after it is submitted.
     pub fn leaves_alone(&self, path: &RepoPath) -> Option<String> {
         let is_test = is_test_path(path.as_str());
         match self {
@@ -108,7 +109,7 @@ impl<'a> ModePart<'a> {
     }
 }
 
-/// Why a file is none of a refactoring's.
+/// Why a refactoring must not change a file.
 pub fn out_of_scope(within: Option<&RepoPath>, path: &RepoPath) -> Option<String> {
     if is_test_path(path.as_str()) {
         return Some(format!("`{path}` is a test, and a refactoring must not change tests."));
@@ -119,7 +120,7 @@ pub fn out_of_scope(within: Option<&RepoPath>, path: &RepoPath) -> Option<String
     (!is_inside).then(|| format!("`{path}` is outside of the goal, which covers only `{within}`."))
 }
 
-/// Languages whose tests often stand in the file of the code.
+/// Languages whose tests are often in the same file as the code.
 fn has_tests_inside(path: &RepoPath) -> bool {
     path.as_str().ends_with(".rs")
 }

@@ -1,4 +1,4 @@
-//! What the loop needs of a model, no matter who speaks to it.
+//! What the loop needs from a model, no matter which client provides it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::transcript::{Item, Reply};
 
-/// What a model is sent at most if nobody says anything else, in tokens.
+/// The default limit for what a model is sent, in tokens.
 pub const DEFAULT_CONTEXT: u64 = 64_000;
 
-/// Something that answers a transcript.
+/// A model that answers transcripts.
 pub trait Model: Send + Sync {
     /// How this model acts, as far as that is known.
     fn speech(&self) -> Speech;
@@ -18,37 +18,37 @@ pub trait Model: Send + Sync {
     /// Answers the whole history so far, and may call the tools.
     ///
     /// # Errors
-    /// When no usable answer could be had after all retries, or the run was cancelled.
+    /// When there is no usable answer after all retries, or the run was cancelled.
     fn reply(&self, turn: &Turn<'_>) -> impl Future<Output = Result<Reply, ModelError>> + Send;
 
-    /// How long a history it may be sent, in tokens; before that, old results are left out.
+    /// The longest history it may be sent, in tokens; beyond that, old results are left out.
     fn context(&self) -> u64 {
         DEFAULT_CONTEXT
     }
 }
 
-/// What one reply is asked for with.
+/// One request for a reply.
 #[derive(Clone, Copy)]
 pub struct Turn<'a> {
     pub history: &'a [Item],
     pub tools: &'a [ToolSpec],
-    /// How the history was made, and how the reply is read.
+    /// How the history was produced, and how the reply is parsed.
     pub speech: Speech,
-    /// Hears of the reply as it comes in; nothing may rely on that.
+    /// Receives the reply as it arrives; nothing may rely on that.
     pub live: &'a Live,
     pub cancel: &'a CancellationToken,
 }
 
-/// Hears of replies as they come in.
+/// Receives replies as they arrive.
 pub type Live = dyn Fn(Delta<'_>) + Send + Sync;
 
 /// A piece of a reply, untrusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delta<'a> {
     Text(&'a str),
-    /// What the model thinks before it answers, where an endpoint shows that.
+    /// The model's reasoning before it answers, if an endpoint shows it.
     Reasoning(&'a str),
-    /// It begins to call this tool.
+    /// The start of a call of this tool.
     Call(&'a str),
 }
 
@@ -56,14 +56,14 @@ pub enum Delta<'a> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speech {
-    /// By tool calls of the endpoint's own.
+    /// Through the endpoint's tool calls.
     #[default]
     Tools,
-    /// By blocks of code in what it says, which run in an interpreter where the tools are functions.
+    /// Through blocks of code in its replies, which run in an interpreter where the tools are functions.
     Code,
 }
 
-/// A tool as it is offered to a model.
+/// A tool as a model is offered it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: &'static str,
@@ -82,7 +82,7 @@ pub enum ModelError {
     #[error("the model endpoint answers with status {status} ({message}); {remedy}")]
     Refused {
         status: u16,
-        /// What the endpoint said: untrusted, bounded, without credentials.
+        /// The endpoint's message: untrusted, bounded, without credentials.
         message: String,
         remedy: &'static str,
     },
@@ -91,7 +91,7 @@ pub enum ModelError {
          GREENLIGHT_MODEL to a model with a larger context, or GREENLIGHT_MODEL_CONTEXT to the tokens it has"
     )]
     TooLong {
-        /// What the endpoint said: untrusted, bounded, without credentials.
+        /// The endpoint's message: untrusted, bounded, without credentials.
         message: String,
     },
     #[error(
@@ -99,7 +99,7 @@ pub enum ModelError {
          is an OpenAI-compatible endpoint, usually ending in /v1"
     )]
     Nonsense { reason: String },
-    /// The model takes no tools: it has to act by code.
+    /// The model does not support tools, so it has to act through code.
     #[error(
         "the model does not support tools; set GREENLIGHT_MODEL_TOOLS=code, or GREENLIGHT_MODEL to a model with \
              tool calls"
@@ -109,7 +109,7 @@ pub enum ModelError {
     Cancelled,
 }
 
-/// Replies that were recorded earlier, given again in order: a run without a model and without cost.
+/// Recorded replies, played back in order: a run without a model and without cost.
 #[derive(Debug, Default)]
 pub struct Recorded {
     replies: Mutex<std::vec::IntoIter<Reply>>,
@@ -128,21 +128,21 @@ impl Recorded {
         }
     }
 
-    /// The same, acting as the model that was recorded.
+    /// The same replies, as those of a model that acts in this way.
     #[must_use]
     pub fn speaking(mut self, speech: Speech) -> Self {
         self.speech = speech;
         self
     }
 
-    /// The same, refusing tools as the model that was recorded, of which nobody knew that before.
+    /// The same replies, from a model that refuses tools, as the recorded one did before anybody knew.
     #[must_use]
     pub fn refusing_tools(mut self) -> Self {
         self.refuses_tools = true;
         self
     }
 
-    /// The same, with the context of the model that was recorded: the same results are left out then.
+    /// The same replies, with the context of the recorded model, so that the same results are left out.
     #[must_use]
     pub fn with_context(mut self, tokens: u64) -> Self {
         self.context = Some(tokens);

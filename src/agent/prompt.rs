@@ -1,7 +1,7 @@
-//! What is said to the model: fixed instructions, and a task made of bounded, fenced data.
+//! Prompts for the model: fixed instructions, and a task made of bounded, fenced data.
 //!
-//! Everything that comes from a repository, its tests, logs or comments is data. It goes through
-//! [`fenced`], which takes out credentials and hidden characters and picks a fence the text cannot end.
+//! Everything from a repository, its tests, logs or comments is data. It passes through [`fenced`], which removes
+//! credentials and hidden characters and picks a fence that the text cannot close.
 
 use std::fmt::Write as _;
 
@@ -10,47 +10,47 @@ use crate::domain::redact::{bounded, fenced, redact, visible};
 use crate::domain::search::Search;
 use crate::domain::test_run::{Failure, TestRun};
 
-/// The instructions for making red tests green.
+/// The instructions for fixing failing tests.
 pub const DEBUG: &str = include_str!("prompts/debug.md");
 
-/// What a reply without a tool call is answered with.
+/// The answer to a reply without a tool call.
 pub(super) const NUDGE: &str = "Nothing was done: only tool calls count. Continue with a tool call, or call `submit`.";
 
-/// The bounds of the task's parts, in bytes.
+/// The limits of the task's parts, in bytes.
 const MAX_TEST_RUN: usize = 4 << 10;
 const MAX_LOG: usize = 3 << 10;
 const MAX_FILES: usize = 1 << 10;
 const MAX_REMARKS: usize = 2 << 10;
-/// A specification or a goal.
+/// The limit of a specification or a goal.
 const MAX_WORDS: usize = 16 << 10;
-/// What a search came to: this many suspects, and patches of this many bytes.
+/// The limits of a search's result: how many suspects, how many patches, and bytes of each patch.
 const MAX_SUSPECTS: usize = 10;
 const MAX_UNVERIFIED: usize = 3;
 const MAX_PATCH: usize = 800;
 const MAX_SEARCH: usize = 4 << 10;
-/// The bound of one failure's message, in bytes.
+/// The limit of one failure's message, in bytes.
 const MAX_MESSAGE: usize = 800;
 
-/// What is known before anything was read.
+/// What is known before the model has read anything.
 #[derive(Clone, Copy, Default)]
 pub struct Background<'a> {
-    /// The run of the tests, if one could be made.
+    /// The test run, if there was one.
     pub before: Option<&'a TestRun>,
-    /// The part of the CI log that matters.
+    /// The relevant part of the CI log.
     pub log_excerpt: Option<&'a str>,
-    /// What the pull request changes.
+    /// The files that the pull request changes.
     pub files: &'a [RepoPath],
-    /// Hints of people and reasons of rejections, oldest first.
+    /// Hints from people and reasons of rejections, oldest first.
     pub remarks: &'a [String],
-    /// What a search without a model came to, if one was made.
+    /// The result of a search without a model, if there was one.
     pub search: Option<&'a Search>,
     pub may_execute: bool,
 }
 
-/// The task of a debug run: what is known of the failure before anything was read.
+/// The task of a debug run: what is known about the failure before the model has read anything.
 ///
-/// `before` is the red test run, if one could be made; `log_excerpt` the part of the CI log that matters; `files` what
-/// the pull request changes; `remarks` hints of people and reasons of rejections, oldest first.
+/// `before` is the failing test run, if there was one; `log_excerpt` the relevant part of the CI log; `files` the
+/// files that the pull request changes; `remarks` hints from people and reasons of rejections, oldest first.
 pub fn debug_task(
     before: Option<&TestRun>,
     log_excerpt: Option<&str>,
@@ -89,7 +89,7 @@ pub(super) fn code(specification: &str, (names, red): (&[String], &TestRun), kno
         ("The new tests".into(), fenced("text", &list.join("\n"), MAX_FILES)),
         ("How they fail".into(), test_run(red, MAX_TEST_RUN)),
     ];
-    // The run without them says nothing more.
+    // The run without the new tests adds nothing.
     let known = Background { before: None, ..*known };
     task("Write the code that makes the new tests pass.", parts, &known)
 }
@@ -108,7 +108,7 @@ pub(super) fn explain(known: &Background<'_>) -> String {
     task("Find out why the tests fail, and explain it.", Vec::new(), known)
 }
 
-/// A section with a person's own words: data as well.
+/// A section with a person's own words, which are data as well.
 fn words(title: &str, text: &str) -> (String, String) {
     (title.into(), fenced("text", text, MAX_WORDS))
 }
@@ -161,7 +161,8 @@ fn task(what: &str, sections: Vec<(String, String)>, known: &Background<'_>) -> 
     parts.join("\n") + "\n"
 }
 
-/// A search that proposed nothing: what it tried, what it suspects, and what passes the tests all the same.
+/// The result of a search that proposed nothing: what it tried, what it suspects, and which patches pass the tests
+/// anyway.
 fn searched(search: &Search) -> String {
     let edits = if search.tried == 1 { "edit was" } else { "edits were" };
     let mut text = format!("{} small {edits} tried, one at a time; none is proposed.", search.tried);
@@ -187,10 +188,10 @@ fn searched(search: &Search) -> String {
     text
 }
 
-/// How the result of a call begins that a person turned down.
+/// How the result of a call begins if a person rejected it.
 pub(super) const REJECTED: &str = "rejected by a maintainer";
 
-/// The result of a call that a person turned down.
+/// The result of a call that a person rejected.
 pub fn rejected(reason: Option<&str>) -> String {
     match reason {
         Some(reason) => format!("{REJECTED}, who says:\n{}", fenced("text", reason, MAX_REMARKS)),
@@ -198,8 +199,8 @@ pub fn rejected(reason: Option<&str>) -> String {
     }
 }
 
-/// A note for a model whose submission was not good enough: what is wrong, in greenlight's words, and the test run
-/// that shows it.
+/// A note for a model whose submission was not accepted: the reason in greenlight's words, and the test run that
+/// shows it.
 pub fn not_good_enough(why: &str, run: Option<&TestRun>) -> String {
     let mut note = format!(
         "The submission was not accepted: {}\n",
@@ -212,7 +213,7 @@ pub fn not_good_enough(why: &str, run: Option<&TestRun>) -> String {
     note + "Change the edits, then submit again."
 }
 
-/// A test run as a model reads it: a sentence of greenlight's, and what the tests said as fenced data.
+/// A test run for a model: a sentence by greenlight, and the output of the tests as fenced data.
 pub(super) fn test_run(run: &TestRun, max: usize) -> String {
     let summary = format!(
         "`{}`: {}.",

@@ -1,8 +1,8 @@
-//! What is executed on the edited tree: its tests, in a workspace that is kept for the next time, and other programs,
-//! each in its own.
+//! Execution on the edited tree: its tests, in a workspace that is kept between runs, and other programs, each in a
+//! separate workspace.
 //!
-//! Anything that ran there may have changed other files of that workspace, so what comes of it is for the model to
-//! continue, and proves nothing.
+//! Code that ran in the workspace may have changed other files there. Its results therefore only help the model to
+//! continue, and prove nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::domain::test_run::TestRun;
 use crate::sandbox::Network;
 use crate::suite::{self, Job, Packages, Ran};
 
-/// A workspace, and what it differs from the original tree by.
+/// A workspace, and how it differs from the original tree.
 pub(super) struct InUse {
     pub(super) workspace: Workspace,
     pub(super) patch: Patch,
 }
 
 impl Shell<'_> {
-    /// Runs the tests on the edited tree, within a separate limit if one is given, and with these hosts in reach.
-    /// None if nothing may be executed.
+    /// Runs the tests on the edited tree, within a separate limit if one is given, and with network access to these
+    /// hosts. `None` if nothing may be executed.
     pub(super) async fn run_tests(
         &mut self,
         only: &[String],
@@ -46,8 +46,8 @@ impl Shell<'_> {
         Ok(Some(run))
     }
 
-    /// Runs a program on a copy of the edited tree that is its alone: no matter what it does there, no test sees it.
-    /// None if nothing may be executed.
+    /// Runs a program on a separate copy of the edited tree, so that its changes never affect a test. `None` if
+    /// nothing may be executed.
     pub(super) async fn execute(
         &mut self,
         job: &Job,
@@ -63,7 +63,7 @@ impl Shell<'_> {
         Ok(Some(ran))
     }
 
-    /// The workspace of the last time with the edits since then, or a new one.
+    /// The workspace of the previous run, updated with the edits since then, or a new one.
     async fn current(&mut self, within: &Path) -> Result<InUse, Error> {
         let patch = self.checkout.patch();
         Ok(match self.workspace.take() {
@@ -77,7 +77,7 @@ impl Shell<'_> {
 }
 
 impl InUse {
-    /// Writes what changed, as far as that can be done in place.
+    /// Writes later edits to the workspace, as far as that is possible in place.
     pub(super) fn follow(&mut self, patch: &Patch) {
         if self.patch != *patch && !self.bring_up_to(patch) {
             tracing::debug!("a workspace does not have all edits");
@@ -85,7 +85,7 @@ impl InUse {
         self.patch.clone_from(patch);
     }
 
-    /// Writes what changed since the last run; false if that cannot be done in place.
+    /// Writes the changes since the last run; false if that is impossible in place.
     pub(super) fn bring_up_to(&self, patch: &Patch) -> bool {
         let was = |path: &RepoPath| self.patch.files().find(|(other, _)| *other == path);
         let is = |path: &RepoPath| patch.files().any(|(other, _)| other == path);

@@ -1,5 +1,5 @@
-//! What the tools work on, and what they may do with it: a checkout whose edits are held in memory, and, where it is
-//! allowed, its tests. What is executed is in [`super::running`].
+//! What the tools work on, and what they may do with it: a checkout whose edits are in memory, and its tests if they
+//! may be executed. [`super::running`] executes them.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -21,13 +21,13 @@ use crate::domain::redact::{redact, visible};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path};
 use crate::suite::Suite;
 
-/// The largest file a tool may leave behind, in bytes.
+/// The largest file that a tool may write, in bytes.
 const MAX_WRITE: usize = 1 << 20;
-/// The longest change of a protected file that a person is asked about, in bytes.
+/// The longest change of a protected file that a person is asked to approve, in bytes.
 const MAX_SHOWN: usize = 8 << 10;
-/// A clock cannot be asked for a time that is too far away.
+/// The longest time limit, because a clock cannot represent instants that are too far away.
 const LONGEST_WALL: Duration = Duration::from_secs(30 * 24 * 3600);
-/// The tool that ends an explanation, and nothing else.
+/// Tools for explanations only.
 pub(super) const ONLY_TO_EXPLAIN: &[&str] = &["explain"];
 /// What replaces a credential in a tool's result.
 const REDACTED: &str = "[redacted]";
@@ -36,38 +36,38 @@ const REDACTED: &str = "[redacted]";
 pub struct Shell<'a> {
     /// The tree with the edits made so far.
     pub checkout: Checkout,
-    /// How to run the tests. None: nothing may be executed, and the tool for it is not offered.
+    /// How to run the tests. `None`: nothing may be executed, and the tool for it is not offered.
     pub tests: Option<Suite>,
     pub bounds: Bounds<'a>,
     pub limits: AgentLimits,
     /// Tools that this run is not offered.
     pub without: &'static [&'static str],
-    /// Why a file must stay as it is, besides being protected.
+    /// Why a file must not change, even if it is not protected.
     pub leave_alone: &'a (dyn Fn(&RepoPath) -> Option<String> + Send + Sync),
-    /// How many more calls may be put before a person; at none, what would have to be is refused at once.
+    /// How many more requests may be forwarded to people. At 0, calls that need approval are refused immediately.
     pub may_ask: u32,
-    /// Host names that a person may grant to such a call.
+    /// Host names that a person may grant to such a request.
     pub grantable: Vec<String>,
-    /// Answers questions about the history. None: the tools for it are not offered.
+    /// Answers questions about the history. `None`: the tools for it are not offered.
     pub history: Option<History>,
     /// How the model acts.
     pub speech: Speech,
-    /// Hears of the model's replies as they come in.
+    /// Receives the model's replies as they arrive.
     pub live: &'a Live,
-    /// When the time of the limits is used up.
+    /// When the time limit is reached.
     pub(super) deadline: Instant,
-    /// The tree as the transcript found it.
+    /// The tree before the transcript's edits.
     start: Checkout,
     pub(super) workspace: Option<InUse>,
-    /// Interpreters of a model that acts by code.
+    /// The interpreters of a model that acts through code.
     pub(super) cells: Option<Cells>,
-    /// Calls that a person turned down: they are not put before one again.
+    /// Calls that a person rejected; nobody is asked about them again.
     turned_down: HashSet<(String, String)>,
 }
 
-/// Why a file is not written.
+/// Why a file was not written.
 pub(super) enum NotWritten {
-    /// It never is; a sentence says why.
+    /// It can never be written; the sentence says why.
     Never(String),
     /// A person has to allow it.
     Beyond(Box<What>),
@@ -80,7 +80,7 @@ impl From<String> for NotWritten {
 }
 
 impl<'a> Shell<'a> {
-    /// A shell over a tree as the transcript finds it; a workspace is made when tests are first run.
+    /// A shell for the tree before the transcript's edits. A workspace is made when tests first run.
     pub fn new(checkout: Checkout, tests: Option<Suite>, bounds: Bounds<'a>, limits: AgentLimits) -> Self {
         Self {
             start: checkout.clone(),
@@ -106,19 +106,19 @@ impl<'a> Shell<'a> {
         self.tests.is_some()
     }
 
-    /// Everything that was edited, but for protected files: those may only change in the copy that is worked on.
+    /// All edits except those of protected files, which may only change in the working copy.
     pub fn proposal_patch(&self) -> Patch {
         let patch = self.checkout.patch();
         let free = patch.files().filter(|(path, _)| !(self.bounds.is_protected)(path));
         Patch::new(free.map(|(path, change)| (path.clone(), change.clone())))
     }
 
-    /// Forgets every edit made through this shell.
+    /// Undoes every edit made through this shell.
     pub(super) fn rewind(&mut self) {
         self.checkout = self.start.clone();
     }
 
-    /// Remembers that a person turned down a call.
+    /// Records that a person rejected a call.
     pub(super) fn turn_down(&mut self, call: &ToolCall) {
         self.turned_down.insert(gist(call));
     }
@@ -127,7 +127,7 @@ impl<'a> Shell<'a> {
         self.turned_down.contains(&gist(call))
     }
 
-    /// Removes a file that was made through this shell; false if there is none of this path.
+    /// Removes a file that was created through this shell; false if there is no such file.
     pub(super) fn take_back(&mut self, path: &RepoPath) -> bool {
         if (self.leave_alone)(path).is_some() {
             return false;
@@ -139,11 +139,11 @@ impl<'a> Shell<'a> {
         was_made
     }
 
-    /// Puts a text in place of a file, or says why that may not be. A protected file is only written where a person
+    /// Replaces the text of a file, or says why that is not allowed. A protected file is written only if a person
     /// `granted` it.
     pub(super) fn write(&mut self, path: &RepoPath, text: String, granted: bool) -> Result<(), NotWritten> {
         let is_protected = (self.bounds.is_protected)(path);
-        // A protected file changes in the working copy alone, for the sake of a run: without one, nobody is asked.
+        // A protected file changes only in the working copy, for a run. If nothing may run, nobody is asked.
         if is_protected && !granted && (self.may_ask == 0 || !self.may_execute()) {
             return Err(format!("`{path}` is protected: you may read it but never change it.").into());
         }
@@ -164,7 +164,7 @@ impl<'a> Shell<'a> {
         Ok(())
     }
 
-    /// The change of a protected file as a person reads it before it is made.
+    /// A change of a protected file, as a person sees it before it is made.
     fn protected_edit(&self, path: &RepoPath, after: Blob) -> Result<What, String> {
         let before = self.checkout.read(path);
         let change = FileChange {
@@ -186,7 +186,7 @@ impl<'a> Shell<'a> {
         Ok(What::Edit { path, difference })
     }
 
-    /// The file as it would be, if it can be written at all.
+    /// The new file, if it can be written.
     fn fit_to_write(&self, path: &RepoPath, text: String) -> Result<Blob, String> {
         if text.len() > MAX_WRITE {
             return Err(format!("`{path}` would be larger than {MAX_WRITE} bytes."));
@@ -217,7 +217,7 @@ impl<'a> Shell<'a> {
         })
     }
 
-    /// A file where the path needs a folder, or the other way round, or a submodule.
+    /// A file where the path needs a folder, a folder where it needs a file, or a submodule.
     fn in_the_way(&self, path: &RepoPath) -> Option<String> {
         if let Some(taken) = self.checkout.taken(path) {
             return Some(taken.to_string());
@@ -240,7 +240,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// What a call asks for, no matter what reason it gives.
+/// What a call does, without the reason it gives.
 fn gist(call: &ToolCall) -> (String, String) {
     let mut arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap_or_default();
     if let Some(fields) = arguments.as_object_mut() {

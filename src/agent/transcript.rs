@@ -1,8 +1,8 @@
 //! What was said and done in a run of the agent, in order: exactly what the model sees.
 //!
-//! Items are only ever appended, and every item is bounded. Everything the loop knows (turns and tokens spent, what
-//! is still unanswered, how often the model went astray) is a fold over them, so a transcript read back from a journal
-//! resumes where it was cut.
+//! Items are only appended, and every item is bounded. Everything the loop needs to know (turns and tokens spent,
+//! calls without a result, how often the model failed to use the tools) is a fold over them, so a transcript read
+//! from a journal resumes where it was interrupted.
 
 use std::collections::HashSet;
 
@@ -11,65 +11,64 @@ use serde::{Deserialize, Serialize};
 use super::Exit;
 use crate::domain::redact::bounded;
 
-/// The name of the call that a block is.
+/// The name of the call that represents a block.
 pub(super) const EXECUTE: &str = "execute";
 
-/// The longest free text of a reply that is kept, in bytes.
+/// The longest text of a reply that is kept, in bytes.
 const MAX_TEXT: usize = 8 << 10;
-/// More calls than this in one reply are dropped, as if the model had not made them.
+/// Further calls in one reply are dropped, as if the model had not made them.
 const MAX_CALLS: usize = 16;
-/// The longest arguments of one call, in bytes; longer ones are cut, and thereby malformed.
+/// The longest arguments of one call, in bytes. Longer ones are cut, which makes them malformed.
 pub(super) const MAX_ARGUMENTS: usize = 64 << 10;
-/// OpenAI refuses longer names and ids when they are sent back.
+/// OpenAI refuses longer names and ids in a history.
 const MAX_NAME: usize = 64;
 
 /// One entry of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
-    /// What the agent is for and how it works, in greenlight's own words; and what there is to do, with the untrusted
-    /// parts of it fenced.
+    /// greenlight's instructions for the agent, and the task, whose untrusted parts are fenced.
     Task { instructions: String, task: String },
-    /// What the model answered.
+    /// The model's answer.
     Reply(Reply),
-    /// What came of one call of the reply before it.
+    /// The result of one call of the preceding reply.
     Result {
         call_id: String,
         text: String,
-        /// Set when this call ended the run.
+        /// Set if this call ended the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<Exit>,
-        /// A person allowed what the run's own policy does not.
+        /// Whether a person allowed a call that the run may not make without asking.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         granted: bool,
     },
-    /// A call that code of the model made while it ran, as part of the call of that name. Its result follows.
+    /// A call made by the model's code while it ran, as part of the call with this id. Its result follows.
     Called { within: String, call: ToolCall },
-    /// From here on the results of these calls are not shown to the model any more: it can ask again.
+    /// From here on the model no longer sees the results of these calls; it can call the tools again.
     Compacted { results: Vec<String> },
-    /// A word of greenlight's between two replies: a nudge, or why a submission was not good enough.
+    /// A message from greenlight between two replies: a nudge, or why a submission was not accepted.
     Note(String),
 }
 
 /// One answer of the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
-    /// What it said beside its calls; nobody acts upon it.
+    /// The text beside the calls; it has no effect.
     pub text: Option<String>,
     pub calls: Vec<ToolCall>,
     pub usage: Usage,
-    /// The name of the model that answered, where there are several.
+    /// The name of the model that answered, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// One thing the model asks for.
+/// One tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Tells the calls of one reply apart.
+    /// Unique within one reply.
     pub id: String,
     pub name: String,
-    /// As the model wrote them: JSON if all is well.
+    /// As the model wrote them: JSON if the model made no mistake.
     pub arguments: String,
 }
 
@@ -78,7 +77,7 @@ pub struct ToolCall {
 #[serde(default)]
 pub struct Usage {
     pub prompt_tokens: u64,
-    /// Those of them that the endpoint had cached.
+    /// The part of them that the endpoint had in its cache.
     pub cached_tokens: u64,
     pub completion_tokens: u64,
     /// Millionths of a US dollar. `None` if the price of the model is not known.
@@ -93,7 +92,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// A history that has not begun.
+    /// A history without any reply yet.
     pub fn new(instructions: impl Into<String>, task: impl Into<String>) -> Self {
         Self {
             items: vec![Item::Task {
@@ -107,17 +106,17 @@ impl Transcript {
         &self.items
     }
 
-    /// Adds an item that has been journaled.
+    /// Adds an item that is already journaled.
     pub fn push(&mut self, item: Item) {
         self.items.push(item);
     }
 
-    /// How many replies there are.
+    /// The number of replies.
     pub fn turns(&self) -> u32 {
         u32::try_from(self.replies().count()).unwrap_or(u32::MAX)
     }
 
-    /// What all replies cost together.
+    /// The usage of all replies together.
     pub fn usage(&self) -> Usage {
         self.replies().fold(Usage::default(), |sum, reply| Usage {
             prompt_tokens: sum.prompt_tokens.saturating_add(reply.usage.prompt_tokens),
@@ -148,7 +147,7 @@ impl Transcript {
         Vec::new()
     }
 
-    /// Whether one of these tools was ever called.
+    /// Whether the model ever called one of these tools.
     pub(super) fn has_called(&self, names: &[&str]) -> bool {
         self.items.iter().any(|item| match item {
             Item::Reply(reply) => reply.calls.iter().any(|call| names.contains(&call.name.as_str())),
@@ -157,7 +156,7 @@ impl Transcript {
         })
     }
 
-    /// How many of the last replies in a row are of a kind.
+    /// How many of the most recent replies in a row satisfy a condition.
     pub(super) fn in_a_row(&self, is: impl Fn(&Reply) -> bool) -> usize {
         self.replies().rev().take_while(|reply| is(reply)).count()
     }
@@ -177,7 +176,7 @@ impl From<Vec<Item>> for Transcript {
 }
 
 impl Reply {
-    /// The reply as it may be kept and sent back: bounded, with ids and names that every endpoint takes.
+    /// The reply in a form that can be kept and sent back: bounded, with ids and names that every endpoint accepts.
     pub(super) fn tidied(self, turn: u32) -> Self {
         let mut seen = HashSet::new();
         let calls = self.calls.into_iter().take(MAX_CALLS).enumerate();
@@ -200,7 +199,7 @@ impl Reply {
             }
         });
         let calls: Vec<ToolCall> = calls.collect();
-        // Blocks of code are part of what it says.
+        // Blocks of code are part of the text.
         let is_code = calls.iter().any(|call| call.name == EXECUTE);
         let max = if is_code { MAX_ARGUMENTS } else { MAX_TEXT };
         Self {

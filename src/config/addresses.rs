@@ -1,4 +1,4 @@
-//! The URLs among the settings: what is accepted as one, and why not.
+//! URLs in settings: which ones are accepted, and error messages for the others.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use url::Url;
 
 use super::settings_error::SettingsError;
 
-/// GitHub's URL, where a token that may write travels: in the clear at most to this very machine.
+/// GitHub's URL, which receives a token with write access. Unencrypted connections are allowed only to this machine.
 ///
 /// # Errors
-/// When it is none of http, or would carry the token unencrypted to another machine.
+/// When the URL is not HTTP(S), or would send the token unencrypted to another machine.
 pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
     let url = base_url("GREENLIGHT_GITHUB_API_URL", text)?;
     let this_machine = match url.host() {
@@ -29,10 +29,10 @@ pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
     ))
 }
 
-/// A URL that paths can be appended to. What it was is not shown, because passwords are found in URLs.
+/// A URL that paths can be appended to. Errors do not repeat it, because URLs may contain passwords.
 ///
 /// # Errors
-/// When it is none of http, or has more parts than scheme, host, port and path.
+/// When the URL is not HTTP(S), or has parts other than scheme, host, port and path.
 pub(super) fn base_url(setting: &'static str, text: &str) -> Result<Url, SettingsError> {
     let wrong = |problem: &str| {
         SettingsError::new(
@@ -56,10 +56,10 @@ pub(super) fn base_url(setting: &'static str, text: &str) -> Result<Url, Setting
     Ok(url)
 }
 
-/// The path in `sqlite://relative`, `sqlite:///absolute` or `sqlite:path`, as sqlx reads them.
+/// The path in `sqlite://relative`, `sqlite:///absolute` or `sqlite:path`, parsed like sqlx does.
 ///
 /// # Errors
-/// When it is the URL of something else, or says more than a path.
+/// When the URL is for another database, or contains more than a path.
 pub(super) fn sqlite_path(url: &str) -> Result<PathBuf, SettingsError> {
     let wrong = |problem: &str| {
         SettingsError::new(
@@ -68,7 +68,7 @@ pub(super) fn sqlite_path(url: &str) -> Result<PathBuf, SettingsError> {
             "use sqlite:// and the path of a file",
         )
     };
-    let (scheme, rest) = url.split_once(':').ok_or_else(|| wrong("is no URL"))?;
+    let (scheme, rest) = url.split_once(':').ok_or_else(|| wrong("is not a URL"))?;
     match scheme {
         "sqlite" => {}
         "postgres" | "postgresql" => {

@@ -2,10 +2,10 @@
 
 use crate::domain::id::RepositoryName;
 
-/// The repositories an installation is narrowed to.
+/// The repositories that greenlight works for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AllowList {
-    /// Every repository the credentials reach.
+    /// Every repository that the credentials can access.
     #[default]
     All,
     Only(Vec<Allowed>),
@@ -21,11 +21,11 @@ pub enum Allowed {
 }
 
 impl AllowList {
-    /// Reads `owner/name,owner/*`; spaces and a comma at the end do no harm.
+    /// Parses `owner/name,owner/*`. Spaces and a trailing comma are allowed.
     ///
     /// # Errors
-    /// The entry that is neither, in a sentence fragment. A list without a single entry is an error too, because
-    /// it would otherwise quietly mean every repository.
+    /// A sentence fragment about the invalid entry. An empty list is an error too, because it would otherwise
+    /// silently allow every repository.
     pub fn parse(text: &str) -> Result<Self, String> {
         let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         let allowed: Vec<Allowed> = entries.map(entry).collect::<Result<_, _>>()?;
@@ -35,7 +35,7 @@ impl AllowList {
         Ok(Self::Only(allowed))
     }
 
-    /// Compares without regard to case, as GitHub does.
+    /// Ignores case, as GitHub does.
     pub fn allows(&self, repository: &RepositoryName) -> bool {
         match self {
             Self::All => true,
@@ -49,7 +49,7 @@ impl AllowList {
 
 fn entry(text: &str) -> Result<Allowed, String> {
     if let Some(owner) = text.strip_suffix("/*") {
-        // The name only completes the owner to something that can be checked.
+        // The name only completes the owner to a value that can be validated.
         let checked = RepositoryName::new(owner, "any").map_err(|_| not_an_entry(text))?;
         return Ok(Allowed::Owner(checked.owner().into()));
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused_rather_than_taken_for_everything() {
+    fn an_invalid_entry_is_refused_and_never_means_everything() {
         for bad in [
             "",
             ",",

@@ -1,6 +1,7 @@
-//! The variables greenlight was started with, taken once, so that the rest is a function of values.
+//! The environment variables that greenlight was started with, copied once, so that all other code depends only on
+//! values.
 //!
-//! What a variable means is decided in [`super::settings`].
+//! [`super::settings`] decides what a variable means.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,17 +9,17 @@ use std::path::PathBuf;
 use super::settings_error::SettingsError;
 use crate::domain::id::{Repository, RepositoryId, RepositoryName};
 
-/// The prefixes of the variables that are looked at; everything else, and the secrets in it, is left alone.
+/// Prefixes of the variables that are copied. All others, and any secrets in them, are ignored.
 const PREFIXES: [&str; 3] = ["GREENLIGHT_", "GITHUB_", "OPENAI_"];
-/// Where the packages of the Python that the person works with are, and where programs are looked for.
+/// Where the Python packages in use are installed, and where programs are searched for.
 const NAMED: [&str; 3] = ["VIRTUAL_ENV", "CONDA_PREFIX", "PATH"];
 
-/// A snapshot of the variables that concern greenlight. It holds secrets, and so has no `Debug`.
+/// A snapshot of the variables that concern greenlight. It contains secrets, so it does not implement `Debug`.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// Takes the snapshot of this process.
+    /// Copies the environment of this process.
     pub fn of_this_process() -> Self {
         std::env::vars_os()
             .map(|(name, value)| {
@@ -30,7 +31,7 @@ impl Environment {
             .collect()
     }
 
-    /// Only what the local verbs use: settings of a service that happen to be set are none of their business.
+    /// Only the variables that local commands use, so that settings of a service do not affect them.
     #[must_use]
     pub fn for_local_work(mut self) -> Self {
         const LOCAL: [&str; 7] = [
@@ -48,16 +49,16 @@ impl Environment {
         self
     }
 
-    /// The value of a variable; an empty one counts as unset, as a workflow passes inputs that nobody gave.
+    /// The value of a variable. An empty value counts as unset, because workflows pass missing inputs that way.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// What GitHub tells a step of a workflow.
+    /// The variables that GitHub sets for a step of a workflow.
     /// <https://docs.github.com/en/actions/reference/workflows-and-actions/variables>
     ///
     /// # Errors
-    /// When a variable that every step has is missing: then this is no step of a workflow.
+    /// When a variable is missing that every step has, so this is not a step of a workflow.
     pub fn workflow_step(&self) -> Result<WorkflowStep, SettingsError> {
         let required = |name: &'static str| {
             self.get(name).ok_or_else(|| {
@@ -105,20 +106,20 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     }
 }
 
-/// The step of a workflow that greenlight runs in.
+/// The workflow step that greenlight runs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowStep {
     /// `GITHUB_EVENT_NAME`, the name a webhook carries in `X-GitHub-Event`.
     pub event_name: String,
     /// `GITHUB_EVENT_PATH`, a file with the payload of the event.
     pub event_path: PathBuf,
-    /// `GITHUB_REPOSITORY`, where the workflow runs: the base repository.
+    /// `GITHUB_REPOSITORY`, the repository of the workflow, which is the base repository.
     pub repository: Repository,
-    /// `GITHUB_OUTPUT`, the file that outputs of the step are appended to.
+    /// `GITHUB_OUTPUT`, the file to which outputs of the step are appended.
     pub output: Option<PathBuf>,
-    /// `GITHUB_STEP_SUMMARY`, the file that Markdown for the page of the run is appended to.
+    /// `GITHUB_STEP_SUMMARY`, the file to which Markdown for the run's page is appended.
     pub summary: Option<PathBuf>,
-    /// `GITHUB_RUN_ID`; "Re-run jobs" keeps it, so it tells an event apart the way a delivery id does.
+    /// `GITHUB_RUN_ID`; "Re-run jobs" keeps it, so it identifies an event like a delivery id does.
     pub run_id: Option<u64>,
 }
 

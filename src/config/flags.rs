@@ -1,11 +1,11 @@
-//! The flags that stand for settings, in groups, so that a subcommand takes only what it has a use for.
+//! Command-line flags for settings, in groups, so that each subcommand takes only the flags it needs.
 //!
-//! Every setting has an environment variable, named in its help. The flags of secrets take the path of a file, never
-//! the secret: an argument is seen by every user of the machine, and stays in shell histories and CI logs.
+//! Every setting has an environment variable, which its help names. Flags for secrets take the path of a file, never
+//! the secret itself: other users of the machine can see arguments, and shell histories and CI logs keep them.
 
 use std::path::PathBuf;
 
-/// All settings. A subcommand flattens this, or the groups it needs and leaves the others at their default.
+/// All settings. A subcommand flattens this, or only the groups that it needs, with the others at their defaults.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Flags {
     #[command(flatten)]
@@ -27,8 +27,8 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// The settings that flags make: the variable that would make each otherwise, and the flag. Files of secrets are
-    /// told apart where they are read.
+    /// The settings made by flags: the environment variable of each, and the flag. The code that reads secrets
+    /// handles their files.
     pub(super) fn given(&self) -> Vec<(&'static str, &'static str)> {
         let Self {
             github,
@@ -112,7 +112,7 @@ impl Flags {
     }
 }
 
-/// How GitHub is reached.
+/// How to reach GitHub.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct GithubFlags {
     /// REST base URL of GitHub or GitHub Enterprise Server [env: GREENLIGHT_GITHUB_API_URL, GITHUB_API_URL]
@@ -129,7 +129,7 @@ pub struct GithubFlags {
     pub github_token_file: Option<PathBuf>,
 }
 
-/// What comes in from GitHub.
+/// Settings for incoming webhooks.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct WebhookFlags {
     /// File with the webhook secret [env: GREENLIGHT_WEBHOOK_SECRET_FILE; the secret itself: GREENLIGHT_WEBHOOK_SECRET]
@@ -140,7 +140,7 @@ pub struct WebhookFlags {
     pub repositories: Option<String>,
 }
 
-/// What is kept of runs for looking into them later.
+/// Which records of runs are kept for later inspection.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct RecordFlags {
     /// Folder to write each run to, as a file for `greenlight replay`; the files contain code. Not written if not set
@@ -149,7 +149,7 @@ pub struct RecordFlags {
     pub bundles: Option<PathBuf>,
 }
 
-/// Where greenlight keeps what it must not forget.
+/// Where greenlight stores its data.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct StorageFlags {
     /// The journal, as `sqlite://PATH` [env: GREENLIGHT_DATABASE_URL]
@@ -160,7 +160,7 @@ pub struct StorageFlags {
     pub data_dir: Option<PathBuf>,
 }
 
-/// What greenlight forgets, and when.
+/// What greenlight deletes, and when.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct RetentionFlags {
     /// How long ids of processed deliveries are kept; 30d if not set [env: GREENLIGHT_RETENTION_DELIVERIES]
@@ -175,7 +175,7 @@ pub struct RetentionFlags {
     pub retention_mirrors: Option<String>,
 }
 
-/// The folder alone, for what needs no journal.
+/// Only the data folder, for subcommands without a journal.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct FolderFlags {
     /// Folder for data kept between runs: installed packages, and accepted or rejected fixes [env: GREENLIGHT_DATA_DIR]
@@ -192,7 +192,7 @@ impl From<FolderFlags> for StorageFlags {
     }
 }
 
-/// Which model thinks; without one the built-in repair engine works alone.
+/// Which model to use. Without one, the built-in repair engine works alone.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ModelFlags {
     /// What works out a fix: `builtin`, the built-in repair engine; `model`; or `auto`, the built-in engine first and then
@@ -239,7 +239,7 @@ pub struct SandboxFlags {
     pub docker_socket: Option<PathBuf>,
 }
 
-/// What greenlight tells about its work on standard error.
+/// What greenlight logs to standard error.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct LogFlags {
     /// Filter such as `info` or `greenlight=debug` [env: GREENLIGHT_LOG]

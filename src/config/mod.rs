@@ -1,10 +1,10 @@
-//! What greenlight is told before it starts: flags and environment, and a repository's `greenlight.toml`.
+//! greenlight's configuration: flags, environment variables, and a repository's `greenlight.toml`.
 //!
-//! This is the only room that reads the environment of the process. Nothing here acts on a setting: a value is read,
-//! checked and handed on, and a bad one is named together with the way to set it. The two sources never mix:
-//! credentials, model and allow-list come from the operator ([`settings`]), never from a repository, and
-//! what a repository may decide about itself comes from its base branch ([`repository`]) and its default branch
-//! ([`stricter`]), never from a head.
+//! This is the only room that reads the environment of the process. It does not act on settings: it reads and checks
+//! a value and passes it on, and an error says how to set the value correctly. The two sources never mix.
+//! Credentials, model and allow-list come from the operator ([`settings`]), never from a repository. Settings that a
+//! repository makes for itself come from its base branch ([`repository`]) and its default branch ([`stricter`]),
+//! never from a head.
 
 mod addresses;
 pub mod allow_list;

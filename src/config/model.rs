@@ -1,4 +1,4 @@
-//! The settings of the model: which one, where, how it is spoken to and what it costs.
+//! The settings of the model: which one, at which endpoint, through which API, and at what price.
 
 use std::path::Path;
 
@@ -15,35 +15,35 @@ use super::settings_error::SettingsError;
 use crate::domain::model::{Api, Price, Prices, ToolUse};
 
 const MODEL_BASE_URL: &str = "https://api.openai.com/v1";
-/// Thousands of models; a larger file is somebody's mistake.
+/// Enough for thousands of models; a larger file is a mistake.
 const MAX_PRICES: u64 = 1 << 20;
 const MAX_FALLBACKS: usize = 8;
-/// Less than this no model can work with.
+/// No model can work with less than this.
 const MIN_CONTEXT: u64 = 1_000;
 const MAX_CONTEXT: u64 = 100_000_000;
 
-/// The model that thinks.
+/// The model to use.
 #[derive(Debug, Clone)]
 pub struct ModelSettings {
-    /// Any OpenAI-compatible endpoint, up to and without `/chat/completions`; no `/` at the end.
+    /// Any OpenAI-compatible endpoint, without `/chat/completions` and without a `/` at the end.
     pub base_url: Url,
     pub name: String,
-    /// Models of the same endpoint, in the order in which they stand in.
+    /// Fallback models at the same endpoint, in order.
     pub fallbacks: Vec<String>,
-    /// Empty for servers that want none.
+    /// Empty for servers that need none.
     pub api_key: SecretString,
     pub api: Api,
     pub tools: ToolUse,
     pub prices: Prices,
-    /// In tokens. `None` for the default.
+    /// In tokens. `None` means the default.
     pub context: Option<u64>,
 }
 
 impl ModelSettings {
-    /// Puts flags and environment together. `None` if no model is named.
+    /// Combines flags and environment. `None` if no model is named.
     ///
     /// # Errors
-    /// The first setting that is wrong, whether a model is named or not.
+    /// The first setting that is wrong, even if no model is named.
     pub(super) fn new(flags: ModelFlags, environment: &Environment) -> Result<Option<Self>, SettingsError> {
         let text = |flag: Option<String>, name: &str| {
             flag.filter(|value| !value.is_empty())
@@ -135,12 +135,12 @@ fn context(text: Option<&str>) -> Result<Option<u64>, SettingsError> {
     Ok(number)
 }
 
-/// A row of the file, in US dollars for a million tokens.
+/// A row of the file, in US dollars per million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 struct Row {
     input: f64,
-    /// As much as the input if it is left out.
+    /// The price of `input` if it is left out.
     cached_input: Option<f64>,
     output: f64,
 }

@@ -1,19 +1,19 @@
-//! Reads a `greenlight.toml`, and explains what is wrong with one.
+//! Parses a `greenlight.toml`, and explains its mistakes.
 //!
-//! What may stand in it is said in [`super::repository`].
+//! [`super::repository`] defines its fields.
 
 use std::fmt;
 
 use super::repository::{FILE_NAME, RepoConfig};
 
-/// More than a hundred times the example; a larger file is somebody's mistake.
+/// More than a hundred times the size of the example; a larger file is a mistake.
 const MAX_BYTES: usize = 256 * 1024;
 
 impl RepoConfig {
-    /// Reads the text of a `greenlight.toml`.
+    /// Parses the text of a `greenlight.toml`.
     ///
     /// # Errors
-    /// The first thing in it that is not understood or out of bounds, with its line and field.
+    /// The first unknown field or invalid value, with its line.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         if text.len() > MAX_BYTES {
             return Err(ConfigError {
@@ -27,7 +27,7 @@ impl RepoConfig {
     }
 }
 
-/// What is wrong with a `greenlight.toml`. Everything in it that the file wrote is bounded and on one line.
+/// A mistake in a `greenlight.toml`. Text quoted from the file is bounded and on one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
     /// From 1.
@@ -35,7 +35,7 @@ pub struct ConfigError {
     /// As in `limits.turns`.
     pub field: Option<String>,
     pub problem: String,
-    /// What could have stood there instead, if only certain words can.
+    /// The accepted words, if the value must be one of them.
     pub known: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl ConfigError {
             before.matches('\n').count() + 1
         });
         let message = error.message().to_string();
-        // Without its input the error ends in the path of keys instead of an excerpt.
+        // Without its input, the error ends with the path of keys instead of an excerpt.
         error.set_input(None);
         let shown = error.to_string();
         let path = shown.strip_prefix(&message).unwrap_or_default().trim();
@@ -98,7 +98,7 @@ impl ConfigError {
     }
 }
 
-/// Takes apart what serde says of a field or value it does not know: "unknown field `a`, expected one of `b`, `c`".
+/// Parses serde's message about an unknown field or value: "unknown field `a`, expected one of `b`, `c`".
 fn wrong_word(message: &str) -> Option<(String, Vec<String>)> {
     if !message.starts_with("unknown field") && !message.starts_with("unknown variant") {
         return None;
@@ -109,7 +109,7 @@ fn wrong_word(message: &str) -> Option<(String, Vec<String>)> {
     Some((printable(written.trim_end_matches('`')), known))
 }
 
-/// "did you mean" for a near miss, otherwise all there is.
+/// "did you mean" for a similar word, otherwise all accepted words.
 fn instead(written: &str, known: &[String]) -> String {
     let distance = |word: &String| strsim::damerau_levenshtein(&written.to_lowercase(), word);
     let near = known.iter().filter(|word| distance(word) <= 1.max(word.len() / 3));
@@ -119,13 +119,13 @@ fn instead(written: &str, known: &[String]) -> String {
     }
 }
 
-/// What serde or the parser says, without the names of Rust's types.
+/// The message of serde or the parser, without the names of Rust types.
 fn in_words(message: &str) -> String {
     let message = message.replace("expected i64", "expected a whole number");
     printable(&message.replace("expected f64", "expected a number"))
 }
 
-/// Text of the file as it may be repeated in a comment: one line, no code marks, at most 200 characters.
+/// Text of the file in a form that a comment may quote: one line, no backticks, at most 200 characters.
 fn printable(text: &str) -> String {
     let clean = text.chars().map(|c| match c {
         '`' => '\'',
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_counts() {
+    fn the_fields_of_the_file_are_used() {
         let config = RepoConfig::parse(
             "execution = \"sandbox\"\ntrigger = { ci = false, label = \"\" }\n[test]\ncommand = \"pytest -q\"\n\
              [limits]\ncost_usd = 1\nwall = \"1h 30m\"\n[limits.day]\ntokens = 2_000_000\n\
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!((config.limits.turns, config.limits.cost_usd), (30, 1.0));
         assert_eq!(config.limits.wall, Duration::from_secs(5400));
         assert_eq!(config.limits.day.tokens, Some(2_000_000));
-        // What a table leaves out has its default: a stranger's pull requests cost no more than that.
+        // Fields that a table leaves out have their defaults, so a stranger's pull requests cost no more than those.
         assert_eq!(config.limits.day.turns, RepoConfig::default().limits.day.turns);
         assert!(config.limits.day.turns.is_some() && config.limits.pull_request.tokens.is_some());
         assert_eq!((config.sandbox.memory, config.sandbox.processes), (512 << 20, 1024));

@@ -5,9 +5,9 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::domain::id::RepoPath;
 
-/// Protected no matter what a configuration says: what runs with a repository's secrets, what decides over greenlight,
-/// what decides who reviews, and what decides how git shows files and where it gets others from. Without regard to
-/// case, as some file systems and GitHub's own look-ups have none.
+/// Paths that are protected under every configuration: files that run with a repository's secrets, control
+/// greenlight, decide who reviews, or decide how git displays files and where it fetches others from. Case is
+/// ignored, because some file systems and GitHub's own look-ups ignore it.
 /// <https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners#codeowners-file-location>
 const BUILT_IN: [&str; 6] = [
     ".github/**",
@@ -29,11 +29,11 @@ pub struct Protected {
 }
 
 impl Protected {
-    /// Adds patterns to the built-in ones. They read as in `CODEOWNERS` and `.gitignore`: `*` stays within one folder
-    /// and `**` does not; a pattern without a `/` counts in every folder; a folder stands for all that is in it.
+    /// Adds patterns to the built-in ones. They work as in `CODEOWNERS` and `.gitignore`: `*` stays within one folder
+    /// and `**` does not; a pattern without a `/` matches in every folder; a folder matches everything in it.
     ///
     /// # Errors
-    /// The pattern that is not one, in a sentence fragment.
+    /// A sentence fragment about the invalid pattern.
     pub fn new(patterns: Vec<String>) -> Result<Self, String> {
         if patterns.len() > MAX_PATTERNS {
             return Err(format!("more than {MAX_PATTERNS} patterns"));
@@ -41,7 +41,7 @@ impl Protected {
         Self::of(patterns)
     }
 
-    /// What either protects.
+    /// Protects everything that either of the two protects.
     pub fn both(one: &Self, other: &Self) -> Self {
         let mut patterns = one.patterns.clone();
         patterns.extend(
@@ -51,7 +51,7 @@ impl Protected {
                 .filter(|pattern| !one.patterns.contains(pattern))
                 .cloned(),
         );
-        // Each of them was read before.
+        // Each pattern was already compiled before.
         Self::of(patterns).unwrap_or_else(|_| Self::everything())
     }
 
@@ -68,7 +68,7 @@ impl Protected {
             set.add(glob(pattern, Case::Any)?);
         }
         for pattern in &patterns {
-            // First as it is written, so that an error shows it that way.
+            // The pattern is first compiled as written, so that an error shows it that way.
             set.add(glob(pattern, Case::Exact)?);
             for pattern in spelled_out(pattern)? {
                 set.add(glob(&pattern, Case::Exact)?);
@@ -78,7 +78,7 @@ impl Protected {
         Ok(Self { patterns, set })
     }
 
-    /// Whether a proposal must leave this path alone.
+    /// Whether a proposal must not change this path.
     pub fn covers(&self, path: &RepoPath) -> bool {
         self.set.is_match(path.as_str())
     }
@@ -91,7 +91,7 @@ impl Protected {
 
 impl Default for Protected {
     fn default() -> Self {
-        // The built-in patterns are valid, which a test holds. Should that ever be wrong, everything is protected.
+        // The built-in patterns are valid, as a test ensures. If they ever are not, everything is protected.
         Self::new(Vec::new()).unwrap_or_else(|_| Self::everything())
     }
 }
@@ -123,7 +123,7 @@ fn glob(pattern: &str, case: Case) -> Result<Glob, String> {
         .map_err(|error| format!("{pattern:?} is not a pattern: {}", error.kind()))
 }
 
-/// The patterns that mean to `globset` what this one means to people.
+/// Patterns that have for `globset` the meaning that people expect of this one.
 fn spelled_out(pattern: &str) -> Result<[String; 2], String> {
     let shown: String = pattern.chars().take(80).collect();
     if pattern.len() > MAX_PATTERN_BYTES {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_over_greenlight_is_always_protected() {
+    fn files_that_control_greenlight_are_always_protected() {
         for path in [
             ".github/workflows/ci.yml",
             ".github/CODEOWNERS",

@@ -1,7 +1,7 @@
-//! What a repository decides about itself: `greenlight.toml` of the base branch.
+//! The settings that a repository makes for itself: `greenlight.toml` of the base branch.
 //!
-//! Credentials, the model and the allow-list are deliberately not in it, see [`super::settings`]. How the file is read
-//! and its mistakes are explained is in [`super::parse`]; `greenlight.example.toml` is its commented form.
+//! It deliberately has no credentials, model or allow-list; see [`super::settings`]. [`super::parse`] parses the file
+//! and explains its mistakes; `greenlight.example.toml` is an annotated example.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::values::{command, duration, hosts, label, money, size, some_duration,
 use crate::domain::budget::Allowance;
 use crate::sandbox::Property;
 
-/// Where the configuration lies in a repository.
+/// The path of the configuration in a repository.
 pub const FILE_NAME: &str = "greenlight.toml";
 
 const MINUTE: u64 = 60;
@@ -51,12 +51,12 @@ pub enum Execution {
 pub struct Trigger {
     /// Answer red CI on pull requests.
     pub ci: bool,
-    /// Answer when this label is added. `None` if the file has an empty one.
+    /// Answer when this label is added. `None` if the label is empty.
     #[serde(deserialize_with = "label")]
     pub label: Option<String>,
 }
 
-/// How the tests are run; what is left out is found.
+/// How the tests are run. Missing fields are found automatically.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TestConfig {
@@ -71,34 +71,34 @@ pub struct TestConfig {
     pub timeout: Duration,
 }
 
-/// How a failing test is told from a flaky one before anything is worked on.
+/// How triage tells a failing test from a flaky one before any work begins.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Triage {
-    /// How often a failing test is run at most, on the head and on the merge base each.
+    /// The most runs of a failing test, each on the head and on the merge base.
     #[serde(deserialize_with = "whole::<_, _, 2, 20>")]
     pub runs: u32,
-    /// How sure to be, in per cent, before stopping early.
+    /// How certain a verdict must be to stop early, in per cent.
     #[serde(deserialize_with = "whole::<_, _, 50, 99>")]
     pub confidence: u32,
 }
 
-/// How long a fix is searched for without a model.
+/// How long greenlight searches for a fix without a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Repair {
-    /// How many small edits are tried at most.
+    /// The most small edits that are tried.
     #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
     pub candidates: u32,
-    /// How long that may take.
+    /// The time limit of the search.
     #[serde(deserialize_with = "duration::<_, 1, { 6 * HOUR }>")]
     pub wall: Duration,
-    /// How long it may take where a model continues when nothing was found; with nothing, the model continues at once.
+    /// The time limit if a model continues after an unsuccessful search. With 0, the model starts at once.
     #[serde(deserialize_with = "duration::<_, 0, { 6 * HOUR }>")]
     pub before_model: Duration,
 }
 
-/// How a green light is given.
+/// How approvals work.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Gate {
@@ -112,7 +112,7 @@ pub struct Gate {
     pub tests: bool,
 }
 
-/// What one run may use up.
+/// The limits of one run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RunLimits {
@@ -125,25 +125,25 @@ pub struct RunLimits {
     /// Money for the model, in US dollars.
     #[serde(deserialize_with = "money::<_, 1_000>")]
     pub cost_usd: f64,
-    /// Time from start to proposal, without the time a gate is open.
+    /// Time from start to proposal, without the time that gates are open.
     #[serde(deserialize_with = "duration::<_, MINUTE, { 6 * HOUR }>")]
     pub wall: Duration,
     /// Removed plus added lines of a proposal.
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub patch_lines: u32,
-    /// The same, for all runs of one pull request.
+    /// The limits for all runs of one pull request.
     #[serde(deserialize_with = "allowed_pull_request")]
     pub pull_request: Allowed,
-    /// The same, for all runs of the repository within 24 hours that one person started.
+    /// The limits for all runs of the repository within 24 hours that one person started.
     pub user: Allowed,
-    /// The same, for all runs of the repository within 24 hours.
+    /// The limits for all runs of the repository within 24 hours.
     #[serde(deserialize_with = "allowed_day")]
     pub day: Allowed,
 }
 
-/// What several runs may use up together. `None` means that only the limits of each run count. Those of a pull request
-/// and of a day have a default for turns and tokens, which count whether or not the model's price is known, and for
-/// money.
+/// What several runs may use together. `None` means that only the limits of each run count. The limits for a pull
+/// request and for a day have defaults for turns and tokens, which count even if the model's price is unknown, and
+/// for money.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Allowed {
@@ -156,7 +156,7 @@ pub struct Allowed {
     /// Money for the model, in US dollars.
     #[serde(deserialize_with = "some_money::<_, 1_000_000>")]
     pub cost_usd: Option<f64>,
-    /// Time at work, over all runs.
+    /// Working time, over all runs.
     #[serde(deserialize_with = "some_duration::<_, MINUTE, { 1_000 * HOUR }>")]
     pub wall: Option<Duration>,
     /// Removed plus added lines of all proposals.
@@ -164,15 +164,15 @@ pub struct Allowed {
     pub patch_lines: Option<u32>,
 }
 
-/// What a proposal must leave alone.
+/// What a proposal must not change.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Protect {
-    /// Added to the built-in ones.
+    /// Paths in addition to the built-in ones.
     pub paths: Protected,
 }
 
-/// What the code under test may use.
+/// What code under test may use.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Sandbox {
@@ -185,12 +185,13 @@ pub struct Sandbox {
     /// Bytes written to disk.
     #[serde(deserialize_with = "size::<_, 64, { 16 << 20 }>")]
     pub disk: u64,
-    /// Host names that an installation of dependencies may reach; [`REGISTRIES`](crate::domain::execution::REGISTRIES) is one of
-    /// them, and stands for those that the machine's package tools are configured for. With any of them dependencies are
-    /// installed before the tests run, which an approval names.
+    /// Host names that the installation of dependencies may reach.
+    /// [`REGISTRIES`](crate::domain::execution::REGISTRIES) is one of them, and stands for the registries that the
+    /// machine's package tools are configured for. If there are any hosts, dependencies are installed before the
+    /// tests run, and approvals name the installation.
     #[serde(deserialize_with = "hosts")]
     pub network: Vec<String>,
-    /// What has to be enforced, besides what always has to be; otherwise nothing is executed.
+    /// Properties that must be enforced in addition to the mandatory ones; otherwise nothing is executed.
     pub require: Vec<Property>,
 }
 
@@ -257,7 +258,7 @@ impl Default for RunLimits {
     }
 }
 
-/// What the runs of a pull request may use up together unless the file says otherwise: about five whole runs.
+/// The defaults for all runs of a pull request: about five complete runs.
 const PULL_REQUEST: Allowed = Allowed {
     turns: Some(150),
     tokens: Some(2_000_000),
@@ -266,7 +267,7 @@ const PULL_REQUEST: Allowed = Allowed {
     patch_lines: None,
 };
 
-/// What the runs of a repository may use up within 24 hours unless the file says otherwise: about twenty whole runs.
+/// The defaults for all runs of a repository within 24 hours: about twenty complete runs.
 const ONE_DAY: Allowed = Allowed {
     turns: Some(600),
     tokens: Some(8_000_000),
@@ -284,7 +285,7 @@ fn allowed_day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Allowed, D:
 }
 
 impl RunLimits {
-    /// The limits of one run, as they are counted.
+    /// The limits of one run as an [`Allowance`].
     pub fn allowance(&self) -> Allowance {
         Allowance {
             turns: Some(self.turns),
@@ -297,7 +298,7 @@ impl RunLimits {
 }
 
 impl Allowed {
-    /// What is not said is as in `defaults`.
+    /// Fills missing limits from `defaults`.
     fn or(self, defaults: Self) -> Self {
         Self {
             turns: self.turns.or(defaults.turns),
@@ -308,7 +309,7 @@ impl Allowed {
         }
     }
 
-    /// The same, as it is counted.
+    /// The same as an [`Allowance`].
     pub fn allowance(&self) -> Allowance {
         Allowance {
             turns: self.turns,
@@ -320,11 +321,11 @@ impl Allowed {
     }
 }
 
-/// Dollars as millionths; what is read is neither negative nor beyond a million.
+/// Dollars as millionths. The value is neither negative nor more than a million.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the bounds of the file keep it far inside"
+    reason = "the limits of the file are far below the type's"
 )]
 fn micros(dollars: f64) -> u64 {
     (dollars * 1e6).round() as u64

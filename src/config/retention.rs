@@ -1,4 +1,4 @@
-//! How long `greenlight serve` keeps what it knows, and how much of it.
+//! How long `greenlight serve` keeps its data, and how much of it.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use super::settings_error::SettingsError;
 use super::values::parse_size;
 
 const DAY: Duration = Duration::from_hours(24);
-/// github.com can deliver again for three days; what is forgotten earlier could be done twice.
+/// github.com can redeliver events for three days. A delivery that is forgotten earlier could be handled twice.
 /// <https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/redelivering-webhooks>
 const LEAST_DELIVERIES: Duration = DAY.saturating_mul(3);
-/// What was used up within a day counts for `[limits.day]`.
+/// `[limits.day]` counts what was used within a day.
 const LEAST_RUNS: Duration = DAY;
 const MOST: Duration = DAY.saturating_mul(3_650);
 /// A mirror of one large repository.
 const LEAST_MIRRORS: u64 = 4 << 30;
 const MOST_MIRRORS: u64 = 64 << 40;
 
-/// What is deleted when.
+/// What is deleted, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// How long it is known that a delivery was worked off; what it said is forgotten at once.
+    /// How long the id of a handled delivery is kept; its content is deleted at once.
     pub deliveries: Duration,
-    /// How long a run that is over is remembered since it began, and its bundle kept.
+    /// How long a finished run and its bundle are kept, counted from its start.
     pub runs: Duration,
-    /// How many bytes all mirrors may have together.
+    /// The maximum size of all mirrors together, in bytes.
     pub mirrors: u64,
 }
 

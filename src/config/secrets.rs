@@ -1,6 +1,6 @@
-//! Where secrets come from: a variable, or a file that a variable or a flag names; never an argument.
+//! The sources of secrets: a variable, or a file named by a variable or a flag; never an argument.
 //!
-//! What is read ends up in a [`SecretString`], which is not shown, and no error repeats any of it.
+//! Secrets are kept in a [`SecretString`], which is never printed, and no error repeats any part of them.
 
 use std::fmt;
 use std::fs::File;
@@ -14,17 +14,17 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::environment::Environment;
 use super::settings_error::SettingsError;
 
-/// Far more than any key or token has.
+/// Much larger than any key or token.
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
 
-/// Where one secret may come from.
+/// The sources of one secret.
 pub(super) struct SecretSource {
     variable: &'static str,
     file_variable: &'static str,
     flag: &'static str,
-    /// The variable that other tools read too.
+    /// The variable that other tools read as well.
     common: Option<&'static str>,
-    /// Whether spaces at the ends belong to it.
+    /// Whether leading and trailing spaces belong to it.
     exact: bool,
 }
 
@@ -58,18 +58,18 @@ pub(super) const MODEL_API_KEY: SecretSource = SecretSource {
 };
 
 impl SecretSource {
-    /// The file this secret is kept in, if it is kept in one.
+    /// The file that contains this secret, if it is in a file.
     pub(super) fn place(&self, flag: Option<&Path>, environment: &Environment) -> Option<PrivatePath> {
         let named = || environment.get(self.file_variable).map(PathBuf::from);
         let path = flag.map(Path::to_path_buf).or_else(named)?;
         Some(PrivatePath::new(self.file_variable, path))
     }
 
-    /// The secret from the first place that has one: the file of the flag, the variable, the file of the variable,
-    /// the common variable.
+    /// The secret from the first source that has it: the file named by the flag, the variable, the file named by the
+    /// variable, the common variable.
     ///
     /// # Errors
-    /// When a file cannot be read, both variables are set, or the value cannot be a secret of its kind.
+    /// When a file cannot be read, both variables are set, or the value cannot be a secret of this kind.
     pub(super) fn read(
         &self,
         flag: Option<&Path>,
@@ -90,7 +90,7 @@ impl SecretSource {
             },
         };
         let secret = if self.exact { text.as_str() } else { text.trim() };
-        // A newline inside a token would end an HTTP header early; only a PEM file has lines.
+        // A newline inside a token would end an HTTP header early. Only a PEM file has several lines.
         let one_line = self.variable != PRIVATE_KEY.variable;
         if one_line && secret.contains(char::is_control) {
             let problem = "contains a control character, which no such secret has";
@@ -99,7 +99,7 @@ impl SecretSource {
         Ok((!secret.is_empty()).then(|| SecretString::from(secret)))
     }
 
-    /// Reads a file without the line end that editors and `echo` leave behind. A mistake is told of what named the file.
+    /// Reads a file without the line end that editors and `echo` append. Errors name the setting that named the file.
     fn read_file(&self, path: &Path, named_by: &'static str) -> Result<String, SettingsError> {
         let unreadable = |reason: &dyn fmt::Display| {
             let problem = format!("names {}, which cannot be used: {reason}", path.display());
@@ -121,17 +121,17 @@ impl SecretSource {
         Ok(line.into())
     }
 
-    /// That it is needed, and how to set it.
+    /// An error that says that the secret is needed, and how to set it.
     pub(super) fn missing(&self, what: &str) -> SettingsError {
         let remedy = format!("set it to {what}, or {} to a file with it", self.file_variable);
         SettingsError::new(self.variable, "is not set", remedy)
     }
 }
 
-/// Takes the key apart far enough to know that it is one. A secret store may have kept it on one line with `\n`.
+/// Parses the key far enough to know that it is one. A secret store may have put it on one line with `\n`.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a private key.
 pub(super) fn private_key(key: &SecretString) -> Result<SecretString, SettingsError> {
     let text = key.expose_secret();
     let text = if text.contains('\n') {
@@ -149,7 +149,7 @@ pub(super) fn private_key(key: &SecretString) -> Result<SecretString, SettingsEr
     }
 }
 
-/// Where something lies that only greenlight may read, and the variable to move it with.
+/// A path that only greenlight may read, and the variable that sets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrivatePath {
     pub setting: &'static str,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_taken_as_a_file_has_it_and_as_a_secret_store_has_it() {
+    fn a_key_may_come_from_a_file_or_from_a_secret_store() {
         let pem = |kind: &str, line: &str| format!("-----BEGIN {kind}-----{line}AAAA{line}-----END {kind}-----{line}");
         for good in [
             pem("RSA PRIVATE KEY", "\n"),

@@ -1,8 +1,8 @@
 //! The operator's settings: credentials, model, allow-list, storage and logging.
 //!
-//! A flag wins over the environment, and a `GREENLIGHT_` variable over the common one of the same meaning. Secrets
-//! come from a variable or from a file, and are neither shown nor part of an error. Nothing in here comes from a
-//! repository.
+//! A flag takes precedence over the environment, and a `GREENLIGHT_` variable over the common one with the same
+//! meaning. Secrets come from a variable or a file, and are never printed or part of an error. No setting in here
+//! comes from a repository.
 
 use std::path::PathBuf;
 
@@ -23,9 +23,9 @@ use crate::domain::model::Who;
 const GITHUB_API_URL: &str = "https://api.github.com";
 const DATABASE_NAME: &str = "greenlight.db";
 
-/// Everything that was set, checked as far as that goes without asking anybody.
+/// All settings, validated as far as possible without network access.
 ///
-/// What only some subcommands need is asked for by a method, which then says what is missing.
+/// Settings that only some subcommands need have methods, whose errors say what is missing.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// REST base URL, without a `/` at the end unless it is the whole path.
@@ -36,35 +36,35 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// The files that secrets and prices were read from.
     named_files: Vec<PrivatePath>,
-    /// The name of the wanted sandbox, none for the best one.
+    /// The name of the wanted sandbox; `None` for the best one.
     pub sandbox: Option<String>,
-    /// Where to look for an engine of containers first.
+    /// Where to look for a container engine first.
     pub docker_socket: Option<PathBuf>,
     app_id: Option<u64>,
     private_key: Option<SecretString>,
     github_token: Option<SecretString>,
     webhook_secret: Option<SecretString>,
-    /// Secret, because the URL of a database server has a password in it.
+    /// Secret, because the URL of a database server contains a password.
     database_url: Option<SecretString>,
-    /// Where each run is written to.
+    /// The folder that each run is written to.
     pub bundles: Option<PathBuf>,
     data_dir: Option<PathBuf>,
-    /// What is forgotten when.
+    /// What is deleted, and when.
     pub retention: Retention,
-    /// Which settings were made by flags: the variable of each, and the flag.
+    /// The settings that were made by flags: the variable of each, and the flag.
     given: Vec<(&'static str, &'static str)>,
     engine: Who,
     model: Option<ModelSettings>,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     Text,
     Json,
 }
 
-/// What greenlight shows GitHub to be let in.
+/// How greenlight authenticates to GitHub.
 #[derive(Debug, Clone)]
 pub enum Credentials {
     App { id: u64, key_pem: SecretString },
@@ -72,10 +72,10 @@ pub enum Credentials {
 }
 
 impl Settings {
-    /// Puts flags, environment and defaults together.
+    /// Combines flags, environment and defaults.
     ///
     /// # Errors
-    /// The first setting that is wrong. What is merely missing is no error here.
+    /// The first setting that is wrong. A missing setting is not an error here.
     pub fn new(flags: Flags, environment: &Environment) -> Result<Self, SettingsError> {
         let given = flags.given();
         let settings = Self::put_together(flags, environment).map_err(|error| error.told_of(&given))?;
@@ -136,7 +136,7 @@ impl Settings {
         })
     }
 
-    /// The credentials; an App wins over a token, which a workflow always has.
+    /// The credentials. An App takes precedence over a token, because a workflow always has a token.
     ///
     /// # Errors
     /// When there are none, or only half of an App's.
@@ -170,12 +170,12 @@ impl Settings {
         self.webhook_secret.clone().ok_or_else(missing)
     }
 
-    /// The model, or none for the built-in repair engine alone.
+    /// The model; `None` for the built-in repair engine alone.
     pub fn model(&self) -> Option<ModelSettings> {
         self.model.clone()
     }
 
-    /// Who works out a fix.
+    /// Who makes a fix.
     pub fn engine(&self) -> Who {
         self.engine
     }
@@ -183,7 +183,7 @@ impl Settings {
     /// The folder for mirrors and the journal, as an absolute path; it need not exist yet.
     ///
     /// # Errors
-    /// When none is set and the platform has no place for one, as for an account without a home.
+    /// When none is set and the platform has no default, as for an account without a home folder.
     pub fn data_dir(&self) -> Result<PathBuf, SettingsError> {
         let platform = || {
             let places = choose_native_strategy().ok()?;
@@ -207,8 +207,8 @@ impl Settings {
         })
     }
 
-    /// Everything that code under test must not be able to read: files of secrets and prices, the data folder, the
-    /// journal, and bundles.
+    /// Everything that code under test must not read: files with secrets or prices, the data folder, the journal, and
+    /// bundles.
     ///
     /// # Errors
     /// When one of these settings is wrong.
@@ -227,7 +227,7 @@ impl Settings {
     /// The file of the journal; it need not exist yet.
     ///
     /// # Errors
-    /// When the URL is none of SQLite's, or there is no data folder to put the default into.
+    /// When the URL is not for SQLite, or there is no data folder for the default.
     pub fn database(&self) -> Result<PathBuf, SettingsError> {
         match &self.database_url {
             None => Ok(self.data_dir()?.join(DATABASE_NAME)),

@@ -1,6 +1,6 @@
-//! What is said about a setting that is missing or wrong.
+//! Error messages for settings that are missing or wrong.
 
-/// A setting that is missing or wrong, and how to set it. Never holds the value of a secret.
+/// A setting that is missing or wrong, and how to set it. Never contains the value of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{setting} {problem}; {remedy}")]
 pub struct SettingsError {
@@ -18,7 +18,7 @@ impl SettingsError {
         }
     }
 
-    /// The same, told of the flag where it was one that made the setting.
+    /// The same error, naming the flag if a flag made the setting.
     pub(super) fn told_of(self, given: &[(&'static str, &'static str)]) -> Self {
         let flag = given.iter().find(|(variable, _)| *variable == self.setting);
         Self {

@@ -1,4 +1,4 @@
-//! Writes a configuration down as the `greenlight.toml` that would mean the same, for `/greenlight config`.
+//! Writes a configuration as an equivalent `greenlight.toml`, for `/greenlight config`.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::repository::{Allowed, Execution, RepoConfig};
 
 impl fmt::Display for RepoConfig {
-    /// Every field, whether it was set or not; what has no value is a remark.
+    /// Writes every field, whether it was set or not; fields without a value become comments.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let execution = match self.execution {
             Execution::Approve => "approve",
@@ -72,7 +72,7 @@ fn optional(f: &mut fmt::Formatter<'_>, field: &str, value: Option<impl fmt::Dis
     }
 }
 
-/// A command that is looked for in the repository unless it is written.
+/// A command that greenlight looks for in the repository unless it is configured.
 fn found(f: &mut fmt::Formatter<'_>, field: &str, value: Option<&str>) -> fmt::Result {
     match value {
         Some(value) => writeln!(f, "{field} = {}", text(value)),
@@ -88,7 +88,7 @@ fn list(values: &[String]) -> String {
     toml::Value::from(values.to_vec()).to_string()
 }
 
-/// In the largest unit that needs no fraction, as the documents write it: a day is `24h`.
+/// In the largest unit that needs no fraction, as in the documentation: a day is `24h`.
 fn duration(value: Duration) -> String {
     let seconds = value.as_secs();
     text(&match () {

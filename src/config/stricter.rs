@@ -1,8 +1,10 @@
-//! Two configurations in one: what the default branch and the base branch of a pull request say, whichever is stricter.
+//! Combines the configurations of the default branch and of a pull request's base branch: the stricter value of each
+//! field counts.
 //!
-//! The author of a pull request chooses its base among all branches, old ones too, and needs no right for that. So no
-//! branch loosens what the default branch says; what is run stays the base's matter, as its code is. Every field is
-//! taken apart here, so that a new one does not compile until it is decided; `docs/configuration.md` has the table.
+//! The author of a pull request may choose any branch as its base, including old ones, without any permission. So no
+//! branch may loosen what the default branch says. Only the commands come from the base, like its code. Every struct
+//! is destructured here, so that a new field does not compile until somebody decides about it;
+//! `docs/configuration.md` has the table.
 
 use std::time::Duration;
 
@@ -29,28 +31,28 @@ pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
             (Execution::Sandbox, Execution::Sandbox) => Execution::Sandbox,
             (Execution::Approve, _) | (_, Execution::Approve) => Execution::Approve,
         },
-        trigger: of_trigger(trigger, &base.trigger),
-        test: of_test(test, &base.test),
-        triage: of_triage(triage, &base.triage),
-        repair: of_repair(repair, &base.repair),
-        gate: of_gate(gate, &base.gate),
-        limits: of_limits(limits, &base.limits),
-        protect: of_protect(protect, &base.protect),
-        sandbox: of_sandbox(sandbox, &base.sandbox),
+        trigger: stricter_trigger(trigger, &base.trigger),
+        test: stricter_test(test, &base.test),
+        triage: stricter_triage(triage, &base.triage),
+        repair: stricter_repair(repair, &base.repair),
+        gate: stricter_gate(gate, &base.gate),
+        limits: stricter_limits(limits, &base.limits),
+        protect: stricter_protect(protect, &base.protect),
+        sandbox: stricter_sandbox(sandbox, &base.sandbox),
     }
 }
 
-/// What starts a run has to be wanted by both; the label is the default branch's.
-fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
+/// Both must allow what starts a run; the label is the default branch's.
+fn stricter_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
     Trigger {
         ci: *ci && base.ci,
         label: label.clone().filter(|_| base.label.is_some()),
     }
 }
 
-/// The commands are the base's: they belong to the code they are run on, are run in the sandbox alone, and are named
-/// before anybody approves them. What they may reach is [`of_sandbox`]'s.
-fn of_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
+/// The commands are the base's: they belong to the code that they run on, run only in the sandbox, and are shown
+/// before anybody approves them. [`stricter_sandbox`] decides what they may reach.
+fn stricter_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
     let TestConfig {
         command: _,
         install: _,
@@ -63,15 +65,15 @@ fn of_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
     }
 }
 
-/// The fewer runs, and the surer before stopping early.
-fn of_triage(Triage { runs, confidence }: &Triage, base: &Triage) -> Triage {
+/// The smaller number of runs, and the higher confidence.
+fn stricter_triage(Triage { runs, confidence }: &Triage, base: &Triage) -> Triage {
     Triage {
         runs: base.runs.min(*runs),
         confidence: base.confidence.max(*confidence),
     }
 }
 
-fn of_repair(default: &Repair, base: &Repair) -> Repair {
+fn stricter_repair(default: &Repair, base: &Repair) -> Repair {
     let Repair {
         candidates,
         wall,
@@ -84,7 +86,7 @@ fn of_repair(default: &Repair, base: &Repair) -> Repair {
     }
 }
 
-fn of_gate(default: &Gate, base: &Gate) -> Gate {
+fn stricter_gate(default: &Gate, base: &Gate) -> Gate {
     let Gate {
         expires,
         approvers,
@@ -97,7 +99,7 @@ fn of_gate(default: &Gate, base: &Gate) -> Gate {
     }
 }
 
-fn of_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
+fn stricter_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
     let RunLimits {
         turns,
         tokens,
@@ -111,17 +113,17 @@ fn of_limits(default: &RunLimits, base: &RunLimits) -> RunLimits {
     RunLimits {
         turns: base.turns.min(*turns),
         tokens: base.tokens.min(*tokens),
-        // What is read is a number.
+        // Parsing has ensured that it is a number.
         cost_usd: base.cost_usd.min(*cost_usd),
         wall: base.wall.min(*wall),
         patch_lines: base.patch_lines.min(*patch_lines),
-        pull_request: of_allowed(pull_request, &base.pull_request),
-        user: of_allowed(user, &base.user),
-        day: of_allowed(day, &base.day),
+        pull_request: stricter_allowed(pull_request, &base.pull_request),
+        user: stricter_allowed(user, &base.user),
+        day: stricter_allowed(day, &base.day),
     }
 }
 
-fn of_allowed(default: &Allowed, base: &Allowed) -> Allowed {
+fn stricter_allowed(default: &Allowed, base: &Allowed) -> Allowed {
     let Allowed {
         turns,
         tokens,
@@ -138,7 +140,7 @@ fn of_allowed(default: &Allowed, base: &Allowed) -> Allowed {
     }
 }
 
-/// The smaller limit. `None` is no limit.
+/// The smaller limit. `None` means no limit.
 fn least<T>(one: Option<T>, other: Option<T>, smaller: impl FnOnce(T, T) -> T) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(smaller(one, other)),
@@ -146,14 +148,14 @@ fn least<T>(one: Option<T>, other: Option<T>, smaller: impl FnOnce(T, T) -> T) -
     }
 }
 
-fn of_protect(Protect { paths }: &Protect, base: &Protect) -> Protect {
+fn stricter_protect(Protect { paths }: &Protect, base: &Protect) -> Protect {
     Protect {
         paths: Protected::both(paths, &base.paths),
     }
 }
 
-/// The least of everything, the hosts that both name, and all that either requires.
-fn of_sandbox(default: &Sandbox, base: &Sandbox) -> Sandbox {
+/// The smaller value of everything, the hosts that both name, and all properties that either requires.
+fn stricter_sandbox(default: &Sandbox, base: &Sandbox) -> Sandbox {
     let Sandbox {
         memory,
         processes,
@@ -271,11 +273,11 @@ mod tests {
     "#;
 
     #[test]
-    fn whichever_branch_is_the_stricter_one_its_word_counts() {
+    fn the_stricter_branch_counts_whichever_it_is() {
         let (strict, loose) = (parsed(STRICT), parsed(LOOSE));
         assert_eq!(stricter(&strict, &loose), strict);
         let other_way = stricter(&loose, &strict);
-        // In another order, and that is all.
+        // Only the order of the patterns differs.
         assert_eq!(other_way.protect.paths.patterns(), ["b", "a"]);
         let protect = strict.protect.clone();
         assert_eq!(RepoConfig { protect, ..other_way }, strict);
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_run_is_the_bases_matter() {
+    fn the_commands_are_the_bases() {
         let default = parsed("[test]\ncommand = \"pytest\"\ninstall = \"pip install x\"\ntimeout = \"5m\"\n");
         let base = parsed("[test]\ncommand = \"nose\"\n");
         let both = stricter(&default, &base);
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_paths_of_both_count_however_many_they_are() {
+    fn protected_paths_of_both_count_no_matter_how_many() {
         let many = |letter: char| {
             let paths: Vec<String> = (0..150).map(|number| format!("\"{letter}{number}\"")).collect();
             parsed(&format!("[protect]\npaths = [{}]\n", paths.join(", ")))

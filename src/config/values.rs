@@ -1,7 +1,7 @@
-//! How values are written in `greenlight.toml`, and the bounds they are held to.
+//! Parses values of `greenlight.toml` and checks their bounds.
 //!
-//! Each function is named by a field in [`super::repository`] and reads one value. An error is a fragment that the
-//! name of the field precedes.
+//! The fields in [`super::repository`] name these functions, and each parses one value. An error is a fragment that
+//! follows the name of the field.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::domain::execution::REGISTRIES;
 
-/// Shell commands are shown whole in a gate comment, where more would not be read.
+/// Gate comments show shell commands in full, and nobody would read a longer one.
 const MAX_COMMAND_BYTES: usize = 2_000;
 /// GitHub's own limit for the name of a label.
 /// <https://docs.github.com/en/issues/using-labels-and-milestones-to-track-work/managing-labels>
@@ -38,7 +38,7 @@ where
     whole::<D, T, MIN, MAX>(deserializer).map(Some)
 }
 
-/// An amount of money up to `MAX`; nothing at all means that no model that costs is asked.
+/// An amount of money up to `MAX`. With 0, no model that costs money is used.
 pub(super) fn money<'de, D: Deserializer<'de>, const MAX: u32>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
     if (0.0..=f64::from(MAX)).contains(&value) {
@@ -96,7 +96,7 @@ where
     }
 }
 
-/// Only powers of two, because `MB` means one thing to some people and another to others.
+/// Only binary units, because `MB` is ambiguous.
 pub(super) fn parse_size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
@@ -125,7 +125,7 @@ pub(super) fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
     Ok(Some(text))
 }
 
-/// The name of a label; an empty one means none.
+/// The name of a label; an empty name means no label.
 pub(super) fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.chars().count() > MAX_LABEL_CHARS || text.contains(char::is_control) {
@@ -136,7 +136,8 @@ pub(super) fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// Names of hosts, in lower case, and [`REGISTRIES`]. No addresses: the machines around the sandbox are reached by those.
+/// Host names in lower case, and [`REGISTRIES`]. IP addresses are refused, because they would reach machines around
+/// the sandbox.
 pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names: Vec<String> = Vec::deserialize(deserializer)?;
     if names.len() > MAX_HOSTS {

@@ -1,17 +1,17 @@
-//! The rules of a branch, as far as they decide whether a commit can be put on it directly.
+//! The rules of a branch, as far as they decide whether a commit can be pushed to it directly.
 //!
-//! What they do not decide is left to GitHub, which says no when the branch is moved.
+//! GitHub checks everything else: it refuses to move the branch.
 
 use regex::RegexBuilder;
 
-/// A pattern that compiles to more than this, in bytes, is left to GitHub.
+/// A pattern whose compiled size exceeds this many bytes is left to GitHub.
 const MAX_PATTERN: usize = 1 << 20;
 
 /// One active rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchRule {
     pub demand: Demand,
-    /// The repository or organisation whose ruleset it is of, as GitHub names it.
+    /// The repository or organisation that the ruleset belongs to, as GitHub names it.
     pub source: String,
 }
 
@@ -19,11 +19,11 @@ pub struct BranchRule {
 /// <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Demand {
-    /// That nobody moves the branch.
+    /// Nobody may move the branch.
     NoUpdate,
     PullRequest,
     MergeQueue,
-    /// Checks of these names that passed on the commit, which nobody saw before.
+    /// Checks with these names must have passed on the commit. A new commit has none yet.
     StatusChecks(Vec<String>),
     Deployments,
     Workflows,
@@ -32,12 +32,12 @@ pub enum Demand {
     Message(Pattern),
 }
 
-/// A rule about a text.
+/// A rule for the text of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     pub operator: Operator,
     pub pattern: String,
-    /// Whether the text must not fit.
+    /// Whether the text must not match.
     pub negate: bool,
 }
 
@@ -49,7 +49,7 @@ pub enum Operator {
     Regex,
 }
 
-/// A commit that is to be put on a branch.
+/// A commit to be put on a branch.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCommit<'a> {
     pub message: &'a str,
@@ -58,7 +58,7 @@ pub struct NewCommit<'a> {
 }
 
 impl BranchRule {
-    /// What this rule has against a commit, in GitHub's words where they are known.
+    /// Why this rule refuses a commit, in GitHub's words where they are known. `None` if it may pass.
     fn against(&self, commit: &NewCommit<'_>) -> Option<String> {
         Some(match &self.demand {
             Demand::NoUpdate => "Cannot update this protected ref.".into(),
@@ -98,7 +98,7 @@ impl BranchRule {
 }
 
 impl Pattern {
-    /// Whether this text may pass: what depends on how GitHub reads the pattern passes.
+    /// Whether this text may pass. It passes if the answer depends on how GitHub reads the pattern.
     fn takes(&self, text: &str) -> bool {
         let pattern = self.pattern.as_str();
         let readings = match self.operator {
@@ -120,7 +120,7 @@ impl Pattern {
     }
 }
 
-/// What the rules of a branch have against a commit, a line each. `None` if it may pass.
+/// Why the rules of a branch refuse a commit, one line for each rule. `None` if it may pass.
 pub fn refusal(rules: &[BranchRule], commit: &NewCommit<'_>) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for rule in rules {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_to_be_refused_is_told_in_one_line_each() {
+    fn known_refusals_are_listed_one_per_line() {
         check(
             Demand::PullRequest,
             Some("Changes must be made through a pull request."),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_held_against_its_pattern() {
+    fn a_message_is_matched_against_its_pattern() {
         use Operator::{Contains, EndsWith, Regex, StartsWith};
         check(message(StartsWith, "Give", false), None);
         check(
@@ -206,10 +206,10 @@ mod tests {
             message(Regex, "^[A-Z]+-[0-9]+ ", false),
             Some("The commit message must match the regex pattern: ^[A-Z]+-[0-9]+ "),
         );
-        // Whichever way GitHub reads the end of a line.
+        // It passes however GitHub reads the end of a line.
         check(message(Regex, "back$", false), None);
         check(message(Regex, "back$", true), None);
-        // What this machine cannot read is for GitHub to tell.
+        // GitHub decides about patterns that this machine cannot compile.
         check(message(Regex, "(?=x)", false), None);
         check(message(Regex, "((a{1000}){1000}){1000}", false), None);
     }

@@ -1,5 +1,5 @@
-//! What a run may still use up: its own limits, and what its pull request, the person it works for and its
-//! repository's day have left.
+//! What a run may still spend: the rest of its limits, and of those for its pull request, for the person it works for
+//! and for its repository per day.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::clock::{in_words, millis};
 use super::count::count;
 use super::spend::Spend;
 
-/// For whom an amount is counted together.
+/// Whose spending is added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -23,7 +23,7 @@ pub enum Scope {
     Day,
 }
 
-/// What may be used up. `None` means that there is no limit of this kind.
+/// The most that may be spent. `None` means that there is no limit of this kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allowance {
     pub turns: Option<u32>,
@@ -35,14 +35,14 @@ pub struct Allowance {
     pub patch_lines: Option<u64>,
 }
 
-/// What has been used up.
+/// What has been spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
     pub spend: Spend,
     pub patch_lines: u64,
 }
 
-/// One amount that is left, of which whole, and whose limit it is.
+/// What is left of one kind, the limit it is part of, and whose limit that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
     pub left: u64,
@@ -50,18 +50,18 @@ pub struct Amount {
     pub scope: Scope,
 }
 
-/// What a person is told of the model's part before they decide whether it continues.
+/// What a person is told about the model's cost before they decide whether it continues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// By this run, so far.
     pub spent: Spend,
     /// By other runs here, on average. `None` before the first.
     pub typical: Option<Spend>,
-    /// What limits leave, in words.
+    /// What the limits leave, in words.
     pub at_most: String,
 }
 
-/// What is left of each kind. `None` where nothing limits it.
+/// What is left of each kind. `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left {
     pub turns: Option<Amount>,
@@ -73,7 +73,7 @@ pub struct Left {
     pub patch_lines: Option<Amount>,
 }
 
-/// What a limit is of.
+/// What a limit restricts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetKind {
@@ -84,7 +84,7 @@ pub enum BudgetKind {
     PatchLines,
 }
 
-/// Works out what is left where several limits hold: of each kind the least.
+/// What is left under several limits: the smallest amount of each kind.
 pub fn left(limits: &[(Scope, Allowance, Used)]) -> Left {
     let least = |of: fn(&Allowance) -> Option<u64>, used: fn(&Used) -> u64| {
         let amounts = limits.iter().filter_map(|(scope, allowance, so_far)| {
@@ -118,7 +118,7 @@ impl Left {
         }
     }
 
-    /// A kind of which nothing is left, so that there is no use in beginning.
+    /// The first kind that is used up; if there is one, starting is pointless.
     pub fn exhausted(&self) -> Option<BudgetKind> {
         let kinds = [
             BudgetKind::Turns,
@@ -132,7 +132,7 @@ impl Left {
             .find(|kind| self.amount(*kind).is_some_and(|amount| amount.left == 0))
     }
 
-    /// Says that a limit was reached, and whose it is.
+    /// Says which limit was reached, and whose it is.
     pub fn reached(&self, kind: BudgetKind) -> String {
         let Some(amount) = self.amount(kind) else {
             return "A limit was reached".into();
@@ -147,7 +147,7 @@ impl Left {
         }
     }
 
-    /// What the model may still use up, for a person who decides whether it continues.
+    /// What is left of the model's budget, for a person who decides whether it continues.
     pub fn at_most(&self) -> String {
         let kinds = [
             BudgetKind::Turns,
@@ -162,7 +162,7 @@ impl Left {
     }
 }
 
-/// What several took on average. `None` of nothing. What has no price does not count as free.
+/// What several runs took on average. `None` if there are none. A run without a known price does not count as free.
 pub fn mean(spends: &[Spend]) -> Option<Spend> {
     let count = u32::try_from(spends.len()).ok().filter(|count| *count > 0)?;
     let sum: Spend = spends.iter().copied().sum();
@@ -179,16 +179,16 @@ pub fn mean(spends: &[Spend]) -> Option<Spend> {
 }
 
 impl Estimate {
-    /// In one line.
+    /// The estimate in one line.
     pub fn line(&self) -> String {
         let so_far = match self.spent.turns {
             0 => "The model has not been asked yet".to_string(),
-            _ => format!("The model took {} so far", spent(&self.spent)),
+            _ => format!("The model used {} so far", spent(&self.spent)),
         };
         let typical = self.typical.as_ref().map_or_else(String::new, |typical| {
-            format!(" A run here takes {} on average.", spent(typical))
+            format!(" A run here uses {} on average.", spent(typical))
         });
-        format!("{so_far}, and may take {} more.{typical}", self.at_most)
+        format!("{so_far}, and may use {} more.{typical}", self.at_most)
     }
 }
 
@@ -208,7 +208,7 @@ impl fmt::Display for AmountWithUnit {
     }
 }
 
-/// Millionths of a US dollar, as people write them: at least two and at most four digits after the point.
+/// Millionths of a US dollar as dollars, with two to four digits after the point.
 pub fn dollars(micros: u64) -> String {
     let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
     let digits = format!("{:04}", rest / 100);
@@ -216,7 +216,7 @@ pub fn dollars(micros: u64) -> String {
     format!("${whole}.{}", &digits[..kept])
 }
 
-/// What was used up, in one line.
+/// What was spent, in one line.
 pub fn spent(spend: &Spend) -> String {
     let cost = spend.cost_micros.map_or_else(|| "unknown cost".into(), dollars);
     let (turns, tokens) = (u64::from(spend.turns), spend.tokens());
@@ -300,8 +300,8 @@ mod tests {
         };
         assert_eq!(
             estimate.line(),
-            "The model took 3 turns, 900 tokens, $0.03 so far, and may take 27 turns more. \
-             A run here takes 4 turns, 1050 tokens, $0.02 on average."
+            "The model used 3 turns, 900 tokens, $0.03 so far, and may use 27 turns more. \
+             A run here uses 4 turns, 1050 tokens, $0.02 on average."
         );
         assert_eq!(mean(&[]), None);
         assert_eq!(mean(&[spends[0], used(1, 1, None).spend]).unwrap().cost_micros, None);

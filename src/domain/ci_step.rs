@@ -13,13 +13,13 @@ pub struct CiStep {
     pub workflow: RepoPath,
     pub job: String,
     pub name: String,
-    /// What its shell is given.
+    /// The script that its shell runs.
     pub script: String,
-    /// Where it runs. `None` is the root.
+    /// The directory it runs in. `None` is the root.
     pub directory: Option<RepoPath>,
     /// The variables that the workflow sets for it; none of them is a secret.
     pub env: BTreeMap<String, String>,
-    /// Whose output its log was recognised as, in the words of the suite: tells which of several commands failed.
+    /// The test tool recognised in its log, as `suite` calls it. It tells which of several commands failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<String>,
 }

@@ -1,11 +1,10 @@
-//! Times as they are counted: how often something of others was waited for, and for how long: what of a run's time is not
-//! greenlight's own.
+//! Counts how often and how long greenlight waited for something else, to subtract it from a run's time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts times and adds up durations. Clones count together.
+/// Counts events and adds up their durations. Clones share the same counts.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Arc<Counts>);
 
@@ -16,30 +15,30 @@ struct Counts {
 }
 
 impl Clock {
-    /// Counts once more, and this much longer.
+    /// Counts one more event that took this long.
     pub fn add(&self, wall: Duration) {
         self.0.times.fetch_add(1, Ordering::Relaxed);
         let micros = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
         self.0.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// How often.
+    /// The number of events.
     pub fn times(&self) -> u64 {
         self.0.times.load(Ordering::Relaxed)
     }
 
-    /// How long altogether.
+    /// Their total duration.
     pub fn wall(&self) -> Duration {
         Duration::from_micros(self.0.micros.load(Ordering::Relaxed))
     }
 }
 
-/// A time in whole milliseconds, as records have it.
+/// A duration in whole milliseconds, as records store it.
 pub fn millis(wall: Duration) -> u64 {
     u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A time as people read it, the same everywhere: `0.4 s`, `9 s`, `2 min 5 s`, `1 h 20 min`, `2 days`.
+/// A duration for people, in the same form everywhere: `0.4 s`, `9 s`, `2 min 5 s`, `1 h 20 min`, `2 days`.
 pub fn in_words(wall: Duration) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -64,7 +63,7 @@ pub fn in_words(wall: Duration) -> String {
     }
 }
 
-/// The same for milliseconds, as records have them.
+/// [`in_words`] for milliseconds, as records store them.
 pub fn millis_in_words(millis: u64) -> String {
     in_words(Duration::from_millis(millis))
 }

@@ -1,4 +1,4 @@
-//! Numbers of things, as people write them.
+//! Numbers with their nouns.
 
 /// `1 test`, `2 tests`: for nouns that take an `s`.
 pub fn count(number: u64, noun: &str) -> String {

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::command::Command;
 use super::id::{Account, CommitSha, DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, authored};
 
-/// One domain fact out of one delivery.
+/// One fact from one delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// The App installation the delivery came through; none with a plain webhook or in an Action.
+    /// The App installation that the delivery came through; `None` with a plain webhook or in an Action.
     pub installation: Option<InstallationId>,
-    /// When greenlight heard of it, by its own clock, however late it is worked off.
+    /// When greenlight received it, by its own clock, even if it is handled much later.
     pub received: Timestamp,
     pub fact: Fact,
 }
 
-/// The identifier of "Re-run" in the Checks tab, which stands beside greenlight's own buttons.
+/// The identifier of "Re-run" in the Checks tab, which GitHub shows beside greenlight's own buttons.
 pub const RERUN: &str = "rerun";
 
 /// What happened.
@@ -32,7 +32,7 @@ pub enum Fact {
     PullRequestClosed {
         pull_request: PullRequestId,
     },
-    /// The pull request is for another base branch now.
+    /// The pull request now has another base branch.
     PullRequestRetargeted {
         pull_request: PullRequestId,
     },
@@ -43,9 +43,9 @@ pub enum Fact {
         by: Account,
         head: CommitSha,
     },
-    /// CI ended red on this commit.
+    /// CI failed on this commit.
     ChecksFailed(FailedChecks),
-    /// One of the buttons of greenlight's own check run was pressed, or "Re-run" on it, which is [`RERUN`].
+    /// Somebody pressed a button of greenlight's own check run, or "Re-run" on it, which is [`RERUN`].
     ButtonPressed {
         #[serde(flatten)]
         repository: Repository,
@@ -54,11 +54,12 @@ pub enum Fact {
         identifier: String,
         #[serde(flatten)]
         by: Account,
-        /// The App of the check that "Re-run" was pressed on; GitHub leaves it out, or sends the event to that App alone.
+        /// The App of the check that "Re-run" was pressed on. GitHub may leave it out, and then sends the event to
+        /// that App only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         app: Option<String>,
     },
-    /// Somebody gave a command through greenlight's own API, for a pull request whose head this was.
+    /// Somebody gave a command through greenlight's own API, for a pull request with this head.
     CommandGiven {
         pull_request: PullRequestId,
         head: CommitSha,
@@ -68,10 +69,10 @@ pub enum Fact {
     },
     InstallationChanged {
         repositories: Vec<RepositoryName>,
-        /// Those that greenlight may not see any more: uninstalled, or taken from its list.
+        /// Repositories that greenlight may no longer see: uninstalled, or removed from its list.
         #[serde(default)]
         removed: Vec<Repository>,
-        /// Whether greenlight may do nothing any more until that is taken back.
+        /// Whether the installation is suspended: greenlight may do nothing until that is lifted.
         #[serde(default)]
         is_suspended: bool,
     },
@@ -79,7 +80,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// The one pull request this is about. What may be about several, or none, names them itself.
+    /// The one pull request that this is about. `None` if it may concern several or none; then the fact names them.
     pub fn pull_request(&self) -> Option<&PullRequestId> {
         match self {
             Self::CommentCreated(comment) => Some(&comment.pull_request),
@@ -103,10 +104,10 @@ pub struct Comment {
     pub place: CommentPlace,
     #[serde(flatten, with = "authored")]
     pub author: Account,
-    /// GitHub says the author is a bot or an App: such a comment never commands.
+    /// GitHub says that the author is a bot or an App. Such a comment never commands.
     pub author_is_bot: bool,
     pub body: String,
-    /// The head that its author saw, where GitHub says: in events of comments on lines.
+    /// The head that its author saw, if GitHub says so: only in events of comments on lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitSha>,
     /// When it was written, by GitHub's clock, in whole seconds; it is part of what GitHub signs.
@@ -121,15 +122,15 @@ pub enum CommentPlace {
     Review,
 }
 
-/// Where red CI was seen.
+/// Where CI failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedChecks {
     #[serde(flatten)]
     pub repository: Repository,
     pub head: CommitSha,
-    /// Branch of the head; with it the pull request of a fork is found, for which GitHub names none.
+    /// The head's branch. It identifies a fork's pull request, which GitHub does not name.
     pub head_branch: Option<String>,
-    /// Owner of the head's repository, to look the pull request up by `owner:branch`.
+    /// The owner of the head's repository, to look the pull request up by `owner:branch`.
     pub head_owner: Option<String>,
     /// The pull requests GitHub names; empty for forks.
     pub pull_requests: Vec<u64>,
@@ -157,8 +158,8 @@ pub enum CheckSource {
 }
 
 impl Event {
-    /// What this is remembered by, so that it is worked off once. A delivery's id is not part of what GitHub signs, so
-    /// a comment goes by its own.
+    /// The id under which this event is remembered, so that it is handled once. GitHub does not sign a delivery's id,
+    /// so a comment is known by its own id.
     pub fn identity(&self, delivery: DeliveryId) -> DeliveryId {
         match &self.fact {
             Fact::CommentCreated(comment) => {
@@ -174,7 +175,7 @@ impl Event {
         }
     }
 
-    /// What it is called by GitHub, an event and its action, for logs; the action is empty where there is none.
+    /// GitHub's name of the event and of its action, for logs. The action is empty if the event has none.
     pub fn named(&self) -> (&'static str, &'static str) {
         match &self.fact {
             Fact::CommentCreated(comment) => match comment.place {
@@ -199,7 +200,7 @@ impl Event {
         }
     }
 
-    /// The repository this is about, to hold against the allow-list. `None` for a ping.
+    /// The repository that this is about, to check it against the allow-list. `None` for a ping.
     pub fn repository(&self) -> Option<&Repository> {
         match &self.fact {
             Fact::ChecksFailed(checks) => Some(&checks.repository),
@@ -208,7 +209,7 @@ impl Event {
         }
     }
 
-    /// The same, to say which repository it is.
+    /// The same repository, mutable, to fill in which one it is.
     pub fn repository_mut(&mut self) -> Option<&mut Repository> {
         match &mut self.fact {
             Fact::CommentCreated(comment) => Some(&mut comment.pull_request.repository),

@@ -1,4 +1,5 @@
-//! What a model asks for beyond what its run may do: one thing, exactly described, for a person to allow or not.
+//! What a model asks permission for: one call beyond what its run may do, described exactly, for a person to allow or
+//! refuse.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +9,8 @@ use super::redact;
 /// The longest text of a request, in bytes, that a person is asked to read at a gate.
 pub const MAX_SHOWN: usize = 16 << 10;
 
-/// One call of a model that waits for a person. What is shown at the gate, what the digest is over and what is carried
-/// out are this one value.
+/// One call of a model that waits for a person. The gate shows this value, the digest covers it, and greenlight
+/// executes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
     pub what: What,
@@ -20,35 +21,35 @@ pub struct Execution {
     pub seconds: u64,
     /// Why the model wants it; untrusted.
     pub why: String,
-    /// [`Patch::digest`](super::patch::Patch::digest) of the edits that the tree has when it is carried out.
+    /// [`Patch::digest`](super::patch::Patch::digest) of the edits that are in the tree when the call is executed.
     pub patch: String,
-    /// How many files those edits are of.
+    /// How many files those edits change.
     pub files: usize,
 }
 
-/// What is to be done.
+/// What the call does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// One line of shell, in the root of the repository.
     Command(String),
-    /// Code of the model's own, with packages that are installed before it runs, and before its network is gone.
+    /// Code that the model wrote. Its packages are installed first, while there is still a network.
     Code {
         language: Language,
         code: String,
         packages: Vec<String>,
     },
-    /// Tests by their names; all of them if there are none.
+    /// Tests by name; all tests if the list is empty.
     Tests(Vec<String>),
-    /// A change of a protected file, in the copy that is worked on and never in a proposal.
+    /// A change to a protected file, in the working copy only and never in a proposal.
     Edit { path: RepoPath, difference: String },
 }
 
-/// The word that stands for the package registries among host names.
+/// The word for the package registries in a list of host names.
 pub const REGISTRIES: &str = "registries";
 
 impl Execution {
-    /// Why no person can be asked for it, if that is so: the person who says yes has to see all of it, as it is.
+    /// Why no person may be asked about it; `None` if one may. The approver must see all of it, exactly as it is.
     pub fn unfit(&self) -> Option<&'static str> {
         let (text, path) = match &self.what {
             What::Command(text) | What::Code { code: text, .. } => (text.as_str(), ""),
@@ -75,14 +76,14 @@ impl Execution {
         None
     }
 
-    /// Whether code runs for it.
+    /// Whether it runs code.
     pub fn runs_code(&self) -> bool {
         !matches!(self.what, What::Edit { .. })
     }
 }
 
 impl What {
-    /// The packages that are installed, or the tests that are run.
+    /// The packages to install, or the tests to run.
     pub fn names(&self) -> &[String] {
         match self {
             Self::Code { packages: names, .. } | Self::Tests(names) => names,
@@ -91,7 +92,7 @@ impl What {
     }
 }
 
-/// A language that code can be run in.
+/// A language that the model can run code in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
@@ -110,21 +111,21 @@ impl Language {
     }
 }
 
-/// A call that waits, and which one it is in the transcript.
+/// A call that waits, and its id in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deferred {
     pub call_id: String,
     pub execution: Execution,
 }
 
-/// What came of asking.
+/// How a request was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     Approved,
     Rejected {
         reason: Option<String>,
     },
-    /// Nobody answered in time, or nobody is there to answer.
+    /// Nobody answered in time, or there is nobody to ask.
     NoAnswer,
 }
 

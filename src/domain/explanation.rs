@@ -1,10 +1,11 @@
-//! Why tests fail, with the lines that it rests on. Which lines there are is checked where an explanation is made.
+//! Why tests fail, and the lines of code that show it. The tool that makes an explanation checks that these lines
+//! exist.
 
 use serde::{Deserialize, Serialize};
 
 use super::id::RepoPath;
 
-/// An answer to "why": a claim of a model, and lines of the head that anyone can read for themselves.
+/// An answer to "why?": a model's claim, with lines of the head that anyone can check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// Untrusted, bounded.
@@ -12,15 +13,15 @@ pub struct Explanation {
     pub because: Vec<Because>,
 }
 
-/// One place that an explanation rests on.
+/// One place that supports the explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Because {
     pub path: RepoPath,
-    /// First and last line, from 1; both are there at the head.
+    /// First and last line, from 1; both exist at the head.
     pub from: u32,
     pub to: u32,
     /// What they show; untrusted, bounded.
     pub says: String,
-    /// The lines as they stand in the file, never as a model quotes them.
+    /// The lines as they are in the file, never as a model quotes them.
     pub lines: String,
 }

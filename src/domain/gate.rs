@@ -1,7 +1,7 @@
-//! A posted request for a green light, and what becomes of it.
+//! A request that waits for approval, and how it is answered.
 //!
-//! An approval means one thing: this content, on this head, before this time, by these people. The digest covers
-//! exactly what will run or land; `Run::answer` is the only way from an open gate to an approval.
+//! An approval covers exactly this content, on this head, until this time, by these people. The digest covers
+//! exactly what will run or land; only `Run::answer` turns an open gate into an approval.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,8 @@ use super::budget::Estimate;
 use super::execution::Execution;
 use super::id::{Account, CommitSha, InvalidName, Login, RunId};
 
-/// The short name of a gate that people type: `g`, four characters of base 32, and a digit, so that it is no word.
+/// The short name of a gate that people type: `g`, four characters of base 32, and a digit, so that it never forms a
+/// word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GateId(String);
@@ -22,7 +23,7 @@ pub struct GateId(String);
 const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 impl GateId {
-    /// Derives the name from what it stands for, so that opening the same gate again after a crash gives the same one.
+    /// Derives the id from the content, so that opening the same gate again after a crash gives the same id.
     pub fn derive(run: &RunId, ordinal: usize, digest: &str) -> Self {
         let hash = Sha256::digest(format!("{run}\n{ordinal}\n{digest}"));
         let letter = |byte: u8| char::from(BASE32[usize::from(byte & 31)]);
@@ -72,7 +73,7 @@ impl From<GateId> for String {
     }
 }
 
-/// What an approval sets off.
+/// What an approval starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateKind {
@@ -86,21 +87,22 @@ pub enum GateKind {
     },
     /// Commits the tree that was tested.
     Land { files: usize },
-    /// Commits a change of tests that makes them say less, because they may be wrong. It is only ever approved by name.
+    /// Commits a change of tests that makes them say less, because they may be wrong. Only an approval that names it
+    /// counts.
     ChangeTests { files: usize, weakenings: usize },
-    /// Carries out one thing that a model asked for, and hands it the result; nothing lands.
+    /// Executes one call that a model asked for, and returns the result to it; nothing lands.
     Execute(Box<Execution>),
-    /// Continues to the code of a specification with these tests, which were seen to fail.
+    /// Accepts these tests, which were seen to fail, as the specification; the run then writes the code.
     Tests { files: usize, tests: usize },
 }
 
 impl GateKind {
-    /// Whether an approval has to name it.
+    /// Whether an approval has to name its id.
     pub fn wants_its_name(&self) -> bool {
         matches!(self, Self::ChangeTests { .. })
     }
 
-    /// Whether a commit comes of it.
+    /// Whether an approval leads to a commit.
     pub fn lands(&self) -> bool {
         match self {
             Self::VerifyAndLand { .. } | Self::Land { .. } | Self::ChangeTests { .. } => true,
@@ -108,7 +110,7 @@ impl GateKind {
         }
     }
 
-    /// What it is about in a word, for machines.
+    /// The kind in one word, for machines.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Search { .. } => "search",
@@ -120,7 +122,7 @@ impl GateKind {
         }
     }
 
-    /// What a model asks for, if that is what it is about.
+    /// The call that a model asks for, if this is such a gate.
     pub fn execution(&self) -> Option<&Execution> {
         match self {
             Self::Execute(execution) => Some(execution),
@@ -128,18 +130,18 @@ impl GateKind {
         }
     }
 
-    /// Whether its answer is for the model, and ends nothing.
+    /// Whether the answer goes to the model, so that the run continues either way.
     pub fn is_for_the_model(&self) -> bool {
         matches!(self, Self::Execute(_))
     }
 }
 
-/// A posted request for a green light.
+/// A posted request that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     pub id: GateId,
     pub kind: GateKind,
-    /// The head the request was made for; any other head voids it.
+    /// The head the request was made for. A push voids it.
     pub head: CommitSha,
     /// SHA-256 over the head and exactly what will run or land, in hex.
     pub digest: String,
@@ -147,20 +149,20 @@ pub struct Gate {
     pub approvers: u32,
     pub opened: Timestamp,
     pub expires: Timestamp,
-    /// What the model takes, where it may continue after this. For people to read, and no part of the digest.
+    /// What the model may cost if it continues after this. For people only; the digest does not cover it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     #[serde(default, skip_serializing_if = "Circumstances::are_plain")]
     pub circumstances: Circumstances,
 }
 
-/// What something is carried out with, besides what the kind of its gate says.
+/// What an execution runs with, besides what the kind of its gate says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Circumstances {
-    /// The test command with what is installed for it, or that installation alone, where it takes them.
+    /// The test command with its installation, or the installation alone; `None` if neither is used.
     pub command: Option<String>,
-    /// The edits of the model's that are in the tree by then, as a diff. `None` if that is too long to be shown.
+    /// The model's edits that are in the tree at that time, as a diff. `None` if it is too long to be shown.
     pub edits: Option<String>,
 }
 
@@ -171,7 +173,7 @@ impl Circumstances {
 }
 
 impl Gate {
-    /// Makes the request; the digest binds run, head, kind and `content` (a patch's digest, or a command).
+    /// Opens a gate; the digest binds run, head, kind and `content` (a patch's digest, or a command).
     pub fn open(run: &RunId, ordinal: usize, kind: GateKind, content: &str, terms: Terms) -> Self {
         let Terms {
             head,
@@ -195,7 +197,7 @@ impl Gate {
         }
     }
 
-    /// The request of a model, for its circumstances as well: they are bound by the digest like what it asks for.
+    /// Opens a model's request. The digest binds its circumstances as well.
     pub fn open_request(
         run: &RunId,
         ordinal: usize,
@@ -212,7 +214,7 @@ impl Gate {
     }
 }
 
-/// On which head, how long and for how many people a gate is open.
+/// The head that a gate is opened for, how long it is open, and how many people must approve.
 #[derive(Debug, Clone)]
 pub struct Terms {
     pub head: CommitSha,
@@ -221,7 +223,7 @@ pub struct Terms {
     pub expires: Timestamp,
 }
 
-/// What a person said to a gate.
+/// How a gate was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -238,10 +240,10 @@ pub enum Answer {
     Expired,
 }
 
-/// Why a command does not do what it says.
+/// Why greenlight does not obey a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The permission fetched live is not enough.
+    /// The permission, fetched live, is not enough.
     NeedsWriteAccess {
         login: Login,
     },
@@ -250,31 +252,31 @@ pub enum Refusal {
     NothingOpen,
     SeveralOpen(Vec<GateId>),
     UnknownGate(GateId),
-    /// It changes what tests say, which nobody approves in passing.
+    /// It makes tests say less, so an approval must name it.
     WantsItsName(GateId),
     Expired(GateId),
-    /// A request of the model's: nobody answered in time, and the run continued without.
+    /// Nobody answered the model's request in time, and the run continued without it.
     WentOn(GateId),
-    /// The comment was written before anybody could read the request.
+    /// The comment was written before the request was posted.
     WrittenBefore(GateId),
     /// The head moved since the gate was posted.
     HeadMoved {
         expected: CommitSha,
         actual: CommitSha,
     },
-    /// The same person approved already, and another one is needed.
+    /// The same person already approved, and another one is needed.
     NeedsAnother {
         approvers: u32,
     },
     PullRequestClosed,
-    /// Nothing of greenlight's landed here, or something came after it.
+    /// greenlight landed nothing here, or another commit came later.
     NothingToUndo,
-    /// There is no run to cancel, or no failed job to run again.
+    /// There is no run to cancel, or no failed job to re-run.
     NothingRunning,
     NoFailedJobs,
 }
 
-/// Picks the gate a command means: the named one, or the only one that is open, unless that wants to be named.
+/// Picks the gate that a command means: the named one, or the only open one, unless that must be named.
 ///
 /// # Errors
 /// A refusal that says what to type instead.
@@ -293,7 +295,7 @@ pub fn choose<'a>(open: &'a [Gate], wanted: Option<&GateId>) -> Result<&'a Gate,
     }
 }
 
-/// Checks that a gate may still be answered on this head at this time.
+/// Checks that a gate may still be answered on this head and at this time.
 ///
 /// # Errors
 /// When the head moved, or the time is up.

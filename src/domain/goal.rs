@@ -1,9 +1,10 @@
-//! What the words of a refactoring's goal ask for. They are a person's own, and still only data: they can make the rules
-//! of acceptance stricter, by naming a measure, and loosen one of them, by asking for another interface in plain words.
+//! What the words of a refactoring goal ask for. A person wrote them, and they are still only data. They can tighten
+//! the rules of acceptance by naming a measure, and loosen one of them by asking, in plain words, for a different
+//! interface.
 
 use super::measures::Measure;
 
-/// What an interface is called.
+/// Words for an interface.
 const INTERFACE: [&str; 12] = [
     "public",
     "api",
@@ -18,7 +19,7 @@ const INTERFACE: [&str; 12] = [
     "export",
     "exports",
 ];
-/// What is done to it.
+/// Words for changing it.
 const CHANGES: [&str; 13] = [
     "rename",
     "remove",
@@ -34,7 +35,7 @@ const CHANGES: [&str; 13] = [
     "make",
     "introduce",
 ];
-/// Any of these, and the goal is taken to ask for no such thing.
+/// Words for keeping it. If the goal has one of them, it does not ask for a change.
 const KEEPS: [&str; 10] = [
     "not",
     "no",
@@ -48,16 +49,16 @@ const KEEPS: [&str; 10] = [
     "don't",
 ];
 
-/// Whether the goal asks for a change of the public interface: it names one (`public`, `API`, `signature` and the like)
-/// and what is to be done to it (`rename`, `remove`, `add` and the like), and says nothing of keeping. When in doubt it
-/// does not.
+/// Whether the goal asks for a change of the public interface: it names one (`public`, `API`, `signature` and the
+/// like), says what to do with it (`rename`, `remove`, `add` and the like), and does not mention keeping anything. In
+/// doubt, it does not.
 pub fn asks_for_another_interface(goal: &str) -> bool {
     let words = words(goal);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     has(&INTERFACE) && has(&CHANGES) && !has(&KEEPS)
 }
 
-/// The measures that the goal names: each of them has to be better afterwards.
+/// The measures that the goal names. Each of them must improve.
 pub fn named_measures(goal: &str) -> Vec<Measure> {
     let words = words(goal);
     let has = |starts: &[&str]| {

@@ -1,4 +1,4 @@
-//! The names of things: small types so that a login is never taken for a branch. What outlives its name is in `identity`.
+//! Names as small types, so that a login is never taken for a branch. `identity` has the ids that survive a rename.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub struct InvalidName {
 
 /// `owner/name` of a repository.
 ///
-/// Both halves are limited to the characters GitHub allows, so that they can stand in a URL path as they are.
+/// Both halves contain only characters that GitHub allows, so they need no escaping in a URL path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RepositoryName {
@@ -101,12 +101,12 @@ impl From<RepositoryName> for String {
 pub struct CommitSha(String);
 
 impl CommitSha {
-    /// Forty zeros, git's own way to say that there is no commit.
+    /// Forty zeros, which mean "no commit" in git.
     pub fn none() -> Self {
         Self("0".repeat(40))
     }
 
-    /// The first seven digits, as people write them.
+    /// The first seven digits, for people.
     pub fn short(&self) -> &str {
         &self.0[..7]
     }
@@ -150,7 +150,7 @@ impl From<CommitSha> for String {
     }
 }
 
-/// The login of a GitHub account; compared without regard to case, as GitHub does.
+/// The login of a GitHub account. Comparison ignores case, as GitHub does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Login(String);
@@ -179,7 +179,7 @@ impl fmt::Display for Login {
     }
 }
 
-/// The number GitHub gives an installation of an App; `None` in an event when a plain token is used.
+/// GitHub's id of an App installation; an event has none if a plain token is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InstallationId(pub u64);
@@ -190,7 +190,7 @@ pub struct InstallationId(pub u64);
 #[serde(transparent)]
 pub struct DeliveryId(pub String);
 
-/// The name of a run: sortable by time, unique, and short enough to be typed.
+/// The id of a run: sortable by time, unique, and short enough to type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub String);

@@ -1,5 +1,5 @@
-//! A commit that may be put on a branch. There are two ways to one: an approval, and a person's command to take back
-//! what landed.
+//! A commit that may be put on a branch. Only two things allow one: an approval, and a person's command to undo what
+//! landed.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::permission::{Authorized, Undo};
 use super::reply;
 use super::run::{Approved, Run};
 
-/// What may land, and on which head. Its fields are private, so that nothing else can be landed:
+/// What may land, and on which head. Its fields are private, so no other code can make one:
 ///
 /// ```compile_fail,E0451
 /// use greenlight::domain::landing::Landing;
@@ -39,8 +39,8 @@ impl<'a> Landing<'a> {
         }
     }
 
-    /// The reverse of what a run landed as `commit`; `tree` is the name of the tree before that. `None` if the run
-    /// proposes nothing.
+    /// The reverse of what a run landed as `commit`; `tree` is the name of the tree before it. `None` if the run has
+    /// no proposal.
     pub fn undo(request: &Authorized<Undo>, run: &Run, (commit, tree): (&'a CommitSha, String)) -> Option<Self> {
         let landed = &run.proposal.as_ref()?.patch;
         let reversed = landed.files().map(|(path, change)| {
@@ -59,7 +59,7 @@ impl<'a> Landing<'a> {
         })
     }
 
-    /// The head that it was tested on: the branch must still be there.
+    /// The head that was tested. The branch must still point to it.
     pub fn head(&self) -> &CommitSha {
         self.head
     }
@@ -68,7 +68,7 @@ impl<'a> Landing<'a> {
         &self.patch
     }
 
-    /// The name of the tree that was tested: what lands must be that tree.
+    /// The name of the tree that was tested. Exactly this tree must land.
     pub fn tree(&self) -> &str {
         &self.tree
     }
@@ -77,7 +77,7 @@ impl<'a> Landing<'a> {
         &self.message
     }
 
-    /// It is in the commit's trailer, by which the commit is found again after a crash.
+    /// The run's id, which is in a trailer of the commit, so that the commit is found again after a crash.
     pub fn run(&self) -> &RunId {
         &self.run
     }

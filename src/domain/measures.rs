@@ -1,4 +1,4 @@
-//! Numbers of some files before and after a change. How they are taken is in `measure`; what counts as better is here.
+//! Measurements of files before and after a change. `measure` takes them; this module decides what counts as better.
 
 use std::fmt;
 
@@ -29,26 +29,26 @@ impl fmt::Display for Measure {
     }
 }
 
-/// The numbers of some files.
+/// The measurements of some files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     /// Cyclomatic complexity of every function, highest first, at most [`Measured::MAX_FUNCTIONS`].
     pub complexity: Vec<u32>,
-    /// The function that has the highest; untrusted.
+    /// The function with the highest complexity; untrusted.
     pub most_complex: Option<String>,
     /// Lines of every function, longest first, at most [`Measured::MAX_FUNCTIONS`].
     pub lengths: Vec<u32>,
     /// The longest function; untrusted.
     pub longest: Option<String>,
     pub duplicated_lines: u32,
-    /// Lines with code on them.
+    /// Lines that contain code.
     pub lines: u32,
 }
 
 impl Measured {
     pub const MAX_FUNCTIONS: usize = 500;
 
-    /// One number for each measure.
+    /// The value of one measure.
     pub fn of(&self, measure: Measure) -> u32 {
         match measure {
             Measure::Complexity => self.complexity.first().copied().unwrap_or(0),
@@ -59,7 +59,7 @@ impl Measured {
     }
 }
 
-/// The numbers of the files that a change touches.
+/// The measurements of the files that a change touches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measures {
     pub before: Measured,
@@ -67,8 +67,9 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// Whether a measure is better after. Of functions, the worst that differ decide: where one of two equally long
-    /// functions became shorter, that is better, and more small functions are not worse.
+    /// Whether a measure is better after the change. Functions are compared from the worst on, and the first pair
+    /// that differs decides: it is better if one of two equally long functions became shorter, and more small
+    /// functions are not worse.
     pub fn is_better(&self, measure: Measure) -> bool {
         let Self { before, after } = self;
         match measure {

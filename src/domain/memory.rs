@@ -1,7 +1,7 @@
-//! What a repository taught: a fold over its runs, like everything that is remembered.
+//! What greenlight learned about a repository: a fold over its runs.
 //!
-//! Nothing in here is believed. A remembered fix is tried first and proved like any other; a remembered command is only
-//! preferred among those that the tree offers automatically; a remembered reason is a remark.
+//! Memory is only a hint. A remembered fix is tried first and verified like any other. A remembered command is only
+//! preferred among those that the tree offers anyway. A remembered reason is only a remark.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -19,18 +19,18 @@ use super::run::{End, Run};
 use super::search::Rung;
 use super::test_run::TestRun;
 
-/// How many of each kind are kept.
+/// How many fixes and rejections are kept.
 const MAX_FIXES: usize = 100;
 const MAX_REJECTIONS: usize = 50;
 
-/// Tells one failure from another, wherever and whenever it happens: the failing tests by name, and what they say
-/// without numbers, addresses and places.
+/// Identifies a failure in any place and at any time: the names of the failing tests, and their messages without
+/// numbers, addresses and paths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// None for a run in which nothing failed that could be recognised again.
+    /// `None` for a run without a failure that could be recognised again.
     pub fn of(run: &TestRun) -> Option<Self> {
         if run.failures.is_empty() {
             return None;
@@ -45,7 +45,7 @@ impl Fingerprint {
     }
 }
 
-/// The first lines of a message, without what differs from run to run.
+/// The first lines of a message, without the parts that differ from run to run.
 fn stable(message: &str) -> String {
     static CHANGING: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"0x[0-9a-fA-F]+|[0-9]+|(/[\w.+-]+)+/").ok());
@@ -61,25 +61,25 @@ fn stable(message: &str) -> String {
 pub struct Fix {
     pub fingerprint: Fingerprint,
     pub patch: Patch,
-    /// Untrusted, as everything a model wrote.
+    /// Untrusted, like everything that a model writes.
     pub summary: String,
     pub run: RunId,
-    /// None where it was written to a local checkout.
+    /// `None` if it was written to a local checkout.
     pub commit: Option<CommitSha>,
     pub at: Timestamp,
 }
 
-/// What a person had against a proposal.
+/// A proposal that a person rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejection {
-    /// None where nothing had been executed.
+    /// `None` if nothing had been executed.
     pub fingerprint: Option<Fingerprint>,
-    /// [`Patch::digest`] of what was turned down.
+    /// [`Patch::digest`] of the rejected patch.
     pub patch: String,
-    /// What was turned down, to know it in other words; none in what earlier versions kept.
+    /// The rejected patch, to recognise it in a different form; `None` in what earlier versions stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<Patch>,
-    /// What it was said to do. Untrusted.
+    /// The summary of the rejected patch. Untrusted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     pub reason: String,
@@ -87,33 +87,33 @@ pub struct Rejection {
 }
 
 impl Fix {
-    /// The short name that people type.
+    /// The short id that people type.
     pub fn id(&self) -> String {
         id("fix", Some(&self.fingerprint), &self.patch.digest())
     }
 }
 
 impl Rejection {
-    /// The short name that people type.
+    /// The short id that people type.
     pub fn id(&self) -> String {
         id("rejection", self.fingerprint.as_ref(), &self.patch)
     }
 }
 
-/// The same for the same patch of the same failure, in hex.
+/// The same id for the same patch of the same failure, in hex.
 fn id(kind: &str, fingerprint: Option<&Fingerprint>, patch: &str) -> String {
     let failure = fingerprint.map_or("", |fingerprint| fingerprint.0.as_str());
     let hash = Sha256::digest(format!("{kind}\n{failure}\n{patch}"));
     hex::encode(&hash[..4])
 }
 
-/// What a repository taught.
+/// What greenlight learned about a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// The test command of the last run that proved something.
+    /// The test command of the last run with evidence.
     pub test_command: Option<String>,
-    /// What was installed for it.
+    /// How its dependencies were installed.
     pub setup: Option<String>,
     /// Newest first.
     pub fixes: Vec<Fix>,
@@ -122,7 +122,7 @@ pub struct Memory {
     /// How many proposals each rung of the ladder made.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rungs: BTreeMap<Rung, u32>,
-    /// How many proposals took a model.
+    /// How many proposals a model made.
     #[serde(skip_serializing_if = "is_zero")]
     pub by_a_model: u32,
 }
@@ -132,7 +132,7 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// Recalls what runs taught; they come newest first.
+/// Computes the memory from runs, which come newest first.
 pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Memory {
     let mut memory = Memory::default();
     for run in runs {
@@ -149,7 +149,7 @@ impl Memory {
             match (&proposal.found_by, &proposal.author) {
                 (Some(found_by), _) => *self.rungs.entry(found_by.rung).or_default() += 1,
                 (None, Author::Model(_)) => self.by_a_model += 1,
-                // Of an earlier version, which did not say.
+                // An earlier version wrote this, and did not record it.
                 (None, _) => {}
             }
         }
@@ -196,7 +196,7 @@ impl Memory {
         }
     }
 
-    /// Fixes of this very failure, newest first, without those that somebody had something against since.
+    /// Fixes of this failure, newest first, without those that somebody rejected later.
     pub fn fixes_of(&self, red: &TestRun) -> Vec<&Fix> {
         let Some(fingerprint) = Fingerprint::of(red) else {
             return Vec::new();
@@ -213,7 +213,7 @@ impl Memory {
             .collect()
     }
 
-    /// The part of it that is about this very failure.
+    /// The part of it that is about this failure.
     pub fn about(&self, red: &TestRun) -> Self {
         Self {
             fixes: self.fixes_of(red).into_iter().cloned().collect(),
@@ -222,7 +222,7 @@ impl Memory {
         }
     }
 
-    /// What was turned down of this very failure, newest first.
+    /// Rejected patches for this failure, newest first.
     pub fn turned_down(&self, red: &TestRun) -> impl Iterator<Item = &Rejection> {
         let fingerprint = Fingerprint::of(red);
         self.rejections
@@ -230,8 +230,8 @@ impl Memory {
             .filter(move |down| fingerprint.is_some() && down.fingerprint == fingerprint)
     }
 
-    /// Forgets the fix or the rejection whose short name begins with this, if that is one alone. What was forgotten is
-    /// said by its names; more than one are all that it could have been.
+    /// Forgets the fix or the rejection whose id begins with `name`, if there is exactly one. Returns its id, or all
+    /// matching ids if there are several.
     pub fn forget(&mut self, name: &str) -> Vec<String> {
         let is_meant = |id: &String| !name.is_empty() && id.starts_with(name);
         let ids = self.fixes.iter().map(Fix::id);
@@ -248,7 +248,7 @@ impl Memory {
         meant
     }
 
-    /// Keeps no more of each kind than there is use for.
+    /// Drops the oldest entries of each kind beyond the limits.
     pub fn forget_the_oldest(&mut self) {
         self.fixes.truncate(MAX_FIXES);
         self.rejections.truncate(MAX_REJECTIONS);

@@ -1,6 +1,6 @@
-//! Makes a patch smaller: what it can be taken apart into, what of that is only formatting, and which parts to try
-//! without next (delta debugging, <https://www.st.cs.uni-saarland.de/papers/tse2002/>). What runs the tests, and when
-//! it has to stop, is not decided here.
+//! Makes a patch smaller: splits it into pieces, finds those that are only formatting, and says which pieces to leave
+//! out next (delta debugging, <https://www.st.cs.uni-saarland.de/papers/tse2002/>). The caller runs the tests and
+//! decides when to stop.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -8,22 +8,22 @@ use std::ops::Range;
 use super::id::RepoPath;
 use super::patch::{Blob, FileChange, Patch};
 
-/// A part of a patch that can be left out separately.
+/// A piece of a patch that can be left out alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchPiece {
     path: RepoPath,
-    /// None: the change of the file as a whole, because it comes, goes, changes its mode or is no text.
+    /// `None`: the change of the whole file, because it is added, deleted, changes its mode or is not text.
     lines: Option<LineChange>,
 }
 
-/// Which lines of the file before go, and which of the file after come for them. Counted from 0.
+/// A range of lines in the old file, and the range in the new file that replaces it. Counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LineChange {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// Takes a patch apart into its hunks: runs of changed lines without an unchanged one between them.
+/// Splits a patch into hunks: runs of changed lines without an unchanged line between them.
 pub fn hunks(patch: &Patch) -> Vec<PatchPiece> {
     let mut pieces = Vec::new();
     for (path, change) in patch.files() {
@@ -55,7 +55,7 @@ pub fn hunks(patch: &Patch) -> Vec<PatchPiece> {
     pieces
 }
 
-/// Takes hunks apart into single lines: a removed line goes with the added one in its place, if there is one.
+/// Splits hunks into single lines. A removed line is paired with the added line that replaces it, if there is one.
 pub fn lines(hunks: &[PatchPiece]) -> Vec<PatchPiece> {
     let mut pieces = Vec::new();
     for hunk in hunks {
@@ -77,7 +77,7 @@ pub fn lines(hunks: &[PatchPiece]) -> Vec<PatchPiece> {
     pieces
 }
 
-/// The patch with these of its pieces and no others.
+/// The patch with only these pieces.
 pub fn only(patch: &Patch, pieces: &[PatchPiece]) -> Patch {
     let mut kept: BTreeMap<&RepoPath, Vec<&LineChange>> = BTreeMap::new();
     for piece in pieces {
@@ -105,7 +105,7 @@ fn spliced(old: &[&str], new: &[&str], edits: &[&LineChange]) -> Vec<u8> {
     let (mut out, mut at) = (String::new(), 0);
     let mut push = |lines: &[&str]| {
         for line in lines {
-            // A line that was the last of its file may be followed by another one now.
+            // A line that was the last of its file, without a line end, may be followed by another one now.
             if !out.is_empty() && !out.ends_with('\n') {
                 out.push('\n');
             }
@@ -121,9 +121,9 @@ fn spliced(old: &[&str], new: &[&str], edits: &[&LineChange]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Which of these hunks are nothing but formatting, as far as text alone can tell: they differ in white space and
-/// blank lines, or the hunks of a file only move its imports. In Python and in strings white space has a meaning, so
-/// the tests still have the last word.
+/// Which of these hunks are only formatting, as far as the text can tell: they differ only in white space and blank
+/// lines, or the hunks of a file only move its imports. White space matters in Python and in strings, so the tests
+/// decide in the end.
 pub fn noise(patch: &Patch, hunks: &[PatchPiece]) -> Vec<bool> {
     let changes: BTreeMap<&RepoPath, &FileChange> = patch.files().collect();
     let sides = |piece: &PatchPiece| {
@@ -148,7 +148,7 @@ pub fn noise(patch: &Patch, hunks: &[PatchPiece]) -> Vec<bool> {
             .collect()
     };
     let sides: Vec<_> = hunks.iter().map(sides).collect();
-    // Removed and added imports of each file, over all hunks that hold nothing else.
+    // Removed and added imports of each file, from all hunks that contain nothing else.
     let mut moved: BTreeMap<&RepoPath, [Vec<String>; 2]> = BTreeMap::new();
     let imports: Vec<bool> = sides
         .iter()
@@ -193,7 +193,7 @@ fn is_import(line: &str) -> bool {
             .any(|word| line.starts_with(word))
 }
 
-/// Both sides, where lines can be told apart: a text file that stays one, with its mode.
+/// Both sides as text, if lines can be compared: a text file that stays one and keeps its mode.
 fn texts(change: &FileChange) -> Option<(&str, &str)> {
     let (before, after) = (change.before.as_ref()?, change.after.as_ref()?);
     (before.mode == after.mode).then(|| Some((before.text()?, after.text()?)))?
@@ -203,12 +203,12 @@ fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// Which of some parts are needed, found by leaving out ever smaller groups of them. Nothing is ever asked twice, and
-/// never about no part at all.
+/// Finds which of several parts are needed by leaving out ever smaller groups of them. It never asks about the same
+/// set twice, nor about the empty set.
 #[derive(Debug, Clone)]
 pub struct Minimization {
     kept: Vec<usize>,
-    /// Into how many groups the kept ones are divided.
+    /// The number of groups that the kept parts are divided into.
     groups: usize,
     /// The group that is left out next.
     at: usize,
@@ -216,7 +216,7 @@ pub struct Minimization {
 }
 
 impl Minimization {
-    /// Starts with all of this many parts, which are known to do together.
+    /// Starts with this many parts, which are known to work together.
     pub fn new(parts: usize) -> Self {
         Self {
             kept: (0..parts).collect(),
@@ -226,12 +226,12 @@ impl Minimization {
         }
     }
 
-    /// The smallest set known to do.
+    /// The smallest set known to work.
     pub fn kept(&self) -> &[usize] {
         &self.kept
     }
 
-    /// The set to try next. `None` when no single part can be left out any more.
+    /// The set to try next. `None` if no single part can be left out.
     pub fn ask(&mut self) -> Option<Vec<usize>> {
         while self.kept.len() > 1 {
             let groups = self.groups.min(self.kept.len());
@@ -255,7 +255,7 @@ impl Minimization {
         None
     }
 
-    /// Takes in whether what [`Minimization::ask`] named does.
+    /// Records whether the set that [`Minimization::ask`] named works.
     pub fn learn(&mut self, candidate: Vec<usize>, does: bool) {
         if does {
             self.groups = self.groups.saturating_sub(1).max(2);
@@ -288,7 +288,7 @@ mod tests {
         patch.files().map(text).collect()
     }
 
-    /// Searches to the end; also how often it asked.
+    /// Searches to the end; also returns how often it asked.
     fn search(parts: usize, does: impl Fn(&[usize]) -> bool) -> (Vec<usize>, usize) {
         let (mut search, mut asked) = (Minimization::new(parts), 0);
         while let Some(candidate) = search.ask() {
@@ -364,7 +364,8 @@ mod tests {
             parts in 1_usize..24,
             needed in proptest::collection::vec(proptest::collection::vec(0_usize..24, 1..4), 1..4),
         ) {
-            // Any one of some groups of parts, each whole: not monotone when it meets the search half way.
+            // Any one of several groups of parts, each complete. This is not monotone, because a search may be half
+            // way when it meets it.
             let does = |kept: &[usize]| needed.iter().any(|group| group.iter().all(|part| kept.contains(&(part % parts))));
             let (kept, asked) = search(parts, does);
             prop_assert!(does(&kept));

@@ -1,7 +1,7 @@
-//! What greenlight talks about, and the rules it decides by.
+//! greenlight's types, and the rules it decides by.
 //!
-//! Nothing in here reads a file, a clock, a socket or an environment variable, nothing is async, and no
-//! wire format of GitHub or of a model appears. Everything can therefore be tested with plain values.
+//! Nothing in here reads a file, a clock, a socket or an environment variable, nothing is async, and no wire format
+//! of GitHub or of a model appears. Everything can therefore be tested with plain values.
 
 pub mod branch_rule;
 pub mod budget;

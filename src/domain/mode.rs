@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::id::RepoPath;
 
-/// What a run is for. Texts in it are a person's own words.
+/// What a run is for. Its texts are a person's own words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Red tests become green.
     #[default]
     Debug,
-    /// Tests for a specification are written and seen to fail, then the code that makes them pass.
+    /// First tests for a specification are written and seen to fail, then the code that makes them pass.
     Tdd { specification: String },
-    /// The code changes towards a goal, in one place if one is named, and its tests stay green.
+    /// The code changes towards a goal, in one place if the goal names one, and its tests stay green.
     Refactor { goal: String, path: Option<RepoPath> },
     /// Says why the tests fail, and changes nothing.
     Explain,

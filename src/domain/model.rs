@@ -1,8 +1,8 @@
-//! What is said about a model before it is asked: how it is spoken to, and what it costs.
+//! What is configured for a model: which API it has, and what it costs.
 //!
-//! Prices come from the operator's table: nothing is known here, and nothing is asked of anybody.
+//! Prices come from the operator's table; none are built in or fetched.
 
-/// The interface of an endpoint that requests are made in.
+/// The API of an endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Api {
     /// Chat completions. <https://platform.openai.com/docs/api-reference/chat/create>
@@ -12,19 +12,19 @@ pub enum Api {
     Responses,
 }
 
-/// Whether a model is offered tools by its endpoint.
+/// Whether greenlight offers a model tools through its endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolUse {
-    /// If the endpoint takes them; it is tried once.
+    /// If the endpoint accepts them, which greenlight tries once.
     #[default]
     Auto,
     /// Always.
     Native,
-    /// Never: it acts by blocks of code.
+    /// Never: the model acts through blocks of code.
     Code,
 }
 
-/// Who works out a fix.
+/// Who makes a fix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Who {
     /// The built-in repair engine, and the model if there is one and the engine found nothing.
@@ -40,7 +40,7 @@ pub enum Who {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
     pub input: u64,
-    /// For the part of the input that the endpoint had cached.
+    /// For the part of the input that the endpoint had in its cache.
     pub cached_input: u64,
     pub output: u64,
 }
@@ -62,7 +62,7 @@ impl Price {
         )
     }
 
-    /// The most that this many tokens can cost, no matter what they are.
+    /// The most that this many tokens can cost, no matter of which kind they are.
     pub fn worst_case(&self, tokens: u64) -> u64 {
         let dearest = self.input.max(self.cached_input).max(self.output);
         micros(u128::from(tokens) * u128::from(dearest))
@@ -73,12 +73,12 @@ fn micros(per_million: u128) -> u64 {
     u64::try_from(per_million.div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// The prices that are known, by the name of a model or the beginning of one.
+/// The known prices, by a model's name or a prefix of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prices(Vec<(String, Price)>);
 
 impl Prices {
-    /// The price of a model: that of its exact name, or of the longest pattern such as `gpt-5*` that it begins with.
+    /// The price of a model: that of its exact name, or of the longest matching pattern such as `gpt-5*`.
     pub fn of(&self, model: &str) -> Option<Price> {
         let fits = |pattern: &str| match pattern.strip_suffix('*') {
             Some(beginning) => model.starts_with(beginning),
@@ -110,7 +110,7 @@ mod tests {
     fn a_round_trip_is_priced_by_its_parts() {
         assert_eq!(PRICE.of(1_000, 0, 100), 3_500);
         assert_eq!(PRICE.of(1_000, 800, 100), 500 + 200 + 1_000);
-        // An endpoint that counts more cached tokens than there are gives nothing away.
+        // An endpoint that reports more cached tokens than there are gets no discount for them.
         assert_eq!(PRICE.of(10, 99, 0), 3);
         assert_eq!(PRICE.of(u64::MAX, 0, u64::MAX), u64::MAX);
         assert_eq!(PRICE.worst_case(1_000), 10_000);

@@ -1,4 +1,4 @@
-//! Who may do what. An [`Authorized`] comes from [`authorize`] and from nowhere else.
+//! Who may do what. Only [`authorize`] makes an [`Authorized`].
 
 mod request;
 
@@ -22,13 +22,13 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// Whether this is write access, which every command that runs or lands something needs.
+    /// Whether this is write access, which every command needs that runs or lands something.
     pub fn may_approve(self) -> bool {
         matches!(self, Self::Admin | Self::Write)
     }
 }
 
-/// Proof that a person was allowed to ask for something when they asked. Only [`authorize`] makes one:
+/// Proof that a person had permission to ask for something when they asked. Only [`authorize`] makes one:
 ///
 /// ```compile_fail,E0451
 /// use greenlight::domain::id::Account;
@@ -63,7 +63,7 @@ impl<T> Authorized<T> {
     }
 }
 
-/// Lets a request pass if its author has write access now and is a person.
+/// Lets a request pass if its author is a person and has write access now.
 ///
 /// # Errors
 /// The refusal to post.

@@ -1,4 +1,4 @@
-//! A patch on a head SHA, and the proof that it is what greenlight says.
+//! A patch on a head, and the evidence that it works.
 
 mod rules;
 
@@ -17,7 +17,7 @@ use super::test_run::{TestRun, is_better};
 use super::triage::{ProvedWith, Triage};
 use super::weakening::Weakening;
 
-/// Who worked the patch out.
+/// Who made the patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
@@ -25,58 +25,58 @@ pub enum Author {
     BuiltIn,
     /// A model, by name.
     Model(String),
-    /// A fix of the same failure that was accepted before, in the run of this name.
+    /// A fix of the same failure that was accepted before, in the run with this id.
     Remembered(String),
 }
 
-/// The before and after that prove a patch.
+/// The test results before and after a patch that prove it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     pub before: TestRun,
     pub after: TestRun,
-    /// In hex, what [`digest`] says.
+    /// In hex; see [`digest`].
     pub digest: String,
-    /// What the runs were made on. None in journals of version 0.1.0, like all that follows; and where no checkout has
-    /// both trees, so that nobody could recompute it.
+    /// The head that the tests ran on. `None` in journals of version 0.1.0, like all following fields, and where no
+    /// checkout has both trees, so that nobody could recompute the digest.
     #[serde(default)]
     pub head: Option<CommitSha>,
-    /// How many of the runs at the head were red.
+    /// How many of the runs at the head failed.
     #[serde(default)]
     pub triage: Option<Triage>,
-    /// What was installed before the tests ran, as an approval says it.
+    /// What was installed before the tests ran, in the words of an approval.
     #[serde(default)]
     pub install: Option<String>,
-    /// What of the patch turned out not to be needed, and is no part of it any more.
+    /// The parts of the patch that turned out to be unnecessary and were left out.
     #[serde(default)]
     pub left_out: Option<LeftOut>,
-    /// What the head's own tests say about the patched code, where the patch changes tests as well.
+    /// The result of the head's own tests on the patched code, if the patch changes tests as well.
     #[serde(default)]
     pub own_tests: Option<OwnTests>,
-    /// What the model took for it. `None` where no model took part.
+    /// What the model used for it. `None` if no model took part.
     #[serde(default)]
     pub spent: Option<Spend>,
-    /// How many more times the tests that were red ran on the patched tree, green every time.
+    /// How many more times the failing tests ran on the patched tree, passing every time.
     #[serde(default)]
     pub confirmed: u32,
-    /// The merge that both runs are of, where the head is red only together with its base branch.
+    /// The merge that both runs tested, if the head fails only together with its base branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<ProvedWith>,
 }
 
-/// A run of the patched code with the tests as they were at the head.
+/// A run of the patched code with the tests as they are at the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnTests {
     pub passed: u32,
     pub failed: u32,
 }
 
-/// How much of a patch was left out because the tests are as green without it.
+/// How much of a patch was left out because the tests pass without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Whole hunks that are gone, of how many.
+    /// Whole hunks that were left out, and how many there were.
     pub hunks: usize,
     pub of: usize,
-    /// Single lines that are gone from the hunks that stay.
+    /// Single lines that were left out of the remaining hunks.
     pub lines: usize,
 }
 
@@ -88,15 +88,15 @@ pub struct Proposal {
     /// One or two sentences on cause and fix; untrusted when a model wrote it.
     pub summary: String,
     pub author: Author,
-    /// None: made from reading, nothing was executed yet.
+    /// `None`: it was made by reading only, and nothing was executed yet.
     pub evidence: Option<Evidence>,
-    /// How it weakens tests. None for a fix; some make it the claim that a test is wrong.
+    /// How it weakens tests. Empty for a fix; if not, the patch claims that a test is wrong.
     #[serde(default)]
     pub weakens: Vec<Weakening>,
-    /// The part of the patch that is tests, written and seen to fail before the rest.
+    /// The part of the patch that consists of tests, written and seen to fail before the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_first: Option<Box<TestsFirst>>,
-    /// Numbers of the changed files, of a refactoring.
+    /// Measurements of the changed files, for a refactoring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measures: Option<Box<Measures>>,
     /// How it was found. `None` if a model made it.
@@ -104,13 +104,12 @@ pub struct Proposal {
     pub found_by: Option<FoundBy>,
 }
 
-/// What a patch is said to be.
+/// What a patch claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// The code is wrong, and this fixes it.
     Fix,
-    /// The code is right, and a test is not. Such a patch holds nothing but changes of tests, and takes its own
-    /// approval.
+    /// The code is right, and a test is wrong. Such a patch changes only tests, and needs a separate approval.
     TestMayBeWrong,
 }
 
@@ -129,7 +128,7 @@ impl Proposal {
         Claim::of(!self.weakens.is_empty())
     }
 
-    /// The patch without the tests that were written first; all of it if there are none.
+    /// The patch without the tests that were written first; the whole patch if there are none.
     pub fn code(&self) -> Patch {
         let Some(first) = &self.tests_first else {
             return self.patch.clone();
@@ -143,7 +142,7 @@ impl Proposal {
     }
 }
 
-/// Turns two runs into evidence, if the second is better than the first.
+/// Turns two runs into evidence if the second is better than the first.
 ///
 /// # Errors
 /// Why it is not better.
@@ -166,7 +165,7 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
 }
 
 impl Evidence {
-    /// The same runs as evidence of a patch on the head, where they are of its merge with the base branch.
+    /// The same runs as evidence for a patch on the head, if they tested its merge with the base branch.
     #[must_use]
     pub fn of_merge(mut self, on_head: &Patch, merged: ProvedWith) -> Self {
         if let Some(head) = &self.head {
@@ -185,13 +184,13 @@ impl Evidence {
 /// - `before` and `after`: the outcome, the numbers of tests that passed and that failed, and the sorted names of those
 ///   that failed (null when there are too many failures, and only some are kept).
 ///
-/// Not in it, because it differs from run to run or from machine to machine: durations, messages, output, the
-/// sandbox, what was installed, and tests that are excused.
+/// Not covered, because they differ from run to run or from machine to machine: durations, messages, output, the
+/// sandbox, what was installed, and excused tests.
 pub fn digest(head: &CommitSha, patch: &Patch, before: &TestRun, after: &TestRun) -> String {
     digest_of_merge((head, None), patch, before, after)
 }
 
-/// The same where both runs are of the head merged with another commit: then that is in it, too, as `merged_with`.
+/// The same digest if both runs tested the head merged with another commit, which is then included as `merged_with`.
 pub fn digest_of_merge(
     (head, merged_with): (&CommitSha, Option<&CommitSha>),
     patch: &Patch,
@@ -215,7 +214,7 @@ pub fn digest_of_merge(
     hex::encode(Sha256::digest(bound.to_string()))
 }
 
-/// What is worse in one run than in the other, test by test.
+/// What got worse between two runs, test by test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Worse {
     /// Tests that fail now and did not before.
@@ -224,8 +223,8 @@ pub struct Worse {
     pub missing: Vec<String>,
 }
 
-/// Holds the tests of two runs against each other by name. Of very large suites not all names are kept; then only
-/// those that are can be told.
+/// Compares the tests of two runs by name. Very large suites keep only some of the names, and only those are
+/// compared.
 pub fn worse(before: &TestRun, after: &TestRun) -> Worse {
     let failed_before: HashSet<&str> = before.failing_names().collect();
     let failing: BTreeSet<&str> = after.failing_names().collect();
@@ -242,14 +241,14 @@ pub fn worse(before: &TestRun, after: &TestRun) -> Worse {
     }
 }
 
-/// Tests that were written before the code they are for.
+/// Tests that were written before the code that they test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestsFirst {
     /// The tests alone.
     pub patch: Patch,
-    /// The run that saw them fail.
+    /// The run in which they failed.
     pub red: TestRun,
-    /// Which tests are new, and fail because the code is not there.
+    /// The new tests, which fail because the code does not exist yet.
     pub names: Vec<String>,
     /// What they demand; untrusted.
     pub summary: String,

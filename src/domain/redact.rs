@@ -1,4 +1,5 @@
-//! Makes untrusted text safe to show: secrets out, hidden characters out, mentions and markup inert, length bounded.
+//! Makes untrusted text safe to show: removes secrets and hidden characters, disables mentions and markup, and bounds
+//! the length.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ mod secrets;
 
 pub use secrets::{credentials, redact};
 
-/// The characters that [`visible`] drops, with their places, but for the carriage returns of line ends.
+/// The characters that [`visible`] drops, with their positions, except carriage returns at line ends.
 pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
     text.char_indices().filter(|(at, c)| {
         let is_line_end = *c == '\r' && text[at + 1..].starts_with('\n');
@@ -24,8 +25,8 @@ pub fn visible(text: &str) -> String {
     text.chars().filter(|c| is_visible(*c)).collect()
 }
 
-/// What GitHub's runner obeys when a step prints it: `::name …::` at the start of a line, white space before it or
-/// not, and `##[name …]` anywhere in it.
+/// What GitHub's runner obeys when a step prints it: `::name …::` at the start of a line, possibly after white space,
+/// and `##[name …]` anywhere in a line.
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
 static WORKFLOW_COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let names = "add-mask|add-matcher|add-path|command|debug|echo|endgroup|error|group|internal-set-repo-path|notice|\
@@ -36,8 +37,8 @@ static WORKFLOW_COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Makes workflow commands in what is printed to a terminal, or to the log of a workflow step, inert: their second
-/// character stands as an escape. Everything else stays as it is.
+/// Disables workflow commands in what is printed to a terminal or to the log of a workflow step, by escaping their
+/// second character. Everything else stays as it is.
 pub fn without_commands(text: &str) -> std::borrow::Cow<'_, str> {
     match WORKFLOW_COMMANDS.as_ref() {
         Some(commands) => commands.replace_all(text, |found: &regex::Captures<'_>| {
@@ -51,7 +52,7 @@ pub fn without_commands(text: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// At most `max` bytes: the head and the tail, with a line between them that says what is missing.
+/// At most `max` bytes: the beginning and the end, with a line between them that says how much is missing.
 pub fn bounded(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.into();
@@ -77,8 +78,8 @@ pub fn fenced(language: &str, text: &str, max: usize) -> String {
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
-/// Code that somebody is asked to approve, as a fenced block that it cannot end: nothing is left out, and what would
-/// hide or reorder text stands as an escape. Its length has to be bounded by the caller.
+/// Code for approval, as a fenced block that it cannot end. Nothing is left out, and characters that would hide or
+/// reorder text are escaped. The caller must bound its length.
 pub fn code(language: &str, code: &str) -> String {
     let mut shown = String::with_capacity(code.len());
     for c in code.chars() {
@@ -94,9 +95,10 @@ pub fn code(language: &str, code: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}", shown.trim_end_matches('\n'))
 }
 
-/// Untrusted text within a sentence: one line, in a code span, so that no mention, link or markup works.
+/// Untrusted text within a sentence: one line in a code span, so that no mention, link or markup has an effect.
 pub fn inline(text: &str, max: usize) -> String {
-    // Far more than is shown, so that a credential at its end is whole, and far less than somebody may have written.
+    // Much more than is shown, so that a credential at the end is still complete, but much less than somebody may
+    // have written.
     let start: String = text.chars().filter(|c| is_visible(*c)).take(8 * max + 8_192).collect();
     let line: String = redact(&start).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut line: String = line.chars().take(max).collect();
@@ -113,7 +115,7 @@ pub fn inline(text: &str, max: usize) -> String {
     format!("{ticks}{pad}{line}{pad}{ticks}")
 }
 
-/// A sentence of a model or a maintainer as prose: mentions, HTML, links and workflow commands made inert.
+/// A sentence of a model or a maintainer as prose: mentions, HTML, links and workflow commands are disabled.
 pub fn prose(text: &str, max: usize) -> String {
     let text = bounded(&redact(&visible(text)), max);
     let mut out = String::with_capacity(text.len() + 16);
@@ -132,10 +134,10 @@ pub fn prose(text: &str, max: usize) -> String {
             _ => out.push(c),
         }
     }
-    // A line that would command greenlight again when somebody quotes or edits it stays plain text.
+    // A line that would command greenlight when somebody quotes or edits it stays plain text.
     out.replace("/greenlight", "/\u{2060}greenlight")
         .replace("://", ":\u{2060}//")
-        // Links and references that need no brackets, and fences, which would swallow what comes after.
+        // Links and references that need no brackets, and fences, which would swallow the text after them.
         .replace("www.", "www\u{2060}.")
         .replace("WWW.", "WWW\u{2060}.")
         .replace("GH-", "GH\u{2060}-")

@@ -1,20 +1,20 @@
-//! What a search for a fix without a model came to: what it looked at, what it suspects, and what passes the tests but is
-//! not sure enough to be proposed.
+//! The result of a search for a fix without a model: how much it tried, which locations it suspects, and which
+//! patches pass the tests but are not sure enough to propose.
 
 use serde::{Deserialize, Serialize};
 
 use super::patch::Patch;
 use super::test_run::Location;
 
-/// Which rung of the ladder a fix is from, the cheapest first.
+/// The rung of the ladder that a fix is from, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
-    /// A tool's own fix of what its check found.
+    /// A tool's own fix for what its check found.
     Tool,
     /// A fix of the same failure that was accepted before.
     Memory,
-    /// A hunk of the pull request, put back.
+    /// A hunk of the pull request, reverted.
     Revert,
     /// A small edit.
     Search,
@@ -24,57 +24,57 @@ pub enum Rung {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundBy {
     pub rung: Rung,
-    /// How many edits were tried until then.
+    /// How many edits were tried before it was found.
     pub tried: u32,
     pub wall_ms: u64,
 }
 
-/// A patch after which all tests pass, and which is not sure enough to be proposed.
+/// A patch that passes all tests but is not sure enough to be proposed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unverified {
     pub patch: Patch,
-    /// One sentence without its full stop, in Markdown: what became what, and where.
+    /// One sentence without its full stop, in Markdown: what was changed to what, and where.
     pub explanation: String,
-    /// Why it is not proposed, each a sentence without its full stop, in Markdown.
+    /// Why it is not proposed: sentences without a full stop, in Markdown.
     pub risks: Vec<String>,
 }
 
-/// What ended a search before everything was tried.
+/// What ended a search early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// As many edits were tried as may be.
+    /// The maximum number of edits was tried.
     Candidates,
     /// The time was up.
     Wall,
 }
 
-/// A search, or a part of one: they are joined as they come.
+/// A search, or one part of it; parts are joined one after another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {
     /// How many edits were tried.
     pub tried: u32,
     pub wall_ms: u64,
-    /// What was tried and did not hold, by the digest of each ([`Search::MAX_DIGESTS`] at most): not tried again when
-    /// the search resumes.
+    /// Digests of edits that were tried and failed ([`Search::MAX_DIGESTS`] at most). A resumed search does not try
+    /// them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub digests: Vec<String>,
-    /// The places that look most suspicious, the worst first; the newest list counts.
+    /// The most suspicious locations, worst first; the newest list replaces older ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspects: Vec<Location>,
-    /// What passes the tests and is not proposed, the likeliest first.
+    /// Patches that pass the tests but are not proposed, most likely first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<Unverified>,
     /// Whether the search has ended without a proposal.
     #[serde(default)]
     pub is_over: bool,
-    /// What ended it, if it was not that everything was tried.
+    /// The limit that ended it. `None` if everything was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }
 
 impl Rung {
-    /// As documents for scripts name it.
+    /// Its name in documents for scripts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -89,7 +89,7 @@ impl Search {
     /// More digests than this are not remembered.
     pub const MAX_DIGESTS: usize = 20_000;
 
-    /// Takes in what came after.
+    /// Adds the results of a later part.
     pub fn join(&mut self, later: Self) {
         self.tried = self.tried.saturating_add(later.tried);
         self.wall_ms = self.wall_ms.saturating_add(later.wall_ms);
@@ -105,7 +105,7 @@ impl Search {
         self.limit = later.limit;
     }
 
-    /// The same without the digests, which only a resumed search needs.
+    /// A copy without the digests, which only a resumed search needs.
     #[must_use]
     pub fn told(&self) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Search {
         }
     }
 
-    /// A new search that resumes where this one was.
+    /// A new search that resumes where this one stopped.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Search {
         }
     }
 
-    /// Whether it has found out anything that somebody could use.
+    /// Whether it found anything useful to a person.
     pub fn tells_something(&self) -> bool {
         self.tried > 0 || !self.suspects.is_empty() || !self.unverified.is_empty()
     }

@@ -1,8 +1,8 @@
-//! Whether tests that were written first fail for the right reason: because the code does not do yet, or does not have
-//! yet, what they demand.
+//! Checks that tests written first fail for the right reason: because the code they demand does not exist or does not
+//! work yet.
 //!
-//! Messages are claims of the code under test. They can only send tests back, or let tests pass on that the code has to
-//! make green afterwards, unchanged. What a test says is `guard`'s to read.
+//! Messages are claims of the code under test. They can only send tests back, or let tests pass that the code must
+//! then make green without changing them. `guard` reads what the tests contain.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use regex::Regex;
 use super::redact::{bounded, inline};
 use super::test_run::{Failure, Outcome, TestRun};
 
-/// Why tests are no good as the first half of a specification.
+/// Why tests cannot be the first half of a specification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecTestError {
     #[error("no test is new: write at least one, where the test command finds it")]
@@ -42,19 +42,19 @@ fn passing(names: &[String]) -> String {
     format!("{} {verb}", shown.join(", "))
 }
 
-/// What is known of the tests besides their run.
+/// What is known about the tests besides their run.
 pub struct Written<'a> {
     /// The new tests, as their files name them.
     pub names: &'a [String],
-    /// Whether a module of this name is the project's own, or asked for by the specification: its absence is then what
-    /// the tests demand.
+    /// Whether a module with this name belongs to the project, or is asked for by the specification. If it is
+    /// missing, that is what the tests demand.
     pub is_own: &'a dyn Fn(&str) -> bool,
-    /// Whether a path is that of a test.
+    /// Whether a path is a test's.
     pub is_test: &'a dyn Fn(&str) -> bool,
 }
 
-/// Holds the run with the new tests against the run before: gives the names of those that fail as they should. What was
-/// red before has to be set aside in both runs.
+/// Compares the run with the new tests to the run before them, and returns the names of those that fail as they
+/// should. The caller must excuse, in both runs, tests that failed before.
 ///
 /// # Errors
 /// The first thing that is wrong.
@@ -80,7 +80,7 @@ fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<Str
         return Err(SpecTestError::PassesAtOnce(passing));
     }
     let failing: Vec<&Failure> = red.failures.iter().filter(|failure| is_new(&failure.name)).collect();
-    // A file that cannot be loaded stands among the failures of some frameworks, in place of all its tests.
+    // Some frameworks list a file that cannot be loaded among the failures, in place of all its tests.
     let hides_others = failing.iter().any(|failure| is_a_file(failure));
     let now: HashSet<&str> = red.passed_names.iter().map(String::as_str).collect();
     let broke = before.passed_names.iter().find(|name| !now.contains(name.as_str()));
@@ -129,10 +129,11 @@ fn names_of(written: &Written<'_>) -> Result<Vec<String>, SpecTestError> {
     Ok(written.names.to_vec())
 }
 
-/// Whether a test that ran is the one of this name in its file: frameworks put files, modules and parameters around it.
+/// Whether a test that ran is the one with this name in its file. Frameworks add files, modules and parameters to the
+/// name.
 pub fn is_called(ran: &str, name: &str) -> bool {
     let last = name.rsplit(" > ").next().unwrap_or(name);
-    // What stands for a value in the name of a parametrised test is replaced by it when that runs.
+    // At run time, a value replaces each placeholder in the name of a parametrised test.
     let fixed = last.split(['%', '$', '{', '#']).next().unwrap_or(last).trim();
     ran.contains(fixed)
 }
@@ -145,7 +146,7 @@ fn is_a_file(failure: &Failure) -> bool {
         || (failure.name.ends_with(".py") && !failure.name.contains("::"))
 }
 
-/// Whether one test fails as it should: it asserts, or what it asks for is not there.
+/// Whether one test fails as it should: on an assertion, or because something it needs is missing.
 fn reason(failure: &Failure, written: &Written<'_>, is_file: bool) -> Result<(), String> {
     let text = &failure.message;
     if is_file && is_a_file(failure) {
@@ -165,7 +166,7 @@ fn pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
 
-/// What a test itself has wrong, and the sentence about it.
+/// Errors in the test itself, and how to describe them.
 static BROKEN: LazyLock<Vec<(Option<Regex>, &str)>> = LazyLock::new(|| {
     [
         (
@@ -189,7 +190,7 @@ static BROKEN: LazyLock<Vec<(Option<Regex>, &str)>> = LazyLock::new(|| {
     .map(|(text, why)| (pattern(text), why))
     .into()
 });
-/// A name that a test uses and never brings in.
+/// A name that a test uses without defining or importing it.
 static UNKNOWN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"NameError: name '(?P<a>[^']+)' is not defined|ReferenceError: (?P<b>\S+) is not defined")
 });
@@ -197,7 +198,7 @@ static UNKNOWN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
 const NO_EXPORT: &str = "SyntaxError: The requested module";
 
 fn broken(text: &str, in_a_test: bool) -> Option<String> {
-    // What one module does not have of another is an error of syntax to JavaScript.
+    // JavaScript reports a missing export of a module as a syntax error.
     let text = text.replace(NO_EXPORT, "");
     let text = text.as_str();
     let found = BROKEN
@@ -214,7 +215,7 @@ fn broken(text: &str, in_a_test: bool) -> Option<String> {
     ))
 }
 
-/// A module that is asked for and not there, by its first name. `None` for paths within the project.
+/// The top-level name of a missing module. `None` for paths within the project.
 static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
         r#"(?x) No\ module\ named\ '?(?P<a>[\w]+)
@@ -239,7 +240,7 @@ fn not_own(module: &str) -> String {
     format!("{module} is missing; it is neither part of this project nor named in the specification")
 }
 
-/// What compilers and loaders say of something that is not there.
+/// How compilers and loaders report that something is missing.
 /// rustc: <https://doc.rust-lang.org/error_codes/error-index.html>, tsc: `diagnosticMessages.json` of TypeScript.
 static MISSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
@@ -255,7 +256,7 @@ static MISSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
 });
 
-/// Whether what kept tests from being loaded is nothing but something missing.
+/// Whether the tests could not be loaded only because something is missing.
 fn missing(text: &str, written: &Written<'_>) -> Result<(), String> {
     if let Some(why) = broken(text, false) {
         return Err(format!("{why}: {}", first_line(text)));
@@ -269,7 +270,7 @@ fn missing(text: &str, written: &Written<'_>) -> Result<(), String> {
     Err(first_line(text))
 }
 
-/// What a loader or compiler says, in short; all of it is in the run.
+/// The first line that a loader or compiler printed; the run has all of it.
 fn first_line(text: &str) -> String {
     inline(text.trim().lines().next().unwrap_or_default(), 160)
 }

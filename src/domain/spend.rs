@@ -1,24 +1,24 @@
-//! What a run used up of what is counted.
+//! What a run spent of everything that is counted.
 
 use std::iter::Sum;
 use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-/// Turns, tokens, money and time that were used.
+/// Turns, tokens, money and time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spend {
     /// Round trips to the model.
     pub turns: u32,
-    /// Tokens of prompts, those that the endpoint had cached included.
+    /// Prompt tokens, including those that the endpoint had in its cache.
     pub prompt_tokens: u64,
-    /// Those of them that the endpoint had cached.
+    /// The part of them that the endpoint had in its cache.
     pub cached_tokens: u64,
     pub completion_tokens: u64,
     /// Millionths of a US dollar. `None` if the price of the model is not known.
     pub cost_micros: Option<u64>,
-    /// Time at work, without waiting for people.
+    /// Working time, without waiting for people.
     pub wall_ms: u64,
 }
 
@@ -46,7 +46,7 @@ impl Sum for Spend {
 }
 
 impl Spend {
-    /// What one item of a transcript says that it took: one turn if it is a model's reply, otherwise nothing.
+    /// What one item of a transcript says it cost: one turn for a model's reply, otherwise nothing.
     pub fn of_item(item: &serde_json::Value) -> Self {
         let Some(usage) = item.get("reply").and_then(|reply| reply.get("usage")) else {
             return Self::default();
@@ -59,7 +59,7 @@ impl Spend {
         }
     }
 
-    /// Tokens of prompts and completions together.
+    /// Prompt and completion tokens together.
     pub fn tokens(&self) -> u64 {
         self.prompt_tokens.saturating_add(self.completion_tokens)
     }

@@ -1,7 +1,7 @@
-//! Which files are tests, or decide how tests run, by their names alone: no repair changes them. What a file says is
-//! not looked at.
+//! Recognises, by name alone, files that are tests or that decide how tests run. No repair changes them. Contents are
+//! not read.
 
-/// What is in such a folder is there for the tests, or takes part in every build.
+/// Everything in such a folder serves the tests, or takes part in every build.
 const FOLDERS: &[&str] = &[
     "test",
     "tests",
@@ -20,7 +20,7 @@ const FOLDERS: &[&str] = &[
     "buildsrc",
     "node_modules",
 ];
-/// Build scripts, and settings that test runners and build tools look for.
+/// Build scripts, and settings files that test runners and build tools look for.
 const FILES: &[&str] = &[
     "conftest.py",
     "sitecustomize.py",
@@ -66,7 +66,7 @@ const FILES: &[&str] = &[
     "xunit.runner.json",
     ".pnpmfile.cjs",
 ];
-/// Settings of JavaScript's tools come as `.js`, `.cjs`, `.mts`, `.json`, `.yml` and more. Vitest falls back on Vite's.
+/// JavaScript tools accept settings as `.js`, `.cjs`, `.mts`, `.json`, `.yml` and more. Vitest falls back to Vite's.
 const BEGINNINGS: &[&str] = &[
     "jest.",
     "vitest.",
@@ -83,11 +83,11 @@ const BEGINNINGS: &[&str] = &[
     ".yarnrc",
     "setuptests.",
 ];
-/// Of names: `.pth` files run at every start of Python.
+/// Endings of file names: Python executes `.pth` files at every start.
 const ENDS: &[&str] = &[".pth", ".snap", ".gradle", ".gradle.kts"];
-/// Of names without their extension.
+/// Endings of names without their extension.
 const STEM_ENDS: &[&str] = &["_test", "_tests", "_spec", ".test", ".tests", ".spec"];
-/// Modules that Python would take from the repository in place of the real ones.
+/// Modules that Python would import from the repository instead of the real ones.
 const PYTHON_TOOLS: &[&str] = &[
     "unittest",
     "doctest",
@@ -100,20 +100,20 @@ const PYTHON_TOOLS: &[&str] = &[
     "nose2",
 ];
 
-/// Whether a file holds tests, what they expect, or how they are run. Without regard to case, as some file systems
-/// have none.
+/// Whether a file contains tests, expected values, or settings of a test run. Ignores case, because some file systems
+/// do.
 pub fn is_test_path(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    // Prose about tests is none.
+    // Prose about tests is not a test.
     let by_stem = !matches!(extension, "" | "md" | "txt")
         && (matches!(stem, "test" | "tests")
             || stem.starts_with("test_")
             || STEM_ENDS.iter().any(|end| stem.ends_with(end)));
     let by_class = matches!(extension, "java" | "kt" | "scala" | "cs" | "php" | "swift")
         && (stem.ends_with("test") || stem.ends_with("tests"));
-    // A link or a script may have the name of a folder.
+    // A link or a script may have the name of such a folder.
     path.split('/').any(|part| FOLDERS.contains(&part))
         || is_installed_package(&path)
         || FILES.contains(&name)
@@ -123,8 +123,8 @@ pub fn is_test_path(path: &str) -> bool {
         || by_class
 }
 
-/// Whether a file decides how tests are found, built or run, and holds none itself. `conftest.py` is code that can be
-/// read like tests.
+/// Whether a file decides how tests are found, built or run, and contains no tests. `conftest.py` is not one of them:
+/// it is code, and is checked like tests.
 pub fn decides_how_tests_run(path: &str) -> bool {
     const RUN: [&str; 5] = [".cargo", ".mvn", "buildsrc", "node_modules", "gradle"];
     let path = path.to_ascii_lowercase();
@@ -136,14 +136,14 @@ pub fn decides_how_tests_run(path: &str) -> bool {
         || ENDS.iter().any(|end| *end != ".snap" && name.ends_with(end))
 }
 
-/// Whether a file describes an installed Python package: what lies in a folder that modules are imported from counts as
-/// installed, and its entry points name plugins that pytest loads.
+/// Whether a file describes an installed Python package. Packages in a folder on the import path count as installed,
+/// and pytest loads the plugins that their entry points name.
 /// <https://packaging.python.org/en/latest/specifications/entry-points/>
 fn is_installed_package(path: &str) -> bool {
     path.contains(".egg-info/") || path.contains(".dist-info/")
 }
 
-/// Whether a file says what CI does.
+/// Whether a file configures CI.
 /// <https://docs.github.com/en/actions/concepts/workflows-and-actions/workflows>
 pub fn is_ci_path(path: &str) -> bool {
     const NAMES: [&str; 12] = [
@@ -168,8 +168,8 @@ pub fn is_ci_path(path: &str) -> bool {
         || NAMES.contains(&name)
 }
 
-/// Whether a file, where there was none, could be imported in place of what runs Python's tests. Import roots are set
-/// in many places, so every folder counts as one.
+/// Whether a new file could be imported instead of a tool that runs Python's tests. Import roots are set in many
+/// places, so every folder counts as one.
 pub fn shadows_test_tool(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let is_python = [".py", ".pyc", ".so"].iter().any(|end| path.ends_with(end));

@@ -1,4 +1,4 @@
-//! One execution of a test command, read into cases.
+//! One execution of a test command, parsed into test cases.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::count::count;
 
-/// What came of running a test command.
+/// The result of running a test command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -15,20 +15,20 @@ pub enum Outcome {
     Passed,
     /// At least one test failed.
     Failed,
-    /// The code under test, or that of the tests, does not compile.
+    /// The code under test or the tests do not compile.
     DidNotBuild,
     /// Tests could not be collected or loaded: an error outside of any test.
     DidNotCollect,
-    /// A module that is asked for is not there: not in the tree, or not installed.
+    /// A required module is missing: not in the tree, or not installed.
     MissingModule,
-    /// A linter or type checker found something; no test is meant to run.
+    /// A linter or type checker reported something; such a command runs no tests.
     Flagged,
     /// The command succeeded, but no test ran: never a success.
     NothingRan,
     TimedOut,
-    /// The process of the tests ended itself in a panic, and took tests with it that never ran.
+    /// The test process panicked and died before all tests had run.
     Panicked,
-    /// Ended by a signal, or for lack of disk, or otherwise without its own result.
+    /// The command was ended by a signal, ran out of disk space, or ended otherwise without a result.
     Crashed,
     OutOfMemory,
     /// The command itself could not be started.
@@ -43,26 +43,25 @@ pub struct TestRun {
     pub outcome: Outcome,
     /// How many tests passed.
     pub passed: u32,
-    /// How many tests were skipped, ignored, left pending or marked as still to be written.
+    /// How many tests were skipped, ignored, pending or marked as to do.
     pub skipped: u32,
-    /// How many tests failed as they are marked to (`xfail`, `expectedFailure`, TAP's `TODO`); in none of the other
-    /// counts.
+    /// How many tests failed as expected (`xfail`, `expectedFailure`, TAP's `TODO`). No other count includes them.
     #[serde(default)]
     pub expected_failures: u32,
-    /// The framework's own summary in its own words (`{"passed": 12, "xfailed": 1}`), where it gives one.
+    /// The framework's own summary with its own keys (`{"passed": 12, "xfailed": 1}`), if it prints one.
     #[serde(rename = "tally", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub summary_counts: BTreeMap<String, u32>,
     /// Failing tests and diagnostics, at most [`TestRun::MAX_FAILURES`]; `failed` has the true count.
     pub failures: Vec<Failure>,
     pub failed: u32,
-    /// Names of the tests that passed, at most [`TestRun::MAX_NAMES`], sorted: what "nothing new fails" and
-    /// "no test went missing" are judged by.
+    /// Names of the tests that passed, at most [`TestRun::MAX_NAMES`], sorted. "Nothing new fails" and "no test went
+    /// missing" are decided by them.
     pub passed_names: Vec<String>,
     /// Names of the tests that were skipped, at most [`TestRun::MAX_NAMES`], sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped_names: Vec<String>,
-    /// Tests that are set aside, sorted: they ran, and are in none of the other lists and counts, because a triage found
-    /// that they say nothing about a change ([`TestRun::excusing`]).
+    /// Excused tests, sorted. They ran, but no other list or count includes them, because triage found that they say
+    /// nothing about a change ([`TestRun::excusing`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excused: Vec<String>,
     /// The last lines of what the command printed, bounded and without control characters.
@@ -74,7 +73,7 @@ impl TestRun {
     pub const MAX_FAILURES: usize = greenlight_readers::MAX_FAILURES;
     pub const MAX_NAMES: usize = greenlight_readers::MAX_NAMES;
 
-    /// A run that never came to its own result.
+    /// A run that ended without a result.
     pub fn without_result(command: impl Into<String>, outcome: Outcome, tail: impl Into<String>) -> Self {
         Self {
             command: command.into(),
@@ -97,13 +96,13 @@ impl TestRun {
         self.outcome == Outcome::Passed
     }
 
-    /// The failing tests by name, without diagnostics that belong to no test.
+    /// The names of the failing tests, without diagnostics that belong to no test.
     pub fn failing_names(&self) -> impl Iterator<Item = &str> {
         self.failures.iter().map(|failure| failure.name.as_str())
     }
 
-    /// The same run with these tests set aside, if they ran; whether they failed or passed is left out of account. When
-    /// nothing else failed, it passed. A test that did not run is not excused from that.
+    /// The same run with these tests excused, if they ran: their results no longer count. If nothing else failed, the
+    /// run passed. A test that did not run cannot be excused.
     #[must_use]
     pub fn excusing(mut self, names: &[String]) -> Self {
         let names: HashSet<&str> = names.iter().map(String::as_str).collect();
@@ -136,7 +135,7 @@ impl TestRun {
         !matches!(self.outcome, Outcome::Passed | Outcome::Failed)
     }
 
-    /// Whether a test of this run, which was cut short, has a longer name in a later one.
+    /// Whether a test of this run, which was cut short, has a longer name in a later run.
     pub(super) fn has_renamed(&self, name: &str, later: &Self) -> bool {
         self.was_cut_short() && has_moved(name, later)
     }
@@ -175,7 +174,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the process of the tests was ended before they were, so that some of them may be missing from the results.
+    /// Whether the test process ended before its tests did, so that some may be missing from the results.
     pub fn was_ended(self) -> bool {
         matches!(
             self,
@@ -183,13 +182,13 @@ impl Outcome {
         )
     }
 
-    /// Whether it speaks against the code, and not only of the machine.
+    /// Whether the result speaks against the code, not only against the machine.
     pub fn is_red(self) -> bool {
         !matches!(self, Self::Passed | Self::NothingRan | Self::DidNotStart)
     }
 }
 
-/// Why a patched tree is not better than the tree it came from.
+/// Why a patched tree is not better than the original.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum NotBetter {
@@ -203,9 +202,9 @@ pub enum NotBetter {
     FewerTests { before: u32, after: u32 },
 }
 
-/// Holds a run of the patched tree against a run of the original one: every test that is known to have failed or passed
-/// before must pass now, and none may have gone missing. What is excused in the run before is set aside in the one
-/// after it, too: it must still run, and may fail as it did.
+/// Compares a run of the patched tree with one of the original. Every test known to have failed or passed before must
+/// pass now, and none may have gone missing. A test excused in the run before is excused in the run after: it must
+/// still run, and may fail again.
 ///
 /// # Errors
 /// The first reason found.
@@ -229,7 +228,7 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     if let Some(name) = before.excused.iter().find(|name| !is_kept(name)) {
         return Err(NotBetter::TestWentMissing { name: name.clone() });
     }
-    // Diagnostics, and files whose process died, stand among the failures like tests.
+    // Diagnostics, and files whose process died, are listed among the failures like tests.
     let failures_are_tests = matches!(before.outcome, Outcome::Failed | Outcome::TimedOut);
     let failing = before.failing_names().filter(|_| failures_are_tests);
     let is_complete = after.passed as usize <= after.passed_names.len();
@@ -253,8 +252,8 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     Ok(())
 }
 
-/// Whether a test has a longer name now: one that two binaries or packages share is told apart by what comes first,
-/// which shows only once both have run.
+/// Whether a test has a longer name now. If two binaries or packages have a test of the same name, a prefix tells
+/// them apart; it appears only once both have run.
 fn has_moved(name: &str, after: &TestRun) -> bool {
     let mut places = after
         .passed_names

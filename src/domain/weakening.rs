@@ -1,4 +1,4 @@
-//! What a patch takes away from the tests, as it is said to people and to models. How it is found out is in `guard`.
+//! How a patch weakens tests, as people and models are told. `guard` detects it.
 
 use std::fmt;
 
@@ -6,44 +6,44 @@ use serde::{Deserialize, Serialize};
 
 use super::id::RepoPath;
 
-/// In which way tests say less than before.
+/// A way in which tests check less than before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeakeningKind {
-    /// A test is gone, emptied, or where no runner collects it.
+    /// A test is removed, emptied, or moved to where no runner collects it.
     Removed,
-    /// It is skipped, or expected to fail, or others are.
+    /// A test is skipped or expected to fail, or makes others so.
     Skipped,
     /// Statements keep its assertions from being reached.
     NotReached,
     FewerAssertions,
     WeakerAssertion,
-    /// Another value is expected than before.
+    /// A different value is expected.
     ExpectationChanged,
     ToleranceWidened,
     ErrorSwallowed,
     Retried,
-    /// Something is replaced by a stand-in.
+    /// Something is replaced by a mock.
     Mocked,
-    /// What the test does before it checks, its cases, or the helpers it uses.
+    /// A change of a test's preparation, its cases, or its helpers.
     SetupChanged,
-    /// Snapshots, or files that tests read.
+    /// A change of snapshots, or of files that tests read.
     DataChanged,
-    /// How tests are found, built or run.
+    /// A change of how tests are found, built or run.
     Configuration,
-    /// What CI does.
+    /// A change of what CI does.
     Ci,
-    /// Code under test that recognises a test's input.
+    /// Code under test recognises a test's input.
     SpecialCased,
-    /// Code under test that recognises that it is tested.
+    /// Code under test recognises that it is being tested.
     DetectsTests,
-    /// Nothing can be said about it, so the worst is assumed.
+    /// The change cannot be judged, so the worst is assumed.
     CannotBeJudged,
 }
 
 impl WeakeningKind {
-    /// Whether a person may be asked to approve it, as the claim that the test is wrong. How tests run, what CI does,
-    /// and code that cheats, are never asked for.
+    /// Whether a person may be asked to approve it, as a claim that the test is wrong. Nobody is asked about changes
+    /// of how tests run or what CI does, nor about code that cheats.
     pub fn may_be_proposed(self) -> bool {
         !matches!(
             self,
@@ -51,8 +51,8 @@ impl WeakeningKind {
         )
     }
 
-    /// Whether tests check less with it, no matter who did it. Authors of pull requests change expectations, data and
-    /// settings with good reason every day.
+    /// Whether tests check less after it, no matter who did it. Authors of pull requests have good reasons to change
+    /// expectations, data and settings every day.
     pub fn takes_away(self) -> bool {
         matches!(
             self,
@@ -68,16 +68,16 @@ impl WeakeningKind {
     }
 }
 
-/// One place where a patch makes the tests say less.
+/// One place where a patch weakens tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weakening {
     pub path: RepoPath,
-    /// From 1: in the file after the change, or before it if the place is gone.
+    /// From 1: in the file after the change, or before it if the line is gone.
     pub line: usize,
-    /// The test or helper, as its file names it; empty if it is the file as a whole. Untrusted.
+    /// The test or helper, as its file names it; empty for the file as a whole. Untrusted.
     pub test: String,
     pub kind: WeakeningKind,
-    /// What was done, to be read after the place and the name. It may quote code, so it is untrusted, too.
+    /// What was done, to be read after the location and the name. It may quote code, so it is untrusted, too.
     pub what: String,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for Weakening {
     }
 }
 
-/// A few of them in one line, and how many more there are.
+/// A few of them in one line, and the number of the others.
 pub fn listed(weakenings: &[Weakening]) -> String {
     const SHOWN: usize = 5;
     let mut shown: Vec<String> = weakenings.iter().take(SHOWN).map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Which statements check something, and whether one says less than another.
+//! Recognises assertions, and whether one checks less than another.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::domain::weakening::WeakeningKind;
 
-/// Compiles a pattern of this file; they are all constant.
+/// Compiles a pattern of this file; all of them are constant.
 fn pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
@@ -47,7 +47,7 @@ pub(super) fn fits(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// What is compared of a statement: what a test prints when it fails makes no difference.
+/// The part of a statement that is compared. Text that a test prints when it fails is left out.
 pub(super) fn key(language: Language, text: String) -> String {
     if language == Language::Go && fits(&FAILS, &text) {
         return text.split('(').next().unwrap_or_default().into();
@@ -59,7 +59,7 @@ pub(super) fn key(language: Language, text: String) -> String {
     }
 }
 
-/// Whether no bracket is closed that was not opened before.
+/// Whether no bracket closes that was not opened before.
 fn is_balanced(text: &str) -> bool {
     let mut depth = 0_i32;
     text.chars().all(|c| {
@@ -68,7 +68,7 @@ fn is_balanced(text: &str) -> bool {
     })
 }
 
-/// Cuts the message off an assertion.
+/// Removes the message of an assertion.
 fn without_message(text: String) -> String {
     let (callee, arguments) = if let Some(condition) = text.strip_prefix("assert ") {
         ("assert ", condition)
@@ -99,7 +99,7 @@ fn without_message(text: String) -> String {
     }
 }
 
-/// Splits at the commas that are in no bracket and no string.
+/// Splits at commas outside of brackets and strings.
 fn arguments_of(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut quote, mut start) = (Vec::new(), 0_i32, None, 0);
     let mut escaped = false;
@@ -128,7 +128,7 @@ fn arguments_of(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether a statement fails the test by what it finds.
+/// Whether a statement may fail the test, depending on what it checks.
 pub(super) fn is_assertion(language: Language, key: &str) -> bool {
     key.starts_with("assert ")
         || fits(&CALLS, key)
@@ -136,12 +136,12 @@ pub(super) fn is_assertion(language: Language, key: &str) -> bool {
         || (language == Language::Java && key.starts_with("@Test(expected"))
 }
 
-/// Whether a statement fails the test whenever it is reached.
+/// Whether a statement fails the test as soon as it is reached.
 pub(super) fn is_failure(key: &str) -> bool {
     fits(&FAILS, key)
 }
 
-/// Whether the head of a block decides if it is entered.
+/// Whether the head of a block decides whether the block is entered.
 pub(super) fn is_condition(key: &str) -> bool {
     ["if", "switch", "match", "case", "for", "while", "select"]
         .iter()
@@ -151,7 +151,8 @@ pub(super) fn is_condition(key: &str) -> bool {
         })
 }
 
-/// What an added or changed statement does to a test, if it is known for it; `old` is what stood there.
+/// How an added or changed statement weakens a test, for known kinds of statements; `old` is the statement that it
+/// replaces.
 pub(super) fn known_for(old: &str, new: &str) -> Option<WeakeningKind> {
     let newly = |pattern: &LazyLock<Option<Regex>>| fits(pattern, new) && !fits(pattern, old);
     if newly(&SKIPS) {
@@ -174,12 +175,12 @@ pub(super) fn is_skip_mark(mark: &str) -> bool {
     fits(&SKIP_MARK, mark)
 }
 
-/// Whether a statement in a handler leaves errors unsaid.
+/// Whether the head of a handler swallows errors.
 pub(super) fn is_handler(head: &str) -> bool {
     fits(&SWALLOWS, head)
 }
 
-/// Whether a mark or statement is about time or precision, and allows more than before.
+/// Whether a mark or statement about time or precision is more tolerant than before. `None` if that is unclear.
 pub(super) fn widens(old: &str, new: &str) -> Option<bool> {
     if !fits(&TOLERANCE, old) && !fits(&TOLERANCE, new) {
         return None;
@@ -204,7 +205,7 @@ pub(super) fn widens(old: &str, new: &str) -> Option<bool> {
         .enumerate()
         .filter(|(_, (old, new))| old != new)
         .collect();
-    // The tolerance stands behind what is compared.
+    // The tolerance comes after the compared values.
     let [(at, (before, after))] = changed[..] else {
         return None;
     };
@@ -221,16 +222,16 @@ fn without_numbers(text: &str) -> String {
         .map_or_else(|| text.into(), |number| number.replace_all(text, "0").into_owned())
 }
 
-/// How much an assertion says.
+/// How much an assertion checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
-    /// Always true.
+    /// Nothing: it is always true.
     Nothing,
-    /// That there is something, or that it is truthy.
+    /// That a value exists, or is truthy.
     Existence,
-    /// A bound, a part, a type.
+    /// A bound, a part, or a type.
     Part,
-    /// One value.
+    /// One exact value.
     Exact,
 }
 
@@ -257,7 +258,7 @@ fn strength(key: &str) -> Strength {
     if fits(&EXISTS, &bare) && !bare.contains("assertEqual") && !bare.contains("assert_eq!") {
         return Strength::Existence;
     }
-    // An exact comparison with an alternative is none.
+    // A comparison with an alternative is not exact.
     let has_alternative = bare.contains("||") || bare.contains(" or ");
     match () {
         () if fits(&EXACT, &bare) && !has_alternative => Strength::Exact,
@@ -286,7 +287,7 @@ fn compares_with_itself(key: &str) -> bool {
         .is_some_and(|rest| inside(rest) || rest.strip_prefix("t,").is_some_and(inside))
 }
 
-/// What is wrong with an assertion that stands where another one stood. `None` if it says at least as much.
+/// How an assertion is weaker than the one it replaces. `None` if it checks at least as much.
 pub(super) fn compare(old: &str, new: &str) -> Option<WeakeningKind> {
     if old == new {
         return None;
@@ -316,7 +317,7 @@ pub(super) fn compare(old: &str, new: &str) -> Option<WeakeningKind> {
     if after < before {
         return Some(WeakeningKind::WeakerAssertion);
     }
-    // A stricter assertion about the same thing.
+    // The new assertion is stricter and is about the same subject.
     if after > before && before != Strength::Nothing && subject(new).contains(&subject(old)) {
         return None;
     }
@@ -326,7 +327,7 @@ pub(super) fn compare(old: &str, new: &str) -> Option<WeakeningKind> {
     Some(WeakeningKind::ExpectationChanged)
 }
 
-/// What an assertion is about: its first operand or argument.
+/// The subject of an assertion: its first operand or argument.
 fn subject(key: &str) -> String {
     let rest = key
         .strip_prefix("assert ")

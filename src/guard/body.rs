@@ -1,4 +1,4 @@
-//! Holds the statements of one body against those of its other version.
+//! Compares the statements of two versions of a body.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use super::items::{Item, Role};
 use super::statements::{Statement, StatementPart, grows};
 use crate::domain::weakening::WeakeningKind;
 
-/// With more pairs than this to hold against each other, their order decides.
+/// If there are more pairs than this to compare, statements are paired in order.
 const MAX_PAIRS: usize = 10_000;
 /// How much of a statement is compared and quoted, in characters.
 const MAX_COMPARED: usize = 300;
@@ -35,21 +35,21 @@ static COLLECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(pytestmark|collect_ignore\w*|__test__|pytest_plugins|load_tests|__unittest\w*|setup_file)\b").ok()
 });
 
-/// What the two versions differ in, once what is the same is left out.
+/// The differences between two versions.
 struct Difference<'a, 't> {
     gone: Vec<&'a Statement<'t>>,
-    /// With their places in the new version.
+    /// The added statements, with their indices in the new version.
     came: Vec<(usize, &'a Statement<'t>)>,
-    /// Places in the new version that are as before.
+    /// The indices of unchanged statements in the new version.
     kept: HashSet<usize>,
 }
 
-/// Says what is weaker in the new version of a body; `words` are those of the old file.
+/// Reports how the new version of a body is weaker; `words` are those of the old file.
 pub(super) fn compare(
     (old_file, old): (&Parsed<'_>, &Item<'_>),
     (new_file, new): (&Parsed<'_>, &Item<'_>),
     words: &HashSet<&str>,
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
     let Difference {
         gone,
@@ -62,13 +62,13 @@ pub(super) fn compare(
             Some(at) => {
                 let (place, other) = came.remove(at);
                 kept.insert(place);
-                pair((old_file, statement), (new_file, other), said);
+                pair((old_file, statement), (new_file, other), report);
             }
             None => unpaired.push(*statement),
         }
     }
     for statement in unpaired {
-        removed(statement, new_file, said);
+        removed(statement, new_file, report);
     }
     let is_loose = old.role != Role::Test;
     let checks = old.body.iter().any(|statement| statement.asserts);
@@ -79,7 +79,7 @@ pub(super) fn compare(
     let known = if old.role == Role::Group { words } else { &own };
     for (at, statement) in came {
         let is_before = is_loose || !checks || last_kept.is_some_and(|last| at < last);
-        added((at, statement), (&new.body, &kept), (is_before, known), said);
+        added((at, statement), (&new.body, &kept), (is_before, known), report);
     }
 }
 
@@ -106,7 +106,7 @@ fn difference<'a, 't>(old: &'a [Statement<'t>], new: &'a [Statement<'t>]) -> Dif
     difference
 }
 
-/// The new statement that an old one has most likely become.
+/// The added statement that most likely replaces an old one.
 fn partner(old: &Statement<'_>, came: &[(usize, &Statement<'_>)], gone: usize) -> Option<usize> {
     if let Some(at) = came.iter().position(|(_, new)| new.key == old.key) {
         return Some(at);
@@ -125,16 +125,16 @@ fn partner(old: &Statement<'_>, came: &[(usize, &Statement<'_>)], gone: usize) -
         .map(|(_, at)| at)
 }
 
-/// A statement that became another one.
+/// Reports how a statement is weaker than the one it replaces.
 fn pair(
     (old_file, old): (&Parsed<'_>, &Statement<'_>),
     (new_file, new): (&Parsed<'_>, &Statement<'_>),
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
     let line = new.line;
     if old.key == new.key {
         if !is_import(&old.key) {
-            said.say(
+            report.say(
                 WeakeningKind::SetupChanged,
                 line,
                 format!("{} has moved", quoted(&new.key)),
@@ -156,7 +156,7 @@ fn pair(
         };
         let is_there = strings(&old.key).is_subset(&strings(&new.key));
         if !is_there || !before.iter().all(|word| after.contains(word)) {
-            said.say(
+            report.say(
                 WeakeningKind::SetupChanged,
                 line,
                 format!("{} is now {}", quoted(&old.key), quoted(&new.key)),
@@ -178,14 +178,14 @@ fn pair(
         }
     };
     if let Some(kind) = kind {
-        said.say(kind, line, format!("{} is now {}", quoted(&old.key), quoted(&new.key)));
+        report.say(kind, line, format!("{} is now {}", quoted(&old.key), quoted(&new.key)));
     }
 }
 
-fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut ItemReport<'_>) {
+fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, report: &mut ItemReport<'_>) {
     let what = format!("{} is gone", quoted(&old.key));
     if old.key.starts_with("mod ") {
-        said.say(
+        report.say(
             WeakeningKind::Removed,
             old.line,
             format!("{what}, with the tests in it"),
@@ -197,32 +197,32 @@ fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut ItemReport<'_>
             .next_back()
             .is_some_and(|name| left.contains(name));
         if used {
-            said.say(WeakeningKind::SetupChanged, old.line, what);
+            report.say(WeakeningKind::SetupChanged, old.line, what);
         }
     } else if old.asserts {
-        said.say(WeakeningKind::FewerAssertions, old.line, what);
+        report.say(WeakeningKind::FewerAssertions, old.line, what);
     } else {
         let skips = fits(&COLLECTS, &old.key) && assertion::is_skip_mark(&old.key);
         let is_known = assertion::known_for("", &old.key) == Some(WeakeningKind::Skipped);
         let handles = old.part == StatementPart::Open && assertion::is_handler(&old.key);
         if !(skips || is_known || handles) {
-            said.say(WeakeningKind::SetupChanged, old.line, what);
+            report.say(WeakeningKind::SetupChanged, old.line, what);
         }
     }
 }
 
-/// A statement where there was none.
+/// Reports how an added statement weakens the test.
 fn added(
     (at, new): (usize, &Statement<'_>),
     (body, kept): (&[Statement<'_>], &HashSet<usize>),
     (is_before, words): (bool, &HashSet<&str>),
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
     let key = new.key.as_str();
     let line = new.line;
     let quoted = quoted(key);
     if fits(&COLLECTS, key) {
-        said.say(
+        report.say(
             WeakeningKind::Skipped,
             line,
             format!("{quoted} decides which tests are collected"),
@@ -243,7 +243,7 @@ fn added(
             } else {
                 assertion::known_for("", key).unwrap_or(WeakeningKind::NotReached)
             };
-            said.say(kind, line, format!("it moved into {quoted}"));
+            report.say(kind, line, format!("it moved into {quoted}"));
             return;
         }
     }
@@ -262,7 +262,7 @@ fn added(
                 && (at..body.len()).any(|at| body[at].key == end)
         })
     };
-    // What a new function does is nobody's matter until it is called.
+    // The body of a new function does not matter until it is called.
     if in_function() {
         return;
     }
@@ -275,11 +275,11 @@ fn added(
             | WeakeningKind::Mocked
             | WeakeningKind::Retried),
         ) if !new.asserts || kind == WeakeningKind::Skipped => {
-            said.say(kind, line, format!("{quoted} is new"));
+            report.say(kind, line, format!("{quoted} is new"));
         }
         _ if new.asserts || new.part == StatementPart::Open && names(key).is_empty() => {}
         _ if key.contains("import*") || key.contains("import *") => {
-            said.say(WeakeningKind::SetupChanged, line, format!("{quoted} is new"));
+            report.say(WeakeningKind::SetupChanged, line, format!("{quoted} is new"));
         }
         _ => {
             let names = names(key);
@@ -287,7 +287,7 @@ fn added(
             if !is_fresh {
                 let kind =
                     assertion::widens("", key).map_or(WeakeningKind::SetupChanged, |_| WeakeningKind::ToleranceWidened);
-                said.say(kind, line, format!("{quoted} is new"));
+                report.say(kind, line, format!("{quoted} is new"));
             }
         }
     }
@@ -326,7 +326,7 @@ fn names(key: &str) -> Vec<&str> {
         .unwrap_or_default()
 }
 
-/// The names in a text that are not those of attributes.
+/// The names in a text, without those of attributes.
 pub(super) fn words(text: &str) -> HashSet<&str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (mut found, mut at) = (HashSet::new(), 0);
@@ -346,7 +346,7 @@ fn words_of(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A statement as it is said: short, in one line.
+/// A statement as reports show it: short, on one line.
 pub(super) fn quoted(key: &str) -> String {
     let text: String = key
         .chars()

@@ -1,10 +1,10 @@
-//! Which files of a language the test runners take tests from.
+//! The files that test runners of a language collect tests from.
 
 use greenlight_syntax::Language;
 
 use crate::domain::test_path::is_test_path;
 
-/// Whether the runners take tests from a file of this name. In Rust, modules decide, which stand in other files.
+/// Whether runners collect tests from a file with this name. In Rust, the module declarations in other files decide.
 pub(super) fn is_collected(language: Language, path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);

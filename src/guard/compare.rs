@@ -1,5 +1,5 @@
-//! Holds the tests of a file before a patch against those after it. More and stricter is fine; anything else that
-//! changes in a test that was there makes it another test, and is said.
+//! Compares the tests of a file before and after a patch. Tests may be added and made stricter. Any other change
+//! makes an existing test a different test, and is reported.
 
 use std::collections::HashSet;
 
@@ -18,10 +18,10 @@ pub(super) struct Side<'t> {
     pub(super) items: Vec<Item<'t>>,
 }
 
-/// A test of another file of the same patch, which one of this file may have become.
+/// A test in another file of the same patch, which a test of this file may have moved to.
 pub(super) type Elsewhere<'t> = (&'t Parsed<'t>, &'t Item<'t>);
 
-/// Compares two sides of a file. `None` stands for a file that is not there.
+/// Compares both sides of a file. `None` is a missing file.
 pub(super) fn compare<'t>(
     path: &RepoPath,
     old: Option<&'t Side<'t>>,
@@ -35,7 +35,7 @@ pub(super) fn compare<'t>(
     let words: HashSet<&str> = old.map(|side| body::words(side.file.text)).unwrap_or_default();
     for item in old_items {
         let Some(old) = old else { continue };
-        let mut said = ItemReport {
+        let mut report = ItemReport {
             path,
             test: item.full_name(),
             found,
@@ -58,14 +58,14 @@ pub(super) fn compare<'t>(
         };
         let counterpart = counterpart.or_else(|| (item.role == Role::Test).then(moved).flatten());
         match (counterpart, item.role) {
-            (Some((file, other)), _) => items((old.file, item), (file, other), &words, &mut said),
-            (None, Role::Test) => said.say(
+            (Some((file, other)), _) => items((old.file, item), (file, other), &words, &mut report),
+            (None, Role::Test) => report.say(
                 WeakeningKind::Removed,
                 item.line,
                 "the test is removed or no longer collected",
             ),
             (None, Role::Support) if !item.full_name().is_empty() => {
-                said.say(
+                report.say(
                     WeakeningKind::SetupChanged,
                     item.line,
                     "something that tests may rely on is removed",
@@ -81,7 +81,8 @@ fn is_same(one: &Item<'_>, other: &Item<'_>) -> bool {
     one.role == other.role && one.name == other.name && one.place == other.place
 }
 
-/// The same test under another name, or in another group of the same file, where it is collected all the same.
+/// Whether this is the same test under a different name, or in a different group of the same file, where it is still
+/// collected.
 fn is_renamed(old: &Item<'_>, new: &Item<'_>, old_items: &[Item<'_>]) -> bool {
     let is_new = !old_items.iter().any(|other| is_same(other, new));
     let keys = |item: &Item<'_>| {
@@ -103,35 +104,35 @@ fn items(
     (old_file, old): (&Parsed<'_>, &Item<'_>),
     (new_file, new): (&Parsed<'_>, &Item<'_>),
     words: &HashSet<&str>,
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
-    marks((old_file, old), (new_file, new), said);
+    marks((old_file, old), (new_file, new), report);
     if old.head != new.head {
         let parts = |head: &str| head.split([',', '(', ')']).map(str::to_string).collect::<Vec<_>>();
         let (before, after) = (parts(&old.head), parts(&new.head));
         let has_more = old.role == Role::Test && before.iter().all(|part| after.contains(part));
         match old.role {
-            Role::Group => said.say(
+            Role::Group => report.say(
                 WeakeningKind::SetupChanged,
                 new.line,
                 "the test class has a different base class",
             ),
             _ if has_more => {}
-            _ => said.say(WeakeningKind::SetupChanged, new.line, "it takes different parameters"),
+            _ => report.say(WeakeningKind::SetupChanged, new.line, "it takes different parameters"),
         }
     }
     let is_empty = |item: &Item<'_>| item.body.is_empty();
     if old.role == Role::Test && !is_empty(old) && is_empty(new) {
-        said.say(WeakeningKind::Removed, new.line, "the test is emptied");
+        report.say(WeakeningKind::Removed, new.line, "the test is emptied");
         return;
     }
-    body::compare((old_file, old), (new_file, new), words, said);
+    body::compare((old_file, old), (new_file, new), words, report);
 }
 
 fn marks(
     (old_file, old): (&Parsed<'_>, &Item<'_>),
     (new_file, new): (&Parsed<'_>, &Item<'_>),
-    said: &mut ItemReport<'_>,
+    report: &mut ItemReport<'_>,
 ) {
     let missing = |from: &[Mark<'_>], of: &[Mark<'_>]| -> Vec<usize> {
         let mut left: Vec<&str> = of.iter().map(|mark| mark.text.as_str()).collect();
@@ -165,37 +166,37 @@ fn marks(
             continue;
         }
         if assertion::is_skip_mark(&mark.text) {
-            said.say(WeakeningKind::Skipped, line, format!("it is marked {quoted}"));
+            report.say(WeakeningKind::Skipped, line, format!("it is marked {quoted}"));
         } else if let Some(kind) = assertion::known_for(text, &mark.text) {
-            said.say(kind, line, format!("it is marked {quoted}"));
+            report.say(kind, line, format!("it is marked {quoted}"));
         } else if let Some(widened) = assertion::widens(text, &mark.text) {
             if widened && !mark.text.starts_with("@Timeout") {
-                said.say(
+                report.say(
                     WeakeningKind::ToleranceWidened,
                     line,
                     format!("it is more tolerant: {quoted}"),
                 );
             }
         } else if !is_neutral(&mark.text) {
-            said.say(WeakeningKind::SetupChanged, line, format!("it is marked {quoted}"));
+            report.say(WeakeningKind::SetupChanged, line, format!("it is marked {quoted}"));
         }
     }
     for at in gone {
         let mark = &old.marks[at];
         let quoted = body::quoted(&mark.text);
         if mark.text.contains("should_panic") {
-            said.say(
+            report.say(
                 WeakeningKind::ExpectationChanged,
                 new.line,
                 format!("{quoted} is removed"),
             );
         } else if !assertion::is_skip_mark(&mark.text) && !is_neutral(&mark.text) {
-            said.say(WeakeningKind::SetupChanged, new.line, format!("{quoted} is removed"));
+            report.say(WeakeningKind::SetupChanged, new.line, format!("{quoted} is removed"));
         }
     }
 }
 
-/// What is only for readers and linters.
+/// Marks that only matter to readers and linters.
 fn is_neutral(mark: &str) -> bool {
     const NEUTRAL: [&str; 12] = [
         "allow(",
@@ -218,7 +219,7 @@ fn is_neutral(mark: &str) -> bool {
     })
 }
 
-/// What is new, and changes what was there by being there.
+/// Reports additions that change how existing tests run.
 fn added<'t>(
     path: &RepoPath,
     (old_items, words): (&[Item<'_>], &HashSet<&str>),
@@ -238,19 +239,19 @@ fn added<'t>(
         if old_items.iter().any(|other| is_same(other, item)) {
             continue;
         }
-        let mut said = ItemReport {
+        let mut report = ItemReport {
             path,
             test: item.full_name(),
             found,
         };
         if item.marks.iter().any(|mark| mark.text == "only") {
-            said.say(
+            report.say(
                 WeakeningKind::Skipped,
                 item.line,
                 "only it runs, and no other test of the file",
             );
         }
-        // What is in a new class or block concerns only what is new in there.
+        // Items in a new class or block only affect other new items in it.
         let group = old_items.iter().any(|other| {
             let mut place = other.place.clone();
             place.extend((!other.name.is_empty()).then(|| other.name.clone()));
@@ -259,13 +260,13 @@ fn added<'t>(
         let is_conftest = name == "conftest.py" && item.role == Role::Support;
         if item.role == Role::Support && reaches_others && (group || old_items.is_empty()) {
             if item.is_hook() || is_conftest {
-                said.say(
+                report.say(
                     WeakeningKind::SetupChanged,
                     item.line,
                     "it runs around existing tests, or replaces something in them",
                 );
             } else if words.contains(item.name.as_str()) && !was_there(item) {
-                said.say(
+                report.say(
                     WeakeningKind::SetupChanged,
                     item.line,
                     "it replaces something that tests use by this name",
@@ -273,14 +274,14 @@ fn added<'t>(
             }
         }
         if item.role == Role::Group && group && words.contains(item.name.as_str()) && language == Language::Python {
-            said.say(
+            report.say(
                 WeakeningKind::SetupChanged,
                 item.line,
                 "it replaces something that tests use by this name",
             );
         }
         if item.role == Role::Group && name == "conftest.py" && !item.body.is_empty() {
-            said.say(WeakeningKind::SetupChanged, item.line, "it runs before every test");
+            report.say(WeakeningKind::SetupChanged, item.line, "it runs before every test");
         }
     }
     if language == Language::Python {
@@ -293,12 +294,12 @@ fn twice(path: &RepoPath, old_items: &[Item<'_>], new_items: &[Item<'_>], found:
     let count = |items: &[Item<'_>], of: &Item<'_>| items.iter().filter(|item| is_same(item, of)).count();
     for item in new_items.iter().filter(|item| item.role != Role::Group) {
         if count(new_items, item) > count(old_items, item).max(1) {
-            let mut said = ItemReport {
+            let mut report = ItemReport {
                 path,
                 test: item.full_name(),
                 found,
             };
-            said.say(
+            report.say(
                 WeakeningKind::Removed,
                 item.line,
                 "it is defined twice, so that only one of them runs",

@@ -1,9 +1,9 @@
-//! Finds the examples in Rust's documentation, which are tests like others.
+//! Finds examples in Rust's documentation, which are tests as well.
 //! <https://doc.rust-lang.org/rustdoc/write-documentation/documentation-tests.html>
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// The documentation of one item, as far as it was read.
+/// The documentation of one item, as far as it is read.
 #[derive(Default)]
 pub(super) struct Docs<'t> {
     /// `///` and `//!` document different items.
@@ -12,7 +12,7 @@ pub(super) struct Docs<'t> {
 }
 
 impl<'t> Docs<'t> {
-    /// Takes the next comment; one that is no documentation changes nothing.
+    /// Takes in the next comment; ordinary comments change nothing.
     pub(super) fn comment(&mut self, comment: &'t str, found: &mut Vec<String>) {
         let (marker, rest) = comment.split_at_checked(3).unwrap_or_default();
         match marker {
@@ -25,13 +25,13 @@ impl<'t> Docs<'t> {
                 self.text.push_str(line.strip_prefix(' ').unwrap_or(line));
                 self.text.push('\n');
             }
-            // Where its lines begin is left open, so that it counts as a whole.
+            // The indentation of its lines is ambiguous, so the whole comment counts as one example.
             "/**" | "/*!" if rest.contains("```") || rest.contains("~~~") => found.push(comment.into()),
             _ => {}
         }
     }
 
-    /// Notes the examples in what was read.
+    /// Adds the examples of the documentation read so far.
     pub(super) fn end(&mut self, found: &mut Vec<String>) {
         let mut example = None;
         for event in Parser::new(&std::mem::take(&mut self.text)) {

@@ -1,9 +1,9 @@
-//! What is said about one item: the weakenings found in it, each once, and not too many.
+//! Collects the weakenings of one item, each once, and not too many.
 
 use crate::domain::id::RepoPath;
 use crate::domain::weakening::{Weakening, WeakeningKind};
 
-/// What is said about one item.
+/// The report on one item.
 pub(super) struct ItemReport<'a> {
     pub(super) path: &'a RepoPath,
     pub(super) test: String,

@@ -1,5 +1,5 @@
-//! What a file has of tests: the tests themselves, the helpers beside them, and what stands loose in files, classes
-//! and groups. One file per kind of language tells them apart.
+//! The test items of a file: tests, their helpers, and loose statements in files, classes and groups. One submodule
+//! for each family of languages recognises them.
 
 mod compiled;
 mod javascript;
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Test,
     /// A helper, fixture or hook.
     Support,
-    /// A file, class or block of tests; its body is what is in it beside tests and helpers.
+    /// A file, class or block of tests; its body contains the loose statements, without tests and helpers.
     Group,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Mark<'t> {
 }
 
 pub(super) struct Item<'t> {
-    /// The groups around it, and the conditions under which it is defined.
+    /// The groups around it, and the conditions that its definition depends on.
     pub(super) place: Vec<String>,
     pub(super) name: String,
     pub(super) role: Role,
@@ -40,7 +40,7 @@ pub(super) struct Item<'t> {
 }
 
 impl Item<'_> {
-    /// As a person finds it: `Fares > gives change`.
+    /// The name that a person would look for: `Fares > gives change`.
     pub(super) fn full_name(&self) -> String {
         let mut parts: Vec<&str> = self.place.iter().map(String::as_str).collect();
         parts.push(&self.name);
@@ -106,21 +106,21 @@ impl Item<'_> {
     }
 }
 
-/// What is found in one file.
+/// The items found in one file.
 pub(super) struct Collector<'t> {
     pub(super) file: &'t Parsed<'t>,
     pub(super) items: Vec<Item<'t>>,
 }
 
-/// Where the collector stands.
+/// The collector's position.
 #[derive(Clone)]
 pub(super) struct Position {
     pub(super) names: Vec<String>,
-    /// The index of the group around.
+    /// The index of the surrounding group.
     pub(super) group: usize,
-    /// Whether everything here is about tests.
+    /// Whether all code here belongs to tests.
     pub(super) in_tests: bool,
-    /// Whether a runner takes tests from here.
+    /// Whether runners collect tests from here.
     pub(super) is_collected: bool,
     pub(super) depth: usize,
 }
@@ -155,7 +155,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Notes a group, and gives the place within it.
+    /// Adds a group, and returns the position inside it.
     pub(super) fn group(
         &mut self,
         (names, name): (Vec<String>, String),
@@ -187,7 +187,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Notes a statement that is no separate item.
+    /// Adds a statement that is not a separate item.
     pub(super) fn loose(&mut self, node: Node<'t>, place: &Position) {
         if place.in_tests {
             let found = statements::one(self.file, node);
@@ -214,7 +214,7 @@ impl<'t> Collector<'t> {
             role,
             line: Parsed::line(node),
             marks,
-            // What it is called is compared with others apart.
+            // Names are compared separately.
             head: head.replacen(name, "", 1).trim().into(),
             body: body.map(|body| statements::of(self.file, body)).unwrap_or_default(),
         });
@@ -231,7 +231,7 @@ impl<'t> Collector<'t> {
         node.child_by_field_name(name).map_or("", |field| self.file.raw(field))
     }
 
-    /// Whether anything below is one of these kinds of nodes.
+    /// Whether any descendant has one of these kinds.
     pub(super) fn has_below(&self, node: Node<'_>, kinds: &[&str]) -> bool {
         let mut found = false;
         self.file.visit(node, |below| {

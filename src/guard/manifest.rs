@@ -1,9 +1,9 @@
-//! Picks from manifests what decides which tests run and how. Their other parts may change: a missing dependency can be
-//! what is wrong.
+//! Extracts the settings of manifests that decide which tests run and how. Other settings may change: a missing
+//! dependency may be the bug.
 
 use serde_json::Value;
 
-/// Paths of keys; `*` at the end of a part stands for any ending.
+/// Paths of keys; a `*` at the end of a part matches any ending.
 const CARGO: &[&str] = &[
     "profile",
     "test",
@@ -19,7 +19,7 @@ const CARGO: &[&str] = &[
     "workspace.members",
     "workspace.default-members",
     "workspace.exclude",
-    // What tests are written with must not be swapped for something kinder.
+    // Test dependencies must not be replaced by more lenient ones.
     "dev-dependencies",
     "dev_dependencies",
     "target.*.dev-dependencies",
@@ -44,18 +44,18 @@ const PACKAGE: &[&str] = &[
     "tap",
     "jasmine",
     "babel",
-    // What tests are written with must not be swapped for something kinder.
+    // Test dependencies must not be replaced by more lenient ones.
     "overrides",
     "resolutions",
     "pnpm",
 ];
-/// How the names of sections in `setup.cfg` begin.
+/// Prefixes of section names in `setup.cfg`.
 const SETUP: &[&str] = &["aliases", "tool:pytest", "pytest", "tox", "testenv", "coverage"];
 
 /// Reads the settings of a manifest that decide how tests run. `None` if it does not parse.
 pub(super) type ManifestReader = fn(&str) -> Option<Vec<String>>;
 
-/// What reads a manifest, by its file name; the reader gives none if the text is not well-formed.
+/// The reader for a manifest, by its file name. It returns `None` if the text is not well-formed.
 pub(super) fn reader(path: &str) -> Option<ManifestReader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     Some(match name.to_ascii_lowercase().as_str() {
@@ -89,10 +89,10 @@ fn picked(manifest: &Value, keys: &[&str]) -> Vec<String> {
     found
 }
 
-/// The lines of the sections about tests. Readers differ in whether a heading may be indented, so that such a line
-/// begins a section here, but does not end one.
+/// The lines of the sections about tests. Parsers disagree on whether a heading may be indented, so an indented
+/// heading starts such a section here, but does not end one.
 fn sections(text: &str) -> Vec<String> {
-    // Where Python's `str.splitlines` ends lines.
+    // The characters at which Python's `str.splitlines` splits.
     let ends = [
         '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}',
     ];
@@ -102,7 +102,7 @@ fn sections(text: &str) -> Vec<String> {
         let bare = line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if let Some(heading) = bare.strip_prefix('[') {
             let name = heading.trim_start().to_ascii_lowercase();
-            // Its entry points may name a plugin of pytest's.
+            // Its entry points may name a pytest plugin.
             let is_ours = SETUP.iter().any(|beginning| name.starts_with(beginning))
                 || (name.starts_with("options.entry_points") && text.contains("pytest11"));
             is_inside = is_ours || (is_inside && bare.len() < line.len());
@@ -154,7 +154,7 @@ line-length = 100
     }
 
     #[test]
-    fn what_is_not_about_tests_may_change() {
+    fn settings_that_do_not_concern_tests_may_change() {
         let cargo = ("Cargo.toml", MANIFEST);
         check(cargo, "serde = \"1\"", "serde = \"2\"\nlog = \"0.4\"", false);
         check(cargo, "name = \"sums\"", "name = \"sum\"", false);
@@ -166,7 +166,7 @@ line-length = 100
     }
 
     #[test]
-    fn what_decides_how_tests_run_may_not_change_in_cargo() {
+    fn settings_that_decide_how_tests_run_may_not_change_in_cargo() {
         let cargo = ("a/cargo.toml", MANIFEST);
         for (old, new) in [
             ("[lib]\n", "[lib]\ntest = false\n"),
@@ -186,7 +186,7 @@ line-length = 100
     }
 
     #[test]
-    fn what_decides_how_tests_run_may_not_change_elsewhere() {
+    fn settings_that_decide_how_tests_run_may_not_change_elsewhere() {
         let project = ("pyproject.toml", PROJECT);
         check(project, "-x", "-k nothing", true);
         check(project, "hatchling", "sums", true);

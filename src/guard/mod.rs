@@ -1,7 +1,8 @@
-//! Tells whether a patch weakens the tests: what it takes away from them, and whether it recognises them in the code
-//! under test. It reads syntax only; nothing is run here, and what is done about a finding is decided elsewhere.
+//! Detects whether a patch weakens the tests, or makes the code under test recognise them. It only parses: it runs
+//! nothing, and other modules decide what to do about a finding.
 //!
-//! More and stricter tests are no finding. Any other change in an existing test is one: a repair has no
+//! Added and stricter tests are not findings. Any other change of an existing test is one, because a repair must not
+//! make it.
 //! business there.
 
 mod assertion;
@@ -35,21 +36,21 @@ use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path, is_test_path, shadows_test_tool};
 use crate::domain::weakening::{Weakening, WeakeningKind};
 
-/// Items nested deeper than this are not looked into.
+/// Items nested more deeply than this are ignored.
 const MAX_DEPTH: usize = 60;
-/// More findings than these are not collected.
+/// The maximum number of findings.
 const MAX_FOUND: usize = 50;
-/// Of a larger patch, nothing can be said.
+/// Larger patches cannot be judged.
 const MAX_FILES: usize = 300;
 
-/// What failing tests pass in and expect: code that compares with it is suspected of knowing the tests.
+/// Values that failing tests pass in or expect. Code that compares with them may be written for the tests.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     literals: BTreeSet<String>,
 }
 
 impl Inputs {
-    /// Adds what the named tests of a file use; without names, all of its tests.
+    /// Adds the values in the named tests of a file, or in all of its tests if there are no names.
     pub fn note(&mut self, path: &RepoPath, text: &str, names: &[&str]) {
         if let Some(file) = Language::of(path.as_str()).and_then(|language| Parsed::parse(language, text)) {
             special::note(&file, is_test_path(path.as_str()), names, self);
@@ -57,8 +58,8 @@ impl Inputs {
     }
 }
 
-/// Everything in a patch that makes the tests say less, in the order of its files. None means that it leaves the tests
-/// alone, or only adds to them.
+/// Every place where a patch weakens the tests, in the order of its files. Empty if the patch leaves the tests alone
+/// or only adds to them.
 pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
     let mut found = Vec::new();
     let mut parsed = Vec::new();
@@ -107,11 +108,11 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
     found
 }
 
-/// A file that could be parsed on both sides.
+/// A file whose both sides were parsed.
 struct Read<'p> {
     path: &'p RepoPath,
     language: Language,
-    /// Whether all of it is tests.
+    /// Whether the whole file consists of tests.
     is_tests: bool,
     before: Option<Parsed<'p>>,
     after: Option<Parsed<'p>>,
@@ -133,22 +134,22 @@ fn of_file<'a>(path: &'a RepoPath, found: &'a mut Vec<Weakening>) -> ItemReport<
     }
 }
 
-/// Says what the name and kind of a file say; parses it if more is to be said.
+/// Reports what the name and kind of a file show. Parses the file if it must be compared further.
 fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weakening>) -> Option<Read<'p>> {
     let name = path.as_str();
-    let mut said = of_file(path, found);
+    let mut report = of_file(path, found);
     let is_new = change.before.is_none();
     let is_tests = is_test_path(name);
     if is_ci_path(name) {
-        said.say(WeakeningKind::Ci, 1, "it decides what CI does");
+        report.say(WeakeningKind::Ci, 1, "it decides what CI does");
         return None;
     }
     if name.contains("__mocks__/") {
-        said.say(WeakeningKind::Mocked, 1, "it replaces a module in tests");
+        report.say(WeakeningKind::Mocked, 1, "it replaces a module in tests");
         return None;
     }
     if decides_how_tests_run(name) || (is_new && shadows_test_tool(name)) {
-        said.say(
+        report.say(
             WeakeningKind::Configuration,
             1,
             "it decides how tests are found, built or run",
@@ -161,10 +162,10 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
             None => Some(Vec::new()),
         };
         match (read(&change.before), read(&change.after)) {
-            (_, None) => said.say(WeakeningKind::CannotBeJudged, 1, "it cannot be read"),
-            (None, _) => said.say(WeakeningKind::CannotBeJudged, 1, "its original content cannot be read"),
+            (_, None) => report.say(WeakeningKind::CannotBeJudged, 1, "it cannot be read"),
+            (None, _) => report.say(WeakeningKind::CannotBeJudged, 1, "its original content cannot be read"),
             (before, after) if before != after => {
-                said.say(WeakeningKind::Configuration, 1, "it changes how tests are built or run");
+                report.say(WeakeningKind::Configuration, 1, "it changes how tests are built or run");
             }
             _ => {}
         }
@@ -172,7 +173,7 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
     }
     let Some(language) = Language::of(name) else {
         if is_tests {
-            unknown(name, change, &mut said);
+            unknown(name, change, &mut report);
         }
         return None;
     };
@@ -181,17 +182,18 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
         None => Some(None),
     });
     let [Some(before), Some(after)] = sides else {
-        said.say(WeakeningKind::CannotBeJudged, 1, "it cannot be parsed");
+        report.say(WeakeningKind::CannotBeJudged, 1, "it cannot be parsed");
         return None;
     };
     let broken = |side: &Option<Parsed<'_>>| -> Vec<String> {
         side.iter().flat_map(Parsed::errors).map(str::to_string).collect()
     };
     let (was, is) = (broken(&before), broken(&after));
-    // Grammars do not know all of their languages: in code under test, what was not understood before says nothing.
+    // Grammars do not cover their languages completely. In code under test, a construct that could not be parsed
+    // before does not matter.
     let is_worse = is.len() > was.len() || (is_tests && is.iter().any(|error| !was.contains(error)));
     if is_worse {
-        said.say(WeakeningKind::CannotBeJudged, 1, "it has a syntax error");
+        report.say(WeakeningKind::CannotBeJudged, 1, "it has a syntax error");
     }
     Some(Read {
         path,
@@ -202,8 +204,8 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
     })
 }
 
-/// A file among tests whose language is not known.
-fn unknown(name: &str, change: &FileChange, said: &mut ItemReport<'_>) {
+/// A file among tests whose language is not supported.
+fn unknown(name: &str, change: &FileChange, report: &mut ItemReport<'_>) {
     const CODE: [&str; 22] = [
         "rb", "php", "cs", "kt", "kts", "scala", "swift", "c", "cc", "cpp", "h", "hpp", "m", "ex", "exs", "clj", "hs",
         "sh", "bats", "pl", "lua", "vue",
@@ -222,13 +224,13 @@ fn unknown(name: &str, change: &FileChange, said: &mut ItemReport<'_>) {
         return;
     }
     if CODE.contains(&extension.as_str()) || extension.is_empty() {
-        said.say(
+        report.say(
             WeakeningKind::CannotBeJudged,
             1,
             "tests in this language cannot be compared",
         );
     } else if change.before.is_some() {
-        said.say(
+        report.say(
             WeakeningKind::DataChanged,
             1,
             "a file that tests read or compare with is changed",
@@ -236,7 +238,7 @@ fn unknown(name: &str, change: &FileChange, said: &mut ItemReport<'_>) {
     }
 }
 
-/// Says which examples of the documentation are gone or changed.
+/// Reports documentation examples that were removed or changed.
 fn examples(read: &Read<'_>, found: &mut Vec<Weakening>) {
     let of = |side: &Option<Parsed<'_>>| side.as_ref().map(parts::examples).unwrap_or_default();
     let (before, after) = (of(&read.before), of(&read.after));
@@ -255,10 +257,11 @@ fn examples(read: &Read<'_>, found: &mut Vec<Weakening>) {
     }
 }
 
-/// Whether a change of one file touches tests: a file that only tests or decides how tests run, test code within a Rust
-/// or Python file, or the part of a manifest that is about tests. What cannot be read is taken to touch them.
+/// Whether a change of one file affects tests: a file that contains only tests or decides how tests run, test code
+/// within a Rust or Python file, or the settings about tests in a manifest. A file that cannot be read counts as
+/// affecting them.
 ///
-/// A file is judged on its own. That `mod checks;` stands under `#[cfg(test)]` in another file cannot be seen here, nor
+/// Each file is judged alone. This cannot see that another file declares it as `mod checks;` under `#[cfg(test)]`, or
 /// that a Markdown file is included as documentation and so tested.
 pub fn touches_tests(path: &RepoPath, change: &FileChange) -> bool {
     let path = path.as_str();
@@ -272,7 +275,7 @@ pub fn touches_tests(path: &RepoPath, change: &FileChange) -> bool {
     before.is_none() || before != after
 }
 
-/// What a file says about tests. `None` if it cannot be read.
+/// The parts of a file that concern tests. `None` if it cannot be read.
 fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
     if let Some(read) = manifest::reader(path) {
         return read(blob.text()?);
@@ -287,7 +290,7 @@ fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
     Some(tests.chain(parts::examples(&file)).collect())
 }
 
-/// The lines, from 1, where a text is not well-formed, at most a hundred. `None` if its language is not known, or it
+/// The lines, from 1, with syntax errors, at most a hundred. `None` if the language is not supported, or the text
 /// cannot be parsed within bounds.
 pub fn syntax_errors(path: &str, text: &str) -> Option<Vec<usize>> {
     let file = Parsed::parse(Language::of(path)?, text)?;

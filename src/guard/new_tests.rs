@@ -1,5 +1,5 @@
-//! The tests that a patch adds: what they are called, and whether one can be seen to fail no matter what the code does.
-//! And whether a patch writes anything but tests.
+//! The tests that a patch adds: their names, and whether one obviously fails no matter what the code does. Also
+//! whether a patch changes anything but tests.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -14,18 +14,18 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path, is_test_path};
 
-/// A test that was not there before.
+/// An added test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTest {
     pub path: RepoPath,
     /// As its file names it: `Fares > gives change`.
     pub name: String,
     pub line: usize,
-    /// The statement that fails it no matter what the code under test does, quoted.
+    /// The statement that always fails it, no matter what the code under test does, quoted.
     pub always_fails: Option<String>,
 }
 
-/// The tests that a patch adds, in files whose language is known.
+/// The tests that a patch adds, in files of supported languages.
 pub fn new_tests(patch: &Patch) -> Vec<NewTest> {
     patch.files().flat_map(|(path, change)| of_file(path, change)).collect()
 }
@@ -58,7 +58,7 @@ fn tests<'i, 't>(items: &'i [Item<'t>]) -> impl Iterator<Item = &'i Item<'t>> {
     items.iter().filter(|item| item.role == Role::Test)
 }
 
-/// Fails in any case.
+/// Statements that always fail.
 static FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?x) ^(?:await\ )? (?:
@@ -73,7 +73,7 @@ static FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-/// Compares two literals. Whether they are the same is looked at apart.
+/// Comparisons of two literals. The caller checks whether the literals are equal.
 static COMPARES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?x) ^(?:await\ )? (?:
@@ -88,8 +88,8 @@ static COMPARES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The first statement that is reached in any case and fails. What is in a block, or after something that may leave
-/// the test, is not reached in any case.
+/// The first statement that is always reached and fails. Statements in a block, or after one that may leave the test,
+/// are not always reached.
 fn always_fails(body: &[Statement<'_>]) -> Option<String> {
     let mut depth = 0_usize;
     for statement in body {
@@ -119,8 +119,8 @@ fn fails(key: &str) -> bool {
     matches!(sides[..], [one, other] if one.trim_matches(['"', '\'']) != other.trim_matches(['"', '\'']))
 }
 
-/// The first file in which a patch writes anything but tests and what they read: it is no file of tests, and the
-/// difference is not within the tests that stand beside the code.
+/// The first file in which a patch changes anything but tests and their data: it is not a test file, and the change
+/// is not limited to the tests beside the code.
 pub fn writes_more_than_tests(patch: &Patch) -> Option<&RepoPath> {
     let is_more = |path: &RepoPath, change: &FileChange| {
         let name = path.as_str();
@@ -136,7 +136,7 @@ pub fn writes_more_than_tests(patch: &Patch) -> Option<&RepoPath> {
         .map(|(path, _)| path)
 }
 
-/// Everything but tests and white space; anything that cannot be read, as it is.
+/// The file without tests and white space, or the whole file if it cannot be parsed.
 fn outside_of_tests(path: &RepoPath, blob: Option<&Blob>) -> Vec<u8> {
     let Some(blob) = blob else { return Vec::new() };
     let ranges = || {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_fail_whatever_the_code_does_are_known() {
+    fn tests_that_always_fail_are_recognised() {
         for (path, text, expected) in [
             ("test_a.py", "def test_a():\n    assert False\n", true),
             (

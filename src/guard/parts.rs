@@ -1,5 +1,5 @@
-//! The parts of a Rust or Python file that are tests, as ranges of its text, with their attributes or decorators, and
-//! the examples in its documentation.
+//! The tests in a Rust or Python file, as ranges of its text that include attributes or decorators, and the examples
+//! in its documentation.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::MAX_DEPTH;
 use super::docs::Docs;
 use super::test_item::{is_test_item, marks_a_test};
 
-/// Where tests stand in a file that holds other code as well, in order. None in other languages: there, tests have
-/// their own files.
+/// The ranges of tests in a file that contains other code as well, in order. Empty for other languages, where tests
+/// are in separate files.
 pub(super) fn test_ranges(file: &Parsed<'_>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if matches!(file.language, Language::Rust | Language::Python) {

@@ -1,4 +1,4 @@
-//! Takes the tests out of a patch: what is left is compared with the tests as they were.
+//! Removes changes of tests from a patch, so that the new code can run against the original tests.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::is_test_path;
 
-/// The same patch with the head's own tests. `None` if they cannot be told from the code they stand in.
+/// The same patch with the head's own tests. `None` if they cannot be separated from the code around them.
 pub fn with_own_tests(patch: &Patch) -> Option<Patch> {
     let mut changes = Vec::new();
     for (path, change) in patch.files() {
@@ -87,7 +87,7 @@ fn same_examples(old: &Parsed<'_>, new: &Parsed<'_>) -> bool {
     parts::examples(old) == parts::examples(new)
 }
 
-/// Whether every test stands outside of everything else, so that it can stand anywhere in its file.
+/// Whether every test is a top-level item, so that it can be moved within its file.
 fn is_top_level(file: &Parsed<'_>) -> bool {
     let root = file.tree.root_node();
     let mut cursor = root.walk();

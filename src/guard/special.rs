@@ -1,5 +1,5 @@
-//! Code under test that recognises that it is tested, or recognises what it is tested with. Only what a patch brings
-//! newly is looked for.
+//! Detects code under test that recognises that it is being tested, or recognises the inputs of tests. Only what a
+//! patch adds is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use super::{Inputs, body, statements};
 use crate::domain::id::RepoPath;
 use crate::domain::weakening::{Weakening, WeakeningKind};
 
-/// More literals than these of tests are not remembered.
+/// The maximum number of literals of tests that are kept.
 const MAX_LITERALS: usize = 5_000;
 
 static DETECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -31,7 +31,7 @@ static DETECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Equality and truth that code can give itself.
+/// Methods through which code can decide equality and truth itself.
 const ANSWERS: [&str; 14] = [
     "__eq__",
     "__ne__",
@@ -49,36 +49,36 @@ const ANSWERS: [&str; 14] = [
     "Equal",
 ];
 
-/// Looks at code under test.
+/// Compares both versions of code under test.
 pub(super) fn compare(
     path: &RepoPath,
     (old, new): (Option<&Parsed<'_>>, &Parsed<'_>),
     inputs: &Inputs,
     found: &mut Vec<Weakening>,
 ) {
-    let mut said = ItemReport {
+    let mut report = ItemReport {
         path,
         test: String::new(),
         found,
     };
     let has_tests = !super::parts::test_ranges(new).is_empty();
-    let before = old.map(seen).unwrap_or_default();
-    let after = seen(new);
+    let before = old.map(recognised).unwrap_or_default();
+    let after = recognised(new);
     for (text, (count, line)) in &after.detections {
-        // Tests in a folder of an unusual name import what runs them.
+        // Tests in folders with unusual names import their test framework.
         if has_tests && (text.starts_with("import ") || text.starts_with("from ")) {
             continue;
         }
         if before.detections.get(text).map_or(0, |(count, _)| *count) < *count {
             let quoted = body::quoted(text);
-            said.say(
+            report.say(
                 WeakeningKind::DetectsTests,
                 *line,
                 format!("{quoted} lets the code detect that it is being tested, or changes how it is tested"),
             );
         }
     }
-    // What was always true or always false before compares nothing, whichever of the two it is.
+    // A `__bool__` that was constant before compares nothing, even if it now returns the other constant.
     let of_truth = |text: &str| {
         text.split_once(": ")
             .map(|(method, _)| method.to_string())
@@ -87,7 +87,7 @@ pub(super) fn compare(
     for (text, line) in &after.answers {
         let is_known = |other: &String| other == text || of_truth(other).is_some_and(|it| Some(it) == of_truth(text));
         if !before.answers.iter().any(|(other, _)| is_known(other)) {
-            said.say(
+            report.say(
                 WeakeningKind::SpecialCased,
                 *line,
                 format!("{} gives the same answer for every comparison", body::quoted(text)),
@@ -113,7 +113,7 @@ pub(super) fn compare(
         );
         if asked >= 2 || (asked == 1 && given) || is_disguised(branch, inputs) {
             let quoted = body::quoted(&branch.text);
-            said.say(
+            report.say(
                 WeakeningKind::SpecialCased,
                 branch.line,
                 format!("{quoted} recognises a value that a test passes in"),
@@ -122,7 +122,7 @@ pub(super) fn compare(
     }
 }
 
-/// What tells one input from others without naming it.
+/// Functions that distinguish inputs without naming them.
 static OBSCURES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?i)hash|md5|sha1|sha2|sha512|crc32|adler|digest|checksum|\blen\(|\.length\b|\.len\(\)|\.size\(\)|\bord\(|charCodeAt|\.encode\(|btoa|b64|\[::-1\]",
@@ -130,14 +130,14 @@ static OBSCURES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Whether the answer that a test expects is given where a hash or the length of the input is a certain one.
+/// Whether the code returns a value that a test expects if a hash or the length of the input has a certain value.
 fn is_disguised(branch: &Branch, inputs: &Inputs) -> bool {
     let is_answer = |given: &String| inputs.literals.contains(given) && !is_common(given);
     branch.given.as_ref().is_some_and(is_answer)
         && OBSCURES.as_ref().is_some_and(|pattern| pattern.is_match(&branch.text))
 }
 
-/// What there is of it in one side.
+/// The suspicious code in one version.
 #[derive(Default)]
 struct Recognised {
     detections: BTreeMap<String, (usize, usize)>,
@@ -145,7 +145,7 @@ struct Recognised {
     branches: Vec<Branch>,
 }
 
-/// A condition, the literals it compares with, and the literal it then gives.
+/// A condition, the literals that it compares with, and the literal that it returns.
 struct Branch {
     text: String,
     line: usize,
@@ -153,8 +153,8 @@ struct Branch {
     given: Option<String>,
 }
 
-fn seen(file: &Parsed<'_>) -> Recognised {
-    let mut seen = Recognised::default();
+fn recognised(file: &Parsed<'_>) -> Recognised {
+    let mut recognised = Recognised::default();
     let tests = super::parts::test_ranges(file);
     file.visit(file.tree.root_node(), |node| {
         let range = node.byte_range();
@@ -164,13 +164,13 @@ fn seen(file: &Parsed<'_>) -> Recognised {
         {
             return Below::Skip;
         }
-        // Statement by statement, so that what is found has a line, and is found once.
+        // Each statement is searched separately, so that a finding has a line and is reported once.
         let is_small = node.kind().contains("statement")
             || node.kind().ends_with("_item")
             || node.kind().ends_with("declaration")
             || node.kind() == "let_declaration";
         if is_small && !has_block(node) || matches!(node.kind(), "attribute_item" | "macro_definition") {
-            detections(file, node, &mut seen);
+            detections(file, node, &mut recognised);
         } else if matches!(
             node.kind(),
             "condition"
@@ -187,16 +187,16 @@ fn seen(file: &Parsed<'_>) -> Recognised {
                     || parent.kind() == "elif_clause"
             });
             if is_part {
-                detections(file, node, &mut seen);
+                detections(file, node, &mut recognised);
             }
         }
         if let Some(branch) = branch(file, node) {
-            seen.branches.push(branch);
+            recognised.branches.push(branch);
         }
-        answers(file, node, &mut seen);
+        answers(file, node, &mut recognised);
         Below::Enter
     });
-    seen
+    recognised
 }
 
 fn has_block(node: Node<'_>) -> bool {
@@ -216,11 +216,11 @@ fn has_block(node: Node<'_>) -> bool {
         || node.child_by_field_name("consequence").is_some()
 }
 
-fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
+fn detections(file: &Parsed<'_>, node: Node<'_>, recognised: &mut Recognised) {
     let Some(pattern) = DETECTS.as_ref() else { return };
     let text = file.compact(node);
     for found in pattern.find_iter(&text) {
-        let entry = seen
+        let entry = recognised
             .detections
             .entry(found.as_str().into())
             .or_insert((0, Parsed::line(node)));
@@ -228,7 +228,7 @@ fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
     }
 }
 
-fn answers(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
+fn answers(file: &Parsed<'_>, node: Node<'_>, recognised: &mut Recognised) {
     let name = node.child_by_field_name("name").map_or("", |name| file.raw(name));
     let body = node.child_by_field_name("body").filter(|_| ANSWERS.contains(&name));
     let Some(body) = body else { return };
@@ -245,12 +245,13 @@ fn answers(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
                 .or_else(|| class.child_by_field_name("type"))
         });
         let class = class.map_or("", |class| file.raw(class));
-        seen.answers
+        recognised
+            .answers
             .push((format!("{class}.{name}: {bare}"), Parsed::line(node)));
     }
 }
 
-/// A node that chooses by comparing with literals.
+/// A node that selects by comparing with literals.
 fn branch(file: &Parsed<'_>, node: Node<'_>) -> Option<Branch> {
     let (condition, given) = match node.kind() {
         "if_statement" | "elif_clause" | "if_expression" | "while_statement" | "ternary_expression" => (
@@ -264,7 +265,7 @@ fn branch(file: &Parsed<'_>, node: Node<'_>) -> Option<Branch> {
         "case_clause" | "switch_case" | "expression_case" | "switch_block_statement_group" | "switch_rule" => {
             (node.named_child(0)?, node.named_child(1))
         }
-        // A table from inputs to answers.
+        // A table that maps inputs to results.
         "pair" | "keyed_element" => (node.named_child(0)?, node.named_child(1)),
         "boolean_operator" | "binary_expression" | "comparison_operator" => (node, None),
         _ => return None,
@@ -344,7 +345,7 @@ fn literals_in(file: &Parsed<'_>, node: Node<'_>) -> Vec<String> {
     found
 }
 
-/// What any code compares with.
+/// Literals that any code may compare with.
 fn is_common(literal: &str) -> bool {
     matches!(
         literal,
@@ -352,7 +353,7 @@ fn is_common(literal: &str) -> bool {
     )
 }
 
-/// Notes what these tests pass in and expect; without names, what all tests of the file do.
+/// Adds the values that these tests pass in or expect, or those of all tests in the file if there are no names.
 pub(super) fn note(file: &Parsed<'_>, whole: bool, names: &[&str], inputs: &mut Inputs) {
     let items = items::of(file, whole);
     let is_meant = |name: &str| {

@@ -1,5 +1,5 @@
-//! A body as the flat list of its statements: blocks are opened and closed by their own statements, so that two
-//! bodies can be compared with each other as two lists.
+//! The body of an item as a flat list of statements. Separate entries open and close blocks, so two bodies can be
+//! compared as lists.
 
 use std::ops::Range;
 
@@ -8,30 +8,30 @@ use tree_sitter::Node;
 
 use super::{MAX_DEPTH, assertion};
 
-/// More statements than these of one body are not looked at one by one.
+/// The maximum number of statements of one body that are compared separately.
 const MAX_STATEMENTS: usize = 20_000;
 
-/// One statement, or the head of a block, or its end.
+/// One statement, the head of a block, or the end of a block.
 #[derive(Clone)]
 pub(super) struct Statement<'t> {
-    /// What is compared: without layout, comments and what only prints.
+    /// The text that is compared: without layout, comments, and statements that only print.
     pub(super) key: String,
     pub(super) line: usize,
     pub(super) node: Node<'t>,
     pub(super) part: StatementPart,
-    /// Whether it can fail the test alone.
+    /// Whether it can fail the test.
     pub(super) asserts: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatementPart {
     Whole,
-    /// The head of a block; its end has the same key with a mark.
+    /// The head of a block. The key of its end is `end of` and this key.
     Open,
     Close,
 }
 
-/// The statements of a block, or of a body that is one expression.
+/// The statements of a block, or of a body that is a single expression.
 pub(super) fn of<'t>(file: &'t Parsed<'t>, body: Node<'t>) -> Vec<Statement<'t>> {
     let mut found = Vec::new();
     if is_block(body) || is_transparent(body) {
@@ -42,7 +42,7 @@ pub(super) fn of<'t>(file: &'t Parsed<'t>, body: Node<'t>) -> Vec<Statement<'t>>
     found
 }
 
-/// One statement with what is in it.
+/// One statement, with the statements in it.
 pub(super) fn one<'t>(file: &'t Parsed<'t>, node: Node<'t>) -> Vec<Statement<'t>> {
     let mut found = Vec::new();
     statement(file, node, 0, &mut found);
@@ -98,7 +98,7 @@ fn statement<'t>(file: &'t Parsed<'t>, node: Node<'t>, depth: usize, found: &mut
     for block_node in inner {
         block(file, block_node, depth + 1, found);
     }
-    // `if got != want { t.Error() }`: the condition is what is checked.
+    // `if got != want { t.Error() }`: the condition is the check.
     let fails = |statement: &Statement<'_>| assertion::is_failure(&statement.key);
     if found[opened + 1..].iter().any(fails) && assertion::is_condition(&key) {
         found[opened].asserts = true;
@@ -112,7 +112,7 @@ fn statement<'t>(file: &'t Parsed<'t>, node: Node<'t>, depth: usize, found: &mut
     });
 }
 
-/// The outermost blocks of statements in a statement.
+/// The outermost blocks in a statement.
 fn blocks<'t>(file: &'t Parsed<'t>, node: Node<'t>) -> Vec<Node<'t>> {
     let mut found = Vec::new();
     file.visit(node, |below| {
@@ -140,12 +140,12 @@ fn is_block(node: Node<'_>) -> bool {
         )
 }
 
-/// What only groups.
+/// Nodes that only group statements.
 fn is_transparent(node: Node<'_>) -> bool {
     matches!(node.kind(), "statement_list" | "module" | "program" | "source_file")
 }
 
-/// Docstrings, `pass`, and what only prints: they check nothing.
+/// Docstrings, `pass`, and statements that only print: they check nothing.
 fn is_empty(file: &Parsed<'_>, node: Node<'_>) -> bool {
     if matches!(node.kind(), "pass_statement" | "empty_statement") {
         return true;
@@ -175,7 +175,7 @@ fn is_empty(file: &Parsed<'_>, node: Node<'_>) -> bool {
     PRINTS.iter().any(|print| text.starts_with(print))
 }
 
-/// Whether a literal list, table or map only has more entries than before, and everything around it is the same.
+/// Whether a literal list, table or map only has more entries than before, and the code around it is unchanged.
 pub(super) fn grows((old_file, old): (&Parsed<'_>, Node<'_>), (new_file, new): (&Parsed<'_>, Node<'_>)) -> bool {
     grows_at((old_file, old), (new_file, new), 0)
 }
@@ -192,7 +192,7 @@ fn grows_at((old_file, old): (&Parsed<'_>, Node<'_>), (new_file, new): (&Parsed<
         let mut rest = new.iter();
         return !old.is_empty() && old.iter().all(|entry| rest.any(|other| other == entry));
     }
-    // What stands between the nodes is part of the meaning, as operators are.
+    // The text between the nodes, such as operators, matters as well.
     let (mut one, mut other) = (old.walk(), new.walk());
     let is_code = |node: &Node<'_>| !node.kind().contains("comment");
     let left: Vec<Node<'_>> = old.children(&mut one).filter(is_code).collect();

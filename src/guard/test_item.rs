@@ -1,9 +1,9 @@
-//! What is test code within a file, by attributes and names: in Rust and Python, tests stand beside the code they
-//! test. Files that are tests as a whole are told by [`crate::domain::test_path`].
+//! Recognises test code within a file by attributes and names, because Rust and Python allow tests beside the code
+//! that they test. [`crate::domain::test_path`] recognises files that contain only tests.
 
 use tree_sitter::Node;
 
-/// Whether an item holds tests, so that everything in it is about tests.
+/// Whether an item is a test or contains tests, so that all code in it is test code.
 pub fn is_test_item(item: Node<'_>, text: &str) -> bool {
     let field = |name| {
         item.child_by_field_name(name)
@@ -25,7 +25,7 @@ pub fn is_test_item(item: Node<'_>, text: &str) -> bool {
     }
 }
 
-/// The files and folders of a Rust module that is declared here as `#[cfg(test)] mod name;`.
+/// The possible files and folders of a Rust module that this file declares as `#[cfg(test)] mod name;`.
 pub fn test_module_paths(file: &str, item: Node<'_>, text: &str) -> Vec<String> {
     let is_declaration = item.kind() == "mod_item" && item.child_by_field_name("body").is_none();
     let Some(name) = item.child_by_field_name("name").filter(|_| is_declaration) else {
@@ -56,7 +56,7 @@ pub fn test_module_paths(file: &str, item: Node<'_>, text: &str) -> Vec<String> 
     vec![format!("{module}.rs"), format!("{module}/")]
 }
 
-/// The outer attributes of a Rust item, without white space, the last one first.
+/// The outer attributes of a Rust item, without white space, last one first.
 pub(super) fn attributes(item: Node<'_>, text: &str) -> impl Iterator<Item = String> {
     let mut before = item.prev_named_sibling();
     std::iter::from_fn(move || {
@@ -90,7 +90,7 @@ pub(super) fn marks_a_test(attribute: &str) -> bool {
     is_test_attribute(attribute)
 }
 
-/// Whether a single function is a test by this attribute.
+/// Whether this attribute makes a function a test.
 pub(super) fn is_test_attribute(attribute: &str) -> bool {
     let inner = attribute.trim_start_matches("#[").trim_end_matches(']');
     let name = inner.split(['(', '=']).next().unwrap_or(inner);

@@ -1,6 +1,6 @@
 //! Cyclomatic complexity and length of every function.
 //!
-//! The complexity is McCabe's: one, and one more for every decision, each operand of a condition being one.
+//! This is McCabe's complexity: one plus the number of decisions, where each operand of a condition is a decision.
 //! T. J. McCabe, A Complexity Measure, IEEE Transactions on Software Engineering SE-2 (4), 1976,
 //! <https://doi.org/10.1109/TSE.1976.233837>
 
@@ -12,16 +12,17 @@ use crate::domain::id::RepoPath;
 /// One function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Function {
-    /// With its file: `fare.py: change`.
+    /// Prefixed with its file: `fare.py: change`.
     pub(super) name: String,
     pub(super) complexity: u32,
     pub(super) lines: u32,
 }
 
-/// Every function of a file. A decision counts for the innermost function around it; one outside of all counts for none.
+/// Every function of a file. A decision counts for the innermost function around it; decisions outside of functions
+/// do not count.
 pub(super) fn functions(path: &RepoPath, file: &Parsed<'_>) -> Vec<Function> {
     let mut found: Vec<(std::ops::Range<usize>, Function)> = Vec::new();
-    // Those that are open around the node that is visited, innermost last.
+    // The functions around the current node, innermost last.
     let mut open: Vec<usize> = Vec::new();
     file.visit(file.tree.root_node(), |node| {
         while open.last().is_some_and(|at| found[*at].0.end <= node.start_byte()) {
@@ -64,7 +65,7 @@ fn is_function(language: Language, kind: &str) -> bool {
     }
 }
 
-/// What it is called; one without a name is called by what it is given to.
+/// The function's name. An anonymous function is named after the variable it is assigned to.
 fn name(file: &Parsed<'_>, node: Node<'_>) -> String {
     let named = |node: Node<'_>| node.child_by_field_name("name").map(|name| file.raw(name).to_string());
     let given_to = || node.parent().and_then(named);
@@ -73,7 +74,7 @@ fn name(file: &Parsed<'_>, node: Node<'_>) -> String {
         .unwrap_or_else(|| format!("line {}", Parsed::line(node)))
 }
 
-/// How many more ways a node brings.
+/// How many decisions a node adds.
 fn decisions(file: &Parsed<'_>, node: Node<'_>) -> u32 {
     let kind = node.kind();
     let parent = || node.parent().map_or("", |parent| parent.kind());
@@ -106,7 +107,7 @@ fn decisions(file: &Parsed<'_>, node: Node<'_>) -> u32 {
         }
         Language::Rust => match kind {
             "if_expression" | "while_expression" | "for_expression" => true,
-            // One way goes through a `match` in any case.
+            // The first arm of a `match` is not a decision.
             "match_arm" => node
                 .prev_named_sibling()
                 .is_some_and(|other| other.kind() == "match_arm"),

@@ -1,18 +1,19 @@
-//! How many lines are there twice: runs of words that occur again, in the same file or in another one.
+//! Counts duplicated lines: sequences of tokens that occur again, in the same file or in another one.
 //!
-//! Exact words are compared, so that a copy with other names is none; what is found is a copy beyond doubt.
+//! Tokens are compared exactly, so a copy with different names does not count. Every match is certainly a copy.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::tokens::Token;
 
-/// A copy has at least this many words, and touches at least this many lines.
+/// A copy has at least this many tokens, and touches at least this many lines.
 const MIN_TOKENS: usize = 50;
 const MIN_LINES: usize = 6;
-/// A table of the same few words says the same over and over, and is no copy.
+/// A copy has at least this many different tokens, because a table of the same few tokens repeats itself without
+/// being one.
 const MIN_DIFFERENT: usize = 8;
 
-/// The lines that stand in copies, every occurrence counted.
+/// The number of lines in copies, counting every occurrence.
 pub(super) fn lines(files: &[Vec<Token>]) -> u32 {
     let words: Vec<Vec<u64>> = files
         .iter()
@@ -25,7 +26,7 @@ pub(super) fn lines(files: &[Vec<Token>]) -> u32 {
                 continue;
             }
             let places = seen.entry(window).or_default();
-            // A pattern that repeats within itself is no copy.
+            // A pattern that repeats itself is not a copy.
             let overlaps = places
                 .last()
                 .is_some_and(|(other, from)| *other == file && at < from + MIN_TOKENS);
@@ -47,7 +48,7 @@ pub(super) fn lines(files: &[Vec<Token>]) -> u32 {
     u32::try_from(counted.sum::<usize>()).unwrap_or(u32::MAX)
 }
 
-/// The lines of the runs that are long enough.
+/// The number of lines in the runs that are long enough.
 fn in_runs(tokens: &[Token], copied: &[bool]) -> usize {
     let mut lines = BTreeSet::new();
     let mut from = 0;

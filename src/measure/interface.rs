@@ -1,8 +1,8 @@
-//! What a file offers to others: names with their parameters, as far as its language says what is public.
+//! The public interface of a file: names with their parameters, as far as its language says what is public.
 //!
-//! Python has no such word, so a leading underscore makes a name private, as is its custom
-//! (<https://peps.python.org/pep-0008/#descriptive-naming-styles>). A name that a file takes from another and offers on
-//! is offered by both.
+//! Python has no keyword for it, so a leading underscore makes a name private, by convention
+//! (<https://peps.python.org/pep-0008/#descriptive-naming-styles>). A name that a file re-exports from another file
+//! counts as public in both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use tree_sitter::Node;
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::test_path::is_test_path;
 
-/// Deeper nested definitions are nobody's business.
+/// More deeply nested definitions are ignored.
 const MAX_DEPTH: usize = 40;
 
-/// What a file offers: every public name, such as `Fares.change`, with its parameters.
+/// The public interface of a file: every public name, such as `Fares.change`, with its parameters.
 pub fn of(path: &str, text: &str) -> BTreeMap<String, String> {
     let mut offered = BTreeMap::new();
     if let Some(file) = Language::of(path).and_then(|language| Parsed::parse(language, text)) {
@@ -24,8 +24,8 @@ pub fn of(path: &str, text: &str) -> BTreeMap<String, String> {
     offered
 }
 
-/// The first way in which a patch changes what its files offer, as a sentence. `None` if it changes nothing. Tests are
-/// left out.
+/// The first way in which a patch changes the public interface of its files, as a sentence. `None` if it does not.
+/// Test files are ignored.
 pub fn changed(patch: &Patch) -> Option<String> {
     let files: Vec<_> = patch
         .files()
@@ -70,7 +70,7 @@ pub fn changed(patch: &Patch) -> Option<String> {
     None
 }
 
-/// Whether a file takes a name from another one, so that anyone who asked it for that name still gets it.
+/// Whether a file re-exports a name, so that existing imports from it still work.
 fn offers_on(path: &str, text: &str, name: &str) -> bool {
     let Some(file) = Language::of(path).and_then(|language| Parsed::parse(language, text)) else {
         return false;
@@ -81,7 +81,7 @@ fn offers_on(path: &str, text: &str, name: &str) -> bool {
         Language::Python => node.kind() == "import_from_statement",
         Language::JavaScript | Language::TypeScript | Language::Tsx => node.kind() == "export_statement",
         Language::Rust => node.kind() == "use_declaration" && file.raw(*node).starts_with("pub "),
-        // A package is one, no matter what its files are called; Java has a file for each class.
+        // A Go package is a unit, no matter what its files are called. Java has one file for each class.
         Language::Go => true,
         Language::Java => false,
     });
@@ -168,7 +168,7 @@ fn javascript(file: &Parsed<'_>, node: Node<'_>, depth: usize, offered: &mut BTr
     match node.kind() {
         "export_statement" => {
             let Some(declared) = node.child_by_field_name("declaration") else {
-                // `export { a, b }`, `export default …` and the like, word by word; from where is not looked at.
+                // `export { a, b }`, `export default …` and the like, word by word; the source module is ignored.
                 let listed = file.compact(node);
                 let listed = listed.split(" from").next().unwrap_or_default();
                 let names = listed.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
@@ -282,7 +282,7 @@ fn rust(file: &Parsed<'_>, node: Node<'_>, (around, depth): (&str, usize), offer
     }
 }
 
-/// Public fields, and variants, which are as public as what they are of.
+/// Public fields, and variants, which are as public as their enum.
 fn public_parts(file: &Parsed<'_>, node: Node<'_>) -> Vec<String> {
     let mut parts = Vec::new();
     file.visit(node, |node| {

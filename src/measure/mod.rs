@@ -1,8 +1,8 @@
-//! Measures code, for refactorings: how complex and how long its functions are, how much of it occurs twice, and what
-//! it offers to others.
+//! Measures code, for refactorings: how complex and how long its functions are, how much of it is duplicated, and
+//! what its public interface is.
 //!
-//! It reads syntax only, in the languages that `guard` knows; other files are not counted. What counts as better is
-//! [`crate::domain::measures`]'s.
+//! It uses syntax only, in the languages that `guard` supports; other files are not counted.
+//! [`crate::domain::measures`] decides what counts as better.
 
 mod complexity;
 mod duplicates;
@@ -17,7 +17,7 @@ use crate::domain::measures::{Measured, Measures};
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::test_path::is_test_path;
 
-/// More files than these are not measured.
+/// The maximum number of files that are measured.
 const MAX_FILES: usize = 300;
 
 /// Measures some files together.

@@ -1,4 +1,4 @@
-//! The numbers of small files, counted by hand.
+//! Measurements of small files, checked by hand.
 
 use super::*;
 use crate::domain::patch::FileChange;
@@ -69,7 +69,7 @@ fn change(path: &str, before: &str, after: &str) -> Option<String> {
     changed_interface(&Patch::new([(path.parse().unwrap(), change)]))
 }
 
-/// A file before and after, and what is said of it.
+/// A file before and after, and a part of the expected sentence.
 type Case<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
 
 #[track_caller]
@@ -85,7 +85,7 @@ fn all(cases: &[Case<'_>]) {
 }
 
 #[test]
-fn what_scripts_offer_must_stay_as_it_is() {
+fn the_public_interface_of_scripts_is_kept() {
     let (py, js) = ("a.py", "a.js");
     let f = "def f(x): pass\n";
     let export = "export function f(a) { return a; }\n";
@@ -117,7 +117,7 @@ fn what_scripts_offer_must_stay_as_it_is() {
 }
 
 #[test]
-fn what_compiled_code_offers_must_stay_as_it_is() {
+fn the_public_interface_of_compiled_code_is_kept() {
     let (rs, go, java) = ("a.rs", "a.go", "A.java");
     let go_before = "package a\n\nfunc F(x int) int { return x }\n";
     let java_before = "public class A {\n    public int f(int x) { return x; }\n}\n";
@@ -148,7 +148,7 @@ fn what_compiled_code_offers_must_stay_as_it_is() {
 }
 
 #[test]
-fn a_name_may_move_where_its_file_offers_it_on() {
+fn a_name_may_move_if_its_file_re_exports_it() {
     let file = |before: Option<&str>, after: &str| FileChange {
         before: before.map(Blob::regular),
         after: Some(Blob::regular(after)),

@@ -1,14 +1,14 @@
-//! A file as the words of its language, without layout and comments.
+//! A file as tokens of its language, without layout and comments.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use greenlight_syntax::{Below, Parsed};
 
-/// More words of one file are not looked at.
+/// Further tokens of a file are ignored.
 const MAX_TOKENS: usize = 200_000;
 
-/// One word: what it is, and on which line it stands, from 1.
+/// One token: its hash, and its line, from 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub(super) what: u64,
@@ -37,7 +37,7 @@ pub(super) fn of(file: &Parsed<'_>) -> Vec<Token> {
     tokens
 }
 
-/// How many lines have code on them.
+/// How many lines contain code.
 pub(super) fn lines(tokens: &[Token]) -> u32 {
     let lines: BTreeSet<u32> = tokens.iter().map(|token| token.line).collect();
     u32::try_from(lines.len()).unwrap_or(u32::MAX)

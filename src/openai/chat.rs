@@ -1,4 +1,4 @@
-//! Puts the chunks of a streamed chat completion together: what comes out reads as an answer that was not streamed.
+//! Assembles the chunks of a streamed chat completion into the same form as an answer that was not streamed.
 //!
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>
 
@@ -8,10 +8,10 @@ use super::failure::error_message;
 use super::read::{arguments, text};
 use super::stream_tap::{Heard, StreamTap};
 
-/// More calls than this in one answer are not put together; far fewer are kept.
+/// Further calls in one answer are ignored; the transcript keeps far fewer.
 const MAX_CALLS: usize = 64;
 
-/// The part of an answer that has come in.
+/// The part of an answer that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     text: String,
@@ -19,7 +19,7 @@ pub(super) struct Chunks {
     calls: Vec<FunctionCall>,
     finish_reason: Option<Value>,
     usage: Value,
-    /// An answer that came in one piece, or an error: nothing else counts then.
+    /// An answer that arrived in one piece, or an error; it replaces everything else.
     whole: Option<Value>,
     has_begun: bool,
 }
@@ -33,8 +33,8 @@ struct FunctionCall {
 }
 
 impl Chunks {
-    /// Takes the next chunk.
-    pub(super) fn take(&mut self, chunk: Value, ear: &StreamTap) {
+    /// Takes in the next chunk.
+    pub(super) fn take(&mut self, chunk: Value, tap: &StreamTap) {
         if self.whole.is_some() {
             return;
         }
@@ -55,20 +55,20 @@ impl Chunks {
             self.finish_reason = Some(choice["finish_reason"].clone());
         }
         if choice["delta"].is_object() {
-            self.delta(&choice["delta"], ear);
+            self.delta(&choice["delta"], tap);
         } else if choice["message"].is_object() && !self.has_begun {
             self.whole = Some(chunk);
         }
     }
 
-    fn delta(&mut self, delta: &Value, ear: &StreamTap) {
+    fn delta(&mut self, delta: &Value, tap: &StreamTap) {
         self.has_begun = true;
         if let Some(thought) = text(&delta["reasoning_content"]).or_else(|| text(&delta["reasoning"])) {
-            ear.hear(Heard::Reasoning(thought));
+            tap.hear(Heard::Reasoning(thought));
         }
         if let Some(text) = text(&delta["content"]) {
             self.text.push_str(&text);
-            ear.hear(Heard::Text(text));
+            tap.hear(Heard::Text(text));
         }
         self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
         let calls = match &delta["tool_calls"] {
@@ -80,13 +80,13 @@ impl Chunks {
             .iter()
             .chain(delta.get("function_call").filter(|call| call.is_object()))
         {
-            self.call(call, ear);
+            self.call(call, tap);
         }
     }
 
-    /// Adds to the call that a piece belongs to. Some servers leave out the index, some the id, and some give all calls
+    /// Adds to the call that a piece belongs to. Some servers omit the index, some the id, and some give all calls
     /// the same index.
-    fn call(&mut self, piece: &Value, ear: &StreamTap) {
+    fn call(&mut self, piece: &Value, tap: &StreamTap) {
         let function = piece
             .get("function")
             .filter(|function| function.is_object())
@@ -120,23 +120,23 @@ impl Chunks {
         }
         if call.name.is_empty() && !name.is_empty() {
             call.name = name.into();
-            ear.hear(Heard::Call(name.into()));
+            tap.hear(Heard::Call(name.into()));
         }
         call.arguments
             .push_str(&arguments(&function["arguments"]).unwrap_or_default());
     }
 
-    /// Whether nothing else counts.
+    /// Whether all further chunks are ignored.
     pub(super) fn is_done(&self) -> bool {
         self.whole.is_some()
     }
 
-    /// Whether there is an answer, though its usage may follow.
+    /// Whether the answer is complete, though its usage may follow.
     pub(super) fn is_complete(&self) -> bool {
         self.is_done() || self.finish_reason.is_some()
     }
 
-    /// The answer, if it is one: a stream that ends without saying so may have been cut.
+    /// The answer, if it is complete. A stream without an end marker may have been cut off.
     pub(super) fn answer(self, is_done: bool) -> Option<Value> {
         if self.whole.is_some() {
             return self.whole;
@@ -148,7 +148,7 @@ impl Chunks {
         }
         let reason = self.finish_reason.unwrap_or_default();
         let calls = self.calls.into_iter().map(|call| {
-            // A call without arguments has none, unless the answer ended before them.
+            // A call with empty arguments has none, unless the answer was cut off before them.
             let arguments = match call.arguments.is_empty() && reason != "length" {
                 true => Value::Null,
                 false => call.arguments.into(),
@@ -168,15 +168,15 @@ mod tests {
     use super::*;
     use crate::openai::read;
 
-    /// What is read of the chunks, and what was heard meanwhile.
+    /// What is read from the chunks, and what was passed on meanwhile.
     #[track_caller]
     fn check(deltas: &[Value], end: Option<&str>, calls: &[(&str, &str, &str)], heard: &str) {
-        let (ear, mut hears) = StreamTap::new();
+        let (tap, mut hears) = StreamTap::new();
         let mut chunks = Chunks::default();
         for delta in deltas {
-            chunks.take(json!({ "choices": [{ "delta": delta }] }), &ear);
+            chunks.take(json!({ "choices": [{ "delta": delta }] }), &tap);
         }
-        chunks.take(json!({ "choices": [{ "delta": {}, "finish_reason": end }] }), &ear);
+        chunks.take(json!({ "choices": [{ "delta": {}, "finish_reason": end }] }), &tap);
         let reply = read::reply(&chunks.answer(false).unwrap()).unwrap();
         let got: Vec<_> = reply
             .calls
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn several_calls_are_told_apart_with_whatever_there_is() {
+    fn several_calls_are_told_apart_by_index_or_id() {
         let whole = |index: Value, id: Value, name: &str| json!({ "tool_calls": [{ "index": index, "id": id, "function": { "name": name, "arguments": { "x": 1 } } }] });
         for (first, second) in [
             (whole(json!(0), json!("a"), "f"), whole(json!(0), json!("b"), "g")),
@@ -262,38 +262,38 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_empty_is_no_answer() {
-        let (ear, _) = StreamTap::new();
+    fn a_cut_or_empty_stream_is_no_answer() {
+        let (tap, _) = StreamTap::new();
         assert_eq!(Chunks::default().answer(true), None);
         let half =
             json!({ "choices": [{ "delta": { "tool_calls": [{ "function": { "name": "f", "arguments": "{" } }] } }] });
         let mut cut = Chunks::default();
-        cut.take(half, &ear);
+        cut.take(half, &tap);
         assert_eq!(cut.answer(false), None);
     }
 
     #[test]
     fn an_error_within_a_stream_is_the_answer() {
-        let (ear, _) = StreamTap::new();
+        let (tap, _) = StreamTap::new();
         let mut chunks = Chunks::default();
-        chunks.take(json!({ "choices": [{ "delta": { "content": "a" } }] }), &ear);
-        chunks.take(json!({ "error": { "message": "overloaded", "code": 503 } }), &ear);
+        chunks.take(json!({ "choices": [{ "delta": { "content": "a" } }] }), &tap);
+        chunks.take(json!({ "error": { "message": "overloaded", "code": 503 } }), &tap);
         let failure = read::reply(&chunks.answer(true).unwrap()).unwrap_err();
         assert!(failure.is_transient() && failure.kind() == "status 503", "{failure:?}");
     }
 
     #[test]
     fn usage_comes_last_or_in_every_chunk() {
-        let (ear, _) = StreamTap::new();
+        let (tap, _) = StreamTap::new();
         let mut chunks = Chunks::default();
         for tokens in 1..4 {
             let usage = json!({ "prompt_tokens": 7, "completion_tokens": tokens });
             chunks.take(
                 json!({ "choices": [{ "delta": { "content": "a" } }], "usage": usage }),
-                &ear,
+                &tap,
             );
         }
-        chunks.take(json!({ "choices": [], "usage": null }), &ear);
+        chunks.take(json!({ "choices": [], "usage": null }), &tap);
         let usage = read::reply(&chunks.answer(true).unwrap()).unwrap().usage;
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (7, 3));
     }

@@ -1,4 +1,4 @@
-//! Where requests go and what they carry. Nothing is read from the environment in here, and nothing is sent.
+//! Where requests go and which headers they carry. This module reads no environment variables and sends nothing.
 
 use async_openai::config::Config;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -7,12 +7,13 @@ use url::Url;
 
 use super::InvalidSettings;
 
-/// Where requests go and what they carry; unlike async-openai's own configuration it reads no environment.
+/// Where requests go and which headers they carry. Unlike async-openai's own configuration it reads no environment
+/// variables.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
     base: String,
     query: Vec<(String, String)>,
-    /// The base for messages: without credentials and query.
+    /// The base URL for messages, without credentials and query.
     pub(super) shown: String,
     headers: HeaderMap,
     api_key: SecretString,
@@ -49,7 +50,7 @@ impl Endpoint {
         })
     }
 
-    /// An endpoint's message without the key, should it repeat it.
+    /// An endpoint's message without the key, in case it repeats the key.
     pub(super) fn without_key(&self, message: &str) -> String {
         let key = self.api_key.expose_secret().trim();
         if key.is_empty() {

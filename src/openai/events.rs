@@ -1,20 +1,21 @@
-//! Reads a body as it comes in: the events of a stream, or one JSON document where a server does not stream.
+//! Reads a body as it arrives: the events of a stream, or one JSON document if a server does not stream.
 //!
-//! Which of the two it is shows in its first character, as servers mislabel both. A stream is read leniently: any line
-//! ends, comments, no blank line between events or at the end, no `[DONE]`. What the events mean is not known here.
+//! The first character shows which of the two it is, because servers mislabel both. Streams are parsed leniently: any
+//! line ends, comments, no blank line between events or at the end, no `[DONE]`. This module does not interpret the
+//! events.
 //! <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
 
 use serde_json::Value;
 
-/// A body that has been read in part. It is as large as the body at most, whose size its caller bounds.
+/// A partially read body. It never becomes larger than the body, whose size the caller bounds.
 #[derive(Debug, Default)]
 pub(super) struct PartialBody {
     kind: EventKind,
-    /// The whole document, or the line that has no end yet.
+    /// The whole document, or the current unfinished line.
     open: Vec<u8>,
-    /// A line feed that comes now belongs to the line end before it.
+    /// Whether a line feed that comes next belongs to the preceding line end.
     after_return: bool,
-    /// The data of the event that has no end yet.
+    /// The data of the current unfinished event.
     data: String,
     is_done: bool,
 }
@@ -28,12 +29,12 @@ enum EventKind {
 }
 
 impl PartialBody {
-    /// Takes what came in, and hands on the events that are complete.
+    /// Takes in the next bytes, and passes on complete events.
     pub(super) fn take(&mut self, bytes: &[u8], on_event: &mut impl FnMut(Value)) {
         for &byte in bytes {
             if self.kind == EventKind::Unknown {
                 match byte {
-                    // White space, and the mark that some put before UTF-8.
+                    // White space, and the byte order mark that some servers send.
                     b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF => continue,
                     b'{' | b'[' | b'<' | b'"' => self.kind = EventKind::Document,
                     _ => self.kind = EventKind::Events,
@@ -49,12 +50,12 @@ impl PartialBody {
         }
     }
 
-    /// Whether a stream has said that nothing else comes.
+    /// Whether the stream has announced its end.
     pub(super) fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// The document, if it was none of events; or else the event that has no end, as if it had one.
+    /// Returns the document, if the body is one. Otherwise passes on an unfinished event as if it were complete.
     pub(super) fn end(mut self, on_event: &mut impl FnMut(Value)) -> Option<Vec<u8>> {
         if self.kind == EventKind::Events {
             self.line(on_event);
@@ -79,12 +80,12 @@ impl PartialBody {
                 self.data.push_str(value.strip_prefix(' ').unwrap_or(value));
                 self.data.push('\n');
             }
-            // Comments keep the connection alive; names of events stand in their data as well.
+            // Comments only keep the connection alive, and the data of an event repeats its name.
             _ => {}
         }
     }
 
-    /// Hands on what is in the data: one document, or several where a server forgets the blank lines between events.
+    /// Passes on the event's data: one document, or several if a server omits the blank lines between events.
     fn dispatch(&mut self, on_event: &mut impl FnMut(Value)) {
         let data = std::mem::take(&mut self.data);
         for event in serde_json::Deserializer::from_str(&data)
@@ -102,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// The events and the document, whether the body comes at once or byte by byte.
+    /// The events and the document, which must not depend on how the body is split.
     #[track_caller]
     fn read(body: &str) -> (Vec<Value>, Option<String>, bool) {
         let parts = |size: usize| {
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_forget_is_not_missed() {
+    fn what_servers_omit_is_not_needed() {
         assert_eq!(read("data: 1\ndata: 2\n").0, [json!(1), json!(2)]);
         assert_eq!(read("data: 1\n\ndata: 2"), (vec![json!(1), json!(2)], None, false));
         assert_eq!(read("data: 1\ndata: [DONE]"), (vec![json!(1)], None, false));
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stream_is_a_document() {
+    fn a_body_that_is_not_a_stream_is_a_document() {
         assert_eq!(read("\n {\"a\":\r\n1}"), (vec![], Some("{\"a\":\r\n1}".into()), false));
         assert_eq!(read("<html>"), (vec![], Some("<html>".into()), false));
         assert_eq!(read(""), (vec![], Some(String::new()), false));

@@ -1,4 +1,4 @@
-//! Sends one request once and reads its answer, streamed or not, within bounds of size and time.
+//! Sends one request once and reads its answer, streamed or not, with limits on size and time.
 
 use std::time::Duration;
 
@@ -17,31 +17,31 @@ const MAX_ANSWER: usize = 4 << 20;
 /// How long to wait for the usage after the end of an answer.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
-/// Sends requests of one turn.
+/// Sends the requests of one turn.
 #[derive(Debug, Clone)]
 pub(super) struct Sender {
     pub(super) http: reqwest::Client,
-    /// The longest silence within an answer.
+    /// The longest pause within an answer.
     pub(super) idle: Duration,
     pub(super) api: Api,
-    pub(super) ear: StreamTap,
+    pub(super) tap: StreamTap,
 }
 
-/// An answer that comes in as a stream, in either interface.
+/// A streamed answer of either API.
 enum Stream {
     Chat(Chunks),
     Responses(Events),
 }
 
 impl Stream {
-    fn take(&mut self, event: Value, ear: &StreamTap) {
+    fn take(&mut self, event: Value, tap: &StreamTap) {
         match self {
-            Self::Chat(chunks) => chunks.take(event, ear),
-            Self::Responses(events) => events.take(event, ear),
+            Self::Chat(chunks) => chunks.take(event, tap),
+            Self::Responses(events) => events.take(event, tap),
         }
     }
 
-    /// Whether nothing else counts.
+    /// Whether all further events are ignored.
     fn is_done(&self) -> bool {
         match self {
             Self::Chat(chunks) => chunks.is_done(),
@@ -49,7 +49,7 @@ impl Stream {
         }
     }
 
-    /// Whether there is an answer, though something may follow.
+    /// Whether the answer is complete, though more may follow.
     fn is_complete(&self) -> bool {
         match self {
             Self::Chat(chunks) => chunks.is_complete(),
@@ -59,7 +59,7 @@ impl Stream {
 }
 
 impl Sender {
-    /// Sends a request once. A stream is read to its end: what is returned reads as if it had come in one piece.
+    /// Sends a request once. A stream is read to its end; the result looks as if it had arrived in one piece.
     pub(super) async fn exchange(self, request: HttpRequestFactory) -> Result<reqwest::Response, tower::BoxError> {
         let mut response = self.http.execute(request.build().await?).await.map_err(Failure::from)?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -68,7 +68,7 @@ impl Sender {
             Api::Responses => Stream::Responses(Events::default()),
         };
         let (mut body, mut size) = (PartialBody::default(), 0);
-        // A refusal is no answer, no matter what it looks like.
+        // An error response is not an answer, no matter what its body looks like.
         let mut raw = Vec::new();
         loop {
             let patience = if stream.is_complete() {
@@ -90,7 +90,7 @@ impl Sender {
                 raw.extend_from_slice(&chunk);
                 continue;
             }
-            body.take(&chunk, &mut |event| stream.take(event, &self.ear));
+            body.take(&chunk, &mut |event| stream.take(event, &self.tap));
             if body.is_done() || stream.is_done() {
                 break;
             }
@@ -101,8 +101,8 @@ impl Sender {
             return Err(Failure::refused(status.as_u16(), &error, &text, &headers).into());
         }
         let is_done = body.is_done();
-        if let Some(document) = body.end(&mut |event| stream.take(event, &self.ear)) {
-            // What follows would log the body of an answer that is no JSON.
+        if let Some(document) = body.end(&mut |event| stream.take(event, &self.tap)) {
+            // async-openai would log the body of an answer that is not JSON.
             serde_json::from_slice::<serde::de::IgnoredAny>(&document)
                 .map_err(|error| Failure::Nonsense(format!("not JSON: {error}")))?;
             return Ok(http::Response::new(document).into());

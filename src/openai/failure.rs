@@ -1,4 +1,4 @@
-//! Why there is no answer to one request, and what follows from that. Nothing of a body gets from here into a log.
+//! Why a request got no answer, and what to do about it. Nothing from here puts any part of a body into a log.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use super::endpoint::Endpoint;
 use crate::agent::ModelError;
 use crate::domain::redact::{redact, visible};
 
-/// The longest wait before a request is sent again; an endpoint that asks for more is not asked again.
+/// The longest wait before a request is repeated. If an endpoint asks for more, the request is not repeated.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(60);
 /// The longest part of an endpoint's error message that is shown, in characters.
 const MAX_MESSAGE: usize = 300;
-/// How much of a web page is looked at for its title, in characters.
+/// How much of a web page is searched for its title, in characters.
 const MAX_PAGE: usize = 4 << 10;
 
-/// Why there is no answer to one request.
+/// Why a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Failure {
     #[error("unreachable: {0}")]
@@ -35,32 +35,32 @@ pub(super) enum Failure {
     Nonsense(String),
 }
 
-/// What of a request was refused.
+/// Which part of a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum About {
-    /// The account has no credit, which a status 429 alone does not tell from haste.
+    /// The account has no credit; status 429 alone may also mean a rate limit.
     Credit,
-    /// The history is longer than the model can read.
+    /// The history is longer than the model's context.
     Length,
     Tools,
-    /// That the answer be streamed.
+    /// Streaming the answer.
     Stream,
-    /// That a stream end with the usage.
+    /// Ending a stream with the usage.
     StreamUsage,
-    /// That the answer be short.
+    /// A limit on the length of the answer.
     Brevity,
     Other,
 }
 
 impl Failure {
-    /// What an error body says, with the status it came with.
+    /// Interprets an error body and its status.
     pub(super) fn refused(status: u16, body: &Value, text: &str, headers: &HeaderMap) -> Self {
         let message = error_message(body).unwrap_or(text);
         let about = about(status, body, message);
         Self::Refused {
             status,
             message: page(text).unwrap_or_else(|| one_line(message)),
-            // Without credit there is no use in asking again.
+            // Without credit, repeating the request is pointless.
             wait: if about == About::Credit {
                 Some(Duration::MAX)
             } else {
@@ -70,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// Whether the same request may be answered if it is sent again.
+    /// Whether the same request may succeed if it is repeated.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Nonsense(_) => true,
@@ -80,7 +80,7 @@ impl Failure {
         }
     }
 
-    /// Whether another model of the same endpoint may answer.
+    /// Whether another model at the same endpoint may answer.
     pub(super) fn is_of_this_model(&self) -> bool {
         match self {
             Self::Unreachable(_) => false,
@@ -104,7 +104,7 @@ impl Failure {
         }
     }
 
-    /// For the log: nothing that an endpoint wrote.
+    /// A description for the log, without any text from the endpoint.
     pub(super) fn kind(&self) -> String {
         match self {
             Self::Unreachable(_) => "unreachable".into(),
@@ -113,7 +113,7 @@ impl Failure {
         }
     }
 
-    /// The failure as a sentence a user can act on.
+    /// The failure as a sentence that tells users what to do.
     pub(super) fn explain(self, endpoint: &Endpoint) -> ModelError {
         match self {
             Self::Unreachable(reason) => ModelError::Unreachable {
@@ -181,7 +181,7 @@ impl From<OpenAIError> for Failure {
     }
 }
 
-/// What an error is about. Servers have no common code for most of it, so their words have to do.
+/// What an error is about. Servers share no error codes for most of it, so this looks for words in the message.
 fn about(status: u16, body: &Value, message: &str) -> About {
     let is = |code: &str| {
         ["/error/code", "/error/type", "/code", "/type"]
@@ -209,7 +209,7 @@ fn about(status: u16, body: &Value, message: &str) -> About {
     } else if says(&["stream_options", "include_usage"]) {
         About::StreamUsage
     } else if status >= 500 {
-        // Other faults of a server may have to do with tools, and pass.
+        // Server errors may mention tools, but are temporary.
         if says(&["tools param", "not support tool"]) {
             About::Tools
         } else {
@@ -226,7 +226,7 @@ fn about(status: u16, body: &Value, message: &str) -> About {
     }
 }
 
-/// How long an endpoint asks to wait: seconds, a date, or milliseconds as OpenAI and Azure have them.
+/// How long an endpoint asks to wait: seconds, a date, or milliseconds as with OpenAI and Azure.
 /// <https://www.rfc-editor.org/rfc/rfc9110#field.retry-after>
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
@@ -238,12 +238,12 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let time = |text: &str| Some(rfc2822::parse(text).ok()?.timestamp());
-    // Counted from the endpoint's own clock, where it tells the time.
+    // Relative to the endpoint's own clock, if it sends the time.
     let now = text(DATE.as_str()).and_then(time).unwrap_or_else(Timestamp::now);
     Some(Duration::try_from(time(wait)?.duration_since(now)).unwrap_or_default())
 }
 
-/// What a web page that came in place of an answer is called. `None` if it is no page.
+/// A description of a web page that arrived instead of an answer. `None` if the text is not a page.
 fn page(text: &str) -> Option<String> {
     let text: String = text.trim_start().chars().take(MAX_PAGE).collect();
     let lower = text.to_ascii_lowercase();
@@ -263,7 +263,7 @@ pub(super) fn one_line(text: &str) -> String {
     redact(&line).chars().take(MAX_MESSAGE).collect()
 }
 
-/// The message in an error body: OpenAI's, that of Ollama (a string), vLLM's (flat) or FastAPI's (`detail`).
+/// The message of an error body in the format of OpenAI, Ollama (a string), vLLM (flat) or FastAPI (`detail`).
 pub(super) fn error_message(body: &Value) -> Option<&str> {
     let places = ["/error/message", "/error", "/message", "/detail"];
     places.iter().find_map(|place| body.pointer(place)?.as_str())
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_is_told_by_what_real_servers_say() {
+    fn messages_of_real_servers_say_what_was_refused() {
         #[track_caller]
         fn check(status: u16, body: Value, about: About) {
             let failure = Failure::refused(status, &body, "", &HeaderMap::new());

@@ -1,5 +1,5 @@
-//! Reads what endpoints that call themselves OpenAI-compatible really send: fields that are missing, null, renamed or
-//! of another type. Nothing in here fails for a field that is not needed.
+//! Parses what endpoints that claim to be OpenAI-compatible really send: fields that are missing, null, renamed or of
+//! another type. No unneeded field makes parsing fail.
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
     })
 }
 
-/// What one round trip used, by the names of either interface.
+/// The usage of one round trip, by the field names of either API.
 pub(super) fn usage(usage: &Value) -> Usage {
     let first = |places: &[&str]| {
         count(
@@ -51,7 +51,7 @@ pub(super) fn usage(usage: &Value) -> Usage {
     }
 }
 
-/// The error in an answer whose status says that all is well: in a stream, or from a gateway.
+/// The error in an answer whose status reports success: in a stream, or from a gateway.
 pub(super) fn refused_within(answer: &Value) -> Option<Failure> {
     error_message(answer)?;
     let code = answer.pointer("/error/code").and_then(Value::as_u64);
@@ -82,7 +82,7 @@ fn calls(message: &Value, is_cut: bool) -> Vec<ToolCall> {
         call @ Value::Object(_) => std::slice::from_ref(call),
         _ => &[],
     };
-    // What OpenAI had before there were tools, and some servers still send.
+    // OpenAI's predecessor of tool calls, which some servers still send.
     let legacy = message
         .get("function_call")
         .filter(|call| call.is_object() && calls.is_empty());
@@ -92,7 +92,7 @@ fn calls(message: &Value, is_cut: bool) -> Vec<ToolCall> {
     calls.map(|(at, item)| call(item, is_cut && at == last)).collect()
 }
 
-/// One call. Where the answer was cut, what is missing is no reason to make the call without it.
+/// One call. If the answer was cut off, missing arguments stay malformed, so that the call is not made without them.
 pub(super) fn call(call: &Value, is_cut: bool) -> ToolCall {
     let function = call
         .get("function")
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_real_servers_send_is_read() {
+    fn messages_of_real_servers_are_read() {
         check(json!({}), None, &[]);
         check(json!({ "content": null, "tool_calls": null }), None, &[]);
         check(
@@ -188,7 +188,7 @@ mod tests {
         );
     }
 
-    /// What breaks a reader that holds servers to OpenAI's schema, each of it seen somewhere.
+    /// Deviations from OpenAI's schema, each seen on a real server.
     #[test]
     fn no_field_has_to_be_as_the_schema_says() {
         let call = json!({ "id": "a", "type": "function", "function": { "name": "f", "arguments": "{\"x\":1}" } });

@@ -1,4 +1,4 @@
-//! Writes requests. The beginning of one is the same in every turn, so endpoints can cache it.
+//! Builds requests. They begin in the same way in every turn, so endpoints can cache the beginning.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::agent::{Item, Reply, Speech, ToolCall, ToolSpec, as_shown};
 use crate::domain::model::Api;
 
-/// What a model is asked, whichever one it is.
+/// A request to a model, independent of which model it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question<'a> {
     pub(super) history: &'a [Item],
@@ -15,7 +15,7 @@ pub(super) struct Question<'a> {
     pub(super) speech: Speech,
 }
 
-/// How an endpoint is asked to answer: as much of a stream as it understands.
+/// How much of streaming an endpoint supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Streaming {
     /// As a stream that ends with the usage.
@@ -39,7 +39,7 @@ fn chat(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
     let items = as_shown(question.history);
     let messages: Vec<Value> = match question.speech {
         Speech::Tools => items.iter().flat_map(|item| messages(item)).collect(),
-        Speech::Code => said(&items)
+        Speech::Code => plain_conversation(&items)
             .into_iter()
             .map(|(role, text)| json!({ "role": role, "content": text }))
             .collect(),
@@ -70,10 +70,12 @@ fn messages(item: &Item) -> Vec<Value> {
         Item::Called { .. } | Item::Compacted { .. } => Vec::new(),
         Item::Note(text) => vec![json!({ "role": "user", "content": text })],
         Item::Result { call_id, text, .. } => vec![json!({ "role": "tool", "tool_call_id": call_id, "content": text })],
-        Item::Reply(reply) if reply.calls.is_empty() => vec![json!({ "role": "assistant", "content": spoken(reply) })],
+        Item::Reply(reply) if reply.calls.is_empty() => {
+            vec![json!({ "role": "assistant", "content": reply_text(reply) })]
+        }
         Item::Reply(reply) => {
             let calls = reply.calls.iter().map(|call| {
-                let function = json!({ "name": call.name, "arguments": sound_arguments(call) });
+                let function = json!({ "name": call.name, "arguments": valid_arguments(call) });
                 json!({ "id": call.id, "type": "function", "function": function })
             });
             vec![json!({ "role": "assistant", "content": reply.text, "tool_calls": calls.collect::<Vec<_>>() })]
@@ -81,13 +83,13 @@ fn messages(item: &Item) -> Vec<Value> {
     }
 }
 
-/// Nothing is kept at the endpoint, and nothing there is referred to.
+/// A request that stores nothing at the endpoint, and refers to nothing there.
 /// <https://platform.openai.com/docs/api-reference/responses/create>
 fn responses(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
     let items = as_shown(question.history);
     let input: Vec<Value> = match question.speech {
         Speech::Tools => items.iter().flat_map(|item| input(item)).collect(),
-        Speech::Code => said(&items)
+        Speech::Code => plain_conversation(&items)
             .into_iter()
             .map(|(role, text)| json!({ "role": role, "content": text }))
             .collect(),
@@ -119,26 +121,26 @@ fn input(item: &Item) -> Vec<Value> {
                 .iter()
                 .map(|text| json!({ "role": "assistant", "content": text }));
             let calls = reply.calls.iter().map(|call| {
-                let arguments = sound_arguments(call);
+                let arguments = valid_arguments(call);
                 json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
             });
             text.chain(calls).collect()
         }
-        // The two interfaces share messages of plain text.
+        // Both APIs use the same messages for plain text.
         _ => messages(item),
     }
 }
 
-/// Some servers parse the arguments of the history, and fail on what a model got wrong.
-fn sound_arguments(call: &ToolCall) -> String {
+/// Some servers parse the arguments in the history, and fail on malformed ones.
+fn valid_arguments(call: &ToolCall) -> String {
     match serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments) {
         Ok(_) => call.arguments.clone(),
         Err(_) => json!({ "malformed": call.arguments }).to_string(),
     }
 }
 
-/// The conversation of a model without tools: its words as they were, and one message of ours between two of them.
-fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
+/// The conversation of a model without tools: its replies unchanged, and one message of ours between two of them.
+fn plain_conversation(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
     let mut messages: Vec<(&'static str, String)> = Vec::new();
     for item in items {
         let (role, text) = match &**item {
@@ -146,7 +148,7 @@ fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
                 messages.push(("system", instructions.clone()));
                 ("user", task.as_str())
             }
-            Item::Reply(reply) => ("assistant", spoken(reply)),
+            Item::Reply(reply) => ("assistant", reply_text(reply)),
             Item::Result { text, .. } | Item::Note(text) => ("user", text.as_str()),
             Item::Called { .. } | Item::Compacted { .. } => continue,
         };
@@ -158,8 +160,8 @@ fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
     messages
 }
 
-/// What a reply says. Some endpoints refuse a message that is empty.
-fn spoken(reply: &Reply) -> &str {
+/// The text of a reply. Some endpoints refuse empty messages.
+fn reply_text(reply: &Reply) -> &str {
     reply
         .text
         .as_deref()
@@ -205,7 +207,7 @@ mod tests {
         ]
     }
 
-    fn asked(api: Api, speech: Speech) -> Value {
+    fn request_body(api: Api, speech: Speech) -> Value {
         let tools = [ToolSpec {
             name: "execute",
             description: "Runs.",
@@ -221,16 +223,16 @@ mod tests {
 
     #[test]
     fn chat_completions_have_calls_and_results() {
-        insta::assert_snapshot!(asked(Api::Chat, Speech::Tools), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"execute"},"id":"a","type":"function"},{"function":{"arguments":"{\"malformed\":\"{\\\"x\"}","name":"execute"},"id":"b","type":"function"}]},{"content":"one","role":"tool","tool_call_id":"a"},{"content":"two","role":"tool","tool_call_id":"b"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true},"tools":[{"function":{"description":"Runs.","name":"execute","parameters":{"type":"object"}},"type":"function"}]}"#);
+        insta::assert_snapshot!(request_body(Api::Chat, Speech::Tools), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"execute"},"id":"a","type":"function"},{"function":{"arguments":"{\"malformed\":\"{\\\"x\"}","name":"execute"},"id":"b","type":"function"}]},{"content":"one","role":"tool","tool_call_id":"a"},{"content":"two","role":"tool","tool_call_id":"b"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true},"tools":[{"function":{"description":"Runs.","name":"execute","parameters":{"type":"object"}},"type":"function"}]}"#);
     }
 
     #[test]
     fn responses_have_items_and_keep_nothing_elsewhere() {
-        insta::assert_snapshot!(asked(Api::Responses, Speech::Tools), @r#"{"input":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"arguments":"{}","call_id":"a","name":"execute","type":"function_call"},{"arguments":"{\"malformed\":\"{\\\"x\"}","call_id":"b","name":"execute","type":"function_call"},{"call_id":"a","output":"one","type":"function_call_output"},{"call_id":"b","output":"two","type":"function_call_output"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","store":false,"stream":true,"tools":[{"description":"Runs.","name":"execute","parameters":{"type":"object"},"strict":false,"type":"function"}]}"#);
+        insta::assert_snapshot!(request_body(Api::Responses, Speech::Tools), @r#"{"input":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"arguments":"{}","call_id":"a","name":"execute","type":"function_call"},{"arguments":"{\"malformed\":\"{\\\"x\"}","call_id":"b","name":"execute","type":"function_call"},{"call_id":"a","output":"one","type":"function_call_output"},{"call_id":"b","output":"two","type":"function_call_output"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","store":false,"stream":true,"tools":[{"description":"Runs.","name":"execute","parameters":{"type":"object"},"strict":false,"type":"function"}]}"#);
     }
 
     #[test]
     fn a_model_without_tools_gets_a_plain_conversation() {
-        insta::assert_snapshot!(asked(Api::Chat, Speech::Code), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"content":"one\n\ntwo","role":"user"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#);
+        insta::assert_snapshot!(request_body(Api::Chat, Speech::Code), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"content":"one\n\ntwo","role":"user"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#);
     }
 }

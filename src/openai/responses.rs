@@ -1,6 +1,6 @@
-//! Reads the Responses API, streamed or not. Items and events that are not known are passed over.
+//! Parses the Responses API, streamed or not. Unknown items and events are skipped.
 //!
-//! Nothing is kept at the endpoint: every request carries the whole history, as with chat completions.
+//! Nothing is stored at the endpoint: every request carries the whole history, as with chat completions.
 //! <https://platform.openai.com/docs/api-reference/responses-streaming>
 
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use super::read::{arguments, call, refused_within, text, usage};
 use super::stream_tap::{Heard, StreamTap};
 use crate::agent::Reply;
 
-/// More items than this in one answer are not put together.
+/// Further items in one answer are ignored.
 const MAX_ITEMS: usize = 256;
 
-/// What a response says.
+/// Parses a response.
 pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
     let output = answer["output"].as_array().map(Vec::as_slice).unwrap_or_default();
     if output.is_empty()
@@ -49,17 +49,17 @@ fn refusal(item: &Value) -> Option<String> {
     parts.iter().find_map(|part| part["refusal"].as_str().map(String::from))
 }
 
-/// The part of a streamed response that has come in.
+/// The part of a streamed response that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     items: Vec<Value>,
-    /// The response as the last event has it, or an error.
+    /// The response as of the last event, or an error.
     last: Option<Value>,
 }
 
 impl Events {
-    /// Takes the next event.
-    pub(super) fn take(&mut self, mut event: Value, ear: &StreamTap) {
+    /// Takes in the next event.
+    pub(super) fn take(&mut self, mut event: Value, tap: &StreamTap) {
         if self.last.is_some() {
             return;
         }
@@ -71,7 +71,7 @@ impl Events {
                     .as_str()
                     .filter(|_| event["item"]["type"] == "function_call")
                 {
-                    ear.hear(Heard::Call(name.into()));
+                    tap.hear(Heard::Call(name.into()));
                 }
                 self.put(&event["item"], &event["item"]["id"], &event["output_index"]);
             }
@@ -79,10 +79,10 @@ impl Events {
             "response.output_text.delta" => {
                 let said = said(&event);
                 self.add(&event, &said);
-                ear.hear(Heard::Text(said));
+                tap.hear(Heard::Text(said));
             }
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                ear.hear(Heard::Reasoning(said(&event)));
+                tap.hear(Heard::Reasoning(said(&event)));
             }
             "response.function_call_arguments.done" => {
                 if let Some(arguments) = arguments(&event["arguments"])
@@ -100,16 +100,16 @@ impl Events {
         }
     }
 
-    /// Whether nothing else counts.
+    /// Whether all further events are ignored.
     pub(super) fn is_done(&self) -> bool {
         self.last.is_some()
     }
 
-    /// The answer, if the stream came to its end.
+    /// The answer, if the stream is complete.
     pub(super) fn answer(self) -> Option<Value> {
         let mut answer = self.last?;
         let is_empty = answer["output"].as_array().is_none_or(Vec::is_empty);
-        // Some servers send an empty one at the end, as its items were sent before.
+        // Some servers end with an empty response, because they sent its items before.
         if is_empty && !self.items.is_empty() && refused_within(&answer).is_none() {
             answer["output"] = self
                 .items
@@ -138,7 +138,7 @@ impl Events {
         }
     }
 
-    /// Adds text to a message, for servers that do not send it again when it is complete.
+    /// Adds text to a message, for servers that do not send the complete text at the end.
     fn add(&mut self, event: &Value, said: &str) {
         if self.item(&event["item_id"], &event["output_index"]).is_none() {
             let item = json!({ "type": "message", "id": event["item_id"], "content": [] });
@@ -165,10 +165,10 @@ mod tests {
     use super::*;
 
     fn streamed(events: &[Value]) -> (Option<Value>, String) {
-        let (ear, mut hears) = StreamTap::new();
+        let (tap, mut hears) = StreamTap::new();
         let mut stream = Events::default();
         for event in events {
-            stream.take(event.clone(), &ear);
+            stream.take(event.clone(), &tap);
         }
         let heard = std::iter::from_fn(|| hears.try_recv().ok()).map(|heard| format!("{heard:?}"));
         (stream.answer(), heard.collect::<Vec<_>>().join(" "))
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_wherever_they_stand() {
+    fn errors_are_reported_wherever_they_are() {
         for event in [
             json!({ "type": "error", "code": "server_error", "message": "overloaded" }),
             json!({ "type": "error", "error": { "message": "overloaded" } }),

@@ -1,4 +1,5 @@
-//! Finds out whether an endpoint takes tools: from its answer to the first real question, which costs nothing more.
+//! Finds out whether an endpoint supports tools, from its answer to the first real request, so that this costs
+//! nothing extra.
 
 use super::OpenAi;
 use super::failure::{About, Failure};
@@ -15,7 +16,7 @@ impl OpenAi {
         }
     }
 
-    /// Learns from a refusal that this model takes no tools, unless somebody said that it does.
+    /// Learns from a refusal that this model supports no tools, unless the configuration says that it does.
     pub(super) fn learn_speech(&self, failure: &Failure) -> Option<ModelError> {
         if self.tools != ToolUse::Auto || !failure.is_about(About::Tools) {
             return None;

@@ -1,10 +1,10 @@
-//! What is heard of an answer while it comes in, on its way from the connection to anyone who listens.
+//! Passes on the pieces of an answer while it arrives, to anyone who listens.
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::agent::Delta;
 
-/// A piece of an answer. Together they are as large as the answer, which is bounded.
+/// A piece of an answer. All pieces together are as large as the answer, which is bounded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     Text(String),
@@ -22,12 +22,12 @@ impl Heard {
     }
 }
 
-/// Takes in what is heard.
+/// Sends pieces to a listener.
 #[derive(Debug, Clone)]
 pub(super) struct StreamTap(UnboundedSender<Heard>);
 
 impl StreamTap {
-    /// An ear, and the end at which one listens.
+    /// A tap, and the receiver for a listener.
     pub(super) fn new() -> (Self, UnboundedReceiver<Heard>) {
         let (sender, receiver) = unbounded_channel();
         (Self(sender), receiver)

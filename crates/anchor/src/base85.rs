@@ -1,15 +1,15 @@
-//! Git's base 85: how it writes bytes as text, line by line.
+//! Git's base 85 encoding of bytes, line by line.
 
-/// Git's alphabet, by value. <https://datatracker.ietf.org/doc/html/rfc1924>
+/// Git's digits, by value. <https://datatracker.ietf.org/doc/html/rfc1924>
 const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// How many bytes stand in one line.
+/// How many bytes one line encodes.
 pub(crate) const LINE: usize = 52;
 
-/// At most [`LINE`] bytes as one line: a letter for their number, then five digits for each four of them, the greatest
-/// first.
+/// Appends at most [`LINE`] bytes as one line: a letter for their number, then five digits for every four bytes, most
+/// significant digit first.
 pub(crate) fn encode(text: &mut String, bytes: &[u8]) {
-    // Of at most 52, so that neither sum leaves the alphabet.
+    // There are at most 52 bytes, so neither sum leaves the alphabet.
     let length = u8::try_from(bytes.len()).unwrap_or(u8::MAX);
     text.push(char::from(if length <= 26 {
         b'A' + length - 1
@@ -27,7 +27,7 @@ pub(crate) fn encode(text: &mut String, bytes: &[u8]) {
     }
 }
 
-/// One line: a letter for the number of bytes, then five characters for each four of them.
+/// Decodes one line: a letter for the number of bytes, then five characters for every four bytes.
 pub(crate) fn decode(line: &[u8], into: &mut Vec<u8>) -> Option<()> {
     let (length, text) = line.split_first()?;
     let length = match length {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoded_bytes_are_decoded() {
         for length in 1..=LINE {
             let bytes: Vec<u8> = (0..=u8::MAX).rev().take(length).collect();
             let (mut text, mut read) = (String::new(), Vec::new());

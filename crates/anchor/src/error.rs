@@ -3,18 +3,18 @@
 /// Why a diff cannot be read or applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// It has more bytes, lines or files than are read.
+    /// It has too many bytes, lines or files.
     #[error("{what} is larger than the limit of {limit}")]
     TooLarge {
-        /// What has too many.
+        /// The part that is too large.
         what: String,
-        /// How many it may have.
+        /// The limit.
         limit: u64,
     },
-    /// It is not a diff, or does not fit the files it is for.
+    /// It is not a diff, or does not fit the files that it changes.
     #[error("the diff does not apply: {path}, line {line} of the diff: {reason}")]
     DoesNotApply {
-        /// The file it is about, as far as that is known.
+        /// The file concerned, as far as that is known.
         path: String,
         /// The line of the diff, from 1.
         line: usize,

@@ -1,7 +1,7 @@
-//! Patches of a repository and the suggestions that GitHub makes of them: unified diffs are read, applied and written
-//! byte for byte, and a patch is cut into review suggestions and what is left.
+//! Patches of a repository, and GitHub review suggestions for them. Unified diffs are parsed, applied and written
+//! byte for byte, and a patch is cut into review suggestions and a remainder.
 //!
-//! Not in here: git, GitHub, and what a patch is for. Nothing here does I/O.
+//! This crate knows nothing of git, of GitHub's API, or of a patch's purpose, and does no I/O.
 
 #![warn(missing_docs)]
 

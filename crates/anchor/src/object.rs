@@ -1,8 +1,8 @@
-//! The names that git gives to contents.
+//! Git's names for contents.
 
 use sha1::{Digest as _, Sha1};
 
-/// The name of a blob in a repository of the usual kind.
+/// The name of a blob in a repository that uses SHA-1.
 /// <https://git-scm.com/book/en/v2/Git-Internals-Git-Objects#_object_storage>
 pub(crate) fn object_name(bytes: &[u8]) -> String {
     let mut hash = Sha1::new();

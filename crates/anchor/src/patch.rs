@@ -1,4 +1,4 @@
-//! A change to a tree, held as whole file contents, so that it means exactly one result.
+//! A change to a tree, kept as whole file contents, so that its result is unambiguous.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::path::RepoPath;
 pub enum FileMode {
     /// An ordinary file.
     Regular,
-    /// A file that may be executed.
+    /// An executable file.
     Executable,
     /// A symbolic link; its content is the target.
     Symlink,
 }
 
 impl FileMode {
-    /// As git and GitHub's git data API write it.
+    /// The octal form that git and GitHub's git data API use.
     pub fn octal(self) -> &'static str {
         match self {
             Self::Regular => "100644",
@@ -33,9 +33,9 @@ impl FileMode {
 /// The content of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
-    /// How git stores it.
+    /// Its mode in git.
     pub mode: FileMode,
-    /// All of it.
+    /// The complete content.
     #[serde(with = "text_or_base64")]
     pub bytes: Vec<u8>,
 }
@@ -49,7 +49,7 @@ impl Blob {
         }
     }
 
-    /// The text, if it is UTF-8 without NUL: what can be shown and suggested.
+    /// The text, if it is UTF-8 without NUL, so that it can be shown and suggested.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes)
             .ok()
@@ -57,10 +57,10 @@ impl Blob {
     }
 }
 
-/// One file before and after; at least one side is there, and they differ.
+/// One file before and after; at least one side exists, and they differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// `None` if the change makes the file.
+    /// `None` if the change creates the file.
     pub before: Option<Blob>,
     /// `None` if the change deletes the file.
     pub after: Option<Blob>,
@@ -73,7 +73,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// Collects the changes, leaving out files that stay as they are.
+    /// Collects changes, without those that leave a file as it is.
     pub fn new(changes: impl IntoIterator<Item = (RepoPath, FileChange)>) -> Self {
         Self {
             files: changes
@@ -88,17 +88,17 @@ impl Patch {
         self.files.iter()
     }
 
-    /// The files that change.
+    /// The paths of the files that change.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         self.files.keys()
     }
 
-    /// Whether nothing changes.
+    /// Whether the patch is empty.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// How many lines are removed plus how many are added.
+    /// The number of removed and added lines.
     pub fn changed_lines(&self) -> usize {
         self.files
             .values()
@@ -112,7 +112,7 @@ impl Patch {
             .sum()
     }
 
-    /// SHA-256 over every path, mode and byte on both sides, in hex: the identity that an approval is bound to.
+    /// SHA-256 over every path, mode and byte on both sides, in hex. An approval is bound to it.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         let mut field = |bytes: &[u8]| {
@@ -140,7 +140,7 @@ fn lossy(blob: Option<&Blob>) -> String {
         .unwrap_or_default()
 }
 
-/// Bytes as text where they are text, so that a journal can be read; otherwise as base64.
+/// Serialises text as text, so that people can read a journal, and other bytes as base64.
 mod text_or_base64 {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;

@@ -1,28 +1,28 @@
-//! Where a file is in a repository.
+//! The path of a file in a repository.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that names no file of a repository.
+/// A text that is not the path of a file in a repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{value:?} is not a path inside the repository")]
 pub struct InvalidPath {
-    /// How it begins.
+    /// The beginning of the text.
     pub value: String,
 }
 
-/// A path inside a repository: relative, `/`-separated, normal, and never inside `.git`.
+/// A path inside a repository: relative, `/`-separated, normalised, and never inside `.git`.
 ///
-/// Names that some file system takes for `.git` are refused too (HFS+ ignores certain invisible
-/// characters, NTFS knows `git~1`), as git itself does under `core.protectHFS` and `core.protectNTFS`.
+/// Names that some file system treats as `.git` are refused too (HFS+ ignores certain invisible characters, NTFS has
+/// `git~1`), as git does with `core.protectHFS` and `core.protectNTFS`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RepoPath(String);
 
 impl RepoPath {
-    /// As git writes it.
+    /// The path as git writes it.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,11 +1,12 @@
-//! Characters that a reader does not see.
+//! Invisible characters.
 
-/// Whether a reader sees a character where it is, or it is a line feed or a tab. Emoji need U+FE0E and U+FE0F; the other variation selectors can carry any text unseen.
+/// Whether readers see a character in its place, or it is a line feed or a tab. Emoji need U+FE0E and U+FE0F; the
+/// other variation selectors could hide any text.
 pub fn is_visible(c: char) -> bool {
     matches!(c, '\n' | '\t') || !(c.is_control() || is_format(c))
 }
 
-/// Default-ignorable characters and those that start a line in some places and not in others.
+/// Default-ignorable characters, and those that only some programs treat as line breaks.
 /// <https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point>
 fn is_format(c: char) -> bool {
     matches!(c,

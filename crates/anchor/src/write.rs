@@ -1,7 +1,8 @@
-//! Writes a patch as the diff that `git apply` takes, with every byte: text as hunks, everything else as a binary patch.
+//! Writes a patch as a diff for `git apply` that preserves every byte: text as hunks, everything else as a binary
+//! patch.
 //!
-//! Lines end at line feeds and nowhere else, and a missing line feed at the end of a file is said, which is what the
-//! printers of the diff crates get wrong for some files.
+//! Only line feeds end lines, and a missing line feed at the end of a file is marked. The diff crates print some
+//! files wrongly in this respect.
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -15,11 +16,11 @@ use crate::object::object_name;
 use crate::patch::{Blob, FileChange, FileMode, Patch};
 use crate::path::RepoPath;
 
-/// Unchanged lines around a change, as git has them.
+/// How many unchanged lines surround a change, as in git.
 const CONTEXT: usize = 3;
 
 impl Patch {
-    /// A unified diff that `git apply` takes, binary files included.
+    /// A unified diff for `git apply`, including binary files.
     pub fn unified(&self) -> String {
         self.files().map(|(path, change)| file(path, change)).collect()
     }
@@ -30,7 +31,7 @@ fn file(path: &RepoPath, change: &FileChange) -> String {
     if let (Some(before), Some(after)) = (&change.before, &change.after)
         && is_link(before) != is_link(after)
     {
-        // What becomes another kind of thing goes and comes anew.
+        // If an entry changes its type, the diff deletes it and creates it anew.
         let (before, after) = (change.before.clone(), change.after.clone());
         return file(path, &FileChange { before, after: None }) + &file(path, &FileChange { before: None, after });
     }
@@ -60,7 +61,7 @@ fn file(path: &RepoPath, change: &FileChange) -> String {
     }
 }
 
-/// The names of both sides' contents, without which git takes neither a binary patch nor an empty file.
+/// The object names of both sides. Without them, git accepts neither a binary patch nor an empty file.
 fn index(change: &FileChange) -> String {
     let name = |side: &Option<Blob>| {
         side.as_ref()
@@ -69,7 +70,7 @@ fn index(change: &FileChange) -> String {
     format!("index {}..{}\n", name(&change.before), name(&change.after))
 }
 
-/// The hunks that lead from one text to the other, without file headers.
+/// The hunks that turn one text into the other, without file headers.
 pub fn hunks(before: &str, after: &str) -> String {
     let [old, new] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
@@ -93,7 +94,7 @@ pub fn hunks(before: &str, after: &str) -> String {
     text
 }
 
-/// A range in a hunk's header; one without lines names the line before it.
+/// A range in a hunk's header. An empty range names the line before it.
 fn side(range: &Range<usize>) -> String {
     format!("{},{}", range.start + usize::from(!range.is_empty()), range.len())
 }
@@ -108,8 +109,9 @@ fn lines(text: &mut String, sign: char, lines: &[&str]) {
     }
 }
 
-/// The new content as git's binary patch: deflated, in base 85, each line behind a letter that says its length.
-/// <https://git-scm.com/docs/diff-format#_generating_patch_text_with_p>; the reverse, which git can do without, is left out.
+/// The new content as git's binary patch: deflated, in base 85, each line after a letter for its length.
+/// <https://git-scm.com/docs/diff-format#_generating_patch_text_with_p>; the reverse half, which is optional, is left
+/// out.
 fn binary(after: &[u8]) -> String {
     let mut deflated = ZlibEncoder::new(Vec::new(), Compression::best());
     let deflated = deflated.write_all(after).and_then(|()| deflated.finish());
@@ -123,7 +125,7 @@ fn binary(after: &[u8]) -> String {
     text + "\n"
 }
 
-/// Quotes a path the way git does when it has characters that would end a header line early.
+/// Quotes a path like git if it has characters that would end a header line early.
 /// <https://git-scm.com/docs/git-diff#_generating_patch_text_with_p>
 fn quote(prefix: &str, path: &RepoPath) -> String {
     let path = path.as_str();

@@ -1,4 +1,4 @@
-//! Opens a pull request, reviews it over REST as any client would, and prints the conversation.
+//! Opens a pull request, reviews it over REST like any client, and prints the conversation.
 
 use github_double::{AUTHOR, Double, NewPullRequest, What, World};
 use serde_json::json;

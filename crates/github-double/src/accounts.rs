@@ -1,4 +1,4 @@
-//! Who there is on the double: accounts, Apps, and anyone who holds a token.
+//! The accounts and Apps of the double, and the holders of its tokens.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +12,39 @@ pub(super) struct Account {
     pub(super) kind: &'static str,
 }
 
-/// A GitHub App: greenlight's own, or the one behind GitHub Actions.
+/// A GitHub App: greenlight's own, or another one, such as GitHub Actions.
 #[derive(Debug, Clone)]
 pub(super) struct App {
     pub(super) id: u64,
     pub(super) slug: String,
     pub(super) name: String,
     pub(super) permissions: BTreeMap<String, String>,
-    /// Its installations, each with the account whose repositories it reaches.
+    /// Its installations, each with the account whose repositories it can access.
     pub(super) installations: Vec<(u64, String)>,
 }
 
 impl App {
-    /// The login under which the App writes.
+    /// The login of the App's bot account.
     pub(super) fn bot(&self) -> String {
         format!("{}[bot]", self.slug)
     }
 }
 
-/// Who holds a token.
+/// The holder of a token.
 #[derive(Debug, Clone)]
 pub(super) enum Holder {
-    /// An installation of an App, with the permissions of this one token and the repositories it is limited to.
+    /// An installation of an App, with the permissions of this token and the repositories it is limited to.
     Installation {
         slug: String,
-        /// Which one. `None` for the token of a workflow.
+        /// The installation's id. `None` for the token of a workflow.
         id: Option<u64>,
         permissions: BTreeMap<String, String>,
         repositories: Option<Vec<u64>>,
     },
-    /// A person's own token, with the scopes of a classic one, separated by commas.
+    /// A person with a classic token, and its scopes, separated by commas.
     Person { login: String, scopes: &'static str },
-    /// A person's fine-grained token, for these repositories alone, with these permissions there. Public repositories it
-    /// reads as anybody does.
+    /// A person with a fine-grained token, which has these permissions only in these repositories. It can read public
+    /// repositories, as anybody can.
     /// <https://docs.github.com/en/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens>
     FineGrained {
         login: String,

@@ -1,4 +1,4 @@
-//! GitHub Actions: workflow runs, their jobs and logs, and starting the failed ones again.
+//! GitHub Actions: workflow runs, their jobs and logs, and re-running failed jobs.
 
 use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
@@ -12,9 +12,9 @@ use super::state::{Job, Repository, State, WorkflowRun};
 
 const READ: Needs = Needs::Read(&["actions"]);
 const WRITE: Needs = Needs::Write(&["actions"]);
-/// The one workflow of the double, `.github/workflows/ci.yml`.
+/// The id of the double's only workflow, `.github/workflows/ci.yml`.
 const WORKFLOW: u64 = 501;
-/// How long a link to a log is good.
+/// How long a link to a log is valid.
 /// <https://docs.github.com/en/rest/actions/workflow-jobs#download-job-logs-for-a-workflow-run>
 const LINK_SECONDS: i64 = 60;
 
@@ -54,7 +54,7 @@ fn find(call: &RouteCall<'_>) -> Result<WorkflowRun, RestAnswer> {
     run.cloned().ok_or_else(RestAnswer::not_found)
 }
 
-/// The jobs of the latest attempt, or of all with `filter=all`.
+/// The jobs of the latest attempt, or of all attempts with `filter=all`.
 fn list_jobs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let run = find(call)?;
     let all = call.query.get("filter").is_some_and(|filter| filter == "all");
@@ -76,7 +76,7 @@ fn is_latest(state: &State, job: &Job) -> bool {
         .any(|other| other.run == job.run && other.name == job.name && other.attempt > job.attempt)
 }
 
-/// The runs of the one workflow, the newest first.
+/// The runs of the only workflow, newest first.
 fn list_runs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.number("workflow_id")? != WORKFLOW {
         return Err(RestAnswer::not_found());
@@ -84,7 +84,7 @@ fn list_runs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     list_all_runs(call)
 }
 
-/// The runs of a repository, the newest first.
+/// The runs of a repository, newest first.
 fn list_all_runs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository_id()?;
     let asked = |name: &str, own: &str| call.query.get(name).is_none_or(|asked| asked == own);
@@ -101,13 +101,13 @@ fn list_all_runs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(counted_page(call, "workflow_runs", shown))
 }
 
-/// 302 to the archive of all logs of a run.
+/// 302 to the archive with all logs of a run.
 fn link_logs(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let run = find(call)?;
     link(call, run.id)
 }
 
-/// 302 to a place that needs no credentials and is gone after a minute.
+/// 302 to a URL that needs no credentials and expires after a minute.
 fn link_log(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let id = call.number("job_id")?;
     let job = call.state.jobs.get(&id).ok_or_else(RestAnswer::not_found)?;
@@ -127,12 +127,12 @@ fn link(call: &mut RouteCall<'_>, id: u64) -> Result<RestAnswer, RestAnswer> {
     Ok(RestAnswer::empty(302).header("location", address))
 }
 
-/// The store of logs, which is another host and takes no credentials, not even good ones.
+/// The log store, which is another host and refuses all credentials, even valid ones.
 fn show_log(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.authorized {
         call.state
             .recorder
-            .violation("credentials were sent to the store of logs".into());
+            .violation("credentials were sent to the log store".into());
         return Err(RestAnswer::error(
             400,
             "Authentication information is not given in the correct format.",
@@ -152,13 +152,13 @@ fn show_log(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     })
 }
 
-/// All logs of a run as GitHub packs them: a file for each job, and one for each of its steps.
+/// All logs of a run in GitHub's archive format: a file for each job, and one for each of its steps.
 fn archive(state: &State, run: u64) -> Result<Vec<u8>, RestAnswer> {
     let broken = |error: String| RestAnswer::error(500, &error);
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
     for (number, job) in state.jobs.values().filter(|job| job.run == run).enumerate() {
-        // Job names with characters that files may not have lose them.
+        // Characters that file names must not contain are removed from job names.
         let name: String = job.name.chars().filter(|c| !r#"/\:*?"<>|"#.contains(*c)).collect();
         for path in [format!("{number}_{name}.txt"), format!("{name}/1_Set up job.txt")] {
             let text = if path.contains('/') { "" } else { &job.log };

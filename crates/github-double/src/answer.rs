@@ -1,8 +1,8 @@
-//! What is sent back, with GitHub's own bodies for errors.
+//! Responses, with GitHub's own bodies for errors.
 
 use serde_json::{Value, json};
 
-/// What is sent back.
+/// The response to a request.
 #[derive(Debug, Clone)]
 pub(super) struct RestAnswer {
     pub(super) status: u16,
@@ -55,7 +55,7 @@ impl RestAnswer {
         self
     }
 
-    /// An error in GitHub's form.
+    /// An error in GitHub's format.
     pub(super) fn error(status: u16, message: &str) -> Self {
         Self::json(
             status,
@@ -73,12 +73,12 @@ impl RestAnswer {
         Self::error(403, "Resource not accessible by integration")
     }
 
-    /// 422 for a body that does not fit the documented schema.
+    /// 422 for a body that does not match the documented schema.
     pub(super) fn invalid(message: &str) -> Self {
         Self::error(422, message)
     }
 
-    /// 422 for a body that fits the schema and breaks a rule.
+    /// 422 for a body that matches the schema but breaks a rule.
     pub(super) fn unprocessable(errors: &[Value]) -> Self {
         let mut answer = Self::error(422, "Validation Failed");
         if let ResponseBody::Json(Value::Object(body)) = &mut answer.body {
@@ -94,7 +94,7 @@ impl From<git2::Error> for RestAnswer {
     }
 }
 
-/// GitHub's limit for the text of anything a person or an App writes.
+/// Checks GitHub's limit for texts that people or Apps write.
 pub(super) fn check_body(body: &str) -> Result<(), RestAnswer> {
     if body.chars().count() <= 65_536 {
         return Ok(());

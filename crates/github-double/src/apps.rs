@@ -1,4 +1,4 @@
-//! Routes of the App itself: who it is, where it is installed, and the tokens of its installation.
+//! Routes for the App itself: its identity, its installations, and their tokens.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn show_app(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(RestAnswer::ok(app))
 }
 
-/// `installation`, in answers and in payloads.
+/// `installation`, in responses and payloads.
 pub(super) fn installation(state: &State, id: u64) -> Value {
     let app = state.app();
     let of = app.installations.iter().find(|(other, _)| *other == id);
@@ -71,7 +71,7 @@ fn show_installation(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer>
     )))
 }
 
-/// A token of the installation, with all of its permissions or fewer.
+/// A token of the installation, with all of its permissions or some of them.
 fn create_token(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let app = call.state.app().clone();
     let id = call.number("installation_id")?;

@@ -1,7 +1,7 @@
-//! Who is asking and whether they may: App JSON web tokens, installation tokens, people's tokens.
+//! Authentication and authorization: App JSON web tokens, installation tokens, people's tokens.
 //!
-//! Stricter than GitHub in one point: reading a public repository through the REST API needs a token here too, so
-//! that a client that loses its credentials is noticed.
+//! In one point this is stricter than GitHub: reading a public repository through the REST API needs a token here
+//! too, to detect clients that lose their credentials.
 
 use axum::http::HeaderMap;
 use base64::Engine as _;
@@ -16,7 +16,8 @@ use super::names::Role;
 use super::route::Needs;
 use super::state::{Holder, Repository, State, Token};
 
-/// The private key of the double's App: made for it, used nowhere else, and safe to publish.
+/// The private key of the double's App. It was generated for the double, is used nowhere else, and is safe to
+/// publish.
 pub(super) const APP_KEY: &str = include_str!("app_key.pem");
 const APP_PUBLIC_KEY: &str = include_str!("app_key.pub.pem");
 
@@ -27,7 +28,7 @@ pub(super) enum Credentials {
     Token(Holder),
 }
 
-/// Reads and checks the credentials of a request.
+/// Parses and checks the credentials of a request.
 pub(super) fn credentials(state: &State, headers: &HeaderMap) -> Result<Credentials, RestAnswer> {
     let Some(header) = headers.get("authorization").and_then(|value| value.to_str().ok()) else {
         return Ok(Credentials::Missing);
@@ -70,7 +71,7 @@ fn token(state: &State, secret: &str) -> Result<Credentials, RestAnswer> {
     }
 }
 
-/// Checks an App's JSON web token: signature, issuer, and a life of at most ten minutes.
+/// Checks an App's JSON web token: signature, issuer, and a lifetime of at most ten minutes.
 /// <https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>
 fn check_jwt(state: &State, jwt: &str) -> Result<Credentials, RestAnswer> {
     let refuse = |message: &str| RestAnswer::error(401, message);
@@ -109,7 +110,7 @@ fn check_jwt(state: &State, jwt: &str) -> Result<Credentials, RestAnswer> {
     }
 }
 
-/// Whether these credentials open a route; the repository is the one its path names.
+/// Checks whether these credentials may use a route; its path names the repository.
 pub(super) fn permit(
     state: &State,
     needs: Needs,
@@ -135,7 +136,7 @@ pub(super) fn permit(
     }
 }
 
-/// Whether the holder knows that the repository exists.
+/// Whether the holder may know that the repository exists.
 pub(super) fn may_see(state: &State, holder: &Holder, repository: &Repository) -> bool {
     !repository.private
         || match holder {
@@ -147,7 +148,8 @@ pub(super) fn may_see(state: &State, holder: &Holder, repository: &Repository) -
         }
 }
 
-/// Whether an installation's token reaches this repository: one of its account's, and not left out of the token.
+/// Whether an installation's token can access this repository: it belongs to the installation's account, and the
+/// token is not limited to others.
 fn is_installed(state: &State, holder: &Holder, repository: &Repository) -> bool {
     match holder {
         Holder::Installation { id, repositories, .. } => {
@@ -160,7 +162,7 @@ fn is_installed(state: &State, holder: &Holder, repository: &Repository) -> bool
 
 fn permit_reading(holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), RestAnswer> {
     match holder {
-        // What anybody may read, an App may read as well.
+        // An App may read everything that anybody may read.
         Holder::Installation { permissions, .. } if repository.private || any_of == ["actions"] => {
             let granted = any_of.iter().any(|name| permissions.contains_key(*name));
             if granted {
@@ -223,7 +225,7 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
     }
 }
 
-/// Makes a token: an App's is good for an hour, a person's for as long as any demo lasts.
+/// Creates a token. An App's token is valid for an hour, a person's longer than any demo.
 pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
     let prefix = match holder {
         Holder::Person { .. } => "ghp_",

@@ -1,8 +1,8 @@
-//! What the repository demands of commits on a branch: rulesets, and protected branches of the older kind. Both ways of
-//! moving a branch ask here.
+//! The rules for commits on a branch: rulesets, and classic branch protection. Both APIs that move branches check
+//! them.
 //!
-//! Rulesets are listed for a branch, and say whether the one who asks may pass them by; protected branches of the older
-//! kind are not. <https://docs.github.com/en/rest/repos/rules#get-rules-for-a-branch>
+//! GitHub lists rulesets for a branch, and says whether the caller may bypass them. It does not list classic
+//! protection. <https://docs.github.com/en/rest/repos/rules#get-rules-for-a-branch>
 
 use git2::Oid;
 use serde_json::{Value, json};
@@ -29,15 +29,15 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 impl Double {
-    /// Protects a branch of the home repository from now on, besides what protects it already.
+    /// Protects a branch of the home repository from now on, in addition to existing protections.
     pub fn protect(&self, protection: Protection) {
         self.shared.lock().protections.push(protection);
     }
 }
 
-/// Why a branch may not move to a commit, in the words of GitHub's refusal.
+/// Why a branch may not move to a commit, in GitHub's words. `None` if it may.
 ///
-/// The words are those that dependabot-core and others recognise:
+/// dependabot-core and others recognise these messages:
 /// <https://github.com/dependabot/dependabot-core/blob/main/common/lib/dependabot/pull_request_updater/github.rb>
 pub(super) fn refusal(call: &RouteCall<'_>, repository: &Repository, name: &str, to: Oid) -> Option<String> {
     let branch = name.strip_prefix("refs/heads/").filter(|_| repository.id == HOME)?;
@@ -60,7 +60,7 @@ pub(super) fn refusal(call: &RouteCall<'_>, repository: &Repository, name: &str,
     (!broken.is_empty()).then(|| format!("Repository rule violations found\n\n{}\n\n", broken.join("\n\n")))
 }
 
-/// Whether the caller may bypass it.
+/// Whether the caller may bypass the protection.
 fn is_bypassed_by(protection: &Protection, call: &RouteCall<'_>) -> bool {
     let is_ours = matches!(&call.holder, Some(Holder::Installation { slug, .. }) if *slug == call.state.app().slug);
     protection.is_bypassed_by_the_app && is_ours
@@ -108,7 +108,7 @@ fn violation(state: &State, repository: &Repository, demand: &Demand, to: Oid) -
     }
 }
 
-/// The rulesets, by number.
+/// The rulesets, with their ids.
 fn rulesets(state: &State) -> impl Iterator<Item = (u64, &Protection)> {
     (1_u64..).zip(&state.protections).filter(|(_, one)| one.is_ruleset)
 }
@@ -157,7 +157,7 @@ fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     })))
 }
 
-/// `repository-rule`. `None` for what no ruleset can demand.
+/// `repository-rule`. `None` for demands that a ruleset cannot make.
 fn described(demand: &Demand) -> Option<Value> {
     Some(match demand {
         Demand::Update => json!({ "type": "update" }),

@@ -1,4 +1,4 @@
-//! What GitHub accepts in the body of a check run, and how that body changes one.
+//! Validates the body of a check run like GitHub, and applies it to a check run.
 //!
 //! The limits are those of GitHub's OpenAPI description, and 65 535 characters for each text of the output.
 
@@ -19,7 +19,7 @@ const CONCLUSIONS: [&str; 8] = [
     "timed_out",
 ];
 const LEVELS: [&str; 3] = ["notice", "warning", "failure"];
-/// The longest `summary` and the longest `text`.
+/// The maximum length of `summary` and of `text`.
 const LONGEST_OUTPUT: usize = 65_535;
 const MOST_ANNOTATIONS: usize = 50;
 const MOST_ACTIONS: usize = 3;
@@ -113,7 +113,7 @@ fn items<'a>(object: &'a Value, key: &str, limit: usize) -> Result<&'a [Value], 
     )))
 }
 
-/// Changes a check run as a checked body says. Annotations are added, actions replaced.
+/// Applies a validated body to a check run. Annotations are added, actions replaced.
 pub(super) fn apply(state: &mut State, run: &mut CheckRun, body: &Value) {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let set = |slot: &mut Option<String>, value: &Value| {

@@ -1,4 +1,4 @@
-//! Check runs: routes, object, and the events of check runs and their suites.
+//! Check runs: routes, the JSON object, and the events of check runs and check suites.
 
 use git2::Oid;
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(RestAnswer::ok(object(call.state, &run)))
 }
 
-/// The check runs of a commit; of several with one name the latest, unless `filter=all`.
+/// The check runs of a commit. If several have the same name, only the latest is listed, unless `filter=all`.
 fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let name = call.capture("ref");
@@ -130,7 +130,7 @@ fn find(call: &RouteCall<'_>) -> Result<CheckRun, RestAnswer> {
     run.cloned().ok_or_else(RestAnswer::not_found)
 }
 
-/// A check run nobody has reported on yet.
+/// A new check run without a result.
 pub(super) fn blank(state: &mut State, repository: u64, head: Oid, name: &str, app: &str) -> CheckRun {
     let suite = state.suite(app, head);
     CheckRun {
@@ -154,7 +154,7 @@ pub(super) fn blank(state: &mut State, repository: u64, head: Oid, name: &str, a
     }
 }
 
-/// Keeps a new check run and sends `check_run.created`, and `completed` when it is that already.
+/// Stores a new check run and sends `check_run.created`, and `completed` if it is already completed.
 pub(super) fn add(state: &mut State, mut run: CheckRun) -> CheckRun {
     if run.started_at.is_none() {
         run.started_at = Some(state.now());
@@ -177,7 +177,7 @@ pub(super) fn add(state: &mut State, mut run: CheckRun) -> CheckRun {
     run
 }
 
-/// Sends `check_run.completed`, and `check_suite.completed` once nothing of the suite is left running.
+/// Sends `check_run.completed`, and `check_suite.completed` once no check run of the suite is unfinished.
 pub(super) fn completed(state: &mut State, run: &CheckRun) {
     notify(state, "completed", run, None);
     let of_suite = |other: &&CheckRun| other.suite == run.suite;
@@ -192,13 +192,13 @@ pub(super) fn completed(state: &mut State, run: &CheckRun) {
     }
 }
 
-/// Sends one event about the suite of a check run.
+/// Sends an event about the suite of a check run.
 pub(super) fn notify_suite(state: &mut State, action: &str, run: &CheckRun, sender: &str) {
     let payload = json!({ "action": action, "check_suite": suite(state, run) });
     state.notify("check_suite", run.repository, sender, payload);
 }
 
-/// Sends one event about a check run; `pressed` is the button, unless it is "Re-run", and who
+/// Sends an event about a check run. `pressed` is the button, or `None` for "Re-run", and the login of the person who
 /// pressed it.
 pub(super) fn notify(state: &mut State, action: &str, run: &CheckRun, pressed: Option<(Option<&str>, &str)>) {
     let mut shown = object(state, run);
@@ -214,7 +214,7 @@ pub(super) fn notify(state: &mut State, action: &str, run: &CheckRun, pressed: O
     state.notify("check_run", run.repository, &sender, payload);
 }
 
-/// The suite of a check run as webhook payloads show it.
+/// The suite of a check run, in webhook payloads.
 fn suite(state: &State, run: &CheckRun) -> Value {
     let Some(repository) = state.repository(run.repository) else {
         return Value::Null;
@@ -247,7 +247,7 @@ fn suite(state: &State, run: &CheckRun) -> Value {
         .repositories
         .iter()
         .flat_map(|one| one.pulls.values())
-        // A fork's branch is none of this repository's: GitHub leaves it out.
+        // A fork's branch is not in this repository, so GitHub leaves it out.
         .find(|pull| pull.head == run.head && pull.head_repository == run.repository)
         .map(|pull| pull.head_branch.clone());
     json!({

@@ -1,4 +1,4 @@
-//! What CI does on GitHub's side: workflow runs that end, and the buttons of check runs.
+//! CI events on GitHub's side: completed workflow runs, and pressed buttons of check runs.
 
 use super::merging::test_merge;
 use super::names::{DEFAULT_BRANCH, HOME, MAINTAINER};
@@ -15,19 +15,19 @@ pub struct JobLog<'a> {
     pub job: &'a str,
     /// The name of the step that failed.
     pub step: &'a str,
-    /// The log, as it can be downloaded.
+    /// The downloadable log.
     pub log: &'a str,
 }
 
 impl Double {
-    /// Ends a workflow run for a pull request with one failed job; delivers `check_run.completed`,
+    /// Completes a workflow run for a pull request with one failed job; delivers `check_run.completed`,
     /// `check_suite.completed` and `workflow_run.completed`. Returns the id of the workflow run.
     ///
-    /// What it tested is the merge with the base branch, although it is listed under the head.
+    /// The run tested the merge with the base branch, although it is listed under the head.
     /// <https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>
     ///
     /// # Errors
-    /// When there is no such pull request, or it conflicts with its base branch: then GitHub runs no such workflow.
+    /// When there is no such pull request, or it conflicts with its base branch: GitHub then runs no such workflow.
     pub async fn fail_ci(&self, number: u64, log: JobLog<'_>) -> Result<u64, DoubleError> {
         self.conclude_ci(number, log, "failure").await
     }
@@ -48,7 +48,7 @@ impl Double {
         Ok(id)
     }
 
-    /// Ends a workflow run for a pull request with one job of this conclusion; delivers the same events.
+    /// Completes a workflow run for a pull request with one job that has this conclusion; delivers the same events.
     ///
     /// # Errors
     /// When there is no such pull request, or it conflicts with its base branch.
@@ -67,7 +67,7 @@ impl Double {
         Ok(id)
     }
 
-    /// Ends a workflow run on the head of a pull request with one green job; delivers the same events.
+    /// Completes a workflow run on the head of a pull request with one successful job; delivers the same events.
     ///
     /// # Errors
     /// When there is no such pull request.
@@ -75,7 +75,7 @@ impl Double {
         self.conclude_ci(number, log, "success").await
     }
 
-    /// Ends a workflow run on the default branch with one green job; delivers the same events.
+    /// Completes a workflow run on the default branch with one successful job; delivers the same events.
     ///
     /// # Errors
     /// When there is no such branch.
@@ -94,10 +94,10 @@ impl Double {
         Ok(id)
     }
 
-    /// Ends the jobs of a workflow run that were started again; delivers the same events.
+    /// Completes the re-run jobs of a workflow run; delivers the same events.
     ///
     /// # Errors
-    /// When there is no such run, or nothing of it was started again.
+    /// When there is no such run, or none of its jobs was re-run.
     pub async fn finish_rerun(&self, run: u64, conclusion: &str, log: &str) -> Result<(), DoubleError> {
         self.change(|state| end_rerun(state, run, conclusion, log))?;
         self.delivered().await;
@@ -128,7 +128,7 @@ impl Double {
     }
 }
 
-/// What CI runs on.
+/// The commit that CI runs on.
 pub(super) struct Head {
     pub(super) repository: u64,
     pub(super) branch: String,

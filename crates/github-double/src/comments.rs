@@ -1,4 +1,4 @@
-//! Comments in the conversation of a pull request: routes, object, and the event each change sends.
+//! Comments in the conversation of a pull request: routes, the JSON object, and the events of changes.
 
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn remove(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(RestAnswer::empty(204))
 }
 
-/// Takes a comment away and sends `issue_comment.deleted`. `None` when there is no such comment.
+/// Deletes a comment and sends `issue_comment.deleted`. `None` if there is no such comment.
 pub(super) fn take_away(state: &mut State, id: u64, login: &str) -> Option<()> {
     let comment = state.comments.remove(&id)?;
     if let Some(pull) = state.pull_mut(comment.repository, comment.number) {
@@ -91,13 +91,13 @@ fn find(call: &RouteCall<'_>) -> Result<Comment, RestAnswer> {
     comment.cloned().ok_or_else(RestAnswer::not_found)
 }
 
-/// Writes a comment and sends `issue_comment.created`.
+/// Creates a comment and sends `issue_comment.created`.
 pub(super) fn add(state: &mut State, repository: u64, number: u64, author: &str, body: &str) -> Comment {
-    // Other dates are the story's own; when a comment was written is compared with clocks of the present.
+    // Other dates are in the story's time, but receivers compare a comment's date with the current time.
     add_at(state, (repository, number), author, body, objects::present())
 }
 
-/// The same with the time it is written at.
+/// The same with an explicit date.
 pub(super) fn add_at(
     state: &mut State,
     (repository, number): (u64, u64),
@@ -121,7 +121,7 @@ pub(super) fn add_at(
     comment
 }
 
-/// Changes a comment and sends `issue_comment.edited`. `None` when there is no such comment.
+/// Edits a comment and sends `issue_comment.edited`. `None` if there is no such comment.
 pub(super) fn edit(state: &mut State, id: u64, editor: &str, body: &str) -> Option<Comment> {
     let now = objects::present();
     let comment = state.comments.get_mut(&id)?;

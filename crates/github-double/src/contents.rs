@@ -1,4 +1,4 @@
-//! The route of file contents: a file as JSON or raw, or the list of a folder.
+//! The route for file contents: a file as JSON or raw, or a directory listing.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use super::names::DEFAULT_BRANCH;
 use super::route::{Needs, Route, RouteCall, get};
 use super::store;
 
-/// What stays as it is in the path of a URL.
+/// Characters that stay unescaped in the path of a URL.
 pub(super) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
-/// Files above this size have no content in the JSON form.
+/// The JSON form of larger files has no content.
 const MOST_IN_JSON: usize = 1024 * 1024;
 
 pub(super) const ROUTES: &[Route] = &[get(

@@ -1,6 +1,6 @@
-//! Routes of the deliveries of the App's webhook, by which a receiver finds out what it missed.
+//! Routes for the deliveries of the App's webhook, with which a receiver finds out what it missed.
 //!
-//! Shapes: `hook-delivery-item` and `hook-delivery` of GitHub's OpenAPI description.
+//! Formats: `hook-delivery-item` and `hook-delivery` of GitHub's OpenAPI description.
 //! <https://docs.github.com/en/rest/apps/webhooks>
 
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(super) const ROUTES: &[Route] = &[
     get("/app/hook/deliveries/{delivery_id}", Needs::App, show),
 ];
 
-/// Newest first; the next page is named by a cursor in the `Link` header.
+/// Newest first; a cursor in the `Link` header leads to the next page.
 fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let query = |name: &str| call.query.get(name).map(String::as_str);
     let size = query("per_page")
@@ -65,7 +65,7 @@ fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
 
 fn item(attempt: &Attempt) -> Value {
     let delivery = &attempt.delivery;
-    // GitHub calls 200 to 399 a success.
+    // GitHub counts 200 to 399 as success.
     let is_ok = delivery.status.is_some_and(|status| (200..400).contains(&status));
     let status = match delivery.status {
         Some(_) if is_ok => "OK".to_string(),

@@ -1,13 +1,13 @@
-//! What a pull request's diff shows, and which of its lines may be commented on.
+//! The diff of a pull request, and which of its lines can be commented on.
 //!
-//! A line is commentable when the diff shows it: added or in context on the right side, removed or in context on
-//! the left. Both ends of a range must be in one hunk. The refusals are GitHub's own words.
+//! A line can be commented on if the diff shows it: added or as context on the right side, removed or as context on
+//! the left. Both ends of a range must be in the same hunk. The error messages are GitHub's.
 
 use git2::{Delta, Diff, Patch};
 
 use super::state::CommentPosition;
 
-/// A file whose diff has more lines than this has no patch.
+/// A file whose diff has more lines has no patch.
 const MOST_PATCH_LINES: usize = 20_000;
 
 /// One file of a diff.
@@ -39,7 +39,7 @@ pub(super) struct DiffLine {
 }
 
 impl FileDiff {
-    /// The `patch` GitHub answers: hunks without file headers. `None` for binary and very large files.
+    /// The `patch` in GitHub's response: hunks without file headers. `None` for binary and very large files.
     pub(super) fn patch(&self) -> Option<String> {
         let lines: usize = self.hunks.iter().map(|hunk| hunk.lines.len() + 1).sum();
         if self.binary || self.hunks.is_empty() || lines > MOST_PATCH_LINES {
@@ -72,7 +72,7 @@ impl Hunk {
     }
 }
 
-/// Reads a diff into plain values.
+/// Converts a diff into plain values.
 pub(super) fn files(diff: &Diff<'_>) -> Result<Vec<FileDiff>, git2::Error> {
     (0..diff.deltas().len()).map(|index| file(diff, index)).collect()
 }
@@ -151,7 +151,7 @@ fn read_hunk(patch: &Patch<'_>, index: usize) -> Result<Hunk, git2::Error> {
     Ok(Hunk { header, lines })
 }
 
-/// Where somebody wants to comment.
+/// The requested position of a comment.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
     pub(super) path: String,
@@ -166,7 +166,7 @@ const NO_HUNK: &str = "Pull request review thread diff hunk can't be blank";
 const START_NOT_IN_HUNK: &str = "Pull request review thread start line must be part of the same hunk as the line.";
 const START_AFTER_END: &str = "Pull request review thread start line must precede the end line.";
 
-/// Finds the place in the diff, or says in GitHub's words why there is none.
+/// Finds the position in the diff, or returns GitHub's error messages.
 pub(super) fn place(files: &[FileDiff], wanted: Wanted) -> Result<CommentPosition, Vec<String>> {
     let words = |texts: &[&str]| Err(texts.iter().map(|text| (*text).to_owned()).collect());
     let Some(file) = files.iter().find(|file| file.path == wanted.path) else {
@@ -215,7 +215,7 @@ pub(super) fn place(files: &[FileDiff], wanted: Wanted) -> Result<CommentPositio
     words(&[NOT_IN_DIFF, NO_HUNK])
 }
 
-/// Where lines `first..=last` of one version of a file are in a later one. `None` when any of them was touched.
+/// Where lines `first..=last` of one version of a file are in a later version. `None` if any of them changed.
 pub(super) fn follow(file: Option<&FileDiff>, first: u32, last: u32) -> Option<(u32, u32)> {
     let Some(file) = file else { return Some((first, last)) };
     if file.binary || file.status == "removed" {
@@ -257,7 +257,7 @@ fn first_old_line(hunk: &Hunk) -> u32 {
 mod tests {
     use super::*;
 
-    /// A file whose one hunk has these lines, the first being line `start` on both sides.
+    /// A file with one hunk of these lines, which begins at line `start` on both sides.
     fn file(start: u32, lines: &[&str]) -> FileDiff {
         let (mut old, mut new) = (start, start);
         let lines = lines.iter().map(|text| {

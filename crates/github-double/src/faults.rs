@@ -1,55 +1,56 @@
-//! Misbehaviour on demand: what GitHub and the network between do on a bad day, once and for one request.
+//! Misbehaviour on demand: failures of GitHub and of the network, each for one request.
 
 use super::answer::{ResponseBody, RestAnswer};
 use super::limits::secondary_limit;
 
-/// One way to misbehave.
+/// One kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// 502 from the load balancer; nothing was done.
+    /// 502 from the load balancer; the request was not executed.
     BadGatewayBefore,
-    /// 502 from the load balancer, although everything was done.
+    /// 502 from the load balancer, although the request was executed.
     BadGatewayAfter,
-    /// The connection is closed without an answer; nothing was done.
+    /// The connection is closed without a response; the request was not executed.
     ResetBefore,
-    /// The connection is closed without an answer, although everything was done.
+    /// The connection is closed without a response, although the request was executed.
     ResetAfter,
-    /// 403 with the text of the secondary rate limit and `retry-after` in seconds; nothing was done.
+    /// 403 with the message of the secondary rate limit and `retry-after` in seconds; the request was not executed.
     SecondaryLimit {
         /// Seconds.
         retry_after: u64,
     },
-    /// 429 with `retry-after` in seconds; nothing was done.
+    /// 429 with `retry-after` in seconds; the request was not executed.
     TooManyRequests {
         /// Seconds.
         retry_after: u64,
     },
-    /// 401 as for a token that was revoked; nothing was done.
+    /// 401 as for a revoked token; the request was not executed.
     BadCredentials,
-    /// 403 as for a token that lacks the permission to write pull requests; nothing was done.
+    /// 403 as for a token without permission to write pull requests; the request was not executed.
     NotAccessible,
-    /// 422 that says only by codes what is wrong with which field, as recorded in `octokit/fixtures`; nothing was done.
+    /// 422 that identifies the error only by field and code, as recorded in `octokit/fixtures`; the request was not
+    /// executed.
     MissingField,
-    /// 410 as for a log that is not kept any more; nothing was done.
+    /// 410 as for an expired log; the request was not executed.
     Gone,
-    /// 307 to this address; nothing was done.
+    /// 307 to this URL; the request was not executed.
     SendElsewhere(&'static str),
-    /// 422 as for a line that GitHub's own view of the diff does not have; nothing was done.
+    /// 422 as for a line that is not in GitHub's view of the diff; the request was not executed.
     LineNotInDiff,
 }
 
-/// How an installation of the App ends.
+/// How an installation of the App ended.
 /// <https://docs.github.com/en/apps/using-github-apps/reviewing-and-modifying-installed-github-apps>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uninstalled {
-    /// Its tokens and requests for new ones are refused with 403.
+    /// It is suspended: its tokens, and requests for new ones, are refused with 403.
     Suspended,
-    /// Its tokens are void, and nothing by its number is there any more.
+    /// It is removed: its tokens are invalid, and its id no longer exists.
     Removed,
 }
 
 impl Uninstalled {
-    /// What is answered to a request for a token.
+    /// The response to a request for a token.
     pub(super) fn no_token(self) -> RestAnswer {
         match self {
             Self::Suspended => RestAnswer::error(403, "This installation has been suspended"),
@@ -57,7 +58,7 @@ impl Uninstalled {
         }
     }
 
-    /// What is answered to a token from before.
+    /// The response to a request with an earlier token.
     pub(super) fn void_token(self) -> RestAnswer {
         match self {
             Self::Suspended => RestAnswer::error(403, "This installation has been suspended"),
@@ -73,19 +74,19 @@ struct Planned {
     fault: Fault,
 }
 
-/// The faults that wait for their request.
+/// Planned faults that have not occurred yet.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     planned: Vec<Planned>,
-    /// Whether the App is installed no more.
+    /// How the App's installation ended. `None` if it is installed.
     pub(super) uninstalled: Option<Uninstalled>,
 }
 
-/// What a fault does to the request it met.
+/// What a fault does to its request.
 pub(super) enum Effect {
-    /// This is the answer; the route is not run.
+    /// Sends this response; the route is not executed.
     Instead(Option<RestAnswer>),
-    /// The route is run; this is the answer all the same.
+    /// Executes the route, but sends this response.
     Afterwards(Option<RestAnswer>),
 }
 
@@ -99,12 +100,12 @@ impl Faults {
         });
     }
 
-    /// How many faults have not met their request yet.
+    /// How many planned faults have not occurred yet.
     pub(super) fn waiting(&self) -> usize {
         self.planned.len()
     }
 
-    /// Takes the fault of this request; `None` in the effect stands for a closed connection.
+    /// Takes the fault for this request. `None` inside the effect closes the connection.
     pub(super) fn take(&mut self, method: &str, path: &str) -> Option<Effect> {
         let fits = |planned: &Planned| {
             (planned.method == "*" || planned.method == method) && path.contains(planned.path.as_str())

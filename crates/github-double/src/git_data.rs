@@ -104,7 +104,8 @@ fn show_blob(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     })))
 }
 
-/// A tree from entries with a SHA, inline content, or `"sha": null` to delete; on top of `base_tree` if given.
+/// Creates a tree from entries with a SHA, inline content, or `"sha": null` to delete; on top of `base_tree` if
+/// given.
 fn create_tree(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let entries = call.list("tree")?;
     let base = call.optional_text("base_tree")?;
@@ -114,7 +115,7 @@ fn create_tree(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let git = &repository.git;
     let base = match base {
-        // GitHub takes the SHA of a commit here as well.
+        // GitHub also accepts the SHA of a commit here.
         Some(sha) => git
             .find_object(oid(&sha)?, None)
             .and_then(|object| object.peel_to_tree())
@@ -223,7 +224,8 @@ fn tree_object(state: &State, repository: &Repository, tree: &Tree<'_>, recursiv
     )
 }
 
-/// A commit without a branch. Without author and committer GitHub takes the caller's and signs for an App.
+/// A commit that is not on a branch. Without author and committer, GitHub uses the caller's identity, and signs if it
+/// is an App.
 fn create_commit(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let message = call.text("message")?;
     let tree = oid(&call.text("tree")?)?;
@@ -241,7 +243,7 @@ fn create_commit(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
         name: "GitHub".into(),
         email: "noreply@github.com".into(),
     };
-    // A named author without a committer is both, date included.
+    // An author without a committer is used for both, including the date.
     let (fallback, fallback_seconds) = if custom {
         (&author, author_seconds)
     } else {

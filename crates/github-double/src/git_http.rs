@@ -1,6 +1,6 @@
-//! Git over smart HTTP, for reading: the doors of `git-upload-pack`, protocol version 2 and the older one.
+//! Git over smart HTTP, for reading: the endpoints of `git-upload-pack`, in protocol version 2 and the older one.
 //!
-//! What is sent is decided in [`super::pack`]; pushing is not served, since everything is written through the API.
+//! [`super::pack`] decides what is sent. Pushing is not supported, because everything is written through the API.
 //! <https://git-scm.com/docs/gitprotocol-v2> <https://git-scm.com/docs/gitprotocol-http>
 
 use std::io::Read as _;
@@ -17,11 +17,11 @@ use super::pack::{self, Wish};
 use super::pkt::{self, PktLine};
 use super::state::{Holder, State};
 
-/// The largest request after decompression.
+/// The largest decompressed request.
 const LARGEST_REQUEST: u64 = 64 * 1024 * 1024;
 const AGENT: &str = "agent=git/greenlight-double";
 
-/// Answers a request of a git client. `None` when it is not one.
+/// Answers a git client's request. `None` if it is not one.
 pub(super) fn serve(state: &State, parts: &Parts, body: &[u8]) -> Option<RestAnswer> {
     let path = parts.uri.path().strip_prefix('/')?;
     let (owner, rest) = path.split_once('/')?;
@@ -77,7 +77,7 @@ fn plain(status: u16, text: &str) -> RestAnswer {
     }
 }
 
-/// The repository, for somebody who may read it: git asks for credentials when it hears 401.
+/// The repository, if the caller may read it. A 401 makes git ask for credentials.
 fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<&'a Repository, RestAnswer> {
     let challenge = || plain(401, "Authentication failed").header("www-authenticate", "Basic realm=\"GitHub\"");
     let credentials = auth::credentials(state, &parts.headers).map_err(|_| challenge())?;
@@ -109,7 +109,7 @@ fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<
     }
 }
 
-/// The body as sent, or unpacked: git compresses large requests.
+/// The body, decompressed if necessary: git compresses large requests.
 fn inflate(parts: &Parts, body: &[u8]) -> Result<Vec<u8>, RestAnswer> {
     match parts
         .headers
@@ -146,7 +146,7 @@ fn advertise_capabilities() -> RestAnswer {
     answer("application/x-git-upload-pack-advertisement", bytes)
 }
 
-/// One reference with what it points at, and the commit behind an annotated tag.
+/// A reference and its target, and the commit behind an annotated tag.
 struct KnownRef {
     name: String,
     id: Oid,
@@ -248,12 +248,12 @@ fn list_refs(git: &Repository, arguments: &[&str]) -> Result<Vec<u8>, git2::Erro
     Ok(bytes)
 }
 
-/// The older protocol, which libgit2 speaks: the same wishes in one list, the answer without sections.
+/// The older protocol, which libgit2 uses: all wishes in one list, and a response without sections.
 fn answer_v0(git: &Repository, request: &[u8]) -> Result<Vec<u8>, RestAnswer> {
     let lines = pkt::read(request).ok_or_else(|| plain(400, "bad pkt-line"))?;
     let arguments: Vec<&str> = lines.iter().filter_map(PktLine::as_text).collect();
     let wish = Wish::read(&arguments).ok_or_else(|| plain(400, "bad fetch arguments"))?;
-    // A client that only wants to know the shallow points ends its request after its wishes.
+    // A client that only wants the shallow commits ends its request after its wishes.
     let only_wishes =
         lines.last() == Some(&PktLine::Flush) && lines.iter().filter(|line| **line == PktLine::Flush).count() == 1;
     pack::fetch_v0(git, &wish, only_wishes)

@@ -1,7 +1,7 @@
-//! The little of GraphQL that clients of the REST API need: who they are, hiding a comment, and moving branches by
-//! compare-and-swap ([`super::update_refs`]). Anything else is refused loudly.
+//! The few GraphQL operations that clients of the REST API need: the viewer, hiding a comment, and moving branches by
+//! compare-and-swap ([`super::update_refs`]). All others fail with a clear error.
 //!
-//! Refusals come with status 200, as GitHub's do.
+//! Errors have status 200, as on GitHub.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(super) const ROUTES: &[Route] = &[post(
 /// <https://docs.github.com/en/graphql/reference/enums#reportedcontentclassifiers>
 const CLASSIFIERS: [&str; 6] = ["ABUSE", "DUPLICATE", "OFF_TOPIC", "OUTDATED", "RESOLVED", "SPAM"];
 
-/// The path as the tables of routes have it. GraphQL is not below the prefix of GitHub Enterprise, but beside it.
+/// The path in the route tables. GraphQL is beside the prefix of GitHub Enterprise, not below it.
 pub(super) fn rest_path<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
     if prefix == "/api/v3" && path.ends_with(PATH) {
         return (path == "/api/graphql").then_some(PATH);
@@ -74,7 +74,7 @@ fn answer(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(minimize(call, subject, classifier))
 }
 
-/// Whose token this is. Unlike `GET /user`, this is answered to the tokens of installations, too.
+/// The login of the token's holder. Unlike `GET /user`, this also works for installation tokens.
 /// <https://github.com/fullsend-ai/fullsend/pull/1953>
 fn viewer(call: &RouteCall<'_>) -> RestAnswer {
     let login = call.login();
@@ -100,7 +100,8 @@ fn minimize(call: &mut RouteCall<'_>, subject: &str, classifier: &str) -> RestAn
     RestAnswer::ok(json!({ "data": { "minimizeComment": { "minimizedComment": comment } } }))
 }
 
-/// Apps with the permission to write pull requests may, and people who may push.
+/// Whether the caller may hide a comment: Apps with permission to write pull requests may, and people with push
+/// access.
 fn may(call: &RouteCall<'_>, comment: u64) -> bool {
     let comment = call.state.review_comments.get(&comment);
     let Some(repository) = comment.and_then(|comment| call.state.repository(comment.repository)) else {

@@ -1,7 +1,7 @@
-//! What was: the edits of comments, as GraphQL tells them, and where branches were, as the activity of a repository.
+//! Histories: the edits of comments, through GraphQL, and the moves of branches, as a repository's activity.
 //!
-//! GitHub keeps every revision of a comment with its author; `diff` is its whole text, and the text it was
-//! created with is the first of them, once there is a second.
+//! GitHub keeps every revision of a comment with its author. `diff` is the whole text of a revision. The original
+//! text is the first revision, once there is a second.
 //! <https://docs.github.com/en/graphql/reference/objects#usercontentedit>
 
 use git2::Oid;
@@ -19,12 +19,12 @@ pub(super) const ROUTES: &[Route] = &[get(
     activity,
 )];
 
-/// Whether a query asks for the history of a comment, which [`answer`] gives.
+/// Whether a query asks for the history of a comment, which [`answer`] returns.
 pub(super) fn is_asked_for(query: &str) -> bool {
     query.starts_with("query($id: ID!") && query.contains("node(id: $id) { ... on Comment { lastEditedAt")
 }
 
-/// When a comment was edited last, and all of its edits, newest first.
+/// When a comment was last edited, and all of its edits, newest first.
 pub(super) fn answer(call: &RouteCall<'_>) -> RestAnswer {
     let variables = &call.body["variables"];
     let wanted = variables["id"].as_str().unwrap_or_default();
@@ -65,7 +65,7 @@ pub(super) fn answer(call: &RouteCall<'_>) -> RestAnswer {
     RestAnswer::ok(json!({ "data": { "node": node } }))
 }
 
-/// An actor as GraphQL shows it: a bot by its name without the suffix.
+/// An actor in GraphQL's format, where the login of a bot has no suffix.
 fn actor(state: &State, login: &str) -> Value {
     let id = objects::account(state, login)["id"].clone();
     match login.strip_suffix("[bot]") {
@@ -74,7 +74,7 @@ fn actor(state: &State, login: &str) -> Value {
     }
 }
 
-/// What happened to the branches of a repository, newest first.
+/// The activity on the branches of a repository, newest first.
 fn activity(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository_id()?;
     let fits = |one: &&Activity| {
@@ -108,7 +108,7 @@ fn activity(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
 }
 
 impl State {
-    /// Notes a new text of a comment; the one it had is noted with the first edit.
+    /// Records an edit of a comment. The original text is recorded with the first edit.
     pub(super) fn note_edit(&mut self, comment: u64, was: Edit, now: Edit) {
         let edits = self.edits.entry(comment).or_default();
         if edits.is_empty() {
@@ -117,7 +117,7 @@ impl State {
         edits.push(now);
     }
 
-    /// Notes where a branch was moved. Branches are older than the stories; what happens in those, happens now.
+    /// Records the move of a branch. New branches are dated before the story; all other moves happen now.
     pub(super) fn note_move(
         &mut self,
         repository: u64,

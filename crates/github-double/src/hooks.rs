@@ -1,4 +1,4 @@
-//! Where webhooks go: deliveries are signed, sent in order over real HTTP, and remembered.
+//! Webhook deliveries: signed, sent in order over real HTTP, and recorded.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,24 +8,24 @@ use serde_json::Value;
 use sha2::Sha256;
 use tokio::sync::{mpsc, watch};
 
-/// How long a receiver has; GitHub gives ten seconds.
+/// How long a receiver may take; GitHub allows ten seconds.
 /// <https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks>
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The id of the App's webhook.
 pub(super) const HOOK: u64 = 513_005;
-/// How many deliveries are remembered; the oldest go first.
+/// How many deliveries are kept; the oldest are dropped first.
 const REMEMBERED: usize = 4096;
 
 /// One delivery, sent or not.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// The value of `X-GitHub-Delivery`; the same when it is sent again.
+    /// The value of `X-GitHub-Delivery`; a redelivery has the same value.
     pub id: String,
     /// The value of `X-GitHub-Event`.
     pub event: String,
     /// The JSON body.
     pub payload: Value,
-    /// What the receiver answered. `None` when there was no receiver or it could not be reached.
+    /// The status of the receiver's response. `None` if there was no receiver, or it could not be reached.
     pub status: Option<u16>,
     /// Why there is no status.
     pub error: Option<String>,
@@ -49,7 +49,7 @@ struct Outgoing {
     target: Option<Target>,
 }
 
-/// Where deliveries go, and how many were made.
+/// Where deliveries are sent, and how many there were.
 #[derive(Default)]
 pub(super) struct Hooks {
     target: Option<Target>,
@@ -59,17 +59,17 @@ pub(super) struct Hooks {
     pub(super) log: Arc<DeliveryLog>,
 }
 
-/// What came of the deliveries.
+/// All attempted deliveries.
 #[derive(Default)]
 pub(super) struct DeliveryLog {
     attempts: Mutex<Vec<Attempt>>,
 }
 
-/// One attempt to deliver something.
+/// One attempt to deliver an event.
 #[derive(Debug, Clone)]
 pub(super) struct Attempt {
     pub(super) id: u64,
-    /// By the clock of this machine: a receiver compares it with its own.
+    /// In the time of this machine, because a receiver compares it with its own clock.
     pub(super) at: jiff::Timestamp,
     pub(super) is_redelivery: bool,
     pub(super) delivery: Delivery,
@@ -113,12 +113,12 @@ impl Hooks {
         });
     }
 
-    /// How many deliveries were handed out so far, sent or still waiting.
+    /// The number of deliveries so far, sent or still waiting.
     pub(super) fn issued(&self) -> u64 {
         self.issued
     }
 
-    /// Hands out a delivery a second time, under the same id.
+    /// Sends a delivery again, under the same id.
     pub(super) fn again(&mut self, delivery: Delivery) {
         self.hand_out(Delivery {
             status: None,
@@ -138,7 +138,7 @@ impl Hooks {
     }
 }
 
-/// Starts the one courier of a double; it ends when the double's state is gone.
+/// Starts a double's delivery task, which ends when the double's state is dropped.
 pub(super) fn start_courier(hooks: &mut Hooks, app: u64) -> (Arc<DeliveryLog>, watch::Receiver<u64>) {
     let (sender, mut queue) = mpsc::unbounded_channel::<Outgoing>();
     let (done, finished) = watch::channel(0);
@@ -190,7 +190,7 @@ async fn send(
     Ok(response.status().as_u16())
 }
 
-/// A client for loopback: without a proxy, and without the cost of reading the machine's certificates.
+/// A client for loopback: without a proxy, and without the cost of loading the machine's certificates.
 fn plain_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .timeout(PATIENCE)

@@ -1,4 +1,4 @@
-//! What becomes of the installation of the App, and what GitHub tells the App of it.
+//! Changes of the App's installation, and the events that GitHub sends about them.
 //! <https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation>
 
 use serde_json::{Value, json};
@@ -8,17 +8,17 @@ use super::state::State;
 use super::{Double, apps, objects};
 
 impl Double {
-    /// Delivers `installation.created`, as when the App was installed on the repository just now.
+    /// Delivers `installation.created`, as if the App had just been installed on the repository.
     pub async fn install(&self) {
         self.tell_of_installation("created").await;
     }
 
-    /// Ends the installation of the App, or restores it, and tells nobody.
+    /// Ends the App's installation, or restores it, without an event.
     pub fn uninstall(&self, how: Option<Uninstalled>) {
         self.shared.lock().faults.uninstalled = how;
     }
 
-    /// Ends the installation of the App; delivers `installation.suspend` or `installation.deleted`.
+    /// Ends the App's installation; delivers `installation.suspend` or `installation.deleted`.
     pub async fn end_installation(&self, how: Uninstalled) {
         self.uninstall(Some(how));
         let action = match how {
@@ -28,7 +28,7 @@ impl Double {
         self.tell_of_installation(action).await;
     }
 
-    /// Takes all repositories from the list of the installation; delivers `installation_repositories.removed`.
+    /// Removes all repositories from the installation; delivers `installation_repositories.removed`.
     pub async fn take_repositories_away(&self) {
         {
             let mut state = self.shared.lock();

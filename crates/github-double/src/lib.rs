@@ -1,8 +1,9 @@
-//! An in-memory GitHub on loopback that follows GitHub's rules: the demo and the tests talk to it as to the real one.
+//! An in-memory GitHub on loopback that follows GitHub's rules. The demo and the tests use it like the real one.
 //!
-//! [`World`] describes what is there at the start, [`Double`] serves it and plays the people. The REST routes are one
-//! file per group with a table each; [`table`] finds them and [`server`] checks, runs and records every request.
-//! Git is served over smart HTTP by [`git_http`]. Nothing here knows greenlight: it would serve any client of GitHub.
+//! [`World`] describes the initial state, [`Double`] serves it and plays the people. The REST routes are in one file
+//! for each group, with a table each; [`table`] finds a route, and [`server`] checks, executes and records every
+//! request. [`git_http`] serves git over smart HTTP. The double works with any client of GitHub, not only with
+//! greenlight.
 
 #![warn(missing_docs)]
 
@@ -81,16 +82,16 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 pub use world::World;
 
-/// What can go wrong in playing a story.
+/// Why a step of a story failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DoubleError {
-    /// Files or sockets could not be made.
+    /// Files or sockets could not be created.
     #[error("cannot write the double's files: {0}")]
     Io(#[from] std::io::Error),
     /// libgit2 reported an error.
     #[error("the double's git failed: {0}")]
     Git(#[from] git2::Error),
-    /// The story names something that is not there.
+    /// The story refers to something that does not exist.
     #[error("there is no {what} {id}")]
     Missing {
         /// What kind of thing.
@@ -98,12 +99,12 @@ pub enum DoubleError {
         /// Its number.
         id: u64,
     },
-    /// GitHub would not let this be done; the text is what its page says.
+    /// GitHub would not allow this; the text is that of its page.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What the server and every handle share.
+/// Shared by the server and all handles.
 pub(crate) struct Shared {
     state: Mutex<State>,
     changes: watch::Sender<u64>,
@@ -119,7 +120,7 @@ impl Shared {
     }
 }
 
-/// A running double; it stops when the last clone is gone.
+/// A running double; it stops when the last clone is dropped.
 #[derive(Clone)]
 pub struct Double {
     shared: Arc<Shared>,
@@ -128,14 +129,14 @@ pub struct Double {
     _stop: Arc<DropGuard>,
 }
 
-/// What an App needs to sign in.
+/// The credentials of an App.
 #[derive(Debug, Clone)]
 pub struct AppCredentials {
-    /// The App's id, the issuer of its JSON web tokens.
+    /// The App's id, which is the issuer of its JSON web tokens.
     pub app_id: u64,
-    /// The installation on the owner of the repository.
+    /// The installation for the repository's owner.
     pub installation_id: u64,
-    /// PEM, PKCS#1, as GitHub hands it out.
+    /// PEM, PKCS#1, as GitHub provides it.
     pub private_key: String,
 }
 
@@ -143,7 +144,7 @@ impl Double {
     /// Serves a world on a free port of 127.0.0.1.
     ///
     /// # Errors
-    /// When no port can be opened or the repository cannot be written.
+    /// When no port can be opened, or the repository cannot be written.
     pub async fn start(world: World) -> Result<Self, DoubleError> {
         let main = TcpListener::bind("127.0.0.1:0").await?;
         let logs = TcpListener::bind("127.0.0.1:0").await?;
@@ -177,12 +178,12 @@ impl Double {
         })
     }
 
-    /// Base URL of the REST API, without a slash at the end.
+    /// The base URL of the REST API, without a slash at the end.
     pub fn url(&self) -> String {
         self.shared.lock().api()
     }
 
-    /// Base URL of git and the web pages: `{web_url}/acme/rail.git` can be cloned.
+    /// The base URL of git and the web pages: `{web_url}/acme/rail.git` can be cloned.
     pub fn web_url(&self) -> String {
         self.shared.lock().web.clone()
     }
@@ -192,12 +193,12 @@ impl Double {
         self.shared.lock().repositories[0].full_name()
     }
 
-    /// GitHub's number of the repository.
+    /// GitHub's id of the repository.
     pub fn repository_id(&self) -> u64 {
         self.shared.lock().repositories[0].id
     }
 
-    /// Credentials of greenlight's App.
+    /// The credentials of greenlight's App.
     pub fn app_credentials(&self) -> AppCredentials {
         let state = self.shared.lock();
         let app = state.app();
@@ -208,12 +209,12 @@ impl Double {
         }
     }
 
-    /// The login under which the App writes.
+    /// The login of the App's bot account.
     pub fn bot(&self) -> String {
         self.shared.lock().app().bot()
     }
 
-    /// A fresh token of the App's installation, with all of its permissions.
+    /// A new token of the App's installation, with all of its permissions.
     pub fn token(&self) -> String {
         let mut state = self.shared.lock();
         let (slug, permissions) = (state.app().slug.clone(), state.app().permissions.clone());
@@ -230,7 +231,7 @@ impl Double {
         .0
     }
 
-    /// A fresh `GITHUB_TOKEN` of a workflow, with these permissions, such as `("contents", "write")`.
+    /// A new `GITHUB_TOKEN` of a workflow, with these permissions, such as `("contents", "write")`.
     pub fn actions_token(&self, permissions: &[(&str, &str)]) -> String {
         let mut state = self.shared.lock();
         let slug = state.apps[1].slug.clone();
@@ -250,12 +251,12 @@ impl Double {
         .0
     }
 
-    /// A fresh token of a person's own.
+    /// A new personal token.
     pub fn user_token(&self, login: &str) -> String {
         self.user_token_with(login, "repo, read:org")
     }
 
-    /// A person's fine-grained token with these permissions, for this repository, or else for another one.
+    /// A fine-grained token of a person with these permissions, for this repository or for another one.
     pub fn fine_grained_token(&self, login: &str, is_for_it: bool, permissions: &[(&str, &str)]) -> String {
         let permissions = permissions
             .iter()
@@ -268,20 +269,20 @@ impl Double {
         auth::mint(&mut self.shared.lock(), holder).0
     }
 
-    /// A person's token with these scopes, such as another service has that they signed in to.
+    /// A personal token with these scopes, such as that of another service that the person signed in to.
     pub fn user_token_with(&self, login: &str, scopes: &'static str) -> String {
         let login = login.into();
         auth::mint(&mut self.shared.lock(), Holder::Person { login, scopes }).0
     }
 
-    /// Makes every token handed out so far as good as expired.
+    /// Expires every token created so far.
     pub fn expire_tokens(&self) {
         for token in self.shared.lock().tokens.values_mut() {
             token.expires_at = Timestamp::UNIX_EPOCH;
         }
     }
 
-    /// Gives somebody another role from now on, or a first one.
+    /// Sets somebody's role from now on.
     pub fn set_role(&self, login: &str, role: Role) {
         let mut state = self.shared.lock();
         state.welcome(login);
@@ -295,32 +296,32 @@ impl Double {
         self.shared.lock().faults.plan(method, path, fault);
     }
 
-    /// How many planned faults have not met their request yet.
+    /// How many planned faults have not occurred yet.
     pub fn waiting_faults(&self) -> usize {
         self.shared.lock().faults.waiting()
     }
 
-    /// Leaves everybody this many requests until the hour is over, which it is in this many seconds.
+    /// Leaves everybody this many requests until the rate limit resets, in this many seconds.
     pub fn leave_requests(&self, requests: u32, seconds: i64) {
         self.shared.lock().limits.leave(requests, seconds);
     }
 
-    /// Sets the clock of this GitHub ahead of everybody else's, or back.
+    /// Sets the clock of this GitHub ahead of all others, or behind them.
     pub fn set_clock_ahead(&self, seconds: i64) {
         self.shared.lock().limits.set_ahead(seconds);
     }
 
-    /// Turns the limit of 80 content-creating requests a minute off or on; it is on at the start.
+    /// Disables or enables the limit of 80 content-creating requests a minute, which is enabled by default.
     pub fn limit_content(&self, on: bool) {
         self.shared.lock().limits.secondary = on;
     }
 
-    /// Ticks whenever something may have changed: for showing the conversation as it happens.
+    /// Changes whenever the state may have changed, for showing the conversation live.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
     }
 
-    /// Changes the state as somebody, who gets an account when this is the first thing they do.
+    /// Changes the state in somebody's name, and creates an account for a person without one.
     fn act<T>(&self, login: &str, change: impl FnOnce(&mut State) -> Result<T, DoubleError>) -> Result<T, DoubleError> {
         self.change(|state| {
             state.welcome(login);
@@ -328,7 +329,7 @@ impl Double {
         })
     }
 
-    /// Changes the state under its lock and tells the watchers.
+    /// Changes the state under its lock, and notifies the watchers.
     fn change<T>(&self, change: impl FnOnce(&mut State) -> Result<T, DoubleError>) -> Result<T, DoubleError> {
         let done = change(&mut self.shared.lock());
         self.shared.changed();

@@ -1,4 +1,4 @@
-//! Rate limits and conditional requests: what GitHub adds to every answer.
+//! Rate limits and conditional requests, which GitHub adds to every response.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -14,20 +14,20 @@ const CONTENT_A_MINUTE: usize = 80;
 /// The documented number of requests an hour for an installation.
 const REQUESTS_AN_HOUR: u32 = 5000;
 
-/// Before the caller, where GraphQL is asked: it has its own limit.
+/// A prefix of the caller for GraphQL requests, which have a separate limit.
 pub(super) const GRAPHQL: &str = "graphql of ";
 
-/// What was used of the limits.
+/// How much of the limits is used.
 #[derive(Debug)]
 pub(super) struct RateLimits {
     pub(super) secondary: bool,
     created: VecDeque<Instant>,
-    /// By anyone who holds the tokens: all tokens of an installation count together.
+    /// By holder: all tokens of an installation count together.
     used: HashMap<String, u32>,
     allowance: u32,
-    /// When the hour is over.
+    /// When the rate limit resets.
     reset: Timestamp,
-    /// How far this clock is ahead of everybody else's, in seconds.
+    /// How far this clock is ahead of all others, in seconds.
     ahead: i64,
 }
 
@@ -50,7 +50,7 @@ fn later(seconds: i64) -> Timestamp {
 }
 
 impl RateLimits {
-    /// Leaves this many requests until the hour is over, which it is in this many seconds.
+    /// Leaves this many requests until the rate limit resets, in this many seconds.
     pub(super) fn leave(&mut self, requests: u32, seconds: i64) {
         self.used.clear();
         self.allowance = requests;
@@ -62,7 +62,7 @@ impl RateLimits {
         self.ahead = seconds;
     }
 
-    /// Counts one request; the refusal when the hour is used up.
+    /// Counts one request. Fails if the limit is used up.
     pub(super) fn count(&mut self, holder: &str) -> Result<(), RestAnswer> {
         if Timestamp::now() >= self.reset {
             self.leave(REQUESTS_AN_HOUR, 3600);
@@ -78,7 +78,7 @@ impl RateLimits {
         ))
     }
 
-    /// Takes a request back that turned out to be free: one that was answered with 304.
+    /// Takes back a request that does not count because its response was 304.
     /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#use-conditional-requests-if-appropriate>
     pub(super) fn forgive(&mut self, holder: &str) {
         if let Some(used) = self.used.get_mut(holder) {
@@ -86,7 +86,7 @@ impl RateLimits {
         }
     }
 
-    /// Counts one content-creating request; the refusal when there were too many in the last minute.
+    /// Counts one content-creating request. Fails if there were too many in the last minute.
     pub(super) fn create(&mut self) -> Result<(), RestAnswer> {
         let now = Instant::now();
         while self
@@ -103,7 +103,7 @@ impl RateLimits {
         Ok(())
     }
 
-    /// The headers that say what is left, and when that was said.
+    /// Adds the headers with the remaining requests, and the date.
     pub(super) fn headers(&self, holder: &str, answer: RestAnswer) -> RestAnswer {
         let used = self.used.get(holder).copied().unwrap_or_default();
         let resource = if holder.starts_with(GRAPHQL) { "graphql" } else { "core" };
@@ -118,13 +118,13 @@ impl RateLimits {
     }
 }
 
-/// The answer GitHub gives to a client that writes too fast.
+/// The response to a client that writes too fast.
 pub(super) fn secondary_limit(retry_after: u64) -> RestAnswer {
     let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
     RestAnswer::error(403, message).header("retry-after", retry_after.to_string())
 }
 
-/// Adds the `ETag` of a successful reading, or answers 304 when the client has it already.
+/// Adds an `ETag` to a successful response, or answers 304 if the client already has it.
 pub(super) fn conditional(answer: RestAnswer, if_none_match: Option<&str>) -> RestAnswer {
     let bytes = match &answer.body {
         ResponseBody::Json(value) if answer.status == 200 => value.to_string().into_bytes(),

@@ -1,5 +1,5 @@
-//! The merge of a pull request with its base branch that GitHub makes to try it: `refs/pull/N/merge`, which is what
-//! workflows check out that run on `pull_request`.
+//! The test merge of a pull request with its base branch, `refs/pull/N/merge`, which workflows check out that run on
+//! `pull_request`.
 //! <https://docs.github.com/en/rest/guides/using-the-rest-api-to-interact-with-your-git-database#checking-mergeability-of-pull-requests>
 
 use git2::{Oid, Signature, Time};
@@ -7,11 +7,11 @@ use git2::{Oid, Signature, Time};
 use super::state::{PullRequest, Repository};
 use super::store;
 
-/// When GitHub made it: the same merge is the same commit, however often somebody asks.
+/// The date of the merge, which is fixed so that the same merge always gives the same commit.
 const WHEN: i64 = 1_767_600_000;
 
-/// Makes the merge, if the two go together and the pull request is open; the base branch is its first parent. Without
-/// one there is no reference, and no workflow runs on `pull_request`.
+/// Creates the merge if there is no conflict and the pull request is open; the base branch is its first parent.
+/// Otherwise there is no reference, and no workflow runs on `pull_request`.
 pub(super) fn test_merge(repository: &Repository, pull: &PullRequest) -> Option<Oid> {
     let name = format!("refs/pull/{}/merge", pull.number);
     let merge = if pull.open {

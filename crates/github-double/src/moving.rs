@@ -1,11 +1,12 @@
-//! Repositories and people that change their names and owners, and what is left where they were.
+//! Renames and transfers of repositories, renames of accounts, and what remains under the old names.
 //!
-//! A repository keeps its id. Its old name leads to `/repositories/ID`, with 301 for GET and 307 for every other method,
-//! until another repository takes that name. Recorded answers of both: octokit/fixtures, `rename-repository`.
+//! A repository keeps its id. Its old name redirects to `/repositories/ID`, with 301 for GET and 307 for every other
+//! method, until another repository takes the name. Recorded responses of both: octokit/fixtures,
+//! `rename-repository`.
 //! <https://docs.github.com/en/repositories/creating-and-managing-repositories/renaming-a-repository>
 //! <https://docs.github.com/en/repositories/creating-and-managing-repositories/transferring-a-repository>
 //!
-//! The old login of an account leads nowhere, and anybody may take it.
+//! The old login of an account does not redirect, and anybody may take it.
 //! <https://docs.github.com/en/account-and-profile/reference/username-reference>
 
 use serde_json::json;
@@ -17,7 +18,7 @@ use super::state::{Account, Holder, PullRequest, Repository, State};
 use super::{Double, DoubleError, comments, objects, store};
 
 impl Double {
-    /// Gives a repository another name, or transfers it to another owner, who has the App installed as well.
+    /// Renames a repository, or transfers it to another owner, who has the App installed as well.
     ///
     /// # Errors
     /// When the name is taken, or there is no such repository.
@@ -25,9 +26,9 @@ impl Double {
         self.change(|state| state.rename_repository(id, to))
     }
 
-    /// Makes a new repository under this name, with the App installed, of the same commits and pull requests: the closest
-    /// that somebody else can get to the repository of the story. The maker may do anything there, nobody else anything.
-    /// Returns its id.
+    /// Creates a repository with this name, with the App installed and the same commits and pull requests: the best
+    /// imitation of the story's repository that somebody else can make. Its maker has all permissions there, and
+    /// everybody else none. Returns its id.
     ///
     /// # Errors
     /// When the name is taken.
@@ -35,7 +36,7 @@ impl Double {
         self.act(maker, |state| state.copy_repository(to, maker))
     }
 
-    /// Writes a comment in the conversation of a pull request of any repository; delivers `issue_comment.created`.
+    /// Adds a comment to the conversation of a pull request in any repository; delivers `issue_comment.created`.
     pub async fn comment_in(&self, repository: u64, number: u64, login: &str, body: &str) -> u64 {
         let id = {
             let mut state = self.shared.lock();
@@ -47,7 +48,7 @@ impl Double {
         id
     }
 
-    /// The texts that greenlight's App wrote on a pull request of any repository.
+    /// The texts that greenlight's App wrote on a pull request in any repository.
     pub fn said_in(&self, repository: u64, number: u64) -> Vec<String> {
         let state = self.shared.lock();
         let bot = state.app().bot();
@@ -60,13 +61,13 @@ impl Double {
             .collect()
     }
 
-    /// The head of a pull request of any repository.
+    /// The head of a pull request in any repository.
     pub fn head_in(&self, repository: u64, number: u64) -> Option<String> {
         let state = self.shared.lock();
         state.pull(repository, number).map(|pull| pull.head.to_string())
     }
 
-    /// Gives an account another login; all it ever did is shown under that from now on. The old one is free.
+    /// Renames an account; all its earlier actions are shown under the new login. The old one becomes available.
     ///
     /// # Errors
     /// When the login is taken, or nobody has the old one.
@@ -111,7 +112,7 @@ impl State {
         })?;
         let git = store::init(&self.folder.path().join(format!("{id}.git")), Some(&home.git))?;
         for reference in home.git.references()?.flatten() {
-            // Not what greenlight keeps for itself: it is never part of a clone.
+            // greenlight's own references are not copied, because no clone contains them.
             if let (Ok(name), Some(target)) = (reference.name(), reference.target())
                 && name.starts_with("refs/heads/")
             {
@@ -146,7 +147,7 @@ impl State {
         Ok(id)
     }
 
-    /// Splits a full name that nobody has, makes its owner known, and installs the App there.
+    /// Splits an unused full name, creates an account for its owner if necessary, and installs the App there.
     fn free_name(&mut self, full_name: &str) -> Result<(String, String), DoubleError> {
         let (owner, name) = full_name.split_once('/').unwrap_or(("acme", full_name));
         if self.repository_named(owner, name).is_some() {
@@ -201,7 +202,7 @@ impl State {
     }
 }
 
-/// What a path means: itself, or the same below the present name of the repository whose id it has.
+/// The path itself, or for `/repositories/ID` the same path below the repository's current name.
 pub(super) fn by_id(state: &State, path: &str) -> String {
     let present = || {
         let (id, rest) = split(path.strip_prefix("/repositories/")?);
@@ -211,7 +212,7 @@ pub(super) fn by_id(state: &State, path: &str) -> String {
     present().unwrap_or_else(|| path.to_owned())
 }
 
-/// Where a request for a name that a repository had leads. `None` if the name is somebody's now, or never was.
+/// The redirect for a former name of a repository. `None` if the name is used now, or never was.
 pub(super) fn redirect(
     state: &State,
     (method, path, query): (&str, &str, Option<&str>),
@@ -240,7 +241,7 @@ pub(super) fn redirect(
     Some(RestAnswer::json(status, body).header("location", location))
 }
 
-/// The repository that had this name.
+/// The repository that formerly had this name.
 pub(super) fn moved<'a>(state: &'a State, owner: &str, name: &str) -> Option<&'a Repository> {
     if state.repository_named(owner, name).is_some() {
         return None;
@@ -249,7 +250,7 @@ pub(super) fn moved<'a>(state: &'a State, owner: &str, name: &str) -> Option<&'a
     state.repository(*state.moved.get(&old)?)
 }
 
-/// The first segment, and what follows with its slash.
+/// The first segment, and the rest with its slash.
 fn split(path: &str) -> (&str, &str) {
     path.split_at(path.find('/').unwrap_or(path.len()))
 }

@@ -1,19 +1,19 @@
-//! What has the same name in every world: people, their roles, the default branch.
+//! Names that are the same in every world: people, their roles, the default branch.
 
 /// The maintainer of the default world.
 pub const MAINTAINER: &str = "mia";
 /// An author with write access.
 pub const AUTHOR: &str = "ada";
-/// A collaborator who may read only.
+/// A collaborator who may only read.
 pub const READER: &str = "rae";
-/// Somebody with an account and nothing else.
+/// Somebody with an account, but no role.
 pub const STRANGER: &str = "sam";
 /// The default branch of every repository.
 pub const DEFAULT_BRANCH: &str = "main";
 
-/// The id of the repository every story is about.
+/// The id of every story's repository.
 pub(super) const HOME: u64 = 1;
-/// The App of a CI that is not GitHub Actions.
+/// The App of a CI system other than GitHub Actions.
 pub(super) const OTHER_CI: &str = "circleci-checks";
 
 /// A collaborator's role, from least to most, in GitHub's words.
@@ -35,7 +35,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The `role_name` GitHub answers.
+    /// The `role_name` in GitHub's responses.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -47,7 +47,7 @@ impl Role {
         }
     }
 
-    /// The older `permission`, which has four values only.
+    /// The older `permission`, which has only four values.
     pub fn permission(self) -> &'static str {
         match self {
             Self::None => "none",

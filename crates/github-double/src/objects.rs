@@ -1,7 +1,7 @@
-//! The JSON objects that appear inside others: accounts, repositories, Apps, short forms of pull requests.
+//! JSON objects that appear inside others: accounts, repositories, Apps, short forms of pull requests.
 //!
-//! Each has every property GitHub's OpenAPI description requires. What only one group of routes shows is built in
-//! that group's file.
+//! Each has every property that GitHub's OpenAPI description requires. Objects that only one group of routes returns
+//! are built in the file of that group.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::names::{DEFAULT_BRANCH, Role};
 use super::state::{App, PullRequest, Repository, State};
 
-/// The moment everything was made that was there before the story.
+/// The creation date of everything that existed before the story.
 pub(super) const LONG_AGO: &str = "2025-12-01T08:00:00Z";
 
 /// An opaque node id.
@@ -18,7 +18,7 @@ pub(super) fn node(kind: &str, id: u64) -> String {
     STANDARD.encode(format!("{kind}{id}"))
 }
 
-/// `simple-user`; null for a login that is gone.
+/// `simple-user`; null for a deleted login.
 pub(super) fn account(state: &State, login: &str) -> Value {
     let Some(account) = state.account(login) else {
         return Value::Null;
@@ -73,7 +73,7 @@ pub(super) fn organization(state: &State, login: &str) -> Value {
     })
 }
 
-/// The `*_url` properties of a repository: name, what follows the repository's own URL.
+/// The `*_url` properties of a repository: name, and suffix of the repository's URL.
 const REPOSITORY_URLS: [(&str, &str); 37] = [
     ("archive_url", "/{archive_format}{/ref}"),
     ("assignees_url", "/assignees{/user}"),
@@ -114,7 +114,7 @@ const REPOSITORY_URLS: [(&str, &str); 37] = [
     ("url", ""),
 ];
 
-/// `repository`, which is `minimal-repository` as well.
+/// `repository`, which also serves as `minimal-repository`.
 pub(super) fn repository(state: &State, repository: &Repository) -> Value {
     let full = repository.full_name();
     let (api, web) = (state.api(), &state.web);
@@ -188,7 +188,7 @@ pub(super) fn merge(object: &mut Value, more: Value) {
     }
 }
 
-/// `integration`: an App.
+/// `integration`, which is an App.
 pub(super) fn app(state: &State, app: &App) -> Value {
     let owner = state.repositories.first().map_or("", |first| first.owner.as_str());
     json!({
@@ -208,7 +208,7 @@ pub(super) fn app(state: &State, app: &App) -> Value {
     })
 }
 
-/// The events the App has subscribed to.
+/// The events that the App subscribes to.
 pub(super) const EVENTS: [&str; 7] = [
     "check_run",
     "check_suite",
@@ -219,7 +219,7 @@ pub(super) const EVENTS: [&str; 7] = [
     "workflow_run",
 ];
 
-/// `pull-request-minimal`: what check runs and workflow runs name.
+/// `pull-request-minimal`, which check runs and workflow runs contain.
 pub(super) fn short_pull(state: &State, repository: &Repository, pull: &PullRequest) -> Value {
     let api = state.api();
     let end = |branch: &str, sha: String, at: &Repository| {
@@ -239,7 +239,7 @@ pub(super) fn short_pull(state: &State, repository: &Repository, pull: &PullRequ
     })
 }
 
-/// The open pull requests whose head is this commit; GitHub names none of those that come from forks.
+/// The open pull requests with this head commit, without those from forks, which GitHub omits.
 pub(super) fn pulls_of(state: &State, repository: u64, head: git2::Oid) -> Vec<Value> {
     let Some(repository) = state.repository(repository) else {
         return Vec::new();
@@ -260,7 +260,7 @@ pub(super) fn base_sha(repository: &Repository, pull: &PullRequest) -> String {
         .to_string()
 }
 
-/// How an author stands to a repository.
+/// The author's association with a repository.
 pub(super) fn association(repository: &Repository, login: &str) -> &'static str {
     match repository.role(login) {
         _ if repository.owner.eq_ignore_ascii_case(login) => "OWNER",
@@ -270,7 +270,7 @@ pub(super) fn association(repository: &Repository, login: &str) -> &'static str 
     }
 }
 
-/// The counts of reactions that hang on a comment.
+/// The numbers of reactions to a comment.
 pub(super) fn reaction_counts(state: &State, subject: u64, url: &str) -> Value {
     let mut counts = Map::new();
     for content in ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"] {
@@ -291,7 +291,7 @@ pub(super) fn reaction_counts(state: &State, subject: u64, url: &str) -> Value {
     Value::Object(counts)
 }
 
-/// `simple-commit`: what workflow runs and check suites show of their head.
+/// `simple-commit`, which workflow runs and check suites contain for their head.
 pub(super) fn short_commit(repository: &Repository, id: git2::Oid) -> Value {
     let Ok(commit) = repository.git.find_commit(id) else {
         return Value::Null;
@@ -312,12 +312,12 @@ pub(super) fn short_commit(repository: &Repository, id: git2::Oid) -> Value {
     })
 }
 
-/// The present, in whole seconds.
+/// The current time in whole seconds.
 pub(super) fn present() -> String {
     ago(0)
 }
 
-/// At most this many seconds before the present.
+/// The time this many seconds ago.
 pub(super) fn ago(seconds: i64) -> String {
     let now = jiff::Timestamp::now();
     let then = now.checked_sub(jiff::SignedDuration::from_secs(seconds));

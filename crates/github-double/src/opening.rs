@@ -1,4 +1,4 @@
-//! Opening a pull request: the commit, the branch, the fork when there is one.
+//! Opens pull requests: creates the commit, the branch, and the fork if there is one.
 
 use super::names::{DEFAULT_BRANCH, HOME};
 use super::play::{Work, branch_tip, commit_on};
@@ -6,7 +6,7 @@ use super::state::{PullRequest, Repository, State};
 use super::store::{self, Change};
 use super::{Double, DoubleError, Role};
 
-/// A pull request about to be opened.
+/// A pull request to be opened.
 #[derive(Debug, Clone)]
 pub struct NewPullRequest {
     author: String,
@@ -14,13 +14,13 @@ pub struct NewPullRequest {
     title: String,
     body: String,
     changes: Vec<Change>,
-    /// Owner of the fork the branch is in, if it is one.
+    /// The owner of the fork that contains the branch, if there is one.
     fork: Option<String>,
     maintainer_can_modify: bool,
 }
 
 impl NewPullRequest {
-    /// A pull request of `author` from `branch` of the repository itself.
+    /// A pull request by `author` from `branch` of the repository itself.
     pub fn new(author: &str, branch: &str, title: &str) -> Self {
         Self {
             author: author.into(),
@@ -40,7 +40,7 @@ impl NewPullRequest {
         self
     }
 
-    /// Writes a file, new or known.
+    /// Creates or changes a file.
     #[must_use]
     pub fn write(mut self, path: &str, bytes: impl AsRef<[u8]>) -> Self {
         self.changes.push((path.into(), Some(bytes.as_ref().to_vec())));
@@ -54,14 +54,14 @@ impl NewPullRequest {
         self
     }
 
-    /// From a fork of the author's; the flag is "Allow edits by maintainers".
+    /// From a fork of the author; the flag is "Allow edits by maintainers".
     #[must_use]
     pub fn from_fork(self, maintainer_can_modify: bool) -> Self {
         let owner = self.author.clone();
         self.from_fork_of(&owner, maintainer_can_modify)
     }
 
-    /// From a fork of somebody else's: anybody who can read both may open a pull request from it.
+    /// From somebody else's fork: anybody who can read both may open a pull request from it.
     #[must_use]
     pub fn from_fork_of(mut self, owner: &str, maintainer_can_modify: bool) -> Self {
         self.fork = Some(owner.into());
@@ -143,7 +143,7 @@ fn open(state: &mut State, new: NewPullRequest) -> Result<u64, DoubleError> {
     Ok(number)
 }
 
-/// Somebody's fork, made when it is needed first.
+/// Somebody's fork, created if there is none yet.
 fn fork_of(state: &mut State, owner: &str) -> Result<u64, DoubleError> {
     let ours = |one: &&Repository| one.fork_of == Some(HOME) && one.owner.eq_ignore_ascii_case(owner);
     if let Some(known) = state.repositories.iter().find(ours) {

@@ -1,4 +1,4 @@
-//! CI that is not GitHub Actions: commit statuses, check runs of another App, and "Re-run" in the Checks tab.
+//! CI systems other than GitHub Actions: commit statuses, check runs of another App, and "Re-run" in the Checks tab.
 
 use serde_json::json;
 
@@ -8,7 +8,8 @@ use super::state::{Repository, Status};
 use super::{Double, DoubleError, checks, objects};
 
 impl Double {
-    /// Another CI reports a commit status on the head of a pull request; delivers `status`, which names no pull request.
+    /// Another CI system reports a commit status on the head of a pull request; delivers `status`, which names no
+    /// pull request.
     /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#status>
     ///
     /// # Errors
@@ -42,7 +43,7 @@ impl Double {
                 "description": null,
                 "state": status,
                 "commit": home.map(|home| objects::short_commit(home, head.commit)),
-                // Branches of the repository itself: a fork's are not among them.
+                // Only branches of the repository itself, not those of forks.
                 "branches": if head.repository == HOME {
                     json!([{ "name": head.branch, "commit": { "sha": sha }, "protected": false }])
                 } else {
@@ -58,9 +59,9 @@ impl Double {
         Ok(())
     }
 
-    /// Another CI reports the check runs `names` on the head of a pull request, all with this conclusion; delivers
-    /// `check_run.created` and `check_run.completed` for each and then `check_suite.completed`. For the head of a fork
-    /// they name neither a pull request nor a branch. Returns the id of the last check run.
+    /// Another CI system reports the check runs `names` on the head of a pull request, all with this conclusion;
+    /// delivers `check_run.created` and `check_run.completed` for each, and then `check_suite.completed`. For the
+    /// head of a fork they name neither a pull request nor a branch. Returns the id of the last check run.
     /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_suite>
     ///
     /// # Errors

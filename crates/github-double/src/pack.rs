@@ -1,4 +1,5 @@
-//! Which objects a fetch gets: what its wishes reach and its haves do not, cut at a depth when one is asked for.
+//! Selects the objects for a fetch: those reachable from its wants but not from its haves, cut at a depth if
+//! requested.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -7,21 +8,21 @@ use git2::{ObjectType, Oid, PackBuilder, Repository};
 use super::answer::RestAnswer;
 use super::pkt;
 
-/// What a client asked for.
+/// A client's request.
 #[derive(Debug, Default)]
 pub(super) struct Wish {
     wants: Vec<Oid>,
     haves: Vec<Oid>,
-    /// Where the client's own history is cut.
+    /// Where the client's own history is cut off.
     shallow: HashSet<Oid>,
     depth: Option<usize>,
     done: bool,
-    /// Of the older protocol: what the client can do, said behind its first want.
+    /// Only in the older protocol: the client's capabilities, which follow its first want.
     capabilities: Vec<String>,
 }
 
 impl Wish {
-    /// Reads the arguments of a fetch. `None` when one of them is malformed. Unknown ones are passed over.
+    /// Parses the arguments of a fetch. `None` if one of them is malformed. Unknown ones are ignored.
     pub(super) fn read(arguments: &[&str]) -> Option<Self> {
         let mut wish = Self::default();
         let id = |text: &str| Oid::from_str(text.split(' ').next()?).ok();
@@ -49,17 +50,17 @@ impl Wish {
     }
 }
 
-/// The commits to send, and where the client's history begins and ceases to be cut.
+/// The commits to send, and the changes of the client's shallow boundary.
 struct Selection {
     commits: Vec<Oid>,
     others: Vec<Oid>,
     shallow: Vec<Oid>,
     unshallow: Vec<Oid>,
-    /// Commits the client has whole, whose files need not be sent.
+    /// Commits that the client has completely, whose files need not be sent.
     edges: Vec<Oid>,
 }
 
-/// Answers a fetch of protocol version 2: acknowledgments, then shallow points, then the pack.
+/// Answers a fetch of protocol version 2: acknowledgments, then shallow commits, then the pack.
 pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, RestAnswer> {
     if let Some(missing) = missing(git, wish) {
         return Ok(pkt::error(&format!("upload-pack: not our ref {missing}")));
@@ -91,7 +92,7 @@ pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, RestAnswer
     Ok(bytes)
 }
 
-/// Answers a fetch of the older protocol: shallow points, acknowledgments, then the pack once the client is done.
+/// Answers a fetch of the older protocol: shallow commits, acknowledgments, then the pack once the client is done.
 pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Result<Vec<u8>, RestAnswer> {
     if let Some(missing) = missing(git, wish) {
         return Ok(pkt::error(&format!("upload-pack: not our ref {missing}")));
@@ -199,7 +200,7 @@ fn select(git: &Repository, wish: &Wish, common: &[Oid]) -> Result<Selection, gi
     Ok(selection)
 }
 
-/// Every commit reachable from these, going on only where `onward` says so.
+/// Every commit reachable from these. Continues only from commits for which `onward` returns true.
 fn reach(git: &Repository, from: &[Oid], onward: impl Fn(Oid) -> bool) -> Result<HashSet<Oid>, git2::Error> {
     let mut seen: HashSet<Oid> = HashSet::new();
     let mut queue: Vec<Oid> = from.to_vec();
@@ -211,7 +212,7 @@ fn reach(git: &Repository, from: &[Oid], onward: impl Fn(Oid) -> bool) -> Result
     Ok(seen)
 }
 
-/// Every commit at most `limit` steps away, the starts being the first step, with its smallest distance.
+/// Every commit within `limit` steps, where the starts count as the first step, with its smallest distance.
 fn within(git: &Repository, starts: &[Oid], limit: usize) -> Result<HashMap<Oid, usize>, git2::Error> {
     let mut depths: HashMap<Oid, usize> = HashMap::new();
     let mut queue: VecDeque<(Oid, usize)> = starts.iter().map(|id| (*id, 1)).collect();
@@ -227,7 +228,7 @@ fn within(git: &Repository, starts: &[Oid], limit: usize) -> Result<HashMap<Oid,
     Ok(depths)
 }
 
-/// Packs the selected commits with those of their files the client does not have.
+/// Packs the selected commits with those of their files that the client does not have.
 fn build(git: &Repository, selection: &Selection) -> Result<Vec<u8>, git2::Error> {
     let mut seen: HashSet<Oid> = HashSet::new();
     for id in &selection.edges {
@@ -248,7 +249,7 @@ fn build(git: &Repository, selection: &Selection) -> Result<Vec<u8>, git2::Error
     Ok(bytes.to_vec())
 }
 
-/// A wanted tag, tree or blob.
+/// Adds a wanted tag, tree or blob.
 fn insert_other(git: &Repository, id: Oid, pack: &mut PackBuilder<'_>) -> Result<(), git2::Error> {
     match git.find_object(id, None)?.kind() {
         Some(ObjectType::Tree) => pack.insert_tree(id),
@@ -256,7 +257,7 @@ fn insert_other(git: &Repository, id: Oid, pack: &mut PackBuilder<'_>) -> Result
     }
 }
 
-/// Visits a tree and everything below it that was not seen before.
+/// Visits a tree and everything below it that was not visited before.
 fn mark(
     git: &Repository,
     tree: Oid,

@@ -1,11 +1,11 @@
-//! Lists in pages, with the `Link` header that leads to the next one.
+//! Pagination, with a `Link` header for the next page.
 
 use serde_json::{Value, json};
 
 use super::answer::RestAnswer;
 use super::route::RouteCall;
 
-/// One page of a list with its `Link` header: 30 items unless `per_page` says otherwise, never more than 100.
+/// One page of a list with its `Link` header: 30 items by default, at most 100 with `per_page`.
 pub(super) fn page(call: &RouteCall<'_>, items: Vec<Value>) -> RestAnswer {
     let (shown, link) = cut(call, items);
     with_link(RestAnswer::ok(Value::Array(shown)), link)

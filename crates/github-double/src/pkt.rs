@@ -1,7 +1,7 @@
-//! Git's pkt-lines: every line with its length in front.
+//! Git's pkt-lines: every line is prefixed with its length.
 //! <https://git-scm.com/docs/gitprotocol-common>
 
-/// The most bytes of a pack that fit into one line beside the length and the band.
+/// The maximum number of pack bytes in one line, besides the length and the band.
 pub(super) const MOST_IN_BAND: usize = 65_515;
 
 /// One line of a request.
@@ -21,7 +21,7 @@ impl<'a> PktLine<'a> {
     }
 }
 
-/// Reads all lines, without their line breaks. `None` when a length is wrong.
+/// Parses all lines, without their line breaks. `None` if a length is wrong.
 pub(super) fn read(mut bytes: &[u8]) -> Option<Vec<PktLine<'_>>> {
     let mut lines = Vec::new();
     while !bytes.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn side_band(bytes: &mut Vec<u8>, pack: &[u8]) {
     }
 }
 
-/// A whole answer that says only that something is wrong.
+/// A complete response that contains only an error.
 pub(super) fn error(message: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     text(&mut bytes, &format!("ERR {message}\n"));

@@ -1,4 +1,4 @@
-//! Where comments on lines of a diff are put, or everything that is wrong with them.
+//! Finds the positions of comments in a diff, or reports all errors in them.
 
 use git2::Oid;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{pulls, store};
 /// The keys GitHub documents for one comment of a review.
 pub(super) const COMMENT_KEYS: [&str; 7] = ["path", "position", "body", "line", "side", "start_line", "start_side"];
 
-/// 422 with these errors, in the form of these routes.
+/// 422 with these errors, in the format of these routes.
 pub(super) fn refuse(errors: &[&str]) -> RestAnswer {
     let mut answer = RestAnswer::error(422, "Unprocessable Entity");
     if let ResponseBody::Json(body) = &mut answer.body {
@@ -21,12 +21,12 @@ pub(super) fn refuse(errors: &[&str]) -> RestAnswer {
     answer
 }
 
-/// The limit for the text of reviews and their comments, with errors in the form of these routes.
+/// Checks the length of reviews and their comments, with errors in the format of these routes.
 pub(super) fn check_body(body: &str) -> Result<(), RestAnswer> {
     answer::check_body(body).map_err(|_| refuse(&["Body is too long (maximum is 65536 characters)"]))
 }
 
-/// The commit a review is about: the head, or an older commit of the pull request.
+/// The commit that a review is about: the head, or an older commit of the pull request.
 pub(super) fn wanted_commit(call: &RouteCall<'_>, pull: &PullRequest) -> Result<Oid, RestAnswer> {
     let Some(text) = call.optional_text("commit_id")? else {
         return Ok(pull.head);
@@ -37,7 +37,7 @@ pub(super) fn wanted_commit(call: &RouteCall<'_>, pull: &PullRequest) -> Result<
     commit.ok_or_else(|| refuse(&["The given commit_id is not part of the pull request"]))
 }
 
-/// The place of every comment in the diff of this commit.
+/// The positions of all comments in the diff of this commit.
 pub(super) fn place_all(
     call: &mut RouteCall<'_>,
     pull: &PullRequest,
@@ -62,7 +62,7 @@ pub(super) fn place_all(
     place_in(&files, comments)
 }
 
-/// Finds the place of every comment in the diff, or refuses them all with everything that is wrong.
+/// Finds the positions of all comments in the diff, or refuses all of them with every error.
 pub(super) fn place_in(
     files: &[diff_rules::FileDiff],
     comments: &[Value],
@@ -88,7 +88,7 @@ pub(super) fn place_in(
     Err(refuse(&errors.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
-/// The diff a comment on this commit is measured by.
+/// The diff in which comments on this commit are positioned.
 fn files_at(
     repository: &Repository,
     pull: &PullRequest,

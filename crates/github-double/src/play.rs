@@ -1,6 +1,6 @@
-//! What people do on GitHub's pages with a pull request that is open: push, comment, label, close.
+//! What people do to open pull requests on GitHub's pages: push, comment, label, close.
 //!
-//! Each returns when the deliveries it caused have been answered.
+//! Each method returns after all deliveries that it caused were answered.
 
 use git2::Oid;
 
@@ -36,7 +36,7 @@ impl Double {
         Ok(sha)
     }
 
-    /// Replaces the commits of a pull request by one on top of `main`: a force push.
+    /// Replaces the commits of a pull request by one commit on top of `main`, with a force push.
     ///
     /// # Errors
     /// When there is no such pull request, or git refuses a path.
@@ -62,7 +62,7 @@ impl Double {
         Ok(sha)
     }
 
-    /// Sets the branch of a pull request back by one commit: a force push that drops what came last.
+    /// Resets the branch of a pull request by one commit, with a force push.
     ///
     /// # Errors
     /// When there is no such pull request.
@@ -106,7 +106,7 @@ impl Double {
         Ok(sha)
     }
 
-    /// Writes a comment in the conversation; delivers `issue_comment.created`.
+    /// Adds a comment to the conversation; delivers `issue_comment.created`.
     ///
     /// # Errors
     /// When there is no such pull request.
@@ -119,7 +119,7 @@ impl Double {
         Ok(id)
     }
 
-    /// The same, written this many seconds ago.
+    /// The same with a comment written this many seconds ago.
     ///
     /// # Errors
     /// When there is no such pull request.
@@ -149,7 +149,7 @@ impl Double {
         Ok(())
     }
 
-    /// Changes a comment; delivers `issue_comment.edited`.
+    /// Edits a comment; delivers `issue_comment.edited`.
     ///
     /// # Errors
     /// When there is no such comment.
@@ -163,7 +163,7 @@ impl Double {
         Ok(())
     }
 
-    /// Answers in the thread of a review comment; delivers `pull_request_review_comment.created`.
+    /// Replies in the thread of a review comment; delivers `pull_request_review_comment.created`.
     ///
     /// # Errors
     /// When there is no such review comment.
@@ -201,7 +201,8 @@ impl Double {
         Ok(())
     }
 
-    /// Gives a pull request another base branch; delivers `pull_request.edited`. Its author may, without any right to push.
+    /// Changes the base branch of a pull request; delivers `pull_request.edited`. Its author may do this without push
+    /// access.
     ///
     /// # Errors
     /// When there is no such pull request or branch.
@@ -243,7 +244,7 @@ impl Double {
         Ok(())
     }
 
-    /// Makes a branch of the repository where another one is.
+    /// Creates a branch of the repository at the tip of another one.
     ///
     /// # Errors
     /// When there is no such branch.
@@ -298,7 +299,7 @@ pub(super) fn branch_tip(state: &State, repository: u64, branch: &str) -> Result
     tip.ok_or_else(|| DoubleError::Refused(format!("there is no branch {branch}")))
 }
 
-/// A commit somebody makes.
+/// The contents of a commit that somebody makes.
 pub(super) struct Work<'a> {
     pub(super) author: &'a str,
     pub(super) message: &'a str,

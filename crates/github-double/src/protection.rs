@@ -1,31 +1,32 @@
-//! What may be demanded of commits on a branch; [`super::branch_rules`] decides by it.
+//! Demands on the commits of a branch; [`super::branch_rules`] enforces them.
 
-/// One thing that is demanded.
+/// One demand.
 #[derive(Debug, Clone)]
 pub enum Demand {
-    /// Nobody moves the branch.
+    /// Nobody may move the branch.
     Update,
-    /// Changes come through a pull request only.
+    /// Changes must come through a pull request.
     PullRequest,
-    /// Changes come through a merge queue only.
+    /// Changes must come through a merge queue.
     MergeQueue,
-    /// A check run of this name that succeeded on the commit.
+    /// A check run with this name must have succeeded on the commit.
     StatusCheck(&'static str),
-    /// Commits have verified signatures.
+    /// Commits must have verified signatures.
     Signatures,
-    /// The message begins with this.
+    /// The message must begin with this text.
     MessageStart(&'static str),
-    /// The message fits this regular expression.
+    /// The message must match this regular expression.
     Message(&'static str),
-    /// A path that the commit may not touch.
+    /// The commit must not change this path.
     Path(&'static str),
-    /// Only chosen people and Apps push. Protected branches of the older kind have this.
+    /// Only selected people and Apps may push. This exists only in classic branch protection.
     NotAuthorized,
-    /// The pull request of the branch waits in a merge queue. GitHub keeps such branches as they are, rules or not.
+    /// The pull request of the branch is in a merge queue. GitHub does not change such branches, with or without
+    /// rules.
     Queued,
 }
 
-/// What is demanded of one branch.
+/// The demands on one branch.
 #[derive(Debug, Clone)]
 pub struct Protection {
     pub(super) branch: &'static str,
@@ -45,7 +46,7 @@ impl Protection {
         }
     }
 
-    /// A protected branch of the older kind, which nobody can ask about without being an administrator.
+    /// Classic branch protection, which only administrators can read.
     pub fn classic(branch: &'static str, demands: impl Into<Vec<Demand>>) -> Self {
         Self {
             is_ruleset: false,
@@ -53,7 +54,7 @@ impl Protection {
         }
     }
 
-    /// The same, with greenlight's App on the list of those who may pass it by.
+    /// The same, with greenlight's App on the bypass list.
     #[must_use]
     pub fn bypassed_by_the_app(self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Routes and objects of pull requests: the list, one of them, its files, its commits, its diff.
+//! Routes and JSON objects of pull requests: the list, a single one, its files, its commits, its diff.
 
 use git2::{Diff, DiffFormat, Oid};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -21,9 +21,9 @@ pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/pulls/{pull_number}/commits", READ, list_commits),
 ];
 
-/// Diffs with more lines are answered with 406.
+/// Longer diffs are answered with 406.
 const MOST_DIFF_LINES: usize = 20_000;
-/// The most files the API lists.
+/// The maximum number of files that the API lists.
 const MOST_FILES: usize = 3000;
 
 fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
@@ -94,7 +94,7 @@ fn list_commits(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(page(call, shown))
 }
 
-/// What a pull request shows: from its merge base to its head.
+/// The diff of a pull request: from its merge base to its head.
 pub(super) fn diff_of<'git>(repository: &'git Repository, pull: &PullRequest) -> Result<Diff<'git>, git2::Error> {
     let base = store::tip(&repository.git, &pull.base_branch).unwrap_or(pull.head);
     store::three_dot(&repository.git, base, pull.head)
@@ -106,7 +106,7 @@ pub(super) fn commits_of(repository: &Repository, pull: &PullRequest) -> Result<
     store::commits_between(&repository.git, base, pull.head)
 }
 
-/// The text `git diff` prints.
+/// The output of `git diff`.
 pub(super) fn diff_text(diff: &Diff<'_>) -> Result<Vec<u8>, git2::Error> {
     let mut text = Vec::new();
     diff.print(DiffFormat::Patch, |_, _, line| {
@@ -119,7 +119,7 @@ pub(super) fn diff_text(diff: &Diff<'_>) -> Result<Vec<u8>, git2::Error> {
     Ok(text)
 }
 
-/// `diff-entry` of every file of a diff.
+/// `diff-entry` for every file of a diff.
 pub(super) fn diff_entries(
     state: &State,
     repository: &Repository,
@@ -157,7 +157,7 @@ fn diff_entry(state: &State, repository: &Repository, file: &FileDiff, head: Oid
     entry
 }
 
-/// `commit`, as lists of commits show it.
+/// `commit`, in lists of commits.
 pub(super) fn commit(state: &State, repository: &Repository, id: Oid) -> Result<Value, git2::Error> {
     let found = repository.git.find_commit(id)?;
     let full = repository.full_name();
@@ -207,7 +207,7 @@ pub(super) fn commit(state: &State, repository: &Repository, id: Oid) -> Result<
     }))
 }
 
-/// Whether GitHub signed a commit: it does for those an App makes through the API without naming an author.
+/// Whether GitHub signed a commit: it signs those that an App makes through the API without naming an author.
 pub(super) fn verification(state: &State, id: Oid) -> Value {
     let signed = state.verified.contains(&id);
     json!({
@@ -233,7 +233,7 @@ pub(super) fn label(state: &State, repository: &Repository, name: &str) -> Value
     })
 }
 
-/// `pull-request-simple`, as lists show it.
+/// `pull-request-simple`, in lists.
 pub(super) fn simple(state: &State, repository: &Repository, pull: &PullRequest) -> Value {
     let full = repository.full_name();
     let api = format!("{}/repos/{full}", state.api());
@@ -304,7 +304,7 @@ pub(super) fn simple(state: &State, repository: &Repository, pull: &PullRequest)
     object
 }
 
-/// `pull-request`, as its own route and webhook payloads show it.
+/// `pull-request`, in its own route and in webhook payloads.
 pub(super) fn full(state: &State, repository: &Repository, pull: &PullRequest) -> Value {
     let mut object = simple(state, repository, pull);
     let has_merge = !object["merge_commit_sha"].is_null();

@@ -37,7 +37,7 @@ pub(super) const ROUTES: &[Route] = &[
     ),
 ];
 
-/// The comment in the path, of the kind the path asks for.
+/// The id of the comment in the path, if it is of the kind that the path names.
 fn subject(call: &RouteCall<'_>) -> Result<u64, RestAnswer> {
     let id = call.number("comment_id")?;
     let repository = call.repository_id()?;
@@ -67,7 +67,7 @@ fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(page(call, shown))
 }
 
-/// 201 for a new reaction, 200 when the same account had left the same one before.
+/// 201 for a new reaction, 200 if the same account had already left it.
 fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let subject = subject(call)?;
     let content = call.text("content")?;

@@ -1,4 +1,4 @@
-//! Reading back: what a person would see on GitHub's pages, and what the tests ask.
+//! Read access for tests: what a person would see on GitHub's pages, and what clients did.
 
 use git2::Oid;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{Delivery, Double, DoubleError, RecordedExchange, pulls, store, threa
 /// One entry of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The login of the person who did it.
+    /// The login of the person or bot.
     pub who: String,
     /// What they did.
     pub what: What,
@@ -24,7 +24,7 @@ pub enum What {
     Commented(CommentView),
     /// A review with its comments.
     Reviewed(ReviewView),
-    /// An answer in the thread of a review comment.
+    /// A reply in the thread of a review comment.
     Replied(LineComment),
     /// A check run was created.
     Checked(CheckRunView),
@@ -37,28 +37,28 @@ pub enum What {
 /// A comment in the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommentView {
-    /// GitHub's number of the comment.
+    /// GitHub's id of the comment.
     pub id: u64,
-    /// The login that wrote it.
+    /// The author's login.
     pub author: String,
     /// Its Markdown.
     pub body: String,
-    /// Content and login of each, such as `("eyes", "greenlight[bot]")`.
+    /// The content and the login of each, such as `("eyes", "greenlight[bot]")`.
     pub reactions: Vec<(String, String)>,
-    /// Whether it was changed since.
+    /// Whether it was edited later.
     pub edited: bool,
 }
 
 /// A review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewView {
-    /// GitHub's number of the review.
+    /// GitHub's id of the review.
     pub id: u64,
-    /// The login that wrote it.
+    /// The author's login.
     pub author: String,
     /// `COMMENTED`, `APPROVED`, `CHANGES_REQUESTED` or `PENDING`.
     pub state: String,
-    /// SHA of the commit it was made on.
+    /// The SHA of the commit that it was made on.
     pub commit: String,
     /// Its Markdown, without the comments.
     pub body: String,
@@ -69,42 +69,42 @@ pub struct ReviewView {
 /// A comment on lines of the diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineComment {
-    /// GitHub's number of the comment.
+    /// GitHub's id of the comment.
     pub id: u64,
-    /// The login that wrote it.
+    /// The author's login.
     pub author: String,
-    /// The file, by its name in the head.
+    /// The file's path in the head.
     pub path: String,
     /// `LEFT` for lines of the base, `RIGHT` for lines of the head.
     pub side: String,
-    /// First and last line as it was written.
+    /// The first and last line when it was written.
     pub original: (u32, u32),
-    /// First and last line now. `None` when the comment is outdated.
+    /// The first and last line now. `None` if the comment is outdated.
     pub lines: Option<(u32, u32)>,
     /// The part of the diff that is shown above it.
     pub hunk: String,
     /// Its Markdown.
     pub body: String,
-    /// Why the page hides it, such as `RESOLVED`. `None` while it is shown.
+    /// The reason why it is hidden, such as `RESOLVED`. `None` if it is not.
     pub minimized: Option<String>,
-    /// Content and login of each.
+    /// The content and the login of each.
     pub reactions: Vec<(String, String)>,
 }
 
 /// A check run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRunView {
-    /// GitHub's number of the check run.
+    /// GitHub's id of the check run.
     pub id: u64,
-    /// What its App called it.
+    /// The name that its App gave it.
     pub name: String,
     /// The slug of its App.
     pub app: String,
-    /// SHA of the commit it is about.
+    /// The SHA of its commit.
     pub head: String,
     /// `queued`, `in_progress` or `completed`.
     pub status: String,
-    /// Such as `success` or `failure`, once it is completed.
+    /// For example `success` or `failure`, once it is completed.
     pub conclusion: Option<String>,
     /// The heading of its page.
     pub title: Option<String>,
@@ -112,26 +112,26 @@ pub struct CheckRunView {
     pub summary: Option<String>,
     /// Markdown below the summary.
     pub text: Option<String>,
-    /// What its App calls it by.
+    /// The id that its App gave it.
     pub external_id: Option<String>,
-    /// Annotations as they were sent.
+    /// Annotations, as they were sent.
     pub annotations: Vec<Value>,
-    /// Buttons as they were sent.
+    /// Buttons, as they were sent.
     pub actions: Vec<Value>,
 }
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitView {
-    /// Its name, 40 hexadecimal digits.
+    /// Its SHA, 40 hexadecimal digits.
     pub sha: String,
     /// The author's name.
     pub author: String,
     /// The whole message.
     pub message: String,
-    /// SHAs of its parents.
+    /// The SHAs of its parents.
     pub parents: Vec<String>,
-    /// GitHub would show it as "Verified".
+    /// Whether GitHub would show it as "Verified".
     pub verified: bool,
 }
 
@@ -160,7 +160,7 @@ impl Double {
         ids.filter_map(|comment| comment_view(&state, comment.id)).collect()
     }
 
-    /// The reviews with their comments; the ones that only wrap a reply are left out.
+    /// The reviews with their comments, without those that only wrap a reply.
     pub fn reviews(&self, number: u64) -> Vec<ReviewView> {
         let state = self.shared.lock();
         let Some(pull) = state.pull(HOME, number) else {
@@ -186,7 +186,7 @@ impl Double {
             .collect()
     }
 
-    /// SHA of the head of a pull request.
+    /// The SHA of a pull request's head.
     ///
     /// # Errors
     /// When there is no such pull request.
@@ -194,7 +194,7 @@ impl Double {
         Ok(known(&self.shared.lock(), number)?.head.to_string())
     }
 
-    /// SHA a reference of the repository points at, such as `refs/greenlight/proposals/1`.
+    /// The SHA that a reference of the repository points to, such as `refs/greenlight/proposals/1`.
     pub fn reference(&self, name: &str) -> Option<String> {
         let state = self.shared.lock();
         let found = state.repository(HOME)?.git.find_reference(name).ok()?.target();
@@ -229,17 +229,17 @@ impl Double {
         Ok(ids.into_iter().filter_map(|id| commit_view(&state, home, id)).collect())
     }
 
-    /// Every exchange so far, oldest first; the last 4096 are kept.
+    /// Every exchange so far, oldest first; only the last 4096 are kept.
     pub fn requests(&self) -> Vec<RecordedExchange> {
         self.shared.lock().recorder.exchanges()
     }
 
-    /// What clients did that GitHub's API does not know: unknown routes and unknown body keys.
+    /// Client requests that GitHub's API does not support: unknown routes and unknown body keys.
     pub fn violations(&self) -> Vec<String> {
         self.shared.lock().recorder.violations()
     }
 
-    /// The requests to routes the double does not have.
+    /// Requests to routes that the double does not have.
     pub fn unmatched(&self) -> Vec<String> {
         self.violations()
             .into_iter()
@@ -247,7 +247,7 @@ impl Double {
             .collect()
     }
 
-    /// Every delivery so far, oldest first, also those that were not sent because no webhook is set.
+    /// Every delivery so far, oldest first, including those that were not sent because no webhook is set.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.log.all()
     }

@@ -1,39 +1,39 @@
-//! Every exchange, kept for the tests to read.
+//! Records every exchange for tests.
 
 use std::collections::VecDeque;
 
 use serde_json::Value;
 
-/// How many exchanges are kept; the oldest go first.
+/// How many exchanges are kept; the oldest are dropped first.
 const KEPT: usize = 4096;
 
-/// One request and what was answered.
+/// One request and its response.
 #[derive(Debug, Clone)]
 pub struct RecordedExchange {
     /// The request's method, such as `GET`.
     pub method: String,
     /// The path without the configured prefix.
     pub path: String,
-    /// The route's pattern in the form of GitHub's own description, such as
-    /// `/repos/{owner}/{repo}/pulls/{pull_number}`. `None` for git, the store of logs, and unknown routes.
+    /// The route's pattern in the format of GitHub's OpenAPI description, such as
+    /// `/repos/{owner}/{repo}/pulls/{pull_number}`. `None` for git, the log store, and unknown routes.
     pub route: Option<&'static str>,
-    /// The query as it came, without `?`.
+    /// The query as sent, without `?`.
     pub query: String,
-    /// The request's headers except `authorization`, names in lower case.
+    /// The request's headers except `authorization`, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The login behind the credentials; empty without any.
+    /// The login behind the credentials; empty if there are none.
     pub login: String,
-    /// The request's JSON body; `null` without one.
+    /// The request's JSON body; `null` if there is none.
     pub request: Value,
-    /// The answer's status.
+    /// The response's status.
     pub status: u16,
-    /// The answer's JSON body; `null` when it was none or another type.
+    /// The response's JSON body; `null` if it has none or another type.
     pub response: Value,
-    /// The answer was a planned fault, so it is not compared with GitHub's description.
+    /// Whether the response was a planned fault, which is not compared with GitHub's OpenAPI description.
     pub faulty: bool,
 }
 
-/// What was recorded so far.
+/// Everything recorded so far.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     exchanges: VecDeque<RecordedExchange>,
@@ -48,7 +48,7 @@ impl Recorder {
         self.exchanges.push_back(exchange);
     }
 
-    /// Notes a request GitHub would have let pass in silence, although it cannot have been meant.
+    /// Records a request that GitHub would accept silently, although it must be a mistake.
     pub(super) fn violation(&mut self, what: String) {
         tracing::error!(what, "the double saw a request that breaks GitHub's rules");
         if self.violations.len() < KEPT {

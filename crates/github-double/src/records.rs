@@ -1,4 +1,4 @@
-//! The records the double keeps: repositories, pull requests and everything said about them.
+//! The double's records: repositories, pull requests, and everything about them.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::names::Role;
 
-/// One repository on its own bare git repository; a fork shares the objects of what it was forked from.
+/// One repository, in a separate bare git repository. A fork shares the objects of its origin.
 pub(super) struct Repository {
     pub(super) id: u64,
     pub(super) owner: String,
@@ -24,7 +24,7 @@ impl Repository {
         format!("{}/{}", self.owner, self.name)
     }
 
-    /// What GitHub answers for this login: anybody may read a public repository.
+    /// This login's role: anybody may read a public repository.
     pub(super) fn role(&self, login: &str) -> Role {
         let floor = if self.private { Role::None } else { Role::Read };
         let known = self
@@ -43,7 +43,7 @@ pub(super) struct PullRequest {
     pub(super) title: String,
     pub(super) body: String,
     pub(super) author: String,
-    /// The repository of the head: another one for a fork.
+    /// The repository of the head, which differs for a fork.
     pub(super) head_repository: u64,
     pub(super) head_branch: String,
     pub(super) head: git2::Oid,
@@ -63,7 +63,7 @@ impl PullRequest {
     }
 }
 
-/// One thing on the conversation tab, in the order it came.
+/// One entry of the conversation tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happening {
     Commit(git2::Oid),
@@ -88,7 +88,7 @@ pub(super) struct Comment {
 #[derive(Debug, Clone)]
 pub(super) struct Reaction {
     pub(super) id: u64,
-    /// The comment or review comment it is on; ids are unique over all kinds here.
+    /// The comment or review comment that it belongs to; ids are unique across all kinds here.
     pub(super) subject: u64,
     pub(super) login: String,
     pub(super) content: String,
@@ -108,7 +108,7 @@ pub(super) struct Review {
     pub(super) submitted_at: String,
 }
 
-/// Where a review comment was put, in the numbers of the commit it was put on.
+/// The position of a review comment, in the line numbers of its commit.
 #[derive(Debug, Clone)]
 pub(super) struct CommentPosition {
     pub(super) path: String,
@@ -131,7 +131,7 @@ pub(super) struct ReviewComment {
     pub(super) place: CommentPosition,
     pub(super) commit: git2::Oid,
     pub(super) reply_to: Option<u64>,
-    /// The classifier it was minimised with.
+    /// The classifier that it was hidden with.
     pub(super) minimized: Option<String>,
     pub(super) created_at: String,
     pub(super) updated_at: String,
@@ -192,7 +192,7 @@ pub(super) struct Job {
     pub(super) completed_at: Option<String>,
 }
 
-/// A text that a comment had from some moment on.
+/// A revision of a comment.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
     pub(super) at: String,
@@ -213,7 +213,7 @@ pub(super) struct Activity {
     pub(super) kind: &'static str,
 }
 
-/// What a system said of a commit.
+/// A system's status for a commit.
 #[derive(Debug, Clone)]
 pub(super) struct Status {
     pub(super) id: u64,

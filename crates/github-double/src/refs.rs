@@ -1,4 +1,4 @@
-//! References over the git data API, and what follows when a branch moves.
+//! References in the git data API, and the consequences of moving a branch.
 
 use git2::{ObjectType, Oid};
 use percent_encoding::utf8_percent_encode;
@@ -18,7 +18,7 @@ pub(super) fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     ))
 }
 
-/// Every reference that begins with what the path says; an empty list when none does.
+/// Every reference whose name begins with the path's prefix; possibly empty.
 pub(super) fn matching(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let beginning = format!("refs/{}", call.capture("ref"));
@@ -62,7 +62,7 @@ pub(super) fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer>
     ))
 }
 
-/// Compare-and-swap in GitHub's way: without `force` only forward.
+/// Moves a reference. Without `force`, only a fast-forward is allowed.
 pub(super) fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let name = format!("refs/{}", call.capture("ref"));
     let sha = call.text("sha")?;
@@ -77,7 +77,7 @@ pub(super) fn update(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer>
     ))
 }
 
-/// The commit a reference may be moved to, no matter which request asks for it.
+/// The commit that a reference may be moved to, for all requests that move references.
 pub(super) fn allowed_move(
     call: &RouteCall<'_>,
     repository: u64,
@@ -120,12 +120,12 @@ pub(super) fn remove(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer>
     Ok(RestAnswer::empty(204))
 }
 
-/// GitHub keeps `refs/pull/*` to itself.
+/// Whether a reference is one of `refs/pull/*`, which only GitHub may change.
 fn is_hidden(name: &str) -> bool {
     name.starts_with("refs/pull/")
 }
 
-/// The object a reference is to point at: any for most of them, a commit for a branch.
+/// The object that a reference should point to: a commit for a branch, any object for other references.
 fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, RestAnswer> {
     let id = Some(sha)
         .filter(|sha| sha.len() == 40)
@@ -143,7 +143,7 @@ fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, RestA
     Ok(id)
 }
 
-/// An App without the `workflows` permission may not move a branch over a change of a workflow.
+/// An App without the `workflows` permission may not move a branch across a change of a workflow.
 fn check_workflows(
     call: &RouteCall<'_>,
     (repository, name): (&Repository, &str),
@@ -184,7 +184,7 @@ fn object(state: &State, repository: &Repository, name: &str) -> Option<Value> {
 }
 
 impl State {
-    /// Points a reference at a commit; a branch takes its open pull requests along.
+    /// Moves a reference to a commit, and updates the open pull requests of a branch.
     pub(super) fn move_reference(
         &mut self,
         repository: u64,
@@ -220,7 +220,7 @@ impl State {
             .collect()
     }
 
-    /// Gives a pull request its new head and sends `pull_request.synchronize`.
+    /// Sets the new head of a pull request and sends `pull_request.synchronize`.
     fn synchronize(&mut self, base: u64, number: u64, head: Oid, sender: &str) -> Result<(), git2::Error> {
         let now = self.now();
         let Some(pull) = self.pull_mut(base, number) else {
@@ -239,7 +239,7 @@ impl State {
         Ok(())
     }
 
-    /// Puts the commits of a pull request that are new on its conversation, and keeps `refs/pull/N/head` right.
+    /// Adds the new commits of a pull request to its conversation, and updates `refs/pull/N/head`.
     pub(super) fn show_commits(&mut self, base: u64, number: u64) -> Result<(), git2::Error> {
         let Some((repository, pull)) = self.repository(base).zip(self.pull(base, number)) else {
             return Ok(());
@@ -257,7 +257,7 @@ impl State {
         Ok(())
     }
 
-    /// What every `pull_request` payload has.
+    /// The common part of all `pull_request` payloads.
     pub(super) fn pull_payload(&self, action: &str, base: u64, number: u64) -> Value {
         let found = self.repository(base).zip(self.pull(base, number));
         let shown = found.map(|(repository, pull)| pulls::full(self, repository, pull));

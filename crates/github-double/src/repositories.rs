@@ -1,4 +1,4 @@
-//! Routes of a repository as a whole: itself, what somebody may do in it, and how two commits compare.
+//! Routes for a whole repository: the repository itself, permissions in it, and comparisons of commits.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(RestAnswer::ok(object))
 }
 
-/// What somebody may do; GitHub answers this for every account, and 404 only for names nobody has.
+/// Somebody's permission. GitHub answers this for every account, and 404 only for names without one.
 fn permission(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let login = call.capture("username");
     let account = call.state.account(login).ok_or_else(RestAnswer::not_found)?;

@@ -1,4 +1,4 @@
-//! Reviews and the comments they put on lines of the diff: routes, rules, and the events they send.
+//! Reviews and their comments on lines of the diff: routes, rules, and events.
 
 use git2::Oid;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(page(call, shown))
 }
 
-/// A review with all of its comments, or nothing at all: one bad comment rejects it whole.
+/// Creates a review with all of its comments, or nothing: one invalid comment rejects the whole review.
 fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository_id, pull) = call.pull()?;
     let body = call.optional_text("body")?.unwrap_or_default();
@@ -126,7 +126,7 @@ fn find(call: &RouteCall<'_>) -> Result<Review, RestAnswer> {
     review.filter(ours).cloned().ok_or_else(RestAnswer::not_found)
 }
 
-/// A review that passed all rules.
+/// A review that has passed all rules.
 struct NewReview {
     repository: u64,
     number: u64,

@@ -1,7 +1,7 @@
-//! What a route is, and what its handler gets.
+//! Routes, and the arguments of their handlers.
 //!
-//! A route names the permission it needs and the body keys GitHub knows, so that one place enforces both. The list of
-//! all routes is in [`super::table`].
+//! A route names the permission that it needs and the body keys that GitHub documents, and [`super::server`] enforces
+//! both for all of them. [`super::table`] lists all routes.
 
 use std::collections::HashMap;
 
@@ -10,33 +10,33 @@ use serde_json::{Map, Value, json};
 use super::answer::{RestAnswer, check_body, wrong_type};
 use super::state::{Holder, PullRequest, Repository, State};
 
-/// What a token must be allowed.
+/// The permission that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// No credentials at all.
+    /// No credentials.
     Nothing,
     /// A JSON web token signed with the App's key.
     App,
     /// Any valid token.
     Token,
-    /// One of these permissions for reading.
+    /// One of these permissions, for reading.
     Read(&'static [&'static str]),
-    /// One of these permissions for writing.
+    /// One of these permissions, for writing.
     Write(&'static [&'static str]),
 }
 
 pub(super) type Handler = fn(&mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer>;
 
-/// The captures that may hold several segments.
+/// Captures that may consist of several segments.
 const LONG: [&str; 3] = ["ref", "path", "basehead"];
 
 /// One route of the REST API.
 pub(super) struct Route {
     pub(super) method: &'static str,
-    /// The path as GitHub's description writes it: literal segments and `{captures}`.
+    /// The path as in GitHub's OpenAPI description: literal segments and `{captures}`.
     pub(super) path: &'static str,
     pub(super) needs: Needs,
-    /// The top-level keys GitHub documents for the body.
+    /// The top-level keys that GitHub documents for the body.
     pub(super) keys: &'static [&'static str],
     pub(super) run: Handler,
 }
@@ -92,7 +92,7 @@ pub(super) const fn delete(path: &'static str, needs: Needs, run: Handler) -> Ro
 }
 
 impl Route {
-    /// The captures, when this path is this route's.
+    /// The captures, if this path matches the route.
     pub(super) fn captures(&self, segments: &[String]) -> Option<HashMap<&'static str, String>> {
         let pattern: Vec<&'static str> = self.path.split('/').skip(1).collect();
         let spare = segments.len().checked_sub(pattern.len())?;
@@ -119,7 +119,7 @@ impl Route {
     }
 }
 
-/// A request on its way through a handler.
+/// A request during its handling.
 pub(super) struct RouteCall<'a> {
     pub(super) state: &'a mut State,
     pub(super) holder: Option<Holder>,
@@ -138,12 +138,12 @@ impl RouteCall<'_> {
         self.captures.get(name).map_or("", String::as_str)
     }
 
-    /// A number out of the path; GitHub answers 404 to anything else.
+    /// A number in the path; like GitHub, answers 404 to anything else.
     pub(super) fn number(&self, name: &str) -> Result<u64, RestAnswer> {
         self.capture(name).parse().map_err(|_| RestAnswer::not_found())
     }
 
-    /// The repository the path names. Whether the holder may see it was checked before.
+    /// The repository that the path names. The holder's access was already checked.
     pub(super) fn repository(&self) -> Result<&Repository, RestAnswer> {
         self.state
             .repository_named(self.capture("owner"), self.capture("repo"))
@@ -154,7 +154,7 @@ impl RouteCall<'_> {
         Ok(self.repository()?.id)
     }
 
-    /// The pull request the path names, with the id of its repository; as an issue or as itself.
+    /// The pull request that the path names as a pull request or an issue, with the id of its repository.
     pub(super) fn pull(&self) -> Result<(u64, PullRequest), RestAnswer> {
         let number = self.number("pull_number").or_else(|_| self.number("issue_number"))?;
         let repository = self.repository()?;
@@ -162,7 +162,7 @@ impl RouteCall<'_> {
         Ok((repository.id, pull.clone()))
     }
 
-    /// The login this request acts as.
+    /// The login that this request acts as.
     pub(super) fn login(&self) -> String {
         match &self.holder {
             Some(Holder::Installation { slug, .. }) => self.state.app_named(slug).bot(),
@@ -171,7 +171,7 @@ impl RouteCall<'_> {
         }
     }
 
-    /// The App this request acts as. `None` for a person.
+    /// The App that this request acts as. `None` for a person.
     pub(super) fn app(&self) -> Option<&str> {
         match &self.holder {
             Some(Holder::Installation { slug, .. }) => Some(slug),
@@ -179,7 +179,7 @@ impl RouteCall<'_> {
         }
     }
 
-    /// A required string of the body.
+    /// A required string in the body.
     pub(super) fn text(&self, key: &str) -> Result<String, RestAnswer> {
         match self.body.get(key) {
             Some(Value::String(text)) => Ok(text.clone()),
@@ -190,7 +190,7 @@ impl RouteCall<'_> {
         }
     }
 
-    /// An optional string of the body; `null` counts as left out.
+    /// An optional string in the body; `null` counts as missing.
     pub(super) fn optional_text(&self, key: &str) -> Result<Option<String>, RestAnswer> {
         match self.body.get(key) {
             Some(Value::Null) | None => Ok(None),
@@ -198,7 +198,7 @@ impl RouteCall<'_> {
         }
     }
 
-    /// An optional list of the body.
+    /// An optional list in the body.
     pub(super) fn list(&self, key: &str) -> Result<Vec<Value>, RestAnswer> {
         match self.body.get(key) {
             Some(Value::Array(items)) => Ok(items.clone()),
@@ -220,7 +220,7 @@ impl RouteCall<'_> {
     }
 }
 
-/// The keys of a body that the route does not know.
+/// Keys of the body that the route does not have.
 pub(super) fn unknown_keys(route: &Route, body: &Value) -> Vec<String> {
     let none = Map::new();
     let keys = body.as_object().unwrap_or(&none).keys();

@@ -1,8 +1,8 @@
-//! The rules of pull requests alone: what the diff of two trees shows, which comments a review may put on it,
-//! and what "Commit suggestion" makes of them.
+//! The rules of pull requests alone: the diff of two trees, which comments a review may have on it, and what "Commit
+//! suggestion" does with them.
 //!
-//! Without a server, so that thousands of cases can be judged. It is the code that the routes run, and it knows nothing
-//! of how suggestions are made.
+//! There is no server, so that thousands of cases can be tested. The routes use the same code, which does not know
+//! how suggestions are created.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct PullRequestDiff {
     git: Repository,
     head: Oid,
     files: Vec<FileDiff>,
-    /// Where the repository is, until this is dropped.
+    /// The directory of the repository, which lives as long as this value.
     _home: TempDir,
 }
 
@@ -44,10 +44,10 @@ pub struct ShownFile {
 }
 
 impl PullRequestDiff {
-    /// Compares two trees as the pull request's page does.
+    /// Compares two trees like a pull request's page.
     ///
     /// # Errors
-    /// When the files are not a tree, or cannot be kept.
+    /// When the files do not form a tree, or cannot be stored.
     pub fn new(base: &Files, head: &Files) -> Result<Self, DoubleError> {
         let home = tempfile::tempdir()?;
         let git = store::init(&home.path().join("git"), None)?;
@@ -72,29 +72,29 @@ impl PullRequestDiff {
         shown.collect()
     }
 
-    /// Whether a review with these comments, in the form of the API, would be accepted.
+    /// Whether GitHub would accept a review with these comments, given in the API's format.
     /// <https://docs.github.com/en/rest/pulls/reviews#create-a-review-for-a-pull-request>
     ///
     /// # Errors
-    /// [`DoubleError::Refused`] with GitHub's words for all that is wrong.
+    /// [`DoubleError::Refused`] with GitHub's messages for all errors.
     pub fn review(&self, comments: &[Value]) -> Result<(), DoubleError> {
         self.place(comments).map(|_| ())
     }
 
-    /// Commits the suggestions of these comments as one batch, and gives the tree of that commit.
+    /// Commits the suggestions of these comments as one batch, and returns the tree of that commit.
     ///
     /// # Errors
-    /// [`DoubleError::Refused`] with the text of GitHub's page when it would not let the button be pressed.
+    /// [`DoubleError::Refused`] with the text of GitHub's page if its button would be disabled.
     pub fn commit(&self, comments: &[Value]) -> Result<Files, DoubleError> {
         let tree = self.commit_on(self.head, self.place(comments)?)?;
         read(&self.git, tree)
     }
 
-    /// Commits the suggestions of these comments one after the other, and gives the tree of the last commit. The lines
-    /// of a comment move with the lines around them.
+    /// Commits the suggestions of these comments one after another, and returns the tree of the last commit. The
+    /// lines of a comment move with the lines around them.
     ///
     /// # Errors
-    /// As [`Self::commit`], and when one of them is outdated by those before it.
+    /// Those of [`Self::commit`], and when an earlier commit makes one of them outdated.
     pub fn commit_each(&self, comments: &[Value]) -> Result<Files, DoubleError> {
         let posted = self.git.find_tree(self.head)?;
         let mut tree = self.head;
@@ -137,7 +137,7 @@ impl PullRequestDiff {
     }
 }
 
-/// What an answer says is wrong.
+/// The errors in a response.
 fn words(answer: &RestAnswer) -> String {
     match &answer.body {
         ResponseBody::Json(body) => body["errors"].to_string(),

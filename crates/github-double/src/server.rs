@@ -1,4 +1,5 @@
-//! The double's door: one handler that finds the route, checks the caller, runs it and records the exchange.
+//! The double's single request handler: finds the route, checks the caller, executes the route and records the
+//! exchange.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use super::route::{self, Needs, Route, RouteCall};
 use super::state::{Holder, State};
 use super::{Shared, git_http, graphql, moving, table};
 
-/// The largest request the double reads.
+/// The largest request body.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
 /// The request headers that are recorded.
 const RECORDED_HEADERS: [&str; 7] = [
@@ -50,7 +51,7 @@ async fn answer(Shared_(shared): Shared_<Arc<Shared>>, parts: Parts, body: Bytes
     answer.map_or_else(close_connection, into_response)
 }
 
-/// A body that fails before its first byte: hyper drops the connection without having sent anything.
+/// A body that fails before its first byte, so that hyper drops the connection without sending anything.
 fn close_connection() -> Response<HttpBody> {
     let broken = futures::stream::once(async { Err::<Bytes, _>(std::io::Error::other("planned reset")) });
     Response::new(HttpBody::from_stream(broken))
@@ -79,7 +80,7 @@ fn into_response(answer: RestAnswer) -> Response<HttpBody> {
     })
 }
 
-/// Answers one request and records it. `None` when the connection is to be closed instead.
+/// Answers one request and records it. `None` closes the connection instead.
 fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<RestAnswer> {
     let path = parts.uri.path();
     let effect = state.faults.take(parts.method.as_str(), path);
@@ -190,7 +191,7 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
     (record, answer)
 }
 
-/// Adds the permissions, any of which is enough; GitHub does so whether or not they were there.
+/// Adds the header with the permissions, of which any is sufficient; GitHub adds it whether or not they were granted.
 /// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#resource-not-accessible>
 fn accepted(answer: RestAnswer, names: &[&str], level: &str) -> RestAnswer {
     let any: Vec<String> = names.iter().map(|name| format!("{name}={level}")).collect();
@@ -205,7 +206,7 @@ struct Checked {
     path: String,
 }
 
-/// Permission first, then the limits: a refused request costs nothing but its place in the hour.
+/// Checks permissions before limits: a refused request only counts towards the hourly limit.
 fn check(state: &mut State, request: &Checked, credentials: &Credentials, counted: &str) -> Result<(), RestAnswer> {
     let route = request.route;
     let repository = match (request.captures.get("owner"), request.captures.get("repo")) {
@@ -217,7 +218,7 @@ fn check(state: &mut State, request: &Checked, credentials: &Credentials, counte
         Some(Err(_)) | None => auth::permit(state, route.needs, credentials, None),
         Some(Ok(repository)) => auth::permit(state, route.needs, credentials, Some(repository)),
     };
-    // The App itself has its own limit, which no story comes near.
+    // The App itself has a separate limit, which no story reaches.
     if route.needs != Needs::Nothing && !matches!(credentials, Credentials::App) {
         state.limits.count(counted)?;
     }
@@ -285,7 +286,7 @@ fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) ->
     })
 }
 
-/// 404 that cannot be overlooked: the double has a gap, or the client a wrong address.
+/// A conspicuous 404: either the double has a gap, or the client used a wrong URL.
 fn unknown_route(state: &mut State, record: &RecordedExchange) -> RestAnswer {
     let line = format!("{} {}", record.method, record.path);
     state.recorder.violation(format!("unknown route {line}"));

@@ -1,7 +1,7 @@
-//! What the double remembers: accounts, repositories, pull requests and everything said about them.
+//! The double's state: accounts, repositories, pull requests and everything about them.
 //!
-//! The state and the few lookups every route needs. The rules live with the routes, the JSON that is shown of
-//! these records with [`super::objects`] and the route files.
+//! This has the state and the few lookups that every route needs. The rules are in the route files; the JSON for
+//! these records is in [`super::objects`] and the route files.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -19,30 +19,30 @@ pub(super) use super::records::{
     ReviewComment, Status, WorkflowRun,
 };
 
-/// Where a double is served.
+/// The URLs that the double is served at.
 pub(super) struct Addresses {
     pub(super) web: String,
     pub(super) store: String,
     pub(super) prefix: String,
 }
 
-/// Everything, behind one lock.
+/// The whole state, behind one lock.
 pub(super) struct State {
-    /// `http://127.0.0.1:PORT`, under which the web pages and git repositories are.
+    /// `http://127.0.0.1:PORT`, the base URL of web pages and git repositories.
     pub(super) web: String,
-    /// `http://127.0.0.1:OTHER`, where links to logs lead.
+    /// `http://127.0.0.1:OTHER`, the base URL of logs.
     pub(super) store: String,
     /// The prefix of all REST routes, such as `/api/v3`; usually empty.
     pub(super) prefix: String,
     pub(super) accounts: Vec<Account>,
-    /// greenlight's own App first, then the one of GitHub Actions.
+    /// greenlight's own App first, then that of GitHub Actions.
     pub(super) apps: [App; 3],
     pub(super) tokens: HashMap<String, Token>,
     pub(super) repositories: Vec<Repository>,
-    /// Names that repositories had, in lower case.
+    /// Former names of repositories, in lower case.
     pub(super) moved: HashMap<String, u64>,
     pub(super) comments: BTreeMap<u64, Comment>,
-    /// The texts that comments had, oldest first, once they were edited.
+    /// The revisions of edited comments, oldest first.
     pub(super) edits: BTreeMap<u64, Vec<Edit>>,
     pub(super) activities: Vec<Activity>,
     pub(super) statuses: Vec<Status>,
@@ -55,9 +55,9 @@ pub(super) struct State {
     pub(super) log_links: HashMap<String, (u64, Timestamp)>,
     /// Commits that GitHub would show as "Verified".
     pub(super) verified: HashSet<git2::Oid>,
-    /// What the home repository demands of its branches.
+    /// The protections of the home repository's branches.
     pub(super) protections: Vec<Protection>,
-    /// Whether this is an Enterprise Server from before rulesets.
+    /// Whether this is an Enterprise Server without rulesets.
     pub(super) predates_rulesets: bool,
     pub(super) hooks: Hooks,
     pub(super) faults: Faults,
@@ -69,11 +69,11 @@ pub(super) struct State {
     pub(super) commit_seconds: i64,
 }
 
-/// The first moment of every world: Monday, 5 January 2026, nine o'clock UTC.
+/// The start of every world: Monday, 5 January 2026, nine o'clock UTC.
 const DAWN: i64 = 1_767_603_600;
 
 impl State {
-    /// A world with these Apps and nobody and nothing else in it.
+    /// A world with these Apps and nothing else.
     pub(super) fn empty(addresses: Addresses, apps: [App; 3], folder: TempDir) -> Self {
         let Addresses { web, store, prefix } = addresses;
         Self {
@@ -110,13 +110,13 @@ impl State {
         }
     }
 
-    /// A number nothing else has, regardless of its kind.
+    /// A unique number, regardless of its kind.
     pub(super) fn fresh_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
     }
 
-    /// The world's own time: a second passes each time somebody looks.
+    /// The world's own time, which advances by one second each time it is read.
     pub(super) fn now(&mut self) -> String {
         self.seconds += 1;
         Timestamp::from_second(DAWN + self.seconds)
@@ -124,13 +124,14 @@ impl State {
             .unwrap_or_default()
     }
 
-    /// The date of the next commit, in seconds of the epoch: a minute after the one before, so that SHAs are stable.
+    /// The date of the next commit, in seconds since the epoch: a minute after the previous one, so that SHAs are
+    /// stable.
     pub(super) fn commit_time(&mut self) -> i64 {
         self.commit_seconds += 60;
         DAWN + self.commit_seconds
     }
 
-    /// Base URL of the REST API.
+    /// The base URL of the REST API.
     pub(super) fn api(&self) -> String {
         format!("{}{}", self.web, self.prefix)
     }
@@ -165,14 +166,14 @@ impl State {
         self.repository_mut(repository)?.pulls.get_mut(&number)
     }
 
-    /// Adds one line to the conversation of a pull request.
+    /// Adds an entry to the conversation of a pull request.
     pub(super) fn happened(&mut self, repository: u64, number: u64, what: Happening) {
         if let Some(pull) = self.pull_mut(repository, number) {
             pull.timeline.push(what);
         }
     }
 
-    /// The check suite of one App on one commit; GitHub makes one when the first check run comes.
+    /// The check suite of one App on one commit; GitHub creates it with the first check run.
     pub(super) fn suite(&mut self, app: &str, head: git2::Oid) -> u64 {
         let known = self
             .check_runs

@@ -13,7 +13,7 @@ pub(super) const ROUTES: &[Route] = &[get(
     combined,
 )];
 
-/// What every context said last, and the worst of it.
+/// The latest status of every context, and the worst of them.
 fn combined(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let repository = call.repository()?;
     let commit = store::resolve(&repository.git, call.capture("ref")).ok_or_else(RestAnswer::not_found)?;

@@ -1,6 +1,6 @@
-//! What the double asks of git: writing trees and commits, comparing them, and reading files back.
+//! The double's git operations: writing trees and commits, comparing them, and reading files.
 //!
-//! Works on bare repositories only; nothing is ever checked out.
+//! It works only on bare repositories; nothing is ever checked out.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use git2::{Commit, Diff, DiffOptions, FileMode, Oid, Repository, Signature, Time
 
 use super::state::State;
 
-/// Higher than the priorities of the backends on disk, so that new objects go to memory.
+/// Higher than the priorities of on-disk backends, so that new objects are stored in memory.
 const FIRST: i32 = 1000;
 
 /// A file's new content, or `None` to delete it.
@@ -23,7 +23,7 @@ pub(super) struct Identity {
 }
 
 impl State {
-    /// The identity GitHub writes into commits that this account makes through it.
+    /// The identity that GitHub writes into commits that this account makes on its pages.
     pub(super) fn identity(&self, login: &str) -> Identity {
         let id = self.account(login).map_or(0, |account| account.id);
         Identity {
@@ -33,7 +33,7 @@ impl State {
     }
 }
 
-/// A commit before it is written.
+/// A commit to be written.
 pub(super) struct NewCommit {
     pub(super) author: Identity,
     pub(super) author_seconds: i64,
@@ -59,8 +59,8 @@ impl NewCommit {
     }
 }
 
-/// Makes a bare repository that keeps its objects in memory; one that is forked shares those of its origin, as on
-/// GitHub. Only references are files. No configuration of the machine is read.
+/// Creates a bare repository that keeps its objects in memory. A fork shares those of its origin, as on GitHub. Only
+/// references are files. The machine's git configuration is not read.
 pub(super) fn init(path: &Path, origin: Option<&Repository>) -> Result<Repository, super::DoubleError> {
     std::fs::create_dir_all(path.join("refs/heads"))?;
     std::fs::create_dir(path.join("objects"))?;
@@ -78,7 +78,7 @@ pub(super) fn init(path: &Path, origin: Option<&Repository>) -> Result<Repositor
     Ok(repository)
 }
 
-/// Writes the tree that `base` becomes with these changes; a file keeps its mode.
+/// Writes the tree that results from applying these changes to `base`; files keep their modes.
 pub(super) fn write_changes(git: &Repository, base: Option<&Tree<'_>>, changes: &[Change]) -> Result<Oid, git2::Error> {
     let empty = git.find_tree(git.treebuilder(None)?.write()?)?;
     let base = base.unwrap_or(&empty);
@@ -126,7 +126,7 @@ pub(super) fn tip(git: &Repository, branch: &str) -> Option<Oid> {
     git.find_reference(&format!("refs/heads/{branch}")).ok()?.target()
 }
 
-/// What a reference, branch, tag or SHA names.
+/// The object that a reference, branch, tag or SHA names.
 pub(super) fn resolve(git: &Repository, name: &str) -> Option<Oid> {
     let full = (name.len() == 40).then(|| Oid::from_str(name).ok()).flatten();
     if let Some(id) = full.filter(|id| git.find_commit(*id).is_ok()) {
@@ -138,14 +138,14 @@ pub(super) fn resolve(git: &Repository, name: &str) -> Option<Oid> {
     })
 }
 
-/// What a pull request shows: from the merge base to the head, with three lines of context and renames found.
+/// The diff of a pull request: from the merge base to the head, with three lines of context and rename detection.
 pub(super) fn three_dot<'git>(git: &'git Repository, base: Oid, head: Oid) -> Result<Diff<'git>, git2::Error> {
     let from = git.find_commit(git.merge_base(base, head)?)?.tree()?;
     let to = git.find_commit(head)?.tree()?;
     tree_diff(git, &from, &to)
 }
 
-/// From one tree to another, with three lines of context and renames found.
+/// The diff from one tree to another, with three lines of context and rename detection.
 pub(super) fn tree_diff<'git>(
     git: &'git Repository,
     from: &Tree<'_>,
@@ -174,7 +174,7 @@ pub(super) fn file_at(git: &Repository, commit: Oid, path: &str) -> Option<Vec<u
     git.find_blob(entry.id()).ok().map(|blob| blob.content().to_vec())
 }
 
-/// The moment of a commit as GitHub writes it.
+/// The time of a commit in GitHub's format.
 pub(super) fn moment(time: Time) -> String {
     jiff::Timestamp::from_second(time.seconds())
         .map(|moment| moment.to_string())

@@ -1,7 +1,7 @@
 //! The "Commit suggestion" button: what GitHub does with suggestion blocks, and when it refuses.
 //!
-//! Works on the bytes of the blob at the head: replaced lines keep the file's line ending, and a last line without a
-//! newline stays without one. The refusals are the texts of GitHub's pages.
+//! It works on the bytes of the blob at the head: replaced lines keep the file's line endings, and a last line
+//! without a newline stays without one. The error messages are those of GitHub's pages.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::state::{ReviewComment, State};
 use super::store::{self, Change};
 use super::{Double, DoubleError, threads};
 
-/// One suggestion on the lines of the head it would replace.
+/// One suggestion, with the lines of the head that it replaces.
 pub(super) struct Suggestion {
     pub(super) path: String,
     pub(super) first: u32,
@@ -23,11 +23,11 @@ pub(super) struct Suggestion {
 }
 
 impl Double {
-    /// Commits the suggestions of these review comments as one batch; delivers `pull_request.synchronize`.
-    /// Returns the SHA of the commit.
+    /// Commits the suggestions of these review comments as one batch; delivers `pull_request.synchronize`. Returns
+    /// the SHA of the commit.
     ///
     /// # Errors
-    /// [`DoubleError::Refused`] with the text of GitHub's page when it would not let the button be pressed.
+    /// [`DoubleError::Refused`] with the text of GitHub's page if its button would be disabled.
     pub async fn commit_suggestions(&self, comments: &[u64], login: &str) -> Result<String, DoubleError> {
         let sha = self.act(login, |state| commit(state, comments, login))?;
         self.delivered().await;
@@ -109,7 +109,7 @@ fn message(state: &State, mut authors: Vec<String>) -> String {
     format!("{title}\n\n{}", trailers.collect::<Vec<_>>().join("\n"))
 }
 
-/// Reads the suggestion of a comment, or says why its button is grey.
+/// Extracts the suggestion of a comment, or says why its button is disabled.
 fn read(state: &State, comment: &ReviewComment) -> Result<Suggestion, DoubleError> {
     let pull = known(state, comment.number)?;
     if !pull.open {
@@ -153,7 +153,7 @@ pub(super) fn block(body: &str) -> Option<String> {
     text
 }
 
-/// Replaces the lines of every suggestion, the last one first so that the numbers stay right.
+/// Replaces the lines of every suggestion, starting with the last one, so that line numbers stay valid.
 pub(super) fn apply(before: &[u8], mut suggestions: Vec<Suggestion>) -> Result<Vec<u8>, DoubleError> {
     suggestions.sort_by_key(|one| one.first);
     if suggestions.windows(2).any(|pair| pair[0].last >= pair[1].first) {

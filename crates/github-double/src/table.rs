@@ -1,4 +1,4 @@
-//! The table of all routes, and which of them a request means.
+//! The table of all routes, and matching requests to them.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 
 use super::route::Route;
 
-/// The route of a request with its captures; literal routes stand before those with captures in the tables.
+/// The route for a request with its captures. In the tables, literal routes precede those with captures.
 pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<&'static str, String>)> {
     let segments: Vec<String> = path
         .split('/')

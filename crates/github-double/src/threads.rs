@@ -1,4 +1,4 @@
-//! Comments on lines of the diff: where they are now, replies to them, and the events they send.
+//! Comments on lines of the diff: their current positions, replies to them, and their events.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     Ok(page(call, shown))
 }
 
-/// One more comment on the diff, outside of any review: the beginning of a thread.
+/// Creates a comment on the diff outside of any review, which starts a thread.
 /// <https://docs.github.com/en/rest/pulls/comments#create-a-review-comment-for-a-pull-request>
 fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let (repository, pull) = call.pull()?;
@@ -159,7 +159,7 @@ fn find(call: &RouteCall<'_>) -> Result<ReviewComment, RestAnswer> {
     comment.cloned().ok_or_else(RestAnswer::not_found)
 }
 
-/// Writes a reply in a thread.
+/// Adds a reply to a thread.
 pub(super) fn add_reply(state: &mut State, top: &ReviewComment, author: &str, body: &str) -> ReviewComment {
     let reply = ReviewComment {
         author: author.into(),
@@ -171,10 +171,11 @@ pub(super) fn add_reply(state: &mut State, top: &ReviewComment, author: &str, bo
     add(state, reply)
 }
 
-/// Adds a comment under a separate id and sends `pull_request_review_comment.created`. GitHub wraps each in a review.
+/// Adds a comment with a new id and sends `pull_request_review_comment.created`. GitHub wraps each of them in a
+/// review.
 fn add(state: &mut State, comment: ReviewComment) -> ReviewComment {
     let (review, id, now) = (state.fresh_id(), state.fresh_id(), state.now());
-    // When a comment was written is compared with clocks of the present.
+    // Receivers compare a comment's date with the current time.
     let written = objects::present();
     let wrapper = Review {
         id: review,
@@ -200,7 +201,7 @@ fn add(state: &mut State, comment: ReviewComment) -> ReviewComment {
     comment
 }
 
-/// Sends one event about a comment in a thread.
+/// Sends an event about a comment in a thread.
 pub(super) fn notify(state: &mut State, action: &str, comment: &ReviewComment, sender: &str, before: Option<String>) {
     let found = state
         .repository(comment.repository)
@@ -213,7 +214,7 @@ pub(super) fn notify(state: &mut State, action: &str, comment: &ReviewComment, s
     state.notify("pull_request_review_comment", comment.repository, sender, payload);
 }
 
-/// Whether the comment belongs to a review that was not submitted yet.
+/// Whether the comment belongs to a review that is not submitted yet.
 pub(super) fn is_pending(state: &State, comment: &ReviewComment) -> bool {
     state
         .reviews
@@ -221,7 +222,7 @@ pub(super) fn is_pending(state: &State, comment: &ReviewComment) -> bool {
         .is_some_and(|review| review.state == "PENDING")
 }
 
-/// The first and last line a comment is on now. `None` once any of its lines was touched: it is outdated.
+/// The current first and last line of a comment. `None` if any of its lines changed, so that it is outdated.
 pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u32, u32)> {
     let place = &comment.place;
     let (first, last) = (place.start_line.unwrap_or(place.line), place.line);
@@ -238,7 +239,7 @@ pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u
     moved_lines(git, (&tree(comment.commit)?, &tree(head)?), place)
 }
 
-/// Where the lines of a place are in a later tree. `None` if they were touched.
+/// Where the lines of a position are in a later tree. `None` if they changed.
 pub(super) fn moved_lines(
     git: &git2::Repository,
     (from, to): (&git2::Tree<'_>, &git2::Tree<'_>),
@@ -255,7 +256,7 @@ pub(super) fn moved_lines(
     diff_rules::follow(touched, place.start_line.unwrap_or(place.line), place.line)
 }
 
-/// `pull-request-review-comment`, which is `review-comment` as well.
+/// `pull-request-review-comment`, which also serves as `review-comment`.
 pub(super) fn object(state: &State, comment: &ReviewComment) -> Value {
     let Some(repository) = state.repository(comment.repository) else {
         return Value::Null;

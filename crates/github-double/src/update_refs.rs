@@ -1,7 +1,7 @@
 //! The mutation `updateRefs`: moves branches by compare-and-swap, all of them or none.
 //! <https://docs.github.com/en/graphql/reference/mutations#updaterefs>
 //!
-//! Creating and deleting, which it does for an object id of zeros, are left out.
+//! Creating and deleting branches, for which it uses an object id of zeros, are not supported.
 
 use serde_json::{Value, json};
 
@@ -13,13 +13,13 @@ use super::{Double, objects, refs};
 const FIELD: &str = "updateRefs";
 
 impl Double {
-    /// Makes this an Enterprise Server from before rulesets and `updateRefs`.
+    /// Makes this an Enterprise Server without rulesets and `updateRefs`.
     pub fn predate_rulesets(&self) {
         self.shared.lock().predates_rulesets = true;
     }
 }
 
-/// The answer, if this is what the query asks for.
+/// The response, if the query contains this mutation.
 pub(super) fn answer(call: &mut RouteCall<'_>, query: &str) -> Option<RestAnswer> {
     if !query.trim_start().starts_with("mutation") || !query.contains("updateRefs(input: $input)") {
         return None;
@@ -121,7 +121,7 @@ fn words(answer: &RestAnswer) -> String {
     }
 }
 
-/// What a server answers that does not know the mutation: nothing is run, and every mistake is named.
+/// The response of a server without the mutation: nothing is executed, and every error is listed.
 fn unknown_field() -> RestAnswer {
     let variable = json!({
         "path": ["mutation"],

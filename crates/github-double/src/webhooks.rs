@@ -1,4 +1,4 @@
-//! Webhooks as GitHub sends them: the payload is built when something happens, and handed to [`super::hooks`].
+//! Webhook events: a payload is built when something happens, and passed to [`super::hooks`].
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::state::State;
 use super::{Double, objects};
 
 impl State {
-    /// Sends an event about a repository; `payload` holds what is particular to it.
+    /// Sends an event about a repository; `payload` has the fields that are specific to it.
     pub(super) fn notify(&mut self, event: &str, repository: u64, sender: &str, payload: Value) {
         let Some(about) = self.repository(repository) else {
             return;
@@ -21,7 +21,7 @@ impl State {
         {
             payload["organization"] = objects::organization(self, &about.owner);
         }
-        // Nobody tells an App of repositories that it is not installed on.
+        // An App gets no events about repositories that it is not installed on.
         let Some(installation) = self.installation_of(&about.owner) else {
             return;
         };
@@ -44,7 +44,7 @@ impl State {
 }
 
 impl Double {
-    /// Delivers webhooks to this address from now on, signed with this secret.
+    /// From now on, delivers webhooks to this URL, signed with this secret.
     pub fn set_webhook(&self, url: &str, secret: &str) {
         self.shared.lock().hooks.set_target(url, secret);
     }
@@ -55,7 +55,7 @@ impl Double {
         self.delivered().await;
     }
 
-    /// Delivers `ping`, as GitHub does when a webhook is made.
+    /// Delivers `ping`, as GitHub does for a new webhook.
     pub async fn ping(&self) {
         {
             let mut state = self.shared.lock();
@@ -74,7 +74,7 @@ impl Double {
         self.delivered().await;
     }
 
-    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
+    /// Waits until all deliveries so far were answered, including those caused by the bot's own changes.
     pub async fn delivered(&self) {
         let issued = self.shared.lock().hooks.issued();
         let mut finished = self.finished.clone();

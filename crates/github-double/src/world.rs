@@ -1,6 +1,6 @@
-//! The world before the story: one repository, the people around it, and what the App may do.
+//! The world before the story: one repository, the people around it, and the permissions of the App.
 //!
-//! A value to be changed until [`super::Double::start`] takes it; what happens later is done through the double.
+//! It can be changed until [`super::Double::start`] takes it; later changes are made through the double.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::names::{AUTHOR, DEFAULT_BRANCH, HOME, MAINTAINER, OTHER_CI, READER, R
 use super::state::{Account, Addresses, App, Repository, State};
 use super::store::{self, Change};
 
-/// What a double starts with.
+/// The initial state of a double.
 #[derive(Debug, Clone)]
 pub struct World {
     owner: String,
@@ -22,7 +22,7 @@ pub struct World {
 
 impl World {
     /// A public repository `owner/name` with these files on `main`, and [`MAINTAINER`], [`AUTHOR`], [`READER`] and
-    /// [`STRANGER`] around it. A name without `/` belongs to `acme`.
+    /// [`STRANGER`] as people. A name without `/` belongs to `acme`.
     pub fn with_repository(name: &str, files: &[(&str, &[u8])]) -> Self {
         let (owner, name) = name.split_once('/').unwrap_or(("acme", name));
         let granted = [
@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    /// Gives somebody a role in the repository, instead of the one they had.
+    /// Sets somebody's role in the repository.
     #[must_use]
     pub fn person(mut self, login: &str, role: Role) -> Self {
         self.people.retain(|(name, _)| !name.eq_ignore_ascii_case(login));
@@ -77,7 +77,7 @@ impl World {
         self
     }
 
-    /// Sets one permission of the App, such as `("checks", "read")`; the level `none` takes it away.
+    /// Sets one permission of the App, such as `("checks", "read")`; the level `none` removes it.
     #[must_use]
     pub fn app_permission(mut self, name: &str, level: &str) -> Self {
         self.permissions.remove(name);
@@ -165,7 +165,7 @@ impl World {
     }
 }
 
-/// An App that others run, of which only what it reports is seen.
+/// Another App, of which only its reports are visible.
 fn app_of_another(id: u64, slug: &str, name: &str) -> App {
     App {
         id,
@@ -177,7 +177,7 @@ fn app_of_another(id: u64, slug: &str, name: &str) -> App {
 }
 
 impl State {
-    /// Gives somebody an account, unless they have one.
+    /// Creates an account for somebody without one.
     pub(super) fn welcome(&mut self, login: &str) {
         if self.account(login).is_none() {
             let id = self.fresh_id();

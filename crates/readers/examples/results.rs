@@ -1,4 +1,4 @@
-//! Prints what a TAP producer said.
+//! Prints the results of a TAP producer.
 
 use greenlight_readers::{Printed, tap};
 

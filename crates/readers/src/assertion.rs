@@ -1,9 +1,9 @@
-//! Reads what a failed assertion of Python compared, where its message says so.
+//! Extracts the compared values from the message of a failed Python assertion.
 
-/// The wanted and the found value of a message such as `assert 1 == 2` or `AssertionError: 1 != 2`.
+/// The expected and the actual value in a message such as `assert 1 == 2` or `AssertionError: 1 != 2`.
 ///
-/// Both pytest and `unittest` are written with what was found first: `assert found == wanted`,
-/// `assertEqual(found, wanted)`.
+/// With pytest and `unittest`, the actual value usually comes first: `assert actual == expected`,
+/// `assertEqual(actual, expected)`.
 pub fn compared(message: &str) -> Option<(String, String)> {
     if let Some(both) = of_doctest(message) {
         return Some(both);
@@ -12,7 +12,7 @@ pub fn compared(message: &str) -> Option<(String, String)> {
     let claim = line.strip_prefix("AssertionError: ").unwrap_or(line);
     let (found, wanted) = match claim.strip_prefix("assert ") {
         Some(claim) => split(claim, " == ")?,
-        // A message of the test's own comes after a colon.
+        // A colon introduces the test's own message.
         None if claim.len() < line.len() => {
             let (found, rest) = split(claim, " != ")?;
             (found, split(rest, " : ").map_or(rest, |(wanted, _)| wanted))
@@ -22,7 +22,7 @@ pub fn compared(message: &str) -> Option<(String, String)> {
     Some((wanted.trim().to_string(), found.trim().to_string()))
 }
 
-/// What stands before and after the only separator outside of quotes and brackets.
+/// The text before and after the separator, if there is exactly one outside of quotes and brackets.
 fn split<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
     let (mut depth, mut quote, mut escaped) = (0i32, None, false);
     let (mut at, mut count) = (None, 0u32);
@@ -46,7 +46,7 @@ fn split<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
     Some((&text[..at], &text[at + separator.len()..]))
 }
 
-/// `Expected:` and `Got:` with indented lines below, as doctest writes them.
+/// Doctest's `Expected:` and `Got:`, with indented lines below.
 fn of_doctest(message: &str) -> Option<(String, String)> {
     let (_, rest) = message.split_once("\nExpected:\n")?;
     let (wanted, rest) = rest.split_once("\nGot:\n")?;

@@ -1,5 +1,5 @@
-//! Finds what an assertion wanted and what it got in the message of a failure, as the assertion libraries of Go and Java
-//! write it. A message that is not one of theirs is left alone.
+//! Extracts the expected and the actual value from failure messages of the assertion libraries of Go and Java. Other
+//! messages are ignored.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use regex::Regex;
 
 use crate::text::pattern;
 
-/// A value on one line, or in angle brackets over several.
+/// Patterns for values on one line, or in angle brackets over several lines.
 type Patterns = [LazyLock<Option<Regex>>; 4];
 
-/// What was expected comes first in these.
+/// Patterns in which the expected value comes first.
 static JAVA: [LazyLock<Option<Regex>>; 5] = [
     // JUnit 4 and 5, and kotlin.test.
     LazyLock::new(|| pattern(r"(?s)[Ee]xpected: ?<(.*?)> but was: ?<(.*?)>(?:\n|$)")),
@@ -20,10 +20,10 @@ static JAVA: [LazyLock<Option<Regex>>; 5] = [
     LazyLock::new(|| pattern(r"(?m)^\s*expected *: *(.+)\n\s*but was *: *(.+)$")),
     // TestNG.
     LazyLock::new(|| pattern(r"(?m)expected \[(.*?)\] but found \[(.*?)\]$")),
-    // JUnit 5, where types differ.
+    // JUnit 5, if the types differ.
     LazyLock::new(|| pattern(r"(?m)expected: (\S+<.*>) but was: (\S+<.*>)$")),
 ];
-/// AssertJ, which says what it got first.
+/// AssertJ, where the actual value comes first.
 static ASSERTJ: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
         r"(?m)^Expecting(?: actual)?:\s*\n\s*(.+)\n\s*(?:to be equal to|to be the same as|to contain|to start with|to end with):?\s*\n\s*(.+)$",
@@ -44,13 +44,13 @@ static WANT_GOT: Patterns = [
     LazyLock::new(|| pattern(r"(?mi)^\s*want:? *(.+)\n\s*got:? *(.+)$")),
 ];
 
-/// Expected and actual of a failure in Java or Kotlin.
+/// The expected and actual value of a failure in Java or Kotlin.
 pub fn java(message: &str) -> Option<(String, String)> {
     let known = JAVA.iter().find_map(|pattern| pair(pattern, message));
     known.or_else(|| pair(&ASSERTJ, message).map(swapped))
 }
 
-/// Expected and actual of a failure in Go.
+/// The expected and actual value of a failure in Go.
 pub fn go(message: &str) -> Option<(String, String)> {
     if let Some(difference) = difference(message) {
         return Some(difference);
@@ -69,7 +69,7 @@ fn swapped((first, second): (String, String)) -> (String, String) {
     (second, first)
 }
 
-/// The lines of a difference as go-cmp prints it: `(-want +got)`, or the other way round.
+/// The lines of a diff printed by go-cmp: `(-want +got)`, or the other way round.
 fn difference(message: &str) -> Option<(String, String)> {
     let want_first = message.contains("(-want +got)") || message.contains("(-want, +got)");
     let got_first = message.contains("(-got +want)") || message.contains("(-got, +want)");
@@ -77,7 +77,7 @@ fn difference(message: &str) -> Option<(String, String)> {
         return None;
     }
     let side = |mark: char| {
-        // go-cmp separates with spaces that do not break.
+        // go-cmp uses non-breaking spaces as separators.
         let lines = message
             .lines()
             .filter_map(|line| line.trim_start_matches([' ', '\t', '\u{a0}']).strip_prefix(mark))
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn assertions_of_java_say_what_they_wanted() {
+    fn expected_and_actual_values_are_found_in_java() {
         check(
             java("org.opentest4j.AssertionFailedError: expected: <3> but was: <-1>\n\tat x"),
             "3",
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn assertions_of_go_say_what_they_wanted() {
+    fn expected_and_actual_values_are_found_in_go() {
         check(go("    shop_test.go:7: Add(1, 2) = -1, want 3"), "3", "-1");
         check(go("x_test.go:3: got 1, want 2"), "2", "1");
         check(go("x_test.go:3: expected 1, got 2"), "1", "2");

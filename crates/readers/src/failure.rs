@@ -1,20 +1,20 @@
-//! One failure, and where it is.
+//! One failure, and its location.
 
 use serde::{Deserialize, Serialize};
 
 /// One failing test, or one compiler diagnostic.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The test as its framework would accept it back on the command line.
+    /// The test's name, as its framework accepts it on the command line.
     pub name: String,
-    /// Where it failed: path as printed, and line from 1.
+    /// Where it failed: the path as printed, and the line from 1.
     pub location: Option<Location>,
-    /// The assertion or error text, bounded.
+    /// The text of the assertion or error, bounded.
     pub message: String,
-    /// What the assertion wanted, where the framework says so apart from the message; bounded.
+    /// The expected value, if the framework reports it separately from the message; bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What it got instead.
+    /// The actual value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<String>,
 }
@@ -28,7 +28,7 @@ pub struct Location {
     pub line: u32,
 }
 
-/// A location from the two halves of `path:line`.
+/// A location, from the two halves of `path:line`.
 pub fn location(path: &str, line: &str) -> Option<Location> {
     Some(Location {
         path: path.to_string(),

@@ -1,5 +1,5 @@
-//! What the readers of Jest, Vitest and Mocha have in common: the results as JSON that the first two write, stack traces,
-//! trees of results, and what kept a file of tests from being loaded.
+//! Code shared by the readers of Jest, Vitest and Mocha: the JSON results of the first two, stack traces, trees of
+//! results, and errors that keep a test file from loading.
 
 use std::sync::LazyLock;
 
@@ -11,17 +11,17 @@ use super::{Anomaly, ParsedRun, Report, location};
 use crate::Location;
 use crate::text::pattern;
 
-/// Deepest nesting of suites that is followed.
+/// The deepest nesting of suites that is read.
 pub const MAX_DEPTH: usize = 32;
-/// What stands between the parts of a name.
+/// The separator between the parts of a name.
 pub const BETWEEN: &str = " > ";
 
 static TREE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^( *)(✓|✔|√|✕|×|○|✎|↓|□|-|\d+\)) (.+?)(?: \(?\d+(?:\.\d+)?\s?m?s\)?)?$"));
-/// A line of a stack trace, with the path, the line and the column.
+/// A line of a stack trace, with path, line and column.
 pub static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s+at (?:.* \()?((?:file://)?[^()\s]+?):(\d+):\d+\)?$"));
-/// One number of the sum that a runner prints.
+/// One number in the totals that a runner prints.
 pub static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing|expected fail)\b"));
 static EXPECTED: LazyLock<Option<Regex>> =
@@ -32,7 +32,7 @@ static CHAI: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
 });
 
-/// What `--json` of Jest and the reporter `json` of Vitest write: <https://jestjs.io/docs/cli#--json>.
+/// The output of Jest's `--json` and Vitest's reporter `json`: <https://jestjs.io/docs/cli#--json>.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Results {
@@ -74,7 +74,7 @@ struct Position {
     line: u32,
 }
 
-/// Reads the JSON of Jest and Vitest, one report for each package; false if there is none.
+/// Parses the JSON of Jest and Vitest, one report for each package; false if there is none.
 pub fn read_results(reports: &[Report], parsed: &mut ParsedRun) -> bool {
     let mut found = false;
     let mut todo = 0;
@@ -89,7 +89,7 @@ pub fn read_results(reports: &[Report], parsed: &mut ParsedRun) -> bool {
                 todo += u32::from(test.status == "todo");
                 read_test(&file.name, test, parsed);
             }
-            // A failure of no test: of loading, or of what runs before and after them all.
+            // A failure outside of any test: while loading, or in a hook around all tests.
             if file.status == "failed" && !results.iter().any(|test| test.status == "failed") {
                 not_loaded(&file.name, frame(&file.message, &FRAME), &file.message, parsed);
             }
@@ -154,7 +154,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What an assertion wanted and got, from its message.
+/// The expected and actual value of an assertion, from its message.
 pub fn compared(message: &str) -> Option<(String, String)> {
     if let Some(found) = EXPECTED.as_ref().and_then(|pattern| pattern.captures(message)) {
         return Some((found[1].to_string(), found[2].to_string()));
@@ -163,7 +163,7 @@ pub fn compared(message: &str) -> Option<(String, String)> {
     if let Some(found) = CHAI.as_ref().and_then(|pattern| pattern.captures(first.trim())) {
         return Some((found[2].to_string(), found[1].to_string()));
     }
-    // A difference line by line, below its legend.
+    // A diff line by line, below its legend.
     let legend = message.lines().position(|line| {
         let line = line.trim_start();
         ["- Snapshot", "- Expected", "+ actual - expected", "+ expected - actual"]
@@ -185,7 +185,7 @@ pub fn compared(message: &str) -> Option<(String, String)> {
     (!minus.is_empty() || !plus.is_empty()).then_some(if turned { (plus, minus) } else { (minus, plus) })
 }
 
-/// Notes a file that has no results, and says why.
+/// Records a file without results, and the reason.
 pub fn not_loaded(name: &str, place: Option<Location>, message: &str, parsed: &mut ParsedRun) {
     let message = crate::text::clean(message.as_bytes());
     let says = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
@@ -212,7 +212,7 @@ pub fn not_loaded(name: &str, place: Option<Location>, message: &str, parsed: &m
         "Unexpected token",
         "Jest encountered an unexpected token",
     ]) {
-        // Code that does not compile.
+        // The code does not compile.
         None
     } else {
         Some(Anomaly::NotCollected)
@@ -221,10 +221,10 @@ pub fn not_loaded(name: &str, place: Option<Location>, message: &str, parsed: &m
     parsed.anomaly = parsed.anomaly.or(anomaly);
 }
 
-/// What the engine itself says when it reaches its limit.
+/// Recognises the engine's message about reaching its memory limit.
 pub fn notice_memory(text: &str, parsed: &mut ParsedRun) {
     let is_out = |line: &str| {
-        // What a file printed is a comment in TAP.
+        // In TAP, the output of a file is a comment.
         let line = line.trim_start_matches("# ");
         (line.starts_with("FATAL ERROR: ") && line.ends_with("JavaScript heap out of memory"))
             || line.contains("ERR_WORKER_OUT_OF_MEMORY")
@@ -234,7 +234,7 @@ pub fn notice_memory(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// Results shown as a tree: a mark before each test, the names of its suites above it with less indentation.
+/// Reads results printed as a tree: a mark before each test, with the names of its suites above and less indented.
 pub fn passed_in_tree(text: &str, between: &str, parsed: &mut ParsedRun) {
     let mut suites: Vec<(usize, String)> = Vec::new();
     for line in text.lines() {
@@ -254,7 +254,7 @@ pub fn passed_in_tree(text: &str, between: &str, parsed: &mut ParsedRun) {
             }
             continue;
         };
-        // Files are shown with the same mark as tests.
+        // Files have the same mark as tests.
         if matches!(&found[2], "✓" | "✔" | "√") && !found[3].contains(" tests") && !found[3].ends_with(" test)") {
             let names = suites.iter().map(|(_, name)| name.as_str()).chain([&found[3]]);
             parsed.pass(&joined(names, between));
@@ -262,7 +262,8 @@ pub fn passed_in_tree(text: &str, between: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// A name from its parts, no longer than is kept of it: the long names of suites stand in those of all their tests.
+/// A name joined from its parts, cut to the length that is kept. Long names of suites are repeated in the names of
+/// all their tests.
 pub fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str) -> String {
     let mut name = String::new();
     for (index, part) in parts.enumerate() {
@@ -277,7 +278,7 @@ pub fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str) -> String
     name
 }
 
-/// Cuts a text into what stands below each title.
+/// Splits a text into blocks by their titles.
 pub fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let mut blocks: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
@@ -296,7 +297,7 @@ pub fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String
     blocks
 }
 
-/// The lines before the first that starts with one of the marks.
+/// The lines before the first one that starts with a mark.
 pub fn until(body: &str, marks: &[&str]) -> String {
     let lines = body
         .lines()
@@ -304,7 +305,7 @@ pub fn until(body: &str, marks: &[&str]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The first frame that is the project's own.
+/// The first stack frame in the project's own code.
 pub fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Location> {
     let mut frames = body.lines().filter_map(|line| {
         let frame = pattern.as_ref()?.captures(line)?;
@@ -317,7 +318,7 @@ pub fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Location> 
     })
 }
 
-/// The line of sums that Jest and Vitest end with.
+/// Takes the totals from the last lines of Jest's or Vitest's output.
 pub fn settle_from(text: &str, label: &str, parsed: &mut ParsedRun) {
     let sums = text.lines().rev().find(|line| line.trim_start().starts_with(label));
     let Some(sums) = sums else { return };

@@ -1,20 +1,20 @@
-//! Reads JUnit XML into test cases, no matter who wrote it.
+//! Parses JUnit XML into test cases, no matter which tool wrote it.
 //!
-//! The format has no standard. This takes `testcase` elements wherever they stand, forgives numbers that are none,
-//! and never expands an entity that the document defines itself.
+//! The format has no standard. This accepts `testcase` elements anywhere, tolerates invalid numbers, and never
+//! expands entities that the document defines.
 
 use std::borrow::Cow;
 
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// More cases than this are not read.
+/// The maximum number of test cases.
 const MAX_CASES: usize = 200_000;
-/// Deeper nesting than this is not a report.
+/// The deepest nesting of a valid report.
 const MAX_DEPTH: usize = 64;
-/// Longest text of one failure that is collected.
+/// The longest text of one failure.
 const MAX_TEXT: usize = 16_000;
-/// Longest attribute that is kept whole.
+/// The longest attribute that is kept completely.
 const MAX_ATTRIBUTE: usize = 16_000;
 
 /// One `testcase` element.
@@ -28,29 +28,29 @@ pub struct Case {
     pub file: String,
     /// As written; pytest counts from 0.
     pub line: Option<u32>,
-    /// The worst of what its elements say.
+    /// The worst verdict of its elements.
     pub verdict: CaseVerdict,
-    /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
+    /// The attribute `type` of the failure, by which pytest's expected failures differ from skipped tests.
     pub kind: String,
     /// The attribute `message` of the failure.
     pub message: String,
     /// The text inside the failure.
     pub text: String,
-    /// What the test printed.
+    /// The output of the test.
     pub printed: String,
-    /// PHPUnit's name of the class, whose `classname` has dots.
+    /// PHPUnit's name of the class, because its `classname` has dots.
     pub php_class: String,
     /// CTest's own word for the outcome.
     pub status: String,
 }
 
-/// From the best to the worst.
+/// From best to worst.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaseVerdict {
-    /// Nothing in it says otherwise.
+    /// No element says otherwise.
     #[default]
     Passed,
-    /// Or anything else that keeps a test from being a pass, such as the warnings of PHPUnit.
+    /// It was skipped, or something else keeps it from being a pass, such as a PHPUnit warning.
     Skipped,
     /// It has a `failure`.
     Failed,
@@ -58,7 +58,7 @@ pub enum CaseVerdict {
     Error,
 }
 
-/// Reads a whole report. `None` if it is not well-formed or beyond the limits.
+/// Parses a complete report. `None` if it is not well-formed or exceeds the limits.
 pub fn cases(report: &[u8]) -> Option<Vec<Case>> {
     let report = decoded(report);
     let mut reader = Reader::from_str(&report);
@@ -88,7 +88,8 @@ pub fn cases(report: &[u8]) -> Option<Vec<Case>> {
     path.is_empty().then_some(cases)
 }
 
-/// Whether a report can be read to its end. What a killed process left behind, or somebody else planted, cannot.
+/// Whether a report can be parsed to its end. A report that a killed process left behind, or that somebody planted,
+/// may not be.
 pub fn is_whole(report: &[u8]) -> bool {
     let report = decoded(report);
     let mut reader = Reader::from_str(&report);
@@ -108,7 +109,7 @@ pub fn is_whole(report: &[u8]) -> bool {
     }
 }
 
-/// The text of a document: UTF-16 where its mark says so, else UTF-8, without the mark.
+/// The text of a document: UTF-16 if its byte order mark says so, otherwise UTF-8, without the mark.
 pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |order: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
@@ -147,12 +148,12 @@ fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Opt
     };
     match path.last().map(String::as_str) {
         Some("testcase") => {}
-        // Of a whole suite, and of none of its cases.
+        // It belongs to the whole suite, and to none of its cases.
         Some("testsuite" | "testsuites") if verdict > CaseVerdict::Skipped => cases.push(Case {
             name: "(outside of the tests)".into(),
             ..Case::default()
         }),
-        // A verdict on nothing is not the format.
+        // A verdict outside of any case is not part of the format.
         None => return None,
         Some(_) => return Some(()),
     }
@@ -165,7 +166,7 @@ fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Opt
     Some(())
 }
 
-/// The value of an attribute, bounded; empty if there is none.
+/// The value of an attribute, bounded; empty if it is missing.
 pub fn attribute(element: &BytesStart<'_>, name: &str) -> String {
     let Ok(Some(attribute)) = element.try_get_attribute(name) else {
         return String::new();
@@ -186,13 +187,13 @@ fn append(cases: &mut [Case], path: &[String], text: &str) {
     }
 }
 
-/// Adds to a text what there is room for.
+/// Appends as much of `more` as fits.
 pub fn add(text: &mut String, more: &str) {
     let room = MAX_TEXT.saturating_sub(text.len());
     text.push_str(&more[..more.floor_char_boundary(room)]);
 }
 
-/// The five predefined entities and character references; any other is shown as it stands.
+/// Resolves the five predefined entities and character references; other references stay as they are.
 pub fn resolved(reference: &BytesRef<'_>) -> String {
     if let Ok(Some(c)) = reference.resolve_char_ref() {
         return c.to_string();
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_refused() {
+    fn invalid_reports_are_refused() {
         assert_eq!(cases(b"<testsuite><testcase name='a'>"), None);
         assert_eq!(cases(b"<failure/>"), None);
         assert_eq!(cases("<a>".repeat(200).as_bytes()), None);

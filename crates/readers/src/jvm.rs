@@ -1,4 +1,4 @@
-//! What the readers of Maven and Gradle share: test cases of reports, frames of stack traces, and compilers.
+//! Code shared by the readers of Maven and Gradle: test cases of reports, stack frames, and compiler errors.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,11 @@ use crate::text::pattern;
 
 static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*at (?:\S+/)?([\w.$]+)\.[\w$<>-]+\((\w+\.(?:java|kt|groovy|scala)):(\d+)\)"));
-/// `java.lang.AssertionError at CalcTest.java:11`, all that Gradle prints of a failure unless it is asked for more.
+/// `java.lang.AssertionError at CalcTest.java:11`, which is all that Gradle prints about a failure by default.
 static SHORT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*[\w.$]+ at (\w+\.(?:java|kt|groovy|scala)):(\d+)$"));
-/// javac alone and as Gradle and Maven pass it on; Kotlin likewise. Gradle 4 puts the name of its task right before.
+/// Errors of javac, directly or through Gradle and Maven, and those of Kotlin. Gradle 4 prefixes the name of its
+/// task.
 static COMPILER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
         r"^(?:\[ERROR\] |e: (?:file://)?|:[\w:.-]+)?(/?[^\s:\[\]]+\.(?:java|kt|kts|groovy|gradle|scala)):(?:\s*[\[(](\d+)(?:, ?\d+)?[\])]:?|(\d+)(?::\d+)?:?) (?:error: )?(.+)$",
@@ -24,7 +25,7 @@ static COMPILER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static DETAIL: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?\s+(?:symbol|location|required|found|reason) *: "));
 
-/// Classes that no project has for itself, although they stand above its own in a trace.
+/// Packages that never belong to a project, although they appear above its own frames in a stack trace.
 const FOREIGN: [&str; 16] = [
     "java.",
     "javax.",
@@ -44,8 +45,8 @@ const FOREIGN: [&str; 16] = [
     "org.apache.maven.",
 ];
 
-/// What the machine or the network lacks, in the words of Maven and Gradle.
-const NOT_TO_BE_HAD: [&str; 17] = [
+/// Messages of Maven and Gradle about something that the machine or the network lacks.
+const UNAVAILABLE: [&str; 17] = [
     "Could not resolve dependencies",
     "could not be resolved",
     "Non-resolvable parent POM",
@@ -65,32 +66,32 @@ const NOT_TO_BE_HAD: [&str; 17] = [
     "No compiler is provided in this environment",
 ];
 
-/// How many cases a report has of each kind.
+/// The numbers of a report's cases by kind.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Cases {
     /// How many passed.
     pub passed: u32,
-    /// How many failed in an assertion.
+    /// How many failed on an assertion.
     pub failures: u32,
-    /// How many ended in another exception.
+    /// How many ended with another exception.
     pub errors: u32,
     /// How many were skipped.
     pub skipped: u32,
 }
 
 impl Cases {
-    /// How many did not pass, in either way.
+    /// How many failed in either way.
     pub fn red(self) -> u32 {
         self.failures.saturating_add(self.errors)
     }
 
-    /// How many there are.
+    /// How many there are in total.
     pub fn all(self) -> u32 {
         self.passed.saturating_add(self.red()).saturating_add(self.skipped)
     }
 }
 
-/// Puts every case of every report into the parsed run, by the name that `named` makes of class and test.
+/// Adds every case of every report to the parsed run, under the name that `named` builds from class and test.
 pub fn read_reports(reports: &[Report], parsed: &mut ParsedRun, named: fn(&str, &str) -> String) -> Cases {
     let mut counted = Cases::default();
     for report in reports {
@@ -131,7 +132,7 @@ fn message(case: &Case) -> String {
     }
 }
 
-/// Notes a failing test: its place, what was compared, and whether there was no memory left.
+/// Records a failing test: its location, the compared values, and whether memory ran out.
 pub fn fail(parsed: &mut ParsedRun, name: &str, class: &str, message: &str) {
     let lines: Vec<&str> = message.lines().collect();
     parsed.fail(name, place(class, &lines), message);
@@ -146,7 +147,7 @@ pub fn fail(parsed: &mut ParsedRun, name: &str, class: &str, message: &str) {
     }
 }
 
-/// The frame in the test's own class, else the first one of the project; a frame has no directory, so that the package
+/// The frame in the test's own class, or else the first one in the project. A frame has no directory, so the package
 /// replaces it.
 fn place(class: &str, lines: &[&str]) -> Option<Location> {
     let frames = || {
@@ -158,7 +159,7 @@ fn place(class: &str, lines: &[&str]) -> Option<Location> {
     let outer = class.split('$').next().unwrap_or(class);
     let is_own = |frame: &str| frame == outer || frame.strip_prefix(outer).is_some_and(|rest| rest.starts_with('$'));
     let is_of_the_project = |frame: &str| !FOREIGN.iter().any(|foreign| frame.starts_with(foreign));
-    // Without a frame, the file is taken for one of the test's package.
+    // Without a frame, the file is assumed to be in the test's package.
     let short = || {
         let short = lines.iter().find_map(|line| SHORT.as_ref()?.captures(line))?;
         Some((class, short.get(1)?.as_str(), short.get(2)?.as_str()))
@@ -173,7 +174,7 @@ fn place(class: &str, lines: &[&str]) -> Option<Location> {
     location(&format!("{}{file}", package.unwrap_or_default()), line)
 }
 
-/// Notes what compilers found, and whether it is that a package is not there.
+/// Records compiler errors, and whether one reports a missing package.
 pub fn compiler_errors(text: &str, parsed: &mut ParsedRun) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -202,13 +203,13 @@ pub fn compiler_errors(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// The first line that says that something is missing which no change of the code can bring.
+/// The first line about something missing that no code change can provide.
 pub fn environment(text: &str) -> Option<&str> {
     text.lines()
-        .find(|line| NOT_TO_BE_HAD.iter().any(|mark| line.contains(mark)))
+        .find(|line| UNAVAILABLE.iter().any(|mark| line.contains(mark)))
 }
 
-/// Whether the process of the tests died, and how.
+/// Whether the test process died, and how.
 pub fn death(text: &str) -> Option<Anomaly> {
     const DIED: [&str; 4] = [
         "There was an error in the forked process",

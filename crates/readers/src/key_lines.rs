@@ -1,13 +1,13 @@
-//! The lines of a failure that say what went wrong: where there is room for a few, they are rarely the first ones.
+//! The lines of a failure message that say what went wrong, which are rarely the first ones.
 
 use crate::Failure;
 
-/// How Python begins a traceback.
+/// The first line of a Python traceback.
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
 impl Failure {
-    /// At most `most` lines of the message that say what went wrong: the ones that pytest marks with `E`, or the end of
-    /// a Python traceback with the innermost call, and otherwise the first ones.
+    /// At most `most` lines of the message that say what went wrong: those that pytest marks with `E`, or the end of
+    /// a Python traceback from the innermost call on, or otherwise the first ones.
     pub fn key_lines(&self, most: usize) -> Vec<&str> {
         let lines: Vec<&str> = self.message.lines().collect();
         let marked: Vec<&str> = lines.iter().filter_map(|line| marked(line)).take(most).collect();
@@ -19,14 +19,14 @@ impl Failure {
     }
 }
 
-/// What pytest says of an error, without its mark.
+/// Pytest's text about an error, without its mark.
 /// <https://docs.pytest.org/en/stable/how-to/output.html>
 fn marked(line: &str) -> Option<&str> {
     let text = line.strip_prefix("E ")?.trim();
     (!text.is_empty()).then_some(text)
 }
 
-/// Where the innermost call of the last traceback is, if there is one that ends with an error.
+/// The index of the innermost call in the last traceback, if that ends with an error.
 fn of_traceback(lines: &[&str]) -> Option<usize> {
     let traceback = lines.iter().rposition(|line| line.trim() == TRACEBACK)?;
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pytest_marks_comes_alone() {
+    fn only_lines_that_pytest_marks_are_shown() {
         let message = "ImportError while importing test module '/w/test_a.py'.\nHint: make sure\nTraceback:\na.py:1: in <module>\n    import x\nE   ModuleNotFoundError: No module named 'x'\nE\n";
         assert_eq!(key(message, 6), "ModuleNotFoundError: No module named 'x'");
         assert_eq!(key("E   a\nE   b\nE   c", 2), "a\nb");

@@ -1,8 +1,8 @@
-//! Readers of what test tools print and write in the formats that they share: JUnit XML, TAP, the JSON of JavaScript's
-//! runners, the reports of the JVM, assertions and comparisons.
+//! Parsers for the output of test tools in shared formats: JUnit XML, TAP, the JSON of JavaScript runners, JVM
+//! reports, assertions and comparisons.
 //!
-//! Everything is read as from a stranger: bounded, in linear time, and never believed further than it goes. Not in here:
-//! what one tool alone prints, running anything, and what a result means.
+//! All input is untrusted: parsing is bounded and takes linear time. This crate runs nothing, has no parsers for
+//! formats of a single tool, and does not judge results.
 
 #![warn(missing_docs)]
 

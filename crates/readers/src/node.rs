@@ -1,4 +1,4 @@
-//! Reads the tree that `node --test` draws for people.
+//! Parses the tree that `node --test` prints for people.
 
 use std::sync::LazyLock;
 
@@ -52,7 +52,7 @@ pub(crate) fn read(text: &str) -> ParsedRun {
     parsed
 }
 
-/// `test at test/shop.test.js:5:1` stands above the repeated failure.
+/// `test at test/shop.test.js:5:1`, the line above the repeated failure.
 fn tree_place(details: &str, name: &str) -> Option<Location> {
     let leaf = name.rsplit(" > ").next().unwrap_or(name);
     let mut lines = details.lines().peekable();
@@ -70,7 +70,7 @@ fn tree_place(details: &str, name: &str) -> Option<Location> {
 static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:.* \(|at )?(?:file://)?([^\s()]+?):(\d+):\d+\)?$"));
 
-/// A place as it is in a stack trace; those of the runtime and of packages are nobody's.
+/// A location from a stack trace. Locations in the runtime and in packages are ignored.
 pub(crate) fn place(value: &str) -> Option<Location> {
     let place = PLACE.as_ref()?.captures(value)?;
     let path = &place[1];

@@ -1,77 +1,77 @@
-//! What a reader collects: counts, names, failures and diagnostics, each of them bounded.
+//! The result of a reader: counts, names, failures and diagnostics, all bounded.
 
 use std::collections::BTreeMap;
 
 use crate::{Failure, Location, text};
 
-/// Longest name of a test that is kept whole.
+/// The longest name of a test that is kept completely.
 pub const MAX_NAME: usize = 1_000;
-/// Longest message of one failure.
+/// The longest message of one failure.
 pub const MAX_MESSAGE: usize = 4_000;
 /// How many failures are kept.
 pub const MAX_FAILURES: usize = 50;
-/// How many names of tests are kept.
+/// How many test names are kept.
 pub const MAX_NAMES: usize = 5_000;
-/// Sums beyond this are made up; the bound keeps later arithmetic from overflowing.
+/// Larger totals must be made up. The bound keeps later arithmetic from overflowing.
 const MAX_SUM: u32 = 100_000_000;
-/// Longest value of an assertion that is kept.
+/// The longest value of an assertion.
 const MAX_VALUE: usize = 1_000;
-/// Most words of a summary, and the longest of them.
+/// The maximum number of words in a summary, and their maximum length.
 const MAX_SUMMARY_COUNTS: usize = 20;
 const MAX_WORD: usize = 40;
 
-/// What a reader made of one output.
+/// The parsed form of one output.
 #[derive(Debug, Default)]
 pub struct ParsedRun {
     /// How many tests passed.
     pub passed: u32,
     /// How many were skipped.
     pub skipped: u32,
-    /// Failed as they are marked to.
+    /// How many failed as expected.
     pub expected_failures: u32,
     /// How many failed.
     pub failed: u32,
-    /// Those that passed, as far as they are kept.
+    /// The names of passed tests, as far as they are kept.
     pub passed_names: Vec<String>,
-    /// Those that were skipped, as far as they are kept.
+    /// The names of skipped tests, as far as they are kept.
     pub skipped_names: Vec<String>,
-    /// The framework's own summary in its own words.
+    /// The framework's own summary with its own words.
     pub summary_counts: BTreeMap<String, u32>,
     /// Failing tests.
     pub failures: Vec<Failure>,
-    /// What kept tests from being built or collected.
+    /// Errors that kept tests from being built or collected.
     pub diagnostics: Vec<Failure>,
-    /// What went wrong apart from tests.
+    /// A problem outside of the tests.
     pub anomaly: Option<Anomaly>,
-    /// Tests that were seen to begin and not to end: where the time was up, they are what took it.
+    /// Tests that began but did not end. If the time ran out, they are the ones that took too long.
     pub under_way: Vec<String>,
 }
 
-/// Why there may be no results although tests were asked for.
+/// Why there may be no results although tests were requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anomaly {
     /// A test process died.
     Crash,
-    /// A test process ended itself in a panic, and took other tests with it.
+    /// A test process ended in a panic, and took other tests with it.
     Panic,
-    /// The output says that there was no memory left.
+    /// The output says that memory ran out.
     OutOfMemory,
     /// Tests took longer than their framework allows.
     TimedOut,
-    /// The diagnostics are of tests that could not be loaded, not of code that does not compile.
+    /// The diagnostics are about tests that could not be loaded, not about code that does not compile.
     NotCollected,
-    /// A module that is asked for is not there.
+    /// A required module is missing.
     MissingModule,
     /// Something outside the project is missing: the result says nothing about the code.
     Environment,
-    /// There are findings, although the command may have succeeded.
+    /// There are findings, even if the command succeeded.
     Findings,
-    /// The command was asked for tests that are not there.
+    /// The requested tests do not exist.
     NotFound,
 }
 
 impl ParsedRun {
-    /// Counts a test that passed.
+    /// Counts a passed test.
     pub fn pass(&mut self, name: &str) {
         self.passed = self.passed.saturating_add(1);
         if self.passed_names.len() < MAX_NAMES {
@@ -79,12 +79,12 @@ impl ParsedRun {
         }
     }
 
-    /// Counts a test whose name is not told.
+    /// Counts a skipped test without a name.
     pub fn skip(&mut self) {
         self.skipped = self.skipped.saturating_add(1);
     }
 
-    /// Counts a skipped test by its name.
+    /// Counts a skipped test by name.
     pub fn skip_named(&mut self, name: &str) {
         self.skip();
         if self.skipped_names.len() < MAX_NAMES {
@@ -92,12 +92,12 @@ impl ParsedRun {
         }
     }
 
-    /// Counts a test that failed as it is marked to.
+    /// Counts a test that failed as expected.
     pub fn fail_as_expected(&mut self) {
         self.expected_failures = self.expected_failures.saturating_add(1);
     }
 
-    /// Takes a word of the framework's own summary.
+    /// Records one count of the framework's own summary.
     pub fn tell(&mut self, word: &str, count: u32) {
         if self.summary_counts.len() < MAX_SUMMARY_COUNTS {
             self.summary_counts
@@ -105,9 +105,9 @@ impl ParsedRun {
         }
     }
 
-    /// Notes what the assertion of the last failure wanted and got.
+    /// Records the expected and actual value of the last failure.
     pub fn compare(&mut self, expected: &str, actual: &str) {
-        // Beyond the bound the last failure that is kept is another one.
+        // Beyond the limit, the last failure that was kept is a different one.
         if self.failed as usize == self.failures.len()
             && let Some(failure) = self.failures.last_mut()
         {
@@ -116,13 +116,13 @@ impl ParsedRun {
         }
     }
 
-    /// Whether another failure would be kept, and not only counted. Where one shown text belongs to many failures, it is
-    /// not worth reading again for those that are dropped.
+    /// Whether another failure would be kept instead of only counted. If many failures share one text, it is not
+    /// worth parsing it for those that are dropped.
     pub fn has_room(&self) -> bool {
         self.failures.len() < MAX_FAILURES
     }
 
-    /// Counts a test that failed, and keeps how.
+    /// Counts a failed test, and keeps its details if there is room.
     pub fn fail(&mut self, name: &str, location: Option<Location>, message: &str) {
         self.failed = self.failed.saturating_add(1);
         if self.failures.len() < MAX_FAILURES {
@@ -130,14 +130,14 @@ impl ParsedRun {
         }
     }
 
-    /// Notes an error beside the tests that the framework counts as none of them.
+    /// Records an error that the framework does not count as a test.
     pub fn note(&mut self, name: &str, location: Option<Location>, message: &str) {
         if self.failures.len() < MAX_FAILURES {
             self.failures.push(failure(name, location, message));
         }
     }
 
-    /// Takes what another reader found in the same output.
+    /// Adds what another reader found in the same output.
     pub fn add(&mut self, other: Self) {
         self.passed = self.passed.saturating_add(other.passed);
         self.failed = self.failed.saturating_add(other.failed);
@@ -165,7 +165,7 @@ impl ParsedRun {
         self.under_way.truncate(MAX_FAILURES);
     }
 
-    /// Notes an error that belongs to no test; the same one is noted once.
+    /// Records an error that belongs to no test; duplicates are recorded once.
     pub fn diagnose(&mut self, name: &str, location: Option<Location>, message: &str) {
         let diagnostic = failure(name, location, message);
         if self.diagnostics.len() < MAX_FAILURES && !self.diagnostics.contains(&diagnostic) {
@@ -173,19 +173,19 @@ impl ParsedRun {
         }
     }
 
-    /// Notes the test that ran when its process died.
+    /// Records the test that was running when its process died.
     pub fn crash(&mut self, name: &str, message: &str) {
         self.anomaly = Some(Anomaly::Crash);
         self.fail(name, None, message);
     }
 
-    /// Takes the framework's own sums over what was counted.
+    /// Replaces the counts by the framework's own totals.
     pub fn reconcile_totals(&mut self, passed: u32, failed: u32, skipped: u32) {
         let bounded = |sum: u32| sum.min(MAX_SUM);
         (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
     }
 
-    /// Takes the sum of a linter that tells one, of which this many findings were read.
+    /// Takes the total of a linter, if it printed one, given how many findings were parsed.
     pub fn settle_found(&mut self, read: u32, told: Option<u32>) {
         let total = told.unwrap_or(read);
         if total > 0 {
@@ -196,24 +196,24 @@ impl ParsedRun {
         self.reconcile_totals(0, total.max(read).saturating_sub(listed), 0);
     }
 
-    /// Takes the framework's own sum of tests that failed as they are marked to.
+    /// Takes the framework's own count of tests that failed as expected.
     pub fn settle_expected(&mut self, expected_failures: u32) {
         self.expected_failures = expected_failures.min(MAX_SUM);
     }
 
-    /// Notes a test that has begun, and of which nothing more is told.
+    /// Records a test that began and has not ended yet.
     pub fn begin(&mut self, name: &str) {
         if self.under_way.len() < MAX_FAILURES {
             self.under_way.push(text::one_line(name, MAX_NAME));
         }
     }
 
-    /// Whether any result of a test was read.
+    /// Whether any test result was parsed.
     pub fn ran(&self) -> bool {
         self.passed > 0 || self.failed > 0 || self.skipped > 0 || self.expected_failures > 0
     }
 
-    /// Whether anything in it says that not all is well.
+    /// Whether anything in it reports a problem.
     pub fn shows_a_failure(&self) -> bool {
         self.failed > 0
             || !self.failures.is_empty()
@@ -226,7 +226,7 @@ impl ParsedRun {
             )
     }
 
-    /// Diagnostics first: they come before any test.
+    /// The failures, with diagnostics first, because they occur before any test.
     pub fn into_failures(self) -> Vec<Failure> {
         let mut failures = self.diagnostics;
         failures.extend(self.failures);

@@ -1,26 +1,26 @@
-//! What a command left behind to be read.
+//! The output that a command leaves behind for parsing.
 
 use crate::junit;
 
-/// A file that a framework was asked to write its results to.
+/// A file that a framework was told to write its results to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Relative to where the command ran.
+    /// Relative to the command's working directory.
     pub path: String,
-    /// Nothing where the file is there but cannot be taken: it is too large, empty, or no ordinary file.
+    /// Empty if the file exists but cannot be read: it is too large, empty, or not an ordinary file.
     pub bytes: Vec<u8>,
 }
 
-/// Everything a command left behind to be read.
+/// All output that a command leaves behind for parsing.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
     /// Both output streams, cleaned.
     pub text: &'a str,
-    /// Believed more than the text.
+    /// Reports, which take precedence over the text.
     pub reports: &'a [Report],
 }
 
-/// Whether a report is there to its end. One without content is one that could not be taken.
+/// Whether a report is complete. A report without content could not be read.
 pub fn is_whole(report: &Report) -> bool {
     match report.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => false,

@@ -1,5 +1,5 @@
-//! What Perl and Bats print around the Test Anything Protocol: comments that say where a test failed and what it got,
-//! and the summary of `prove`.
+//! Parses what Perl and Bats print around the Test Anything Protocol: comments with the location of a failure and its
+//! values, and the summary of `prove`.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::{ParsedRun, location};
 use crate::Location;
 use crate::text::pattern;
 
-/// `(in test file a.bats, line 4)` of Bats and ` at a.t line 1.` of Perl.
+/// Bats' `(in test file a.bats, line 4)` and Perl's ` at a.t line 1.`.
 static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)(?:in test file (\S.*?), line (\d+)\)|^ *at (\S.*?) line (\d+)\.$)"));
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^ *got: (.*)\n *expected: (.*)$"));
@@ -18,7 +18,7 @@ static PROVED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^Files=\d+, 
 static FAILED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(\S+) +\(Wstat: \d+ .*Tests: \d+ Failed: (\d+)\)$"));
 
-/// Whether Perl printed it, which counts a test with parts as one.
+/// Whether Perl printed it, which counts a test with subtests as one.
 pub(crate) fn is_perl(text: &str) -> bool {
     text.lines().any(|line| {
         let comment = line.trim_start();
@@ -29,21 +29,20 @@ pub(crate) fn is_perl(text: &str) -> bool {
     })
 }
 
-/// Where a test failed, from the comments below its result.
+/// The location of a failure, from the comments below its result.
 pub(crate) fn place(comments: &str) -> Option<Location> {
     let found = PLACE.as_ref()?.captures(comments)?;
     let (path, line) = (found.get(1).or(found.get(3))?, found.get(2).or(found.get(4))?);
     location(path.as_str(), line.as_str())
 }
 
-/// What a test wanted and got, from the comments below its result.
+/// The expected and actual value of a test, from the comments below its result.
 pub(crate) fn compared(comments: &str) -> Option<(String, String)> {
     let found = COMPARED.as_ref()?.captures(comments)?;
     Some((found[2].to_string(), found[1].to_string()))
 }
 
-/// Reads the summary of `prove`, which keeps the results to itself unless it is asked for them. `None` if there is
-/// none.
+/// Parses the summary of `prove`, which does not print single results by default. `None` if there is none.
 pub(crate) fn read(text: &str) -> Option<ParsedRun> {
     let mut parsed = ParsedRun::default();
     let (mut all, mut red) = (None, 0u32);

@@ -1,5 +1,5 @@
-//! Reads the sums that small runners of JavaScript print for people and for nobody else: uvu, Jasmine, AVA, node-tap and
-//! Karma. What failed stays in the text.
+//! Parses the totals that small JavaScript runners print for people only: uvu, Jasmine, AVA, node-tap and Karma.
+//! Their failures are not parsed.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ static TAP: LazyLock<Option<Regex>> =
 static KARMA: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"Executed (\d+) of \d+ (?:\((\d+) FAILED\) )?(?:\(skipped (\d+)\) )?"));
 
-/// Reads the text of any of them; nothing if it is of none.
+/// Parses the output of any of them; the result is empty if it is from none of them.
 pub(crate) fn read(text: &str) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let number = |found: &regex::Captures<'_>, at: usize| -> u32 {

@@ -1,7 +1,7 @@
-//! Reads the Test Anything Protocol (<https://testanything.org>) of versions 12 to 14 with nested tests, as `node --test`,
-//! node-tap, tape, AVA and others print it.
+//! Parses the Test Anything Protocol (<https://testanything.org>) in versions 12 to 14 with nested tests, as `node
+//! --test`, node-tap, tape, AVA and others print it.
 //!
-//! Node counts a test with parts as a test, and Perl none of the parts; everywhere else only the innermost results are.
+//! Usually only the innermost results count. Node also counts a test with subtests, and Perl counts no subtests.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use super::node::place;
 use super::{MAX_MESSAGE, ParsedRun, Printed, location, node, prove, sums, yaml};
 use crate::text::{pattern, tail};
 
-/// Deepest nesting that is followed, and the most lines about one result.
+/// The deepest nesting that is read, and the maximum number of lines about one result.
 const MAX_DEPTH: usize = 32;
 const MAX_LINES: usize = 400;
 
@@ -25,7 +25,7 @@ static FIRST_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:fil
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^[#ℹ] (tests|suites|pass|fail|cancelled|skipped|skip|todo):? +(\d+)$"));
 
-/// One `ok` or `not ok` with what follows it.
+/// One `ok` or `not ok` line, with the lines that belong to it.
 #[derive(Default)]
 struct Point {
     depth: usize,
@@ -34,12 +34,12 @@ struct Point {
     directive: Option<String>,
     has_parts: bool,
     yaml: Vec<String>,
-    /// What was printed before it, and after it.
+    /// The output before it, and after it.
     comments: Vec<String>,
     remarks: Vec<String>,
 }
 
-/// Reads what a producer of TAP printed, or the reporters of Node that are like it.
+/// Parses the output of a TAP producer, or of Node's similar reporters.
 pub fn parse(printed: &Printed<'_>) -> ParsedRun {
     let text = printed.text;
     let is_tap = text
@@ -52,14 +52,14 @@ pub fn parse(printed: &Printed<'_>) -> ParsedRun {
         (false, false) => prove::read(text).unwrap_or_else(|| sums::read(text)),
     };
     if is_by_node(text) {
-        settle(text, &mut parsed);
+        take_totals(text, &mut parsed);
     } else if is_tap {
-        tell(&mut parsed);
+        record_counts(&mut parsed);
         if text.lines().any(|line| line == "# tests 0") {
             nothing_was_loaded(&mut parsed);
         }
     }
-    // Node died before there was any result.
+    // Node died before the first result.
     if !parsed.ran() && parsed.diagnostics.is_empty() && text.contains("\nNode.js v") {
         not_loaded(
             "the tests could not be loaded",
@@ -72,13 +72,13 @@ pub fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// Only Node sums up what it cancelled.
+/// Only Node prints a total of cancelled tests.
 fn is_by_node(text: &str) -> bool {
     text.lines()
         .any(|line| line.starts_with("# cancelled ") || line.starts_with("\u{2139} cancelled "))
 }
 
-fn tell(parsed: &mut ParsedRun) {
+fn record_counts(parsed: &mut ParsedRun) {
     let counts = [
         ("pass", parsed.passed),
         ("fail", parsed.failed),
@@ -92,7 +92,7 @@ fn tell(parsed: &mut ParsedRun) {
     }
 }
 
-/// Failures where there are no tests are those of the files: AVA reports them alike.
+/// If there are no tests, the failures are those of files, because AVA reports both in the same way.
 fn nothing_was_loaded(parsed: &mut ParsedRun) {
     for failure in std::mem::take(&mut parsed.failures) {
         not_loaded(
@@ -112,8 +112,8 @@ fn is_plan(line: &str) -> bool {
     last.is_some_and(|last| !last.is_empty() && last.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Takes the sums at the end, of which several runs in a row have several.
-fn settle(text: &str, parsed: &mut ParsedRun) {
+/// Takes the totals at the end. Several runs in a row print several of them.
+fn take_totals(text: &str, parsed: &mut ParsedRun) {
     // Passed, failed, cancelled, skipped, to do.
     let mut sums = [0u32; 5];
     let (mut seen, mut filtered) = (false, 0u32);
@@ -171,7 +171,7 @@ fn read_points(text: &str) -> ParsedRun {
     reader.parsed
 }
 
-/// Who wrote it: two of them nest their tests in their own ways.
+/// The producer, because some nest their tests in their own ways.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Producer {
     Node,
@@ -184,12 +184,12 @@ enum Producer {
 struct TapReader {
     producer: Producer,
     parsed: ParsedRun,
-    /// The comments before a result: what its file printed.
+    /// The comments before a result, which are the output of its file.
     comments: Vec<String>,
     parents: Vec<String>,
-    /// How many results there were at each depth since the last one above it.
+    /// The number of results at each depth since the last one above it.
     parts: Vec<u32>,
-    /// Depths of tests whose parts follow them in braces.
+    /// The depths of tests whose subtests follow in braces.
     open: Vec<usize>,
     point: Option<Point>,
     in_yaml: bool,
@@ -212,7 +212,7 @@ impl TapReader {
         } else if let Some(subtest) = SUBTEST.as_ref().and_then(|subtest| subtest.captures(line)) {
             self.close();
             let depth = (subtest[1].len() / 4).min(MAX_DEPTH);
-            // TAP 14 names a nested test inside of it, Node before it.
+            // TAP 14 names a nested test inside its block, Node before it.
             self.parents.resize(depth, String::new());
             self.parents.push(unescaped(&subtest[2]));
         } else if trimmed == "}" {
@@ -237,10 +237,10 @@ impl TapReader {
         }
     }
 
-    /// Takes what [`POINT`] found.
+    /// Takes in a match of [`POINT`].
     fn point(&mut self, found: &regex::Captures<'_>) {
         let (number, name) = (found.get(3), found.get(4));
-        // Of Perl the parts of a test are no tests, and what stands alone is the verdict of `prove` on a file.
+        // For Perl, subtests are not tests, and a bare result is `prove`'s verdict on a file.
         if self.producer == Producer::Perl
             && (!found[1].is_empty() || number.or(name.filter(|name| !name.is_empty())).is_none())
         {
@@ -280,7 +280,7 @@ impl TapReader {
         });
     }
 
-    /// Takes the last result, now that everything about it has been read.
+    /// Records the last result after everything about it was read.
     fn close(&mut self) {
         self.in_yaml = false;
         let Some(point) = self.point.take() else { return };
@@ -353,7 +353,7 @@ fn unescaped(name: &str) -> String {
     name.replace("\\#", "#").replace("\\\\", "\\").trim().to_string()
 }
 
-/// What went wrong, and where it came from.
+/// The error message, and the stack trace.
 fn message(details: &yaml::Entries, comments: &[String]) -> String {
     let parts = ["error", "message", "diff", "stack"].map(|key| details.get(key).map(String::as_str));
     let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();

@@ -1,17 +1,17 @@
-//! Makes the output of untrusted programs fit to be read and shown: no control characters, bounded.
+//! Cleans the output of untrusted programs for parsing and display: without control characters, and bounded.
 //!
-//! Not here: redaction of secrets and fencing for Markdown, which depend on where the text is shown.
+//! Redaction of secrets and fencing for Markdown depend on where the text is shown, so they are not part of this.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Longest line in characters; the rest of a longer one is left out.
+/// The longest line in characters; the rest of a longer line is dropped.
 const MAX_LINE: usize = 4_000;
 
-/// Turns bytes into lines of plain text: no escape sequences, no control or direction-changing characters, and of
-/// a line that was drawn over with carriage returns only what stood there last.
+/// Turns bytes into lines of plain text: without escape sequences, control characters or characters that change the
+/// text direction. If a line was overwritten with carriage returns, only its final text remains.
 pub fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut clean = String::with_capacity(text.len());
@@ -20,7 +20,7 @@ pub fn clean(bytes: &[u8]) -> String {
         let line = line.trim_end_matches('\r');
         let line = line.rsplit('\r').next().unwrap_or(line);
         let line = without_escapes(line);
-        // One line of JSON is one event, and only whole ones can be read.
+        // A line of JSON is one event, which can only be parsed completely.
         let max = if line.starts_with('{') { usize::MAX } else { MAX_LINE };
         clean.extend(line.chars().filter(|c| !is_hidden(*c)).take(max));
         clean.push_str(end);
@@ -28,8 +28,7 @@ pub fn clean(bytes: &[u8]) -> String {
     clean
 }
 
-/// Control characters, and those with which text can be made to read differently from what it says
-/// (<https://trojansource.codes>).
+/// Control characters, and characters that make text look different from what it says (<https://trojansource.codes>).
 fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\t')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -81,7 +80,7 @@ pub fn one_line(text: &str, max: usize) -> String {
     line[..line.floor_char_boundary(max)].to_string()
 }
 
-/// Compiles a pattern that is part of the program; one that does not compile matches nothing.
+/// Compiles a pattern that is part of the program; an invalid pattern matches nothing.
 ///
 /// Every pattern is used by at least one test.
 pub fn pattern(pattern: &str) -> Option<Regex> {

@@ -1,11 +1,11 @@
-//! Reads the YAML below a result of TAP: keys with words, quoted texts and blocks. Everything else stays as it stands.
+//! Parses the YAML below a TAP result: keys with words, quoted strings and blocks. Everything else stays as written.
 
 use std::collections::BTreeMap;
 
-/// Values by their keys; those of a map inside as `at.line`.
+/// Values by key; the keys of a nested map are joined, as in `at.line`.
 pub(crate) type Entries = BTreeMap<String, String>;
 
-/// Reads lines between `---` and `...`.
+/// Parses the lines between `---` and `...`.
 pub(crate) fn entries(lines: &[String]) -> Entries {
     let lines: Vec<&str> = lines
         .iter()
@@ -30,8 +30,9 @@ pub(crate) fn entries(lines: &[String]) -> Entries {
             .count();
         let block = &lines[at..at + below];
         at += below;
-        // Node prints what an error holds that is expected or actual beside the keys of the result, not below: what went
-        // wrong comes before that, and where after it.
+        // If an expected or actual value is an error, Node prints its fields beside the keys of the result instead of
+        // below. The fields of the failure come first, so the first value of a key counts; of stack traces, the last
+        // counts.
         if key != "stack" && entries.contains_key(key) {
             continue;
         }
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_expected_error_holds_is_not_taken_for_what_went_wrong() {
+    fn an_expected_error_is_not_taken_for_the_failure() {
         let lines: Vec<String> = "  error: |-\n    one\n  expected:\n  error: 'two'\n  stack: |-\n    a.js:1\n  actual:\n  error: ''\n  stack: |-\n    a.js:2"
             .lines()
             .map(ToString::to_string)

@@ -1,4 +1,4 @@
-//! Runs a command that looks around, in the best sandbox of this machine, and prints what it saw.
+//! Runs a command that inspects its environment, in the best sandbox of this machine, and prints what it saw.
 
 use std::process::ExitCode;
 

@@ -1,18 +1,19 @@
-//! Runs untrusted commands on Linux, confined and bounded.
+//! Runs untrusted commands on Linux, confined and within limits.
 //!
-//! A run is three processes. The host program starts itself again as the **supervisor** (`helpers/supervisor.rs`), which
-//! has an empty environment and no inherited descriptors, holds the clock and the other limits, and never shares a
-//! namespace of processes or files with the command. The supervisor starts **init** (`helpers/init.rs`), process 1 of
-//! fresh namespaces, which builds the file system, gives up every right, and starts the **command**. The death of any
-//! of the three, or of the host program, is the death of the command and all it started.
+//! A run consists of three processes. The host program starts itself again as the **supervisor**
+//! (`helpers/supervisor.rs`). It has an empty environment and no inherited descriptors, enforces the time limit and
+//! other limits, and never shares a process or mount namespace with the command. The supervisor starts **init**
+//! (`helpers/init.rs`), process 1 of fresh namespaces, which builds the file system, gives up all privileges, and
+//! starts the **command**. If any of the three or the host program dies, the command dies, with everything it
+//! started.
 //!
-//! So `main` of every program that uses a [`Sandbox`] has to begin with [`helpers::is_wanted`].
+//! So `main` of every program that uses a [`Sandbox`] must begin with [`helpers::is_wanted`].
 //!
-//! The path of a file tells on which side of the wall it runs: `spec/` has what a caller says, `host/` the caller's side,
-//! `helpers/` the processes that are started, `kernel/` mechanisms for any of them, and `wire.rs` what they say to each
-//! other. `container/`, `session/` and `proxy` have parts on both sides, and say so.
+//! The path of a file shows on which side of the wall it runs: `spec/` is what a caller says, `host/` the caller's
+//! side, `helpers/` the started processes, `kernel/` mechanisms for any of them, and `wire.rs` the messages between
+//! them. `container/`, `session/` and `proxy` have parts on both sides, as their docs explain.
 //!
-//! Not in here: what to run, what its output means, and whether it may run at all.
+//! The caller decides what to run and whether it may run, and interprets the output.
 
 #![warn(missing_docs)]
 
@@ -46,30 +47,31 @@ pub use spec::output::{Captured, Outcome, Output};
 pub use spec::trust::Code;
 use tokio_util::sync::CancellationToken;
 
-/// How to run commands on this machine; a handle, cheap to clone.
+/// Runs commands on this machine; a handle that is cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandbox(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     backend: Backend,
-    /// The greenlight binary.
+    /// The path of the greenlight binary.
     helper: PathBuf,
     toolchains: Toolchains,
     guarantees: Guarantees,
-    /// The engine of containers, where they confine.
+    /// The container engine, if the backend uses one.
     engine: Option<container::Engine>,
-    /// Where copies go that another user has to reach by name.
+    /// Where copies are made that another user must be able to reach by path.
     reachable: Option<Scratch>,
 }
 
 impl Sandbox {
-    /// Tries the full recipe once, with canaries, and remembers what it was seen to hold.
+    /// Runs the self-test once with all mechanisms, and records which properties hold.
     ///
-    /// Also removes what a killed greenlight left behind. The path of the greenlight binary alone will do for places.
+    /// Also removes what a killed greenlight left behind. The path of the greenlight binary suffices for `places`.
     ///
     /// # Errors
-    /// When the machine cannot confine so, with the remedy. Nothing weaker than what was chosen is tried instead.
+    /// When the machine cannot confine commands in this way, with a remedy. Nothing weaker than the choice is used
+    /// instead.
     pub async fn detect(choice: Choice, places: impl Into<Places>) -> Result<Self, Unusable> {
         let places = places.into();
         cgroup::remove_orphans();
@@ -80,7 +82,7 @@ impl Sandbox {
         }
     }
 
-    /// Tries every backend, and says what each holds here or why it cannot be used.
+    /// Tries every backend, and reports its guarantees here, or why it cannot be used.
     pub async fn survey(places: impl Into<Places>) -> Vec<(Backend, Result<Self, Unusable>)> {
         let places = places.into();
         let mut found = Vec::new();
@@ -90,11 +92,11 @@ impl Sandbox {
         found
     }
 
-    /// Attacks once more from inside, and says what worked that should not. It also tries to read these files, which
-    /// must have been there before this sandbox was found.
+    /// Repeats the attacks from inside, and lists those that succeeded. It also tries to read the `planted` files,
+    /// which must have existed before this sandbox was detected.
     ///
     /// # Errors
-    /// When the self-test did not get to its end, in its words.
+    /// When the self-test did not complete, with its message.
     pub async fn attack(&self, planted: &[PathBuf]) -> Result<Vec<String>, String> {
         let (breaches, _) = detect::attack(&self.0, planted).await?;
         Ok(breaches.into_iter().map(|breach| breach.what).collect())
@@ -105,40 +107,41 @@ impl Sandbox {
         self.0.backend
     }
 
-    /// What was seen to hold on this machine.
+    /// The properties that were found to hold on this machine.
     pub fn guarantees(&self) -> &Guarantees {
         &self.0.guarantees
     }
 
-    /// Where copies of a tree are made for this sandbox to work in: there, unless its commands could not reach them.
+    /// The directory for copies of a tree that this sandbox works in: `preferred`, unless its commands could not
+    /// reach it.
     pub fn workspaces(&self, preferred: &Path) -> PathBuf {
         let reachable = self.0.reachable.as_ref();
         reachable.map_or_else(|| preferred.to_owned(), |scratch| scratch.path().to_owned())
     }
 
-    /// Whether untrusted code can read this file or directory of the host, so that no key is kept there.
+    /// Whether untrusted code can read this file or directory of the host. Keys must not be stored in one.
     pub fn shows(&self, path: &Path) -> bool {
         self.0.backend == Backend::None || self.0.toolchains.shows(path)
     }
 
-    /// The directories in which programs are looked up inside, as `PATH` lists them.
+    /// The directories in which the sandbox looks up programs, in the format of `PATH`.
     pub fn search_path(&self) -> &str {
         self.0.toolchains.env.get("PATH").map_or("", String::as_str)
     }
 
-    /// Files of this machine and user in which package tools are configured, and where they look for them inside. A
-    /// sandbox never shows them alone: they may hold credentials.
+    /// The configuration files of package tools for this machine and user, and where the tools look for them inside.
+    /// A sandbox does not show them by default, because they may contain credentials.
     pub fn settings_of_tools(&self) -> Vec<(PathBuf, PathBuf)> {
         toolchains::settings(&self.0.toolchains.home)
     }
 
-    /// Runs one command to its end and returns what came of it; when it returns, none of its processes is left.
+    /// Runs one command to its end. When this returns, none of its processes is left.
     ///
     /// A limit that is reached, a cancellation, and a command that cannot be started are outcomes, not errors.
     /// Dropping the future cancels the run.
     ///
     /// # Errors
-    /// When the request makes no sense, or greenlight's own processes fail.
+    /// When the request is invalid, or greenlight's own processes fail.
     pub async fn exec(&self, command: &Command, policy: &Policy, cancel: &CancellationToken) -> Result<Output, Error> {
         if let Network::Registries(hosts) = &policy.network {
             let proxy = Proxy::start(hosts, World::internet())?;
@@ -147,11 +150,12 @@ impl Sandbox {
         Ok(self.0.exec(command, policy, cancel).await?.0)
     }
 
-    /// The same with the network that a proxy gives, no matter what the policy says of it. Tools are told by their
-    /// environment where the proxy is and which certificates to trust; anyone who does not listen finds no network.
+    /// The same with network access through a proxy, no matter what the policy says about the network. Environment
+    /// variables tell tools where the proxy is and which certificates to trust. A tool that ignores them has no
+    /// network.
     ///
     /// # Errors
-    /// As of [`exec`](Self::exec), and when the sandbox has no separate network that a proxy could be put in.
+    /// Those of [`exec`](Self::exec), and when the sandbox has no separate network that could contain a proxy.
     pub async fn exec_through(
         &self,
         proxy: &Proxy,
@@ -167,7 +171,7 @@ impl Sandbox {
                            another one";
                 return Err(Error::InvalidCommand(why.into()));
             }
-            // Anyone who asked for no confinement has the network of this machine.
+            // Without confinement, the command has the network of this machine anyway.
             Backend::None => {}
             _ => {
                 for (name, value) in relay::environment() {
@@ -187,7 +191,7 @@ impl Sandbox {
 /// Makes greenlight's memory and environment unreadable for other processes of the same user.
 ///
 /// # Errors
-/// When the kernel refuses, which it has no reason to.
+/// When the kernel refuses, which should never happen.
 pub fn harden_self() -> std::io::Result<()> {
     Ok(rustix::process::set_dumpable_behavior(
         rustix::process::DumpableBehavior::NotDumpable,

@@ -1,8 +1,9 @@
-//! greenlight's side of an installation: a proxy that connects a sandbox to named hosts on port 443, and to nothing else.
+//! greenlight's side of an installation: a proxy that connects a sandbox to named hosts on port 443, and to nothing
+//! else.
 //!
-//! It speaks one verb, `CONNECT`, listens on a Unix socket that only one sandbox is shown, looks names up itself, and
-//! connects to the very address that it judged. It does not look into what it carries: anyone who runs an allowed host
-//! can be told anything, which is bearable only because nothing inside is worth telling.
+//! It supports only `CONNECT`, listens on a Unix socket that only one sandbox can see, resolves names itself, and
+//! connects to exactly the address that it checked. It does not inspect the traffic: code inside can send anything to
+//! the operator of an allowed host. This is acceptable only because nothing inside is confidential.
 
 pub mod rules;
 
@@ -27,32 +28,32 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::host::launch;
 use crate::kernel::scratch::Scratch;
 
-/// How long a request may be, and how long it may take to arrive.
+/// The largest request, and how long it may take to arrive.
 const MAX_HEAD: usize = 8 << 10;
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// How long a name may take to be looked up, and an address to answer.
+/// How long resolving a name and connecting to an address may take.
 const OUTSIDE_WITHIN: Duration = Duration::from_secs(10);
-/// Connections at one time, the others wait; and connections in all, the others are not accepted.
+/// How many connections may be open at a time, while others wait; and how many are accepted in total.
 const AT_ONCE: usize = 32;
 const IN_ALL: u32 = 20_000;
-/// Bytes carried in both directions, over all connections.
+/// The most bytes in both directions, over all connections.
 const MAX_BYTES: u64 = 2 << 30;
 /// How many addresses of one host are tried.
 const MAX_ADDRESSES: usize = 4;
-/// How many refused targets are remembered, and how much of each.
+/// How many refused targets are recorded, and how many bytes of each.
 const MAX_REFUSED: usize = 32;
 const MAX_TARGET: usize = 100;
 
 type Resolve = dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync;
 type Dial = dyn Fn(SocketAddr) -> BoxFuture<'static, io::Result<TcpStream>> + Send + Sync;
 
-/// How names become addresses and addresses become connections.
+/// How names are resolved and connections are made.
 pub struct World {
     resolve: Box<Resolve>,
     dial: Box<Dial>,
 }
 
-/// Whether an address is this machine's own, which its kernel knows without asking anybody.
+/// Whether an address belongs to this machine, which the kernel knows without a query.
 async fn is_own(address: SocketAddr) -> io::Result<bool> {
     let any: IpAddr = if address.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
@@ -60,13 +61,13 @@ async fn is_own(address: SocketAddr) -> io::Result<bool> {
         Ipv6Addr::UNSPECIFIED.into()
     };
     let probe = UdpSocket::bind((any, 0)).await?;
-    // Sends nothing.
+    // Sends no packet.
     probe.connect(address).await?;
     Ok(probe.local_addr()?.ip() == address.ip())
 }
 
 impl World {
-    /// The internet, as this machine is connected to it.
+    /// The internet, through this machine's connection.
     pub fn internet() -> Self {
         Self::new(
             |host| {
@@ -86,7 +87,7 @@ impl World {
         )
     }
 
-    /// Another world, for tests. What it says is judged like the real one.
+    /// A replacement for the internet, for tests. Its addresses are checked like real ones.
     pub fn new(
         resolve: impl Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync + 'static,
         dial: impl Fn(SocketAddr) -> BoxFuture<'static, io::Result<TcpStream>> + Send + Sync + 'static,
@@ -98,11 +99,11 @@ impl World {
     }
 }
 
-/// A proxy for one sandbox; its end is the end of all its connections.
+/// A proxy for one sandbox. Dropping it ends all its connections.
 pub struct Proxy {
-    /// Nobody else may enter it, so that the socket in it is reached through a mount only.
+    /// No other user may enter this directory, so its socket can be reached only through a mount.
     directory: PathBuf,
-    /// Removed with the proxy, and after a kill by the next greenlight.
+    /// Removed with the proxy, or by the next greenlight if this one is killed.
     _scratch: Scratch,
     shared: Arc<Shared>,
     _task: AbortOnDropHandle<()>,
@@ -111,9 +112,9 @@ pub struct Proxy {
 struct Shared {
     hosts: BTreeSet<String>,
     world: World,
-    /// How many may still be carried.
+    /// The remaining number of bytes.
     bytes: AtomicU64,
-    seen: Mutex<Traffic>,
+    traffic: Mutex<Traffic>,
 }
 
 #[derive(Default)]
@@ -123,23 +124,23 @@ struct Traffic {
 }
 
 impl Proxy {
-    /// Starts a proxy to these hosts. Names that are none, and those of GitHub, are left out.
+    /// Starts a proxy to these hosts. Invalid names, and those of GitHub, are ignored.
     ///
     /// # Errors
-    /// When there is no place for its socket.
+    /// When its socket cannot be created.
     pub fn start(hosts: &[String], world: World) -> io::Result<Self> {
         let scratch = Scratch::make(&launch::run_name())?;
         let directory = scratch.directory("proxy")?;
         let socket = directory.join("s");
         let listener = UnixListener::bind(&socket)?;
-        // The user inside may be another one, shared for the run.
+        // The user inside may be a different one, chosen for the run.
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;
         let names = hosts.iter().filter_map(|host| rules::host_name(host));
         let shared = Arc::new(Shared {
             hosts: names.filter(|host| !rules::is_github(host)).collect(),
             world,
             bytes: AtomicU64::new(MAX_BYTES),
-            seen: Mutex::default(),
+            traffic: Mutex::default(),
         });
         let task = tokio::spawn(serve(listener, Arc::clone(&shared)));
         Ok(Self {
@@ -150,12 +151,12 @@ impl Proxy {
         })
     }
 
-    /// What was asked for and not given, by host or, where it is none, by what was said instead; bounded.
+    /// Refused targets, by host, or by the requested text if it is not a host; bounded.
     pub fn refused(&self) -> BTreeMap<String, Why> {
-        self.shared.seen().refused.clone()
+        self.shared.traffic().refused.clone()
     }
 
-    /// The socket to be shown inside.
+    /// The socket to mount into the sandbox.
     pub(super) fn socket(&self) -> PathBuf {
         self.directory.join("s")
     }
@@ -166,27 +167,27 @@ impl Proxy {
 }
 
 impl Shared {
-    fn seen(&self) -> std::sync::MutexGuard<'_, Traffic> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn traffic(&self) -> std::sync::MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a permitted host, and tells the log the first time.
+    /// Records a permitted host, and logs it the first time.
     fn allow(&self, host: &str) {
-        if self.seen().allowed.insert(host.to_owned()) {
+        if self.traffic().allowed.insert(host.to_owned()) {
             tracing::info!(host, "ALLOW a connection for an installation");
         }
     }
 
-    /// The same for a refused target, of which only harmless characters are kept.
+    /// Records and logs a refused target, of which only harmless characters are kept.
     fn refuse(&self, target: &str, why: Why) {
         let target: String = target.escape_default().take(MAX_TARGET).collect();
-        let mut seen = self.seen();
-        if seen.refused.len() < MAX_REFUSED && seen.refused.insert(target.clone(), why).is_none() {
+        let mut traffic = self.traffic();
+        if traffic.refused.len() < MAX_REFUSED && traffic.refused.insert(target.clone(), why).is_none() {
             tracing::warn!(target, why = why.text(), "DENY a connection for an installation");
         }
     }
 
-    /// Takes bytes from the budget.
+    /// Takes bytes from the remaining number.
     fn spend(&self, bytes: usize) -> io::Result<()> {
         let bytes = bytes as u64;
         let take = |left: u64| left.checked_sub(bytes);
@@ -201,7 +202,7 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let mut connections = JoinSet::new();
     for _ in 0..IN_ALL {
-        // The place is held until the connection ends; anyone who finds none waits in the socket's own queue.
+        // The permit is held until the connection ends. Clients without one wait in the socket's backlog.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
         };
@@ -210,14 +211,14 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>) {
         };
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
-            // A connection that breaks is the client's own affair.
+            // A broken connection is the client's problem.
             let _ = attend(client, &shared).await;
             drop(place);
         });
         while connections.try_join_next().is_some() {}
     }
     drop(listener);
-    tracing::warn!("an installation made {IN_ALL} connections; there are no more for it");
+    tracing::warn!("an installation made {IN_ALL} connections and may make no more");
     while connections.join_next().await.is_some() {}
 }
 
@@ -239,7 +240,7 @@ async fn attend(mut client: UnixStream, shared: &Shared) -> io::Result<()> {
         Ok(target) => target,
         Err((status, target, why)) => {
             shared.refuse(&target, why);
-            return answer(&mut client, status, "this proxy only knows CONNECT host:443").await;
+            return answer(&mut client, status, "this proxy supports only CONNECT host:443").await;
         }
     };
     let (host, reached) = match rules::permit(&target, &shared.hosts) {
@@ -247,7 +248,7 @@ async fn attend(mut client: UnixStream, shared: &Shared) -> io::Result<()> {
             let reached = reach(&host, &shared.world).await;
             (host, reached)
         }
-        // Named without its port, where that is not what is wrong.
+        // The message names the host without its port, unless the port is the problem.
         Err(why @ (Why::NotAllowed | Why::GitHub)) => {
             let host = target.rsplit_once(':').and_then(|(host, _)| rules::host_name(host));
             (host.unwrap_or(target), Err(why))
@@ -284,7 +285,7 @@ async fn attend(mut client: UnixStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-/// The request up to its empty line, and what came after it; nothing when it is too long.
+/// The request up to its empty line, and the bytes after it; `None` if it is too long.
 async fn read_head(client: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
     const END: &[u8] = b"\r\n\r\n";
     let mut head = Vec::with_capacity(1024);
@@ -309,7 +310,7 @@ async fn read_head(client: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Vec<u
     }
 }
 
-/// The target of a request to connect, or the status to refuse it with and what it was about.
+/// The target of a `CONNECT` request, or the status to refuse it with, the requested text and the reason.
 fn target(head: &[u8]) -> Result<String, (&'static str, String, Why)> {
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
@@ -318,14 +319,14 @@ fn target(head: &[u8]) -> Result<String, (&'static str, String, Why)> {
         ["CONNECT", target, "HTTP/1.1" | "HTTP/1.0"] => Ok(target.to_owned()),
         ["CONNECT", ..] => Err(("400 Bad Request", line.into_owned(), Why::NoName)),
         _ => {
-            // Plain HTTP, which greenlight does not speak to anyone.
+            // Plain HTTP, which greenlight never forwards.
             let about = words.get(1).unwrap_or(&"");
             Err(("405 Method Not Allowed", (*about).to_owned(), Why::Port))
         }
     }
 }
 
-/// Connects to the first public address of a host that answers.
+/// Connects to the first public address of a host that accepts the connection.
 async fn reach(host: &str, world: &World) -> Result<TcpStream, Why> {
     let found = timeout(OUTSIDE_WITHIN, (world.resolve)(host.to_owned())).await;
     let Ok(Ok(addresses)) = found else {
@@ -364,7 +365,7 @@ async fn answer(client: &mut UnixStream, status: &str, reason: &str) -> io::Resu
         "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    // A client that does not read has had its time.
+    // A client that does not read is dropped after a while.
     timeout(HEAD_WITHIN, client.write_all(answer.as_bytes())).await??;
     client.shutdown().await
 }

@@ -1,4 +1,4 @@
-//! What greenlight and its helper processes say to each other: frames of JSON over a socket that only they hold.
+//! The messages between greenlight and its helper processes: frames of JSON over a private socket.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::spec::backend::Backend;
 use crate::spec::command::{Changes, Limits, Mount, Network};
 use crate::spec::output::Outcome;
 
-/// The first argument that makes a program a helper of the program's sandbox.
+/// The first argument that makes a program act as a helper of its sandbox.
 pub const VERB: &str = "sandbox-init";
 
 /// The second argument of process 1.
@@ -23,29 +23,29 @@ pub(crate) const INIT: &str = "init";
 
 /// The second argument of process 1 of a container.
 pub(crate) const CONTAINER: &str = "container";
-/// The second argument of the stage that becomes `bwrap`.
+/// The second argument of the process that becomes `bwrap`.
 pub(crate) const LAUNCH: &str = "launch";
 
-/// The second argument of the stage that becomes a command without namespaces.
+/// The second argument of the process that becomes a command without namespaces.
 pub(crate) const COMMAND: &str = "command";
 
 /// The second argument of the self-test that runs inside.
 pub(crate) const PROBE: &str = "probe";
 
-/// The second argument of the way out to the package registries.
+/// The second argument of the relay to the package registries.
 pub(crate) const RELAY: &str = "relay";
 
-/// No spec and no report is longer; a longer one is a fault, not something to make room for.
+/// The largest frame. Specs and reports are smaller; a larger one is a bug.
 pub(super) const MAX_FRAME: usize = 8 << 20;
 
 /// The socket that every helper gets as its standard input.
 pub(crate) fn control() -> io::Result<UnixStream> {
-    // What others left open in greenlight stays out of the processes to come.
+    // Descriptors that other code left open in greenlight must not leak into child processes.
     close_fds::set_fds_cloexec(3, &[]);
     Ok(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Everything the helper has to know; it has no environment and no other input.
+/// Everything that the helper needs to know; it has no environment and no other input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Spec {
     pub(super) backend: Backend,
@@ -55,12 +55,12 @@ pub(super) struct Spec {
     pub(super) cwd: PathBuf,
     pub(super) env: BTreeMap<String, String>,
     pub(super) mounts: Vec<Mount>,
-    /// Symbolic links of the root directory: where, and what they say.
+    /// Symbolic links in the root directory: their paths and targets.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
     pub(super) home: PathBuf,
     pub(super) limits: Limits,
     pub(super) network: Network,
-    /// Names this run among all runs of this machine.
+    /// A name that is unique among all runs on this machine.
     pub(super) name: String,
 }
 
@@ -70,15 +70,15 @@ impl Spec {
     }
 }
 
-/// The user and group inside its own user namespace.
+/// The user and group id inside a separate user namespace.
 pub(crate) const INSIDE: u32 = 1000;
 
-/// The user behind the command.
+/// The user that the command runs as.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Identity {
-    /// A user that owns nothing but the workspace. No user namespace is involved.
+    /// A user that owns only the workspace. No user namespace is involved.
     Lent(u32),
-    /// The user who runs greenlight, seen from inside as [`INSIDE`].
+    /// The user who runs greenlight, who appears inside as [`INSIDE`].
     Own { uid: u32, gid: u32 },
 }
 
@@ -97,50 +97,50 @@ impl Identity {
 pub(super) struct Orders {
     pub(super) spec: Spec,
     pub(super) identity: Identity,
-    /// Whether a control group holds the limits on memory and processes.
+    /// Whether a control group enforces the limits on memory and processes.
     pub(super) counted: bool,
-    /// For a container: device, inode and owner of what has to be found at each mount.
+    /// For a container: the expected device, inode and owner at each mount.
     pub(super) inodes: Vec<(u64, u64, u32)>,
 }
 
 /// From the first process of the sandbox to its supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Progress {
-    /// Everything is in place; the command is next.
+    /// Everything is ready; the command is next.
     Ready,
     CouldNotStart(String),
     Exited(i32),
     Signalled(i32),
-    /// In a container: nothing is left of the command, and the next one may come.
+    /// In a container: all traces of the command are gone, and the next command may start.
     Clean,
 }
 
 /// From the supervisor to init, once it has its [`Orders`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum SupervisorMessage {
-    /// The supervisor watches: start the command.
+    /// The supervisor is watching: start the command.
     Go,
-    /// Send everything inside the signal of ctrl-c.
+    /// Send SIGINT to everything inside.
     Interrupt,
-    /// To init of a container, before anything else: output streams and orders for a command follow.
+    /// Only for init of a container, before anything else: output streams and orders for a command follow.
     Next,
 }
 
-/// What greenlight says to the supervisor, after the spec, for [`SupervisorMessage::Interrupt`]. Anything else, and the end of the
-/// stream, ends the run.
+/// The byte that greenlight sends to the supervisor, after the spec, for [`SupervisorMessage::Interrupt`]. Any other
+/// byte, and the end of the stream, ends the run.
 pub(super) const INTERRUPT: u8 = b'i';
 
-/// What a control group counted of a run, and held within its limits.
+/// What a control group counted and limited in a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Counted {
     #[default]
     Nothing,
-    /// Processes and memory, but not all that the kernel keeps for sockets.
+    /// Processes and memory, but not all kernel memory for sockets.
     NotAllSockets,
     Everything,
 }
 
-/// From the supervisor to greenlight, when the last process is dead.
+/// From the supervisor to greenlight, after the last process died.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ExitReport {
     pub(super) outcome: Outcome,
@@ -148,24 +148,24 @@ pub(super) struct ExitReport {
     pub(super) peak_memory: u64,
     pub(super) wall: Duration,
     pub(super) counted: Counted,
-    /// Whether the command ran as its own user.
+    /// Whether the command ran as a separate user.
     pub(super) lent: bool,
     pub(super) container: ContainerState,
 }
 
-/// What a command left of the container it ran in.
+/// The state of a container after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ContainerState {
-    /// It is as if the command had never been there.
+    /// No trace of the command is left.
     Clean,
-    /// It is not, or there was none.
+    /// Traces are left, or there was no container.
     Spent,
 }
 
-/// Writes one frame: its length in four bytes, then itself.
+/// Writes one frame: its length in four bytes, then its body.
 ///
 /// # Errors
-/// When the other side is gone or the value is too long to be one of ours.
+/// When the other side is gone, or the value is too long for a frame.
 pub(super) fn write_frame(mut to: impl Write, value: &impl Serialize) -> io::Result<()> {
     to.write_all(&encode(value)?)
 }
@@ -184,7 +184,7 @@ pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
 /// Reads one frame.
 ///
 /// # Errors
-/// When the stream ends before it, or it is not one.
+/// When the stream ends before the frame does, or the frame is invalid.
 pub(super) fn read_frame<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut prefix = [0; 4];
     from.read_exact(&mut prefix)?;
@@ -193,7 +193,7 @@ pub(super) fn read_frame<T: DeserializeOwned>(mut from: impl Read) -> io::Result
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// The length of the body that follows a prefix.
+/// The length of the body, according to its prefix.
 pub(super) fn body_length(prefix: [u8; 4]) -> io::Result<usize> {
     let length = u32::from_le_bytes(prefix) as usize;
     if length <= MAX_FRAME {

@@ -1,4 +1,4 @@
-//! How much of a hostile file is read, and parsing within it.
+//! Limits for parsing hostile files.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -7,17 +7,17 @@ use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Language;
 
-/// What one use of a tree takes upon itself. A caller that needs less sets less.
+/// Limits for parsing one file. A caller that needs less sets lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Larger files are not parsed, in bytes.
+    /// The largest file that is parsed, in bytes.
     pub bytes: usize,
-    /// A parse that takes longer is given up.
+    /// How long parsing may take.
     pub time: Duration,
 }
 
 impl Default for Bounds {
-    /// A mebibyte, five seconds.
+    /// One mebibyte, five seconds.
     fn default() -> Self {
         Self {
             bytes: 1 << 20,
@@ -26,7 +26,8 @@ impl Default for Bounds {
     }
 }
 
-/// Parses a text, again from an older tree that was edited where the text was. None if it is too large or too slow.
+/// Parses a text, incrementally if `old` is an earlier tree with the same edit. `None` if the text is too large or
+/// takes too long.
 pub fn parse(language: Language, text: &str, bounds: Bounds, old: Option<&Tree>) -> Option<Tree> {
     if text.len() > bounds.bytes {
         return None;

@@ -1,4 +1,4 @@
-//! A text with one range replaced, parsed again from where it changed.
+//! Replaces one range of a text, and parses it again incrementally.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use tree_sitter::{InputEdit, Point, Tree};
 use super::bounds::{Bounds, parse};
 use super::language::Language;
 
-/// The text of a tree with one range replaced, if that brings no new syntax error.
+/// The text of a tree with one range replaced, if that causes no new syntax error.
 pub fn replaced(
     (language, text, tree): (Language, &str, &Tree),
     range: &Range<usize>,
@@ -42,7 +42,7 @@ fn point(text: &str, byte: usize) -> Point {
     Point { row, column }
 }
 
-/// Where a text ends that starts there.
+/// The end of a text that begins at `start`.
 fn after(start: Point, text: &str) -> Point {
     let end = point(text, text.len());
     Point {

@@ -1,6 +1,6 @@
-//! The languages whose syntax can be read, by the names of their files.
+//! The supported languages, by file name.
 
-/// A language whose syntax can be read.
+/// A language with a parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// `.py`, and stubs in `.pyi`.
@@ -20,7 +20,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// By the ending of the file's name.
+    /// The language of a file, by the extension of its name.
     pub fn of(path: &str) -> Option<Self> {
         Some(match path.rsplit_once('.')?.1 {
             "py" | "pyi" => Self::Python,
@@ -34,7 +34,7 @@ impl Language {
         })
     }
 
-    /// The grammar that its files are parsed with.
+    /// The grammar for its files.
     pub fn grammar(self) -> tree_sitter::Language {
         match self {
             Self::Python => tree_sitter_python::LANGUAGE.into(),

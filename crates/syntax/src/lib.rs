@@ -1,6 +1,7 @@
-//! Syntax trees of files whose authors may be hostile: bounded parsing, walks that do not recurse, text without layout,
-//! and edits that are parsed again.
+//! Syntax trees of files from possibly hostile authors: bounded parsing, walks without recursion, text without
+//! layout, and edits with incremental parsing.
 //!
+//! The caller interprets the nodes.
 //! Not in here: what a node means to anybody.
 
 #![warn(missing_docs)]

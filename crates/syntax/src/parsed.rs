@@ -1,4 +1,4 @@
-//! A file as a syntax tree and as text without layout. What the nodes mean is left to the callers.
+//! A file as a syntax tree, and as text without layout. The caller interprets the nodes.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::bounds::{Bounds, parse};
 use super::language::Language;
 use super::walk::{self, Below};
 
-/// A longer token is compared with others by its beginning and its length.
+/// Longer tokens are compared by their beginning and their length.
 const MAX_TOKEN: usize = 2_000;
 
 /// A file and its tree.
@@ -17,18 +17,18 @@ pub struct Parsed<'t> {
     pub language: Language,
     /// The whole text.
     pub text: &'t str,
-    /// What the grammar made of it.
+    /// The syntax tree.
     pub tree: Tree,
 }
 
 impl<'t> Parsed<'t> {
-    /// Parses a file within the usual bounds. `None` if it is too large or too slow to parse.
+    /// Parses a file within the default limits. `None` if it is too large or takes too long.
     pub fn parse(language: Language, text: &'t str) -> Option<Self> {
         let tree = parse(language, text, Bounds::default(), None)?;
         Some(Self { language, text, tree })
     }
 
-    /// The source of a node, as it is.
+    /// The source text of a node.
     pub fn raw(&self, node: Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
@@ -38,12 +38,12 @@ impl<'t> Parsed<'t> {
         node.start_position().row + 1
     }
 
-    /// A node without layout and comments: formatting and quotes make no difference.
+    /// The text of a node without layout and comments, so that formatting and the kind of quotes do not matter.
     pub fn compact(&self, node: Node<'_>) -> String {
         self.compact_without(node, &[])
     }
 
-    /// The same without some ranges, whose place is marked.
+    /// The same without some ranges, each replaced by a mark.
     pub fn compact_without(&self, node: Node<'_>, left_out: &[Range<usize>]) -> String {
         let mut tokens = Tokens::default();
         self.visit(node, |node| {
@@ -67,12 +67,12 @@ impl<'t> Parsed<'t> {
         tokens.finish()
     }
 
-    /// Visits a node and what is below it, parents first, however deep it goes.
+    /// Visits a node and its descendants, parents first, no matter how deep the tree is.
     pub fn visit<'n>(&self, node: Node<'n>, visit: impl FnMut(Node<'n>) -> Below) {
         walk::visit(node, visit);
     }
 
-    /// The lines, from 1, where the innermost places begin that are not well-formed.
+    /// The lines, from 1, on which the innermost syntax errors begin.
     pub fn error_lines(&self) -> Vec<usize> {
         let mut lines = Vec::new();
         if !self.tree.root_node().has_error() {
@@ -91,7 +91,7 @@ impl<'t> Parsed<'t> {
         lines
     }
 
-    /// The places that are not well-formed, as they stand there.
+    /// The source text of syntax errors.
     pub fn errors(&self) -> Vec<&'t str> {
         let mut errors = Vec::new();
         if !self.tree.root_node().has_error() {
@@ -108,7 +108,7 @@ impl<'t> Parsed<'t> {
     }
 }
 
-/// Whether it is a literal with quotes.
+/// Whether a node is a literal with quotes.
 pub fn is_string(node: Node<'_>) -> bool {
     matches!(
         node.kind(),
@@ -122,14 +122,14 @@ pub fn is_string(node: Node<'_>) -> bool {
     )
 }
 
-/// Whether code stands inside the quotes.
+/// Whether a string contains code inside its quotes.
 fn has_parts(node: Node<'_>) -> bool {
     let mut cursor = node.walk();
     node.named_children(&mut cursor)
         .any(|child| child.kind() == "interpolation" || child.kind() == "template_substitution")
 }
 
-/// A string with one kind of quotes.
+/// A string with normalised quotes.
 fn quoted(raw: &str) -> String {
     match raw.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
         Some(inner) if inner.chars().count() != 1 && !inner.contains(['"', '\'']) => format!("\"{inner}\""),

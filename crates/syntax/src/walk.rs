@@ -1,26 +1,26 @@
-//! Walks over a tree that do not recurse: the author of a file decides how deep it nests.
+//! Walks over a tree without recursion, because the author of a file decides how deep it is.
 
 use tree_sitter::{Node, Tree};
 
-/// Whether a walk continues below a node.
+/// Whether a walk enters the children of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
-    /// Continue below it.
+    /// Visit its children next.
     Enter,
-    /// Continue beside it.
+    /// Skip its children.
     Skip,
 }
 
-/// A node and the field of its parent that it is in.
+/// A node, and the field of its parent that contains it.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'t> {
     /// The node.
     pub node: Node<'t>,
-    /// Empty for the root, and where the grammar names none.
+    /// Empty for the root, and if the grammar gives it no name.
     pub field: &'t str,
 }
 
-/// Visits a node and what is below it, parents first, however deep it goes.
+/// Visits a node and its descendants, parents first, no matter how deep the tree is.
 pub fn visit<'t>(node: Node<'t>, mut visit: impl FnMut(Node<'t>) -> Below) {
     let mut cursor = node.walk();
     loop {
@@ -35,7 +35,7 @@ pub fn visit<'t>(node: Node<'t>, mut visit: impl FnMut(Node<'t>) -> Below) {
     }
 }
 
-/// Visits every node with the steps that lead to it, itself last, parents before children, down to a depth.
+/// Visits every node down to a depth, parents before children. `visit` gets the path to the node, with the node last.
 pub fn walk<'t>(tree: &'t Tree, depth: usize, mut visit: impl FnMut(&[Step<'t>]) -> Below) {
     let mut cursor = tree.walk();
     let mut path = vec![Step {

@@ -1,4 +1,4 @@
-//! Finds the blocks of code in what a model says.
+//! Finds the blocks of code in a model's reply.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::sandbox::Language;
 const OPEN: &str = "<execute";
 const CLOSE: &str = "</execute>";
 
-/// One piece of code.
+/// One block of code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Block {
     pub(super) language: String,
@@ -17,7 +17,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// What runs it.
+    /// The interpreter that runs it.
     pub(super) fn language(&self) -> Result<Language, String> {
         match self.language.to_ascii_lowercase().as_str() {
             "" | "python" | "py" | "python3" => Ok(Language::Python),
@@ -28,13 +28,13 @@ impl Block {
     }
 }
 
-/// The reply with its blocks as calls, in order; calls of another kind do not exist for such a model.
+/// The reply with its blocks as calls, in order. Calls of other kinds do not exist for such a model.
 pub(super) fn read(reply: Reply, turn: u32) -> Reply {
-    let blocks = found(reply.text.as_deref().unwrap_or_default());
+    let blocks = blocks_in(reply.text.as_deref().unwrap_or_default());
     let calls = blocks.into_iter().enumerate().map(|(index, block)| ToolCall {
         id: format!("code_{turn}_{index}"),
         name: EXECUTE.into(),
-        // Two texts are always JSON.
+        // Two strings can always be written as JSON.
         arguments: serde_json::to_string(&block).unwrap_or_default(),
     });
     Reply {
@@ -43,7 +43,7 @@ pub(super) fn read(reply: Reply, turn: u32) -> Reply {
     }
 }
 
-/// The block that a call is.
+/// The block that a call represents.
 pub(super) fn of(call: &ToolCall) -> Result<Block, String> {
     let block = serde_json::from_str(&call.arguments)
         .ok()
@@ -51,8 +51,8 @@ pub(super) fn of(call: &ToolCall) -> Result<Block, String> {
     block.ok_or_else(|| "the block is too long; write several smaller ones.".into())
 }
 
-/// A block that does not end, ends with the reply.
-fn found(text: &str) -> Vec<Block> {
+/// A block without an end tag ends with the reply.
+fn blocks_in(text: &str) -> Vec<Block> {
     let (mut blocks, mut rest) = (Vec::new(), text);
     while let Some(at) = rest.find(OPEN) {
         rest = &rest[at + OPEN.len()..];
@@ -105,7 +105,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
-        let blocks = found(text);
+        let blocks = blocks_in(text);
         let seen: Vec<_> = blocks
             .iter()
             .map(|block| (block.language.as_str(), block.code.as_str()))

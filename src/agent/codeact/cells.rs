@@ -1,4 +1,4 @@
-//! Runs blocks in interpreters, over a copy of the edited tree, and does what their code calls.
+//! Runs blocks in interpreters, over a copy of the edited tree, and executes the tools that their code calls.
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -16,21 +16,21 @@ use crate::agent::{Error, Exit, Journal, Shell, Transcript, catch_up, edits_but_
 use crate::sandbox::{self, Cell, CellOutcome, Language, Session};
 use crate::suite;
 
-/// How long a block may take, without what the functions take that it calls.
+/// How long a block may take, not counting the functions that it calls.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// What came of running a block.
+/// The outcome of running a block.
 enum Ran {
     Cell(Box<Cell>),
-    /// A call of it ended the run, for now or for good.
+    /// One of its calls ended the run, temporarily or for good.
     Ended(Exit),
-    /// It did not call what it had called before.
+    /// Its calls differ from those it made before.
     Strange(String),
     /// The run was interrupted.
     Cut,
 }
 
-/// Runs the block of a call, after those before it if their state is not there.
+/// Runs the block of a call. If the state of earlier blocks is gone, it runs those first.
 pub(super) async fn run(
     (call, block): (&ToolCall, &Block),
     tools: &[ToolSpec],
@@ -51,7 +51,7 @@ pub(super) async fn run(
     let mut forgotten = None;
     let cells = match shell.cells.take().filter(|_| called.is_empty()) {
         Some(cells) => cells,
-        None => match again((&blocks, &call.id), tools, shell, transcript, stop).await? {
+        None => match restore((&blocks, &call.id), tools, shell, transcript, stop).await? {
             Ok(cells) => cells,
             Err(why) => {
                 catch_up(shell, transcript, tools);
@@ -64,7 +64,7 @@ pub(super) async fn run(
         },
     };
     let mut conversation = Conversation::new(&call.id, called, tools);
-    // What is forgotten was edited already.
+    // If the state was lost, the edits were already repeated.
     conversation.edits_again = forgotten.is_none();
     let mut cells = cells;
     let ran = cells
@@ -80,7 +80,7 @@ pub(super) async fn run(
         ran => ran,
     };
     if matches!(ran, Ran::Strange(_) | Ran::Cut) {
-        // What it had edited before, it did not get to edit again.
+        // The block did not get as far as repeating its recorded edits.
         catch_up(shell, transcript, tools);
     }
     let text = match ran {
@@ -106,24 +106,24 @@ pub(super) async fn run(
     })
 }
 
-/// Whether the next block finds what this one left.
+/// Whether the block's state is available to the next block.
 fn keeps_state(cell: &Cell) -> bool {
     !matches!(cell.outcome, CellOutcome::StateLost(_)) && cell.restarted.is_none()
 }
 
-/// Makes the state of earlier blocks once more, with their edits; the inner error says why there is none.
-async fn again(
+/// Restores the state of earlier blocks, including their edits; the inner error says why that failed.
+async fn restore(
     (blocks, under_way): (&[Past], &str),
     tools: &[ToolSpec],
     shell: &mut Shell<'_>,
     transcript: &Transcript,
     stop: &CancellationToken,
 ) -> Result<Result<Cells, String>, Error> {
-    // Those of blocks that never run again are made here.
-    let mut again: Vec<&str> = blocks.iter().map(|past| past.call.id.as_str()).collect();
-    again.push(under_way);
+    // The edits of blocks that do not run again are repeated here.
+    let mut rerun: Vec<&str> = blocks.iter().map(|past| past.call.id.as_str()).collect();
+    rerun.push(under_way);
     shell.rewind();
-    edits_but_of(&again, shell, transcript, tools);
+    edits_but_of(&rerun, shell, transcript, tools);
     let mut cells = Cells::new(shell).await?;
     for past in blocks.iter().filter(|past| past.ran()) {
         let Ok(block) = blocks::of(&past.call) else { continue };
@@ -159,7 +159,7 @@ impl Cells {
         Ok(Self { in_use, sessions })
     }
 
-    /// Runs one block, with what its code calls.
+    /// Runs one block, including the tools that its code calls.
     async fn run(
         &mut self,
         (language, code): (Language, &str),
@@ -179,7 +179,7 @@ impl Cells {
                         match conversation.hear(&call.text, shell, live.as_mut(), stop).await? {
                             CallOutcome::Text(text) => {
                                 self.in_use.follow(&shell.checkout.patch());
-                                // The code may be gone meanwhile.
+                                // The code that called may already have ended.
                                 drop(call.answer.send(text));
                             }
                             CallOutcome::Ended(exit) => return Ok(Ran::Ended(exit)),
@@ -197,7 +197,7 @@ impl Cells {
         Ok(Ran::Cell(Box::new(cell)))
     }
 
-    /// The interpreter of a language, taken out; a new one knows the functions.
+    /// Takes out the interpreter of a language, or starts a new one that knows the functions.
     async fn session(
         &mut self,
         language: Language,
@@ -213,7 +213,7 @@ impl Cells {
             return Err(sandbox::Error::InvalidCommand(why.into()).into());
         };
         let mut policy = suite.policy.clone();
-        // As long as the run itself, which ends it.
+        // At most as long as the run, which ends the interpreter anyway.
         policy.limits.wall = shell.deadline.saturating_duration_since(tokio::time::Instant::now()) + LIMIT;
         let mut place = suite::place(suite, &self.in_use.workspace);
         place.idle = policy.limits.wall;

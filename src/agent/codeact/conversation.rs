@@ -1,4 +1,5 @@
-//! What the code of one block calls, and what it is told: by the transcript where that has it, else by the tools.
+//! Answers the calls that the code of one block makes: from the transcript if it has the result, otherwise by the
+//! tools.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use crate::agent::transcript::{Item, ToolCall};
 use crate::agent::{Error, Exit, Journal, Shell, Transcript, append, tools};
 use crate::domain::redact::inline;
 
-/// Where calls are kept that are made for the first time.
+/// Where new calls are recorded.
 pub(super) type Live<'l, 'j> = (&'l mut Transcript, &'l mut Journal<'j>);
 
 /// The calls of one block.
@@ -19,19 +20,19 @@ pub(super) struct Conversation<'c> {
     within: &'c str,
     expected: VecDeque<Called>,
     pub(super) tools: &'c [ToolSpec],
-    /// Whether edits that the transcript has are made once more.
+    /// Whether edits recorded in the transcript are repeated.
     pub(super) edits_again: bool,
     count: usize,
-    /// A call that ends the run; the code may come to its end, and calls nothing more.
+    /// Set by a call that ends the run. The code may run to its end, but its further calls have no effect.
     pub(super) exit: Option<Exit>,
 }
 
-/// What a call comes to.
+/// The outcome of a call.
 pub(super) enum CallOutcome {
     Text(String),
-    /// The run ends here, for now, and the call has no result.
+    /// The run ends here, at least temporarily, and the call has no result.
     Ended(Exit),
-    /// It is not what was called here before.
+    /// The call differs from the recorded one.
     Strange(String),
     Cut,
 }
@@ -54,12 +55,12 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Whether everything was called that was called before.
+    /// Whether the code has repeated every recorded call.
     pub(super) fn is_complete(&self) -> bool {
         self.expected.is_empty()
     }
 
-    /// Answers a call, whose text may be forged: it can do no more than a tool call.
+    /// Answers a call. Its text may be forged, but it can do no more than a tool call.
     pub(super) async fn hear(
         &mut self,
         text: &str,

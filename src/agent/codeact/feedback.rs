@@ -1,15 +1,15 @@
-//! How a model is told what came of a block: as data, in bounds.
+//! Reports the result of a block to the model: as data, within bounds.
 
 use crate::domain::redact::{fenced, inline};
 use crate::sandbox::{Cell, CellOutcome, Language, LostReason};
 use crate::suite::clean;
 
-/// The longest of each that is shown, in bytes.
+/// How many bytes of each stream are shown.
 const STDOUT: usize = 4 << 10;
 const STDERR: usize = 1 << 10;
 const VALUE: usize = 2 << 10;
 
-/// How a block ended, what it printed, and its value or error.
+/// How a block ended, its output, and its value or error.
 pub(super) fn cell(cell: &Cell, language: Language) -> String {
     let mut parts = Vec::new();
     match (&cell.outcome, &cell.restarted) {
@@ -32,7 +32,7 @@ pub(super) fn cell(cell: &Cell, language: Language) -> String {
             parts.push(format!("{title}:\n{}", fenced("text", &text, max)));
         }
     }
-    // Of bash, the value is the exit code.
+    // The value of a bash block is its exit code.
     let says_nothing = language == Language::Bash && cell.value == "0";
     if !says_nothing && !cell.value.trim().is_empty() {
         let title = match language {

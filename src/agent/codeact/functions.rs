@@ -1,4 +1,4 @@
-//! The tools as functions of Python, made from their schemas, and how a model is told of them.
+//! The tools as Python functions, generated from their schemas, and their description for the model.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::agent::model::ToolSpec;
 
-/// Words of Python that arguments have as names.
+/// Python keywords that are names of arguments.
 const KEYWORDS: [&str; 4] = ["from", "in", "is", "for"];
 
-/// The first line of how a model is to act by code.
+/// The first line of the instructions for acting through code.
 pub(super) const HEADING: &str = "## How you act";
 
-/// A parameter, and whether it can be left out.
+/// A parameter, and whether it is optional.
 struct Parameter<'a> {
     name: &'a str,
     is_optional: bool,
@@ -48,7 +48,7 @@ pub(super) fn definitions(tools: &[ToolSpec]) -> String {
     code
 }
 
-/// How a model is to act, and what it can call.
+/// How the model acts through code, and the functions it can call.
 pub(super) fn instructions(tools: &[ToolSpec]) -> String {
     let mut text = HEADING.to_string();
     text.push_str(
@@ -74,7 +74,7 @@ pub(super) fn instructions(tools: &[ToolSpec]) -> String {
     text
 }
 
-/// A thought needs no function.
+/// All tools but `think`: code needs no function for a thought.
 fn functions(tools: &[ToolSpec]) -> impl Iterator<Item = &ToolSpec> {
     tools.iter().filter(|tool| tool.name != "think")
 }
@@ -98,7 +98,7 @@ fn documentation(tool: &ToolSpec, parameters: &[Parameter<'_>]) -> String {
     text
 }
 
-/// Those that are required, in their order, then the others.
+/// The required parameters in their order, then the others.
 fn parameters(tool: &ToolSpec) -> Vec<Parameter<'_>> {
     let required = tool.parameters["required"].as_array().into_iter().flatten();
     let required: Vec<&str> = required.filter_map(Value::as_str).collect();

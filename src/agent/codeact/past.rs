@@ -1,4 +1,4 @@
-//! What a transcript says of the blocks that ran before: enough to have their state once more.
+//! The earlier blocks of a transcript, with enough data to restore their state.
 
 use std::collections::VecDeque;
 
@@ -6,18 +6,18 @@ use crate::agent::Exit;
 use crate::agent::tools::TOO_LATE;
 use crate::agent::transcript::{EXECUTE, Item, ToolCall, Transcript};
 
-/// How the result of a block begins after which there is no state.
+/// How the result of a block begins if the state was lost after it.
 pub(super) const STATE_LOST: &str = "The state of all blocks is lost";
-/// How the result of a block begins before which there was none.
+/// How the result of a block begins if the state was lost before it.
 pub(super) const RESTARTED: &str = "The state of earlier blocks is lost";
 
 /// A block of the transcript.
 #[derive(Debug, Clone)]
 pub(super) struct Past {
     pub(super) call: ToolCall,
-    /// What its code called, in order.
+    /// The calls its code made, in order.
     pub(super) called: VecDeque<Called>,
-    /// What came of it, unless it was cut off.
+    /// Its result. `None` if it was interrupted.
     result: Option<String>,
 }
 
@@ -25,20 +25,20 @@ pub(super) struct Past {
 #[derive(Debug, Clone)]
 pub(super) struct Called {
     pub(super) call: ToolCall,
-    /// Unless it was cut off.
+    /// `None` if it was interrupted.
     pub(super) result: Option<RecordedResult>,
 }
 
-/// What a call was told.
+/// The recorded answer to a call.
 #[derive(Debug, Clone)]
 pub(super) struct RecordedResult {
     pub(super) text: String,
     pub(super) exit: Option<Exit>,
-    /// Whether a person had allowed it.
+    /// Whether a person allowed it.
     pub(super) granted: bool,
 }
 
-/// Every block whose state would still be there, in order; the last one may be under way.
+/// Every block whose state would still exist, in order; the last one may still be running.
 pub(super) fn blocks(transcript: &Transcript) -> Vec<Past> {
     let mut blocks: Vec<Past> = Vec::new();
     for item in transcript.items() {
@@ -52,7 +52,7 @@ pub(super) fn blocks(transcript: &Transcript) -> Vec<Past> {
                 }));
             }
             Item::Called { within, call } => {
-                // Ids are told apart within a reply only.
+                // Ids are unique only within a reply.
                 if let Some(block) = blocks.iter_mut().rfind(|block| block.call.id == *within) {
                     let (call, result) = (call.clone(), None);
                     block.called.push_back(Called { call, result });

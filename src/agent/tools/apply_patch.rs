@@ -1,7 +1,7 @@
-//! `apply_patch`: changes to several files at once, all of them or none.
+//! `apply_patch`: changes to several files at once, either all of them or none.
 //!
-//! How a patch is written is in [`read`]. Lines decide where a hunk goes; line numbers, which models miscount, only which
-//! of several places is meant.
+//! [`read`] parses patches. The lines of a hunk decide where it goes. Models miscount line numbers, so these only
+//! choose between several matching places.
 
 mod read;
 
@@ -15,9 +15,9 @@ use crate::agent::Shell;
 use crate::agent::shell::NotWritten;
 use crate::domain::id::RepoPath;
 
-/// Lines shown before and after what changed.
+/// How many lines are shown before and after a change.
 const AROUND: usize = 2;
-/// Places named when the lines of a hunk occur several times.
+/// How many places are named if the lines of a hunk occur several times.
 const MAX_PLACES: usize = 10;
 
 /// Arguments of `apply_patch`.
@@ -27,12 +27,12 @@ pub(in crate::agent) struct ApplyPatch {
     patch: String,
 }
 
-/// A file as the patch leaves it.
+/// A file after the patch.
 struct Patched {
     path: RepoPath,
     before: String,
     after: String,
-    /// The first and the last line, from 1, that the patch touched.
+    /// The first and last line, from 1, that the patch touched.
     touched: (usize, usize),
 }
 
@@ -77,7 +77,7 @@ fn patched(change: &Change, shell: &Shell<'_>) -> Result<Patched, String> {
     let is_there = shell.checkout.contains(path.as_str());
     if change.is_new {
         if is_there {
-            return Err(format!("`{path}` is there already; update it."));
+            return Err(format!("`{path}` already exists; update it."));
         }
         let lines: Vec<&str> = change
             .hunks
@@ -104,7 +104,7 @@ fn patched(change: &Change, shell: &Shell<'_>) -> Result<Patched, String> {
     })
 }
 
-/// The text with every hunk in its place, and the lines from the first to the last change.
+/// The text with all hunks applied, and the range of lines from the first to the last change.
 fn applied(text: &str, hunks: &[LineChange]) -> Result<(String, (usize, usize)), String> {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = text.lines().collect();
@@ -126,7 +126,7 @@ fn applied(text: &str, hunks: &[LineChange]) -> Result<(String, (usize, usize)),
     Ok((after, touched.unwrap_or((1, 1))))
 }
 
-/// Where a hunk goes, as an index of lines; `Err(None)` if its lines are not there.
+/// Where a hunk goes, as an index of lines; `Err(None)` if its lines are not in the file.
 fn place(lines: &[&str], from: usize, hunk: &LineChange) -> Result<usize, Option<String>> {
     let from = match &hunk.below {
         None => from,
@@ -134,14 +134,14 @@ fn place(lines: &[&str], from: usize, hunk: &LineChange) -> Result<usize, Option
             let below = (from..lines.len()).find(|&at| lines[at].trim() == line.trim());
             below.ok_or_else(|| {
                 Some(format!(
-                    "no line reads `{}`.",
+                    "there is no line `{}`.",
                     line.chars().take(100).collect::<String>()
                 ))
             })?
         }
     };
     if hunk.old.is_empty() {
-        // Nothing but new lines: after the line that the header names, or at the end.
+        // The hunk only adds lines: they go after the line that the header names, or at the end.
         return Ok(hunk.near.map_or(lines.len(), |near| near.clamp(from, lines.len())));
     }
     let last = lines.len().checked_sub(hunk.old.len()).ok_or(None)?;

@@ -1,4 +1,4 @@
-//! Puts something that a run may not do without asking before a person.
+//! Asks a person to approve what a run may not do without asking.
 
 use super::CallResult;
 use crate::agent::transcript::ToolCall;
@@ -6,14 +6,14 @@ use crate::agent::{Exit, Shell};
 use crate::domain::execution::{Deferred, Execution, REGISTRIES, What};
 use crate::domain::redact::{self, inline};
 
-/// The longest that can be asked for.
+/// The longest time that can be requested.
 pub(super) const MAX_MINUTES: u64 = 30;
 
 const MAX_CODE: usize = 8 << 10;
-/// More hosts than these are not asked for at once.
+/// The maximum number of hosts in one request.
 const MAX_HOSTS: usize = 10;
 
-/// Something beyond what the run may do without asking.
+/// A call that exceeds what the run may do without asking.
 pub(super) struct Beyond {
     pub(super) what: What,
     pub(super) network: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Beyond {
     pub(super) why: String,
 }
 
-/// Ends the run until a person has decided, or says at once that there is no use in asking.
+/// Ends the run until a person has decided, or answers immediately if asking is pointless.
 pub(super) fn ask(call: &ToolCall, beyond: Beyond, shell: &mut Shell<'_>) -> CallResult {
     if shell.was_turned_down(call) {
         return CallResult::text("not asked again: a maintainer rejected exactly this. Continue without it.");
@@ -57,7 +57,7 @@ pub(super) fn code_to_show(code: &str) -> Result<(), String> {
     as_shown("`code`", code)
 }
 
-/// The hosts in question, if a person may grant them.
+/// The requested hosts, if a person may grant them.
 pub(super) fn network(mut hosts: Vec<String>, packages: bool, grantable: &[String]) -> Result<Vec<String>, String> {
     for host in &mut hosts {
         *host = host.trim().trim_end_matches('.').to_ascii_lowercase();
@@ -91,7 +91,7 @@ pub(super) fn network(mut hosts: Vec<String>, packages: bool, grantable: &[Strin
     }
 }
 
-/// Refuses what would not be shown as it is run: hidden characters, and what looks like a credential.
+/// Refuses text that would not be shown as it is run: hidden characters, and what looks like a credential.
 pub(super) fn as_shown(what: &str, text: &str) -> Result<(), String> {
     if redact::hidden(text).next().is_some() {
         return Err(format!(

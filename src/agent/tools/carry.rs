@@ -1,4 +1,4 @@
-//! Carries out what a person allowed: exactly that, on exactly the edits that they were told of.
+//! Executes what a person approved: exactly that, on exactly the edits that the request described.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::domain::patch::Patch;
 use crate::domain::redact::{bounded, fenced, inline, redact, visible};
 use crate::suite::{self, Job, Packages, Registry, Suite};
 
-/// Carries out exactly what was approved, on the tree that the transcript's edits give, and says what came of it.
+/// Executes exactly what was approved, on the tree with the transcript's edits, and reports the result.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
@@ -50,7 +50,7 @@ pub async fn carry_out(
     Ok(bounded(&redact(&visible(&text)), MAX_RESULT))
 }
 
-/// The edits that a transcript leads to: what a request that comes after it is carried out on.
+/// The edits that a transcript leads to. A request that follows it is executed on them.
 pub fn edits(shell: &mut Shell<'_>, transcript: &Transcript) -> Patch {
     let tools = offered(shell, transcript);
     catch_up(shell, transcript, &tools);
@@ -79,7 +79,7 @@ async fn executed(
                 Language::Bash => None,
             };
             if let Some(registry) = registry.filter(|_| !names.is_empty()) {
-                // Those are for the installation alone.
+                // The registries are only for the installation.
                 granted.retain(|host| host != REGISTRIES);
                 packages = match suite::packages(suite, registry, names, cancel).await? {
                     Ok(packages) => packages,

@@ -1,5 +1,4 @@
-//! `diagnostics`: what is wrong with files as they are, from their syntax, and, where something may be executed, from the
-//! checker that the project itself uses.
+//! `diagnostics`: errors in files, found by parsing them and, if code may be executed, by the project's own checker.
 
 use std::time::Duration;
 
@@ -15,13 +14,13 @@ use crate::guard::syntax_errors;
 use crate::sandbox::Outcome;
 use crate::suite::{Job, Packages};
 
-/// More files than these are not looked at in one call.
+/// The maximum number of files in one call.
 const MAX_FILES: usize = 50;
-/// How long a checker may take, if the tests may take as long.
+/// How long a checker may take, unless the tests have less time.
 const WALL: Duration = Duration::from_secs(5 * 60);
-/// How a checker that is not there ends, by the convention of shells.
+/// The exit code for a missing command, by the convention of shells.
 const NOT_THERE: i32 = 127;
-/// Goes to where the tests run, and becomes the checker if there is one.
+/// Changes to the directory of the tests, and replaces itself by the checker if it is installed.
 const SCRIPT: &str = r#"cd "$1" && command -v "$2" >/dev/null 2>&1 || exit 127; shift; exec "$@""#;
 
 /// Arguments of `diagnostics`.
@@ -32,7 +31,7 @@ pub(in crate::agent) struct Diagnostics {
     paths: Option<Vec<String>>,
 }
 
-/// Looks at files, and runs the project's checker.
+/// Checks files, and runs the project's checker.
 pub(super) async fn diagnostics(
     wanted: &Diagnostics,
     shell: &mut Shell<'_>,
@@ -90,7 +89,7 @@ fn syntax(path: &RepoPath, shell: &Shell<'_>) -> String {
     }
 }
 
-/// The checkers that the project's files speak of.
+/// The checkers that the project's files mention.
 fn checkers(shell: &Shell<'_>) -> Vec<&'static [&'static str]> {
     let Some(suite) = &shell.tests else { return Vec::new() };
     let directory = suite.command.directory.as_ref().map_or("", |path| path.as_str());

@@ -11,11 +11,11 @@ use crate::domain::id::RepoPath;
 use crate::domain::weakening;
 use crate::guard::syntax_errors;
 
-/// Lines shown before and after the place of an edit.
+/// How many lines are shown before and after an edit.
 const AROUND: usize = 3;
 /// The longest excerpt of a file in a result, in bytes.
 const EXCERPT: usize = 3 << 10;
-/// Places named when a text occurs several times.
+/// How many places are named if a text occurs several times.
 const MAX_PLACES: usize = 10;
 
 /// Arguments of `edit_file`.
@@ -24,7 +24,7 @@ pub(in crate::agent) struct EditFile {
     path: String,
     /// The text to replace, exactly as in the file, without line numbers.
     old: String,
-    /// The text to put there.
+    /// The new text.
     new: String,
     /// Look only from this line on, when the text occurs several times.
     #[serde(default)]
@@ -38,7 +38,7 @@ pub(in crate::agent) struct EditFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::agent) struct WriteFile {
     path: String,
-    /// The whole new text of the file. An empty one takes back a file that you made.
+    /// The whole new text of the file. An empty text removes a file that you created.
     text: String,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn edit_file(wanted: &EditFile, shell: &mut Shell<'_>, granted: bool)
 pub(super) fn write_file(wanted: &WriteFile, shell: &mut Shell<'_>, granted: bool) -> Result<String, NotWritten> {
     let path = repo_path(&wanted.path)?;
     if wanted.text.is_empty() && shell.take_back(&path) {
-        return Ok(format!("`{path}` is gone again."));
+        return Ok(format!("`{path}` is removed again."));
     }
     written(&path, wanted.text.clone(), (1, 1), (shell, granted))
 }
@@ -84,7 +84,7 @@ fn written(
     ))
 }
 
-/// What is to be said of all edits together.
+/// Notes about all edits together.
 pub(super) fn all_edits(shell: &Shell<'_>) -> String {
     let patch = shell.proposal_patch();
     let (lines, limit) = (patch.changed_lines(), shell.bounds.patch_lines);
@@ -104,7 +104,7 @@ pub(super) fn all_edits(shell: &Shell<'_>) -> String {
     notes.join(" ")
 }
 
-/// Says where a file is not well-formed any more, if it was before.
+/// Reports the lines with syntax errors in a file that had none before.
 pub(super) fn broken(path: &RepoPath, before: &str, after: &str) -> Option<String> {
     let is = syntax_errors(path.as_str(), after)?;
     let was = syntax_errors(path.as_str(), before).unwrap_or_default();
@@ -119,7 +119,7 @@ pub(super) fn broken(path: &RepoPath, before: &str, after: &str) -> Option<Strin
     Some(format!("Careful: the file has a syntax error at {lines}."))
 }
 
-/// The text with the replacement made, and the byte where it starts; or a sentence saying why it cannot be made.
+/// The text after the replacement, and the byte where it starts; or a sentence that says why it is impossible.
 fn replaced(text: &str, wanted: &EditFile) -> Result<(String, usize), String> {
     if wanted.old.is_empty() {
         return Err("`old` is empty; quote the text to replace, or use write_file for a new file.".into());
@@ -129,7 +129,7 @@ fn replaced(text: &str, wanted: &EditFile) -> Result<(String, usize), String> {
     }
     let (mut old, mut new) = (wanted.old.clone(), wanted.new.clone());
     if text.contains("\r\n") && !text.contains(&old) {
-        // The file has the line ends of another system, which a model neither sees nor writes.
+        // The file uses CRLF, which the model neither sees nor writes.
         (old, new) = (with_crlf(&old), with_crlf(&new));
     }
     let line_of = |at: usize| text[..at].matches('\n').count() + 1;
@@ -166,7 +166,7 @@ fn with_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// Says what is there instead, at the place that looks most like the quoted text.
+/// Shows the part of the file that is most similar to the quoted text.
 pub(super) fn not_found(text: &str, old: &str) -> String {
     let wanted: Vec<&str> = old.lines().map(str::trim).collect();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -192,7 +192,7 @@ pub(super) fn not_found(text: &str, old: &str) -> String {
     format!("{why}\n{excerpt}")
 }
 
-/// The line most like the first quoted one that says anything, if it is like it at all.
+/// The line most similar to the first meaningful quoted line, if one is similar enough.
 fn closest_line(wanted: &[&str], lines: &[&str]) -> Option<usize> {
     const MAX_COMPARED: usize = 20_000;
     const MAX_LENGTH: usize = 200;

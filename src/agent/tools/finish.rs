@@ -1,4 +1,4 @@
-//! `think`, `submit` and `explain`: the call that touches nothing, and those that end the run.
+//! `think`, `submit` and `explain`: one call without effect, and two that end the run.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::domain::redact::{bounded, redact, visible};
 
 /// The longest summary that is kept, in bytes.
 const MAX_SUMMARY: usize = 2 << 10;
-/// An explanation rests on this many places at most, each of at most this many lines, with this many bytes said of it.
+/// The limits of an explanation: how many places it cites, how many lines each has, and how many bytes describe it.
 const MAX_PLACES: usize = 12;
 const MAX_LINES: u32 = 40;
 const MAX_SAYS: usize = 500;
@@ -20,7 +20,7 @@ const MAX_SAYS: usize = 500;
 /// Arguments of `think`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::agent) struct Think {
-    #[expect(dead_code, reason = "it stays in the transcript, which is all it is for")]
+    #[expect(dead_code, reason = "it only has to be in the transcript")]
     thought: String,
 }
 
@@ -32,8 +32,8 @@ pub(in crate::agent) struct Submit {
     /// True if the code cannot be fixed within the rules; the edits are then dropped.
     #[serde(default)]
     no_fix: bool,
-    /// True if the test itself is wrong, and the edits change nothing but tests. It is then shown as that, and a person
-    /// decides. Never for a test that is right.
+    /// True if the test itself is wrong, and the edits change nothing but tests. A person then
+    /// decides about it. Never for a test that is right.
     #[serde(default)]
     test_may_be_wrong: bool,
 }
@@ -77,7 +77,7 @@ pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> CallResult {
 pub(in crate::agent) struct Explain {
     /// Why the tests fail, in a few sentences.
     root_cause: String,
-    /// The places this rests on.
+    /// The places that show it.
     because: Vec<CitedLines>,
 }
 
@@ -92,7 +92,7 @@ struct CitedLines {
     says: String,
 }
 
-/// Ends the run with an explanation, if every place it rests on is there. The lines are taken from the files.
+/// Ends the run with an explanation if every cited place exists. The lines are taken from the files.
 pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> CallResult {
     let said = |text: &str, max| bounded(&redact(&visible(text.trim())), max);
     let root_cause = said(&wanted.root_cause, MAX_SUMMARY);
@@ -124,7 +124,7 @@ pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> CallResult {
     }
 }
 
-/// The lines of a place as they are at the head, or a sentence about what is there instead.
+/// The cited lines as they are at the head, or a sentence that says why they cannot be cited.
 fn rests_on(place: &CitedLines, shell: &Shell<'_>) -> Result<(crate::domain::id::RepoPath, String), String> {
     let path = repo_path(&place.path)?;
     let blob = shell.checkout.read_original(&path);

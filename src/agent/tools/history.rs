@@ -1,5 +1,5 @@
-//! `git_log`, `git_blame` and `git_show`: looking at how the code came about. Anyone who made the shell answers them;
-//! what comes back was written by strangers, and goes out as data.
+//! `git_log`, `git_blame` and `git_show`: reading the history of the code. The creator of the shell provides the
+//! answers. Strangers wrote their content, so the model gets it as data.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::domain::redact::{bounded, fenced};
 
 /// How long an answer may take.
 const WAIT: Duration = Duration::from_secs(30);
-/// How many commits are listed when nothing is said.
+/// How many commits are listed by default.
 const LISTED: usize = 15;
 
 /// Arguments of `git_log`.
@@ -43,7 +43,7 @@ pub(in crate::agent) struct GitBlame {
 pub(in crate::agent) struct GitShow {
     /// The beginning of the commit's id, as git_log has it.
     commit: String,
-    /// Only what it changed there.
+    /// Show only its changes to this path.
     #[serde(default)]
     path: Option<String>,
 }
@@ -83,7 +83,7 @@ fn optional(path: Option<&str>) -> Result<Option<RepoPath>, String> {
     path.map(repo_path).transpose()
 }
 
-/// Has a question answered.
+/// Answers a question.
 pub(super) async fn ask(question: Result<Question, String>, shell: &Shell<'_>) -> String {
     let question = match question {
         Ok(question) => question,

@@ -1,4 +1,4 @@
-//! `list_files` and `read_file`: looking at the tree as it is edited, a bounded piece at a time.
+//! `list_files` and `read_file`: reading the tree with its edits, in bounded pages.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::FileMode;
 use crate::domain::redact::{inline, visible};
 
-/// Where a list or a text stops, in bytes; it leaves room for the line that says how to read on.
+/// Where a list or a text is cut, in bytes; this leaves room for the line that says how to continue.
 pub(super) const PAGE: usize = super::MAX_RESULT - 512;
 /// The longest part of a line that is shown, in characters.
 const MAX_LINE: usize = 400;
@@ -103,7 +103,7 @@ pub(super) fn numbered(text: &str, from: usize, to: usize, max: usize) -> String
     page
 }
 
-/// The paths under a folder (or the one file), after a path; or a sentence saying that there are none.
+/// The paths in a folder (or the one file) that come after a path; or a sentence that says that there are none.
 pub(super) fn selected<'a>(
     checkout: &'a Checkout,
     under: Option<&str>,
@@ -152,7 +152,7 @@ fn similar_paths(path: &RepoPath, checkout: &Checkout) -> String {
     }
 }
 
-/// A line as a model sees it: cut if very long, with characters that hide or reorder text spelled out.
+/// A line as a model sees it: cut if it is very long, with characters that hide or reorder text spelled out.
 pub(super) fn display_line(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut buffer = [0; 4];
@@ -170,7 +170,7 @@ pub(super) fn display_line(line: &str) -> String {
     text
 }
 
-/// The text with the lines of private keys blanked, so that no part of one is shown by reading from its middle.
+/// The text without the lines of private keys, so that reading from the middle of a key reveals nothing.
 pub(super) fn without_keys(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains("PRIVATE KEY-----") {
         return text.into();

@@ -1,7 +1,7 @@
-//! The tools a model may call: their names, their arguments as Rust types, and what each does.
+//! The tools that a model may call: their names, their arguments as Rust types, and their effects.
 //!
-//! A result is a text for the model, redacted and bounded, and it says how to read on. Anything that a tool cannot do
-//! is such a text as well; only what the model cannot fix is an error.
+//! A result is a text for the model, redacted and bounded, and it says how to read on. If a tool cannot do something,
+//! its result says so; only problems that the model cannot solve are errors.
 
 mod apply_patch;
 mod ask;
@@ -32,13 +32,13 @@ use super::{Error, Exit, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::redact::{bounded, redact, visible};
 
-/// The longest result, in bytes. Tools that can be asked for more stop before it and say how.
+/// The longest result, in bytes. Tools with more to show stop before that and say how to continue.
 const MAX_RESULT: usize = 8 << 10;
 
-/// What is said to a call after one that ended the run.
+/// The answer to a call after one that ended the run.
 pub(super) const TOO_LATE: &str = "not done: the run ended with a call before this one.";
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct CallResult {
     pub(super) text: String,
     pub(super) exit: Option<Exit>,
@@ -53,7 +53,7 @@ impl CallResult {
     }
 }
 
-/// A call whose arguments are understood.
+/// A call with parsed arguments.
 #[derive(Debug)]
 pub(super) enum Action {
     Think,
@@ -72,13 +72,13 @@ pub(super) enum Action {
     Explain(finish::Explain),
 }
 
-/// The tools that execute code, and nothing else.
+/// The tools that only execute code.
 const EXECUTES: [&str; 2] = ["run_tests", "run_code"];
 
-/// The tools on offer. Those that execute code are left out until execution is allowed; `request_execution` alone asks
+/// The tools on offer. Those that execute code are left out until execution is allowed; only `request_execution` asks
 /// a person for it.
 pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpec> {
-    // Who could be asked once is told that nobody can be any more.
+    // A model that was offered these tools before is told that nobody can be asked any more.
     let asks = shell.may_ask > 0 || transcript.has_called(&["request_execution", "run_code", "run_tests"]);
     let is_offered = |name: &str| match name {
         "git_log" | "git_blame" | "git_show" => shell.history.is_some(),
@@ -91,7 +91,7 @@ pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpe
     tools
 }
 
-/// Every tool that there is, whether or not a run offers it.
+/// All tools, whether or not a run offers them.
 pub fn all() -> Vec<ToolSpec> {
     vec![
         spec::<finish::Think>("think", "Note a thought. This has no effect."),
@@ -142,7 +142,7 @@ pub fn all() -> Vec<ToolSpec> {
     ]
 }
 
-/// Reads a call, or says in a sentence what is wrong with it.
+/// Parses a call, or says in a sentence what is wrong with it.
 pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, String> {
     let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     if !is_offered(&call.name) && EXECUTES.contains(&call.name.as_str()) {
@@ -180,7 +180,7 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
     })
 }
 
-/// Does what a call asks for.
+/// Executes a call.
 pub(super) async fn answer(
     call: &ToolCall,
     tools: &[ToolSpec],
@@ -211,12 +211,12 @@ pub(super) async fn answer(
     Ok(answer)
 }
 
-/// A result as it may be kept: without credentials and hidden characters, and bounded.
+/// A result that can be kept: without credentials and hidden characters, and bounded.
 pub(super) fn presentable(text: &str) -> String {
     bounded(&redact(&visible(text)), MAX_RESULT)
 }
 
-/// Tells what came of an edit, or puts it before a person.
+/// Reports the result of an edit, or asks a person about it.
 fn edited(call: &ToolCall, edited: Result<String, NotWritten>, shell: &mut Shell<'_>) -> CallResult {
     match edited {
         Ok(text) | Err(NotWritten::Never(text)) => CallResult::text(text),
@@ -232,7 +232,7 @@ fn edited(call: &ToolCall, edited: Result<String, NotWritten>, shell: &mut Shell
     }
 }
 
-/// Does a call of an earlier life once more, if it was an edit; nothing else has an effect on the tree.
+/// Repeats a recorded call if it was an edit; nothing else changes the tree.
 pub(super) fn edit_again(call: &ToolCall, granted: bool, tools: &[ToolSpec], shell: &mut Shell<'_>) {
     let again = match parse(call, tools) {
         Ok(Action::EditFile(wanted)) => edit::edit_file(&wanted, shell, granted),
@@ -266,7 +266,7 @@ fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpe
     let mut parameters = settings.into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut parameters);
     if let Some(fields) = parameters.as_object_mut() {
-        // The tool has its own description.
+        // The tool has a separate description.
         fields.remove("description");
     }
     ToolSpec {
@@ -276,7 +276,7 @@ fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpe
     }
 }
 
-/// Takes out of a schema what some endpoints do not know: titles, number formats and nullable types.
+/// Removes from a schema what some endpoints do not support: titles, number formats and nullable types.
 fn simplify(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     for noise in ["title", "format", "default", "minimum"] {
@@ -296,7 +296,7 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// A path as a model writes it, or a sentence about it.
+/// A path written by a model, or a sentence that says what is wrong with it.
 fn repo_path(path: &str) -> Result<RepoPath, String> {
     let trimmed = path.trim().trim_start_matches("./");
     trimmed.parse().map_err(|error| format!("{error}."))

@@ -1,5 +1,5 @@
-//! Which words are taken for packages: plain names with a plain version. Options, paths and addresses are not, so that
-//! what is installed comes from the registry that a person reads of.
+//! Which words are accepted as packages: plain names with a plain version. Options, paths and URLs are refused, so
+//! that packages can only come from the registry that the approving person was told about.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use regex::Regex;
 use crate::domain::execution::Language;
 use crate::domain::redact::inline;
 
-/// More packages than these are not installed at once.
+/// The maximum number of packages in one call.
 const MAX_PACKAGES: usize = 20;
 /// The longest name with its version, in bytes.
 const MAX_NAME: usize = 120;
@@ -34,7 +34,7 @@ pub(super) fn check(language: Language, packages: &[String]) -> Result<(), Strin
         return Err(format!("at most {MAX_PACKAGES} packages."));
     }
     let is_name = |package: &str| package.len() <= MAX_NAME && name.is_some_and(|name| name.is_match(package));
-    // What ends like an archive, pip and npm look for on the disk.
+    // pip and npm look on disk for names that end like archives.
     let is_file = |package: &str| {
         [".whl", ".zip", ".gz", ".tgz", ".tar", ".bz2", ".xz"]
             .iter()

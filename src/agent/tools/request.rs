@@ -1,5 +1,5 @@
-//! `request_execution`, and anything else that a run may not do without asking: what is asked for, exactly, and putting
-//! it before a person. Carrying it out is in [`super::carry`].
+//! `request_execution` and other calls that need permission: checks what is requested, exactly, and asks a person.
+//! [`super::carry`] executes it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::agent::Shell;
 use crate::agent::transcript::ToolCall;
 use crate::domain::execution::What;
 
-/// The longest line of shell, code and reason that a person is asked to judge, in bytes.
+/// The longest shell line, and the longest reason, that a person is asked to judge, in bytes.
 const MAX_COMMAND: usize = 1 << 10;
 const MAX_WHY: usize = 500;
 /// Arguments of `request_execution`.
@@ -41,7 +41,7 @@ pub(in crate::agent) struct RequestExecution {
     why: String,
 }
 
-/// Checks a request and puts it before a person.
+/// Checks a request and asks a person.
 pub(super) fn request_execution(call: &ToolCall, wanted: RequestExecution, shell: &mut Shell<'_>) -> CallResult {
     match checked(wanted, shell) {
         Ok(beyond) => ask(call, beyond, shell),

@@ -1,4 +1,4 @@
-//! `run_code`: code of the model's own, on a copy of the edited files.
+//! `run_code`: runs the model's own code on a copy of the edited files.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::domain::redact::{fenced, inline};
 use crate::sandbox::Outcome;
 use crate::suite::{Job, Packages, Ran};
 
-/// How long code may take when nothing is said, in minutes.
+/// How long code may take by default, in minutes.
 const MINUTES: u64 = 2;
 
 /// Arguments of `run_code`.
@@ -35,7 +35,7 @@ pub(in crate::agent) struct RunCode {
     minutes: Option<u64>,
 }
 
-/// The language of this name.
+/// The language with this name.
 pub(super) fn language(name: &str) -> Result<Language, String> {
     match name.trim().to_ascii_lowercase().as_str() {
         "python" | "python3" | "py" => Ok(Language::Python),
@@ -45,7 +45,7 @@ pub(super) fn language(name: &str) -> Result<Language, String> {
     }
 }
 
-/// Runs the code, or puts it before a person where the run may not do that without asking.
+/// Runs the code, or asks a person if the run may not do so without asking.
 pub(super) async fn run_code(
     call: &ToolCall,
     wanted: RunCode,
@@ -103,7 +103,7 @@ pub(super) async fn run_code(
     })
 }
 
-/// How code is started; no file of the tree is touched for it.
+/// The command that starts the code; it writes no file to the tree.
 pub(super) fn argv(language: Language, code: &str) -> Vec<String> {
     let [program, flag] = match language {
         Language::Python => ["python3", "-c"],
@@ -113,7 +113,7 @@ pub(super) fn argv(language: Language, code: &str) -> Vec<String> {
     [program, flag, code].map(str::to_owned).to_vec()
 }
 
-/// What a program did, as data: how it ended in greenlight's words, and what it printed.
+/// The result of a program as data: how it ended, in greenlight's words, and its output.
 pub(super) fn result_text(ran: &Ran) -> String {
     let ended = match &ran.outcome {
         Outcome::Exited(code) => format!("exited with {code}"),

@@ -1,4 +1,4 @@
-//! `run_tests`: the tests of the project, on a copy of the edited files.
+//! `run_tests`: runs the project's tests on a copy of the edited files.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::domain::execution::What;
 use crate::domain::redact::{hidden, inline};
 use crate::suite::DEFAULT_TIMEOUT;
 
-/// More names than this in one call are not run.
+/// The maximum number of names in one call.
 const MAX_NAMES: usize = 50;
-/// The longest names together that a person is asked about, in bytes.
+/// The most bytes of names that a person is asked about.
 const MAX_SHOWN: usize = 1_500;
 
 /// Arguments of `run_tests`.
@@ -25,12 +25,12 @@ pub(in crate::agent) struct RunTests {
     /// Names of tests, as they are shown where they fail. Leave it out to run all tests.
     #[serde(default)]
     names: Option<Vec<String>>,
-    /// How long they may take; more than is configured needs a person's word.
+    /// How long they may take; more than the configured time needs a person's approval.
     #[serde(default)]
     minutes: Option<u64>,
 }
 
-/// Runs the tests, and tells what came of it as data; or puts it before a person.
+/// Runs the tests and reports the result as data, or asks a person first.
 pub(super) async fn run_tests(
     call: &ToolCall,
     wanted: RunTests,
@@ -63,7 +63,7 @@ pub(super) async fn run_tests(
     Ok(ask::ask(call, beyond, shell))
 }
 
-/// Checks names of tests that a person is to read; the error is a sentence.
+/// Checks test names that a person is to read; the error is a sentence.
 pub(super) fn check(names: &[String]) -> Result<(), String> {
     named(names)?;
     let all = names.join(", ");

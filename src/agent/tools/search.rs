@@ -1,4 +1,4 @@
-//! `search`: finding lines in the tree as it is edited, with ripgrep's libraries.
+//! `search`: finds lines in the tree with its edits, using ripgrep's libraries.
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Lossy;
@@ -13,9 +13,9 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 use crate::domain::redact::{inline, visible};
 
-/// At most this many bytes are searched in one call.
+/// How many bytes one call searches at most.
 const MAX_SEARCHED: usize = 256 << 20;
-/// The size of a compiled pattern, in bytes.
+/// The largest compiled pattern, in bytes.
 const MAX_PATTERN: usize = 1 << 20;
 
 /// Arguments of `search`.
@@ -45,7 +45,7 @@ pub(super) async fn search(wanted: SearchArguments, checkout: &Checkout, stop: &
     let searching = tokio::task::spawn_blocking(move || matches(&wanted, &matcher, &checkout, &stop));
     searching
         .await
-        .unwrap_or_else(|_| "the search broke off; try another pattern.".into())
+        .unwrap_or_else(|_| "the search failed; try another pattern.".into())
 }
 
 fn matches(wanted: &SearchArguments, matcher: &RegexMatcher, checkout: &Checkout, stop: &CancellationToken) -> String {

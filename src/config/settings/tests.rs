@@ -1,4 +1,4 @@
-//! What counts when flags and environment disagree, and what is said about mistakes.
+//! Which value is used when flags and environment disagree, and the messages about mistakes.
 
 use super::*;
 use crate::config::flags::{GithubFlags, ModelFlags};
@@ -92,7 +92,7 @@ fn an_app_wins_over_a_token_and_half_an_app_is_an_error() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_the_start() {
+fn wrong_settings_are_reported_at_the_start() {
     refused(
         &[("GREENLIGHT_REPOSITORIES", "octo")],
         "GREENLIGHT_REPOSITORIES",
@@ -112,7 +112,7 @@ fn what_is_wrong_is_said_at_the_start() {
 }
 
 #[test]
-fn the_journal_is_in_the_data_folder_unless_told_otherwise() {
+fn the_journal_is_in_the_data_folder_by_default() {
     let folder = settings(&[("GREENLIGHT_DATA_DIR", "/srv/greenlight")]).unwrap();
     assert_eq!(
         folder.database().unwrap(),
@@ -144,7 +144,7 @@ fn a_dump_of_the_settings_shows_no_secret() {
 }
 
 #[test]
-fn what_is_kept_has_defaults_and_bounds() {
+fn retention_has_defaults_and_bounds() {
     let kept = |pairs: &[(&str, &str)]| settings(pairs).unwrap().retention;
     let days = |duration: std::time::Duration| duration.as_secs() / 86_400;
     let default = kept(&[("GREENLIGHT_RETENTION_RUNS", "")]);
@@ -169,7 +169,7 @@ fn what_is_kept_has_defaults_and_bounds() {
 }
 
 #[test]
-fn a_mistake_is_told_of_what_was_used() {
+fn an_error_names_the_flag_or_variable_that_was_used() {
     let flags = Flags {
         model: ModelFlags {
             engine: Some("gpt".into()),

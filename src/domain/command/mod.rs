@@ -1,7 +1,7 @@
-//! What a person asks for in a comment: `/greenlight <verb>` at the start of a line of plain text.
+//! Commands in comments: `/greenlight <verb>` at the start of a line of plain text.
 //!
-//! Where a line starts is decided by a Markdown parser, so that what GitHub shows as code, as a quotation, as a link
-//! or not at all never commands. Who wrote the comment, and whether they may, is decided elsewhere.
+//! A Markdown parser decides where lines start, so text that GitHub shows as code, a quotation or a link, or does not
+//! show, never commands. Other modules decide whether the comment's author may command.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::id::RepoPath;
 
 mod outline;
 
-/// One request in the imperative.
+/// One command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     Fix,
@@ -23,7 +23,7 @@ pub enum Command {
         path: Option<String>,
     },
     Explain,
-    /// No gate means the only one that is open.
+    /// `None` means the only open gate.
     Approve {
         gate: Option<GateId>,
     },
@@ -39,7 +39,7 @@ pub enum Command {
     Config,
 }
 
-/// A line that addresses greenlight and can not be obeyed; every text in it is bounded, and none of it is trusted.
+/// A line that addresses greenlight but is not a valid command. Its texts are bounded and untrusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     #[error("{typed:?} is not a command; see `/greenlight help`")]
@@ -61,16 +61,16 @@ pub enum CommandError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandHelp {
     pub verb: &'static str,
-    /// How the argument is written; empty when there is none.
+    /// How the argument is written; empty if there is none.
     pub argument: &'static str,
     pub meaning: &'static str,
 }
 
-/// How many commands of one comment are read.
+/// How many commands of one comment are parsed.
 pub const MAXIMUM_COMMANDS: usize = 10;
 /// How many characters a specification, a goal or a reason may have.
 pub const MAXIMUM_TEXT: usize = 4_000;
-/// How many characters of what was typed wrongly are kept, to be shown again.
+/// How many characters of a mistyped command are kept, to show them to its author.
 const MAXIMUM_SHOWN: usize = 60;
 const TRIGGER: &str = "/greenlight";
 
@@ -116,7 +116,7 @@ const fn help(verb: &'static str, argument: &'static str, meaning: &'static str)
     }
 }
 
-/// Reads all commands of a comment, in their order.
+/// Parses all commands of a comment, in order.
 ///
 /// The arguments are source text; HTML comments, which nobody sees, are left out of them. The text of `tdd`,
 /// `refactor` and `reject` continues over the following lines up to the next command.
@@ -136,7 +136,7 @@ pub fn parse(body: &str) -> Vec<Result<Command, CommandError>> {
     commands
 }
 
-/// Reads one command from what follows the trigger: the rest of its line, and the lines up to the next command.
+/// Parses one command from the text after the trigger: the rest of its line, and the lines up to the next command.
 fn parse_one(text: &str) -> Result<Command, CommandError> {
     let (line, following) = text.split_once('\n').unwrap_or((text, ""));
     let (typed, argument) = first_word(line.trim());
@@ -184,7 +184,7 @@ fn parse_one(text: &str) -> Result<Command, CommandError> {
     Ok(command)
 }
 
-/// Takes a path off the end of the goal's line when it is written `in <path>`.
+/// Removes the path from the end of the goal's first line if it is written as `in <path>`.
 fn refactor(verb: &'static str, argument: &str, following: &str) -> Result<Command, CommandError> {
     let (before, last) = argument.rsplit_once([' ', '\t']).unwrap_or(("", argument));
     let Some(goal) = before
@@ -216,7 +216,7 @@ fn gate(word: &str) -> Option<GateId> {
     without_backticks(word).parse().ok()
 }
 
-/// People copy ids and paths together with the marks that show them as code.
+/// People copy ids and paths together with the backticks around them.
 fn without_backticks(word: &str) -> &str {
     word.trim_matches('`')
 }
@@ -265,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces of comments that mean something to the parser, and any text between them.
+    /// Pieces of comments that mean something to the parser, with any text between them.
     const PIECES: &str = r"(/greenlight( [a-z]{1,7})?|<!--|-->|</?code>|[>`*\-#\\ \t|]{1,4}|\r?\n|\PC{0,8}){0,24}";
 
     #[track_caller]

@@ -1,31 +1,31 @@
 //! Where a comment addresses greenlight: its lines of plain text that start with the trigger.
 //!
-//! A Markdown parser with GitHub's extensions decides what plain text is. What the words mean is not known here.
+//! A Markdown parser with GitHub's extensions decides what plain text is. This module does not interpret the words.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Elements by which a comment quotes or shows code, as Markdown's own forms do.
+/// HTML elements that quote or show code, like Markdown's own syntax.
 const QUOTING_ELEMENTS: [&str; 6] = ["blockquote", "code", "kbd", "pre", "q", "samp"];
-/// What every notification mail of GitHub has in its header. A mail program that quotes without `>` puts this line
-/// above the quoted text, which may well show commands that the sender of the reply never gave.
+/// Every notification mail of GitHub has one of these in its header. A mail program that quotes without `>` puts that
+/// line above the quoted text, which may show commands that the sender of the reply never gave.
 const MAIL_ADDRESSES: [&str; 2] = ["notifications@github.com", "@reply.github.com"];
 
-/// What stands where in a comment, as byte offsets.
+/// The structure of a comment, as byte offsets.
 #[derive(Default)]
 struct Outline {
-    /// Where plain text starts, line by line.
+    /// Where each line of plain text starts.
     line_starts: Vec<usize>,
     html_comments: Vec<Range<usize>>,
     at_line_start: bool,
-    /// How many elements are open that are neither paragraphs nor lists.
+    /// How many open elements are neither paragraphs nor lists.
     marked_up: usize,
     /// How many quoting HTML elements are open.
     quotations: usize,
 }
 
-/// Whether the trigger stands anywhere in a comment: a quick look that spares most comments the Markdown parser.
+/// Whether the trigger is anywhere in a comment: a cheap check that saves most comments from the Markdown parser.
 pub(super) fn mentions(body: &str, trigger: &str) -> bool {
     let mut places = body.match_indices('/');
     places.any(|(at, _)| {
@@ -34,7 +34,7 @@ pub(super) fn mentions(body: &str, trigger: &str) -> bool {
     })
 }
 
-/// Returns what follows each trigger at the start of a line of plain text, up to the next one.
+/// Returns the text after each trigger at the start of a line of plain text, up to the next trigger.
 ///
 /// It is source text with `\n` as line end and without HTML comments, which nobody sees.
 pub(super) fn addressed(body: &str, trigger: &str, at_most: usize) -> Vec<String> {
@@ -56,7 +56,7 @@ pub(super) fn addressed(body: &str, trigger: &str, at_most: usize) -> Vec<String
         .collect()
 }
 
-/// Cuts off the mail that a reply by mail quotes.
+/// Cuts off the original mail below a reply by mail.
 fn written_by_the_sender(body: &str) -> &str {
     let quoted = MAIL_ADDRESSES.iter().filter_map(|address| body.find(address)).min();
     quoted.map_or(body, |at| &body[..start_of_line(body, at)])
@@ -66,8 +66,8 @@ fn start_of_line(body: &str, at: usize) -> usize {
     body[..at].rfind(['\n', '\r']).map_or(0, |line_end| line_end + 1)
 }
 
-/// Tells whether the word at this place is the trigger, as written: an escaped slash or a character reference shows
-/// the same text and asks for nothing.
+/// Whether the word at this place is the trigger, written literally. An escaped slash or a character reference looks
+/// the same, but does not command.
 fn is_trigger(body: &str, at: usize, trigger: &str) -> bool {
     let end = at + trigger.len();
     body.get(at..end).is_some_and(|word| word.eq_ignore_ascii_case(trigger))
@@ -77,7 +77,7 @@ fn is_trigger(body: &str, at: usize, trigger: &str) -> bool {
 
 impl Outline {
     fn read(body: &str) -> Self {
-        // What GitHub's extensions mark up is no plain text either.
+        // Text that GitHub's extensions mark up is not plain text either.
         let extensions =
             Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_GFM;
         let mut outline = Self::default();
@@ -151,7 +151,7 @@ impl Outline {
     }
 }
 
-/// Whether a tag has this name. Looks no further than the name: a comment may be one long tag.
+/// Whether a tag has this name. Reads no further than the name, because a comment may be one long tag.
 fn is_named(tag: &str, element: &str) -> bool {
     let name = tag.get(..element.len());
     name.is_some_and(|name| name.eq_ignore_ascii_case(element))
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_tag_is_read_no_further_than_its_name() {
-        // Reading the rest of the comment for each of them would take hours.
+        // Reading the rest of the comment for each tag would take hours.
         let brackets = "<".repeat(1_000_000);
         assert_eq!(read(&format!("<div>\n{brackets}\n\n/greenlight fix")), ["fix"]);
         let slashes = "</".repeat(500_000);

@@ -1,4 +1,4 @@
-//! A gate: its digest, its choice, its validity.
+//! Gates: the digest, which gate a command means, and validity.
 
 use super::*;
 use crate::domain::execution::{Language, What};

@@ -1,4 +1,4 @@
-//! Repositories, pull requests and accounts: known by GitHub's numbers, addressed by names that may change.
+//! Repositories, pull requests and accounts: identified by GitHub's ids, addressed by names that may change.
 //!
 //! Renaming or transferring a repository keeps its id, and somebody else may take the old name. The same holds for
 //! accounts. <https://docs.github.com/en/repositories/creating-and-managing-repositories/renaming-a-repository>
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{InvalidName, Login, RepositoryName};
 
-/// The number GitHub gives a repository; a rename or a transfer keeps it.
+/// GitHub's id of a repository; a rename or a transfer keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RepositoryId(pub u64);
 
-/// A repository: which one it is, and how it is addressed now.
+/// A repository: its id, and its current name.
 ///
-/// Two values are equal if they have the same id. Without an id the name decides, and a repository whose id is known
-/// never equals one whose id is not.
+/// Two values are equal if they have the same id. Without ids, the names are compared. A repository with a known id
+/// never equals one without.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Repository {
-    /// None in what versions that knew only names wrote, and on a person's own machine.
+    /// `None` in data of versions that knew only names, and on a person's own machine.
     #[serde(rename = "repository_id", default, skip_serializing_if = "Option::is_none")]
     pub id: Option<RepositoryId>,
     #[serde(rename = "repository")]
@@ -31,7 +31,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// What it is filed under: its id, or, as long as that is unknown, its name, which has no `@`.
+    /// The key it is stored under: its id, or its name while the id is unknown. A name has no `@`.
     pub fn key(&self) -> String {
         match self.id {
             Some(RepositoryId(id)) => format!("@{id}"),
@@ -39,7 +39,7 @@ impl Repository {
         }
     }
 
-    /// Whether both may be the same repository: by id where both are known, else by name.
+    /// Whether both may be the same repository: compares ids where both are known, otherwise names.
     pub fn may_be(&self, other: &Self) -> bool {
         match (self.id, other.id) {
             (Some(one), Some(other)) => one == other,
@@ -62,7 +62,7 @@ impl Hash for Repository {
     }
 }
 
-/// A repository stands wherever its present name is wanted.
+/// A repository can be used wherever its current name is expected.
 impl Deref for Repository {
     type Target = RepositoryName;
     fn deref(&self) -> &RepositoryName {
@@ -89,17 +89,17 @@ impl FromStr for Repository {
     }
 }
 
-/// One pull request of one repository: what a lane, a sticky comment and an approval belong to.
+/// One pull request of one repository. A lane, a sticky comment and an approval each belong to one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PullRequestId {
     #[serde(flatten)]
     pub repository: Repository,
-    /// Unique within the repository, and kept when that is renamed or transferred.
+    /// Unique within the repository; a rename or a transfer keeps it.
     pub number: u64,
 }
 
 impl PullRequestId {
-    /// What it is filed under; see [`Repository::key`].
+    /// The key it is stored under; see [`Repository::key`].
     pub fn key(&self) -> String {
         format!("{}#{}", self.repository.key(), self.number)
     }
@@ -116,15 +116,15 @@ impl fmt::Display for PullRequestId {
     }
 }
 
-/// The number GitHub gives an account; changing the login keeps it.
+/// GitHub's id of an account; changing the login keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AccountId(pub u64);
 
-/// Somebody on GitHub: which account it is, and what it was called when it acted.
+/// A GitHub account: its id, and its login when it acted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// None in what versions that knew only logins wrote, and where GitHub names no id.
+    /// `None` in data of versions that knew only logins, and where GitHub gives no id.
     #[serde(rename = "by_id", default, skip_serializing_if = "Option::is_none")]
     pub id: Option<AccountId>,
     #[serde(rename = "by")]
@@ -140,7 +140,7 @@ impl Account {
         }
     }
 
-    /// Whether both are the same account: by id where both are known, else by login.
+    /// Whether both are the same account: compares ids where both are known, otherwise logins.
     pub fn is(&self, other: &Self) -> bool {
         match (self.id, other.id) {
             (Some(one), Some(other)) => one == other,
@@ -159,7 +159,7 @@ impl fmt::Display for Account {
     }
 }
 
-/// Writes an account as `author` and `author_id`, where `by` would be the wrong word; for `serde(with)`.
+/// Serialises an account as `author` and `author_id`, where `by` would be the wrong word; for `serde(with)`.
 pub mod authored {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,7 +1,7 @@
-//! What a person with write access asked for, one type for each thing.
+//! The requests of people with write access, one type for each.
 //!
 //! Everything that approves, rejects, cancels, retries or reverts takes one of these inside an [`Authorized`], so
-//! that it cannot be called on behalf of anybody whose permission was not fetched.
+//! no code can call it for a person whose permission was not fetched.
 
 use super::super::command::Command;
 use super::super::gate::GateId;
@@ -25,22 +25,22 @@ pub struct Reject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancel;
 
-/// Runs failed CI jobs again.
+/// Re-runs failed CI jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry;
 
-/// Takes back the last commit that greenlight landed.
+/// Reverts the last commit that greenlight landed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undo;
 
-/// Shows what is going on.
+/// Shows the state of the pull request's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status;
 
-/// An authorized command, by what it asks for.
+/// An authorized command, by its kind.
 #[derive(Debug, Clone)]
 pub enum Request {
-    /// Begins a run.
+    /// Starts a run.
     Begin(Authorized<Mode>),
     Approve(Authorized<Approve>),
     Reject(Authorized<Reject>),
@@ -69,7 +69,7 @@ impl From<Authorized<Command>> for Request {
             Command::Refactor { goal, path } => Self::Begin(Authorized {
                 request: Mode::Refactor {
                     goal,
-                    // It was a path when it was read.
+                    // The parser already checked that this is a path.
                     path: path.and_then(|path| path.parse().ok()),
                 },
                 by,

@@ -1,4 +1,4 @@
-//! What no patch may do, no matter who made it, as far as it can be said without running anything.
+//! Limits for every patch, no matter who made it, that can be checked without running anything.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,21 +11,21 @@ use crate::domain::redact;
 use crate::domain::test_run::NotBetter;
 use crate::domain::weakening::{self, Weakening};
 
-/// A longer patch, in bytes, does not fit into a review beside what else is said there.
+/// A patch longer than this, in bytes, does not fit into a review together with the rest of its text.
 const MAX_SHOWN: usize = 30_000;
 
-/// What a patch may not do, no matter who made it.
+/// Limits for every patch, no matter who made it.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
     pub patch_lines: usize,
     pub is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
-    /// What the patch takes away from the tests: nothing of it is ever part of a fix.
+    /// How a patch weakens tests. A fix may not contain any of it.
     pub weakenings: &'a (dyn Fn(&Patch) -> Vec<Weakening> + Sync),
-    /// The first file in which it changes more than tests.
+    /// The first file in which a patch changes more than tests.
     pub without_tests: fn(&Patch) -> Option<&RepoPath>,
 }
 
-/// Why a patch is not proposed.
+/// Why a patch cannot be proposed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Unfit {
@@ -56,12 +56,12 @@ pub enum Unfit {
     OwnTests(NotBetter),
     #[error("it adds a symbolic link, `{path}`")]
     Link { path: RepoPath },
-    /// The line is one of the file after the change; what stands there is never quoted.
+    /// The line number is that in the file after the change. The text of the line is never quoted.
     #[error("it adds what looks like a credential to `{path}`, line {line}")]
     Credential { path: RepoPath, line: usize },
     #[error("it adds characters that hide or reorder text to `{path}`, line {line}")]
     Hidden { path: RepoPath, line: usize },
-    /// Never quoted, for the reason it is refused for.
+    /// The name is never quoted, for the same reason that it is refused.
     #[error("it adds a file whose name looks like a credential, or hides or reorders text")]
     Name,
     #[error("the failing tests passed once with it, but failed again in run {run} of the same tree: {after}")]
@@ -80,12 +80,12 @@ pub enum Unfit {
     RedOnHead { branch: String, after: String },
 }
 
-/// Checks what can be said about a patch without running anything.
+/// Checks everything about a patch that needs no execution.
 ///
-/// Gives what it takes away from the tests: nothing for a fix, something for the claim that a test is wrong.
+/// Returns how it weakens tests: empty for a fix, not empty for the claim that a test is wrong.
 ///
 /// # Errors
-/// The first rule it breaks.
+/// The first rule that it breaks.
 pub fn check(patch: &Patch, claim: Claim, bounds: &Bounds<'_>) -> Result<Vec<Weakening>, Unfit> {
     if patch.is_empty() {
         return Err(Unfit::Empty);
@@ -111,7 +111,7 @@ pub fn check(patch: &Patch, claim: Claim, bounds: &Bounds<'_>) -> Result<Vec<Wea
             limit: bounds.patch_lines,
         });
     }
-    // What hides text is shown as an escape, which is longer.
+    // Characters that hide text are escaped, which makes the text longer.
     if redact::code("diff", &patch.unified()).len() > MAX_SHOWN {
         return Err(Unfit::TooLong);
     }
@@ -127,7 +127,7 @@ fn weakens(patch: &Patch, claim: Claim, bounds: &Bounds<'_>) -> Result<Vec<Weake
         .collect();
     match claim {
         Claim::Fix if found.is_empty() => Ok(found),
-        // Asking cannot grant it, so asking is not offered.
+        // Nobody may approve this, so it is not offered for approval.
         _ if !never.is_empty() => Err(Unfit::NeverAsked(never)),
         Claim::Fix => Err(Unfit::WeakensTests(found)),
         Claim::TestMayBeWrong => match (bounds.without_tests)(patch) {
@@ -138,7 +138,7 @@ fn weakens(patch: &Patch, claim: Claim, bounds: &Bounds<'_>) -> Result<Vec<Weake
     }
 }
 
-/// Refuses what nobody who reads the diff could see, and what nobody should be able to read.
+/// Refuses what no reader of the diff would see, and what no reader should see.
 fn is_open(path: &RepoPath, change: &patch::FileChange) -> Result<(), Unfit> {
     let Some(after) = &change.after else { return Ok(()) };
     let name = path.as_str();

@@ -1,6 +1,6 @@
-//! Shapes of credentials as data: the rules of gitleaks, and a few of our own.
+//! Rules that recognise credentials: those of gitleaks, and some of our own.
 //!
-//! A rule looks only at the text around its keywords, so that a text without them costs one pass, and a text made of
+//! A rule searches only the text around its keywords. A text without keywords costs one pass, and a text full of
 //! them a bounded number.
 
 use std::ops::Range;
@@ -12,14 +12,14 @@ use regex_automata::meta::{Builder, Regex};
 use regex_syntax::ParserBuilder;
 use serde::Deserialize;
 
-/// Bytes after a keyword in which a rule without a longest match looks.
+/// How many bytes after a keyword a rule searches if its pattern has no longest match.
 const UNBOUNDED: usize = 1_024;
 
-/// What begins most of gitleaks' rules. It is not part of the secret, and without it a match begins at the keyword.
+/// The beginning of most gitleaks rules. It is not part of the secret; without it, a match begins at the keyword.
 const LEAD: &str = r"[\w.-]{0,50}?";
-/// What ends most of gitleaks' rules, which read files: a quote, white space or a semicolon.
+/// The end of most gitleaks rules, which are written for files: a quote, white space or a semicolon.
 const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
-/// In prose, a value ends where its word does.
+/// In prose, a value ends where its word ends.
 const END_OF_WORD: &str = r"\b{end-half}";
 
 #[derive(Debug, Deserialize)]
@@ -30,16 +30,16 @@ struct RulesFile {
 /// One kind of credential.
 #[derive(Debug, Deserialize)]
 struct Rule {
-    /// One of our rules takes the place of one of gitleaks' with the same name.
+    /// One of our own rules replaces the gitleaks rule with the same id.
     id: String,
-    /// In lower case. Only text near one of them is searched.
+    /// In lower case. Only text near a keyword is searched.
     keywords: Vec<String>,
     regex: String,
-    /// Shannon entropy in bits per byte that a value has to exceed, unless it contains the keyword itself.
+    /// The Shannon entropy, in bits per byte, that a value must exceed unless it contains the keyword.
     entropy: Option<f64>,
-    /// The group that is the secret; by default the first that matched, or the match.
+    /// The capture group of the secret. By default the first group that matched, or else the whole match.
     group: Option<usize>,
-    /// Whether the value has to have letters and digits, and be no name in code.
+    /// Whether a value must contain letters and digits, and not be a name in code.
     #[serde(default)]
     random: bool,
     #[serde(skip)]
@@ -49,13 +49,13 @@ struct Rule {
 #[derive(Debug)]
 struct Pattern {
     regex: Regex,
-    /// The longest match in bytes, where there is one.
+    /// The length of the longest match in bytes, if there is one.
     longest: Option<usize>,
 }
 
 struct RuleSet {
     keywords: AhoCorasick,
-    /// For each keyword the rules that have it.
+    /// For each keyword, the indices of its rules.
     of_keyword: Vec<Vec<usize>>,
     rules: Vec<Rule>,
 }
@@ -93,9 +93,10 @@ impl RuleSet {
         })
     }
 
-    /// The parts of a text that a rule has to search: what is near its keywords, and parts that touch as one.
+    /// Calls `take` with each part of a text that a rule must search. A part is the text near a keyword; adjacent
+    /// parts are merged.
     fn parts<'r>(&'r self, text: &str, mut take: impl FnMut(&'r Rule, Range<usize>)) {
-        // For each rule the part that is to be searched next.
+        // For each rule, the part to search next.
         let mut pending: Vec<Option<Range<usize>>> = vec![None; self.rules.len()];
         for hit in self.keywords.find_overlapping_iter(text) {
             for &at in self.of_keyword.get(hit.pattern().as_usize()).into_iter().flatten() {
@@ -123,7 +124,7 @@ impl RuleSet {
 }
 
 impl Rule {
-    /// Compiled when the first text with one of its keywords arrives.
+    /// The compiled pattern. Compiled when the first text with one of the rule's keywords arrives.
     fn pattern(&self) -> Option<&Pattern> {
         let compiled = self.pattern.get_or_init(|| {
             let source = self.regex.replace(LEAD, "");
@@ -134,7 +135,7 @@ impl Rule {
             let mut hir = parse(&source.replace(END, END_OF_WORD))?;
             let longest = hir.properties().maximum_len();
             if longest.is_none() {
-                // It may end at the bound instead of the end of the word.
+                // A match may end at the length limit instead of the end of the word.
                 hir = parse(&source.replace(END, ""))?;
             }
             let regex = Builder::new().build_from_hir(&hir).ok()?;
@@ -143,7 +144,7 @@ impl Rule {
         compiled.as_ref()
     }
 
-    /// Where its secrets are within a part of a text.
+    /// Appends the ranges of the secrets in one part of a text.
     fn search(&self, text: &[u8], part: Range<usize>, found: &mut Vec<Range<usize>>) {
         let Some(pattern) = self.pattern() else { return };
         let end_of_part = part.end;
@@ -184,7 +185,7 @@ impl Rule {
     }
 }
 
-/// Whether a value has letters and digits in one word, as names, paths, versions and types do not.
+/// Whether one word of a value has letters and digits, unlike most names, paths, versions and types.
 fn is_random(value: &[u8]) -> bool {
     let is_mixed = |word: &[u8]| {
         let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -199,7 +200,7 @@ fn is_of_a_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'%')
 }
 
-/// Shannon's entropy in bits per byte.
+/// The Shannon entropy in bits per byte.
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value {
@@ -213,10 +214,10 @@ fn entropy(value: &[u8]) -> f64 {
     -used.map(|share| share * share.log2()).sum::<f64>()
 }
 
-/// The parts of a text that are secrets, in order and without overlap, at boundaries of characters.
+/// The ranges of the secrets in a text, in order, without overlap, at character boundaries.
 pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     let Some(rules) = RULES.as_ref() else {
-        // Nothing is known to be harmless.
+        // Without the rules, the whole text counts as secret.
         return (!text.is_empty()).then_some(0..text.len()).into_iter().collect();
     };
     let mut found = Vec::new();
@@ -224,7 +225,7 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     joined(text, found)
 }
 
-/// Sorted, without overlap, and never within a character.
+/// The ranges sorted and merged, extended to character boundaries.
 fn joined(text: &str, mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     found.sort_unstable_by_key(|range| range.start);
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(found.len());
@@ -242,7 +243,7 @@ fn joined(text: &str, mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// A match of a rule has to end soon, so that a text made of beginnings is not walked over again for each of them.
+    /// The match of a rule must be bounded, so that a text full of partial matches is not rescanned for each of them.
     #[test]
     fn each_rule_is_read_and_has_a_bound() {
         let rules = RULES.as_ref().unwrap();
@@ -261,12 +262,13 @@ mod tests {
             );
         }
         assert!(rules.rules.len() > 230, "{}", rules.rules.len());
-        // Read before one is added: each of these matches one class of characters to its end, as ours do.
+        // Check each rule before you add it here: every one of these matches a single character class to its end,
+        // like our own.
         let names: Vec<&str> = unbounded.into_iter().filter(|id| !is_own(id)).collect();
         insta::assert_snapshot!(names.join(" "), @"1password-service-account-token facebook-page-access-token flyio-access-token microsoft-teams-webhook slack-app-token slack-bot-token slack-legacy-token yandex-access-token");
     }
 
-    /// Bytes that patterns look at, for each byte of the text.
+    /// How many bytes the patterns look at for each byte of the text.
     #[test]
     fn a_text_of_keywords_costs_a_bounded_number_of_passes() {
         let rules = RULES.as_ref().unwrap();

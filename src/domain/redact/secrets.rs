@@ -1,4 +1,4 @@
-//! Takes credentials out of text, and finds those that code must not contain.
+//! Removes credentials from text, and finds credentials that code must not contain.
 
 use std::sync::LazyLock;
 
@@ -6,11 +6,12 @@ use regex::Regex;
 
 use super::rules;
 
-/// What stands where a secret stood.
+/// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// Shapes that code must not contain. Every one of them soon matches or fails, so that a text is walked over once; word
-/// boundaries are those of ASCII, for which the fast engine is good in any text. GitHub's new installation tokens (`ghs_<app>_<jwt>`) have no fixed length.
+/// Shapes of credentials that code must not contain. Each matches or fails quickly, so that one pass over a text is
+/// enough. Word boundaries are ASCII, because only those are fast for any text. GitHub's new installation tokens
+/// (`ghs_<app>_<jwt>`) have no fixed length.
 /// <https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats>
 static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -26,12 +27,12 @@ static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A JSON Web Token. The beginning of one may continue to the end of the text and come to nothing: together with the
-/// other shapes, each of them inside of it would have the rest walked over once more.
+/// A JSON Web Token. A partial match may run to the end of the text and then fail. As part of the other pattern, each
+/// partial match would make it scan the rest of the text again.
 static WEB_TOKEN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?-u:\b)eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+").ok());
 
-/// Replaces everything that has the shape of a credential.
+/// Replaces everything that looks like a credential.
 pub fn redact(text: &str) -> String {
     let (Some(secrets), Some(token)) = (SECRETS.as_ref(), WEB_TOKEN.as_ref()) else {
         return REDACTED.into();
@@ -57,9 +58,9 @@ static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Where a text holds what would be taken for a credential in code: byte offset and match.
+/// Everything in code that looks like a credential: byte offset and match.
 ///
-/// A header needs a scheme and a value here, because `authorization: Option<String>` is code like any other.
+/// A header counts only with a scheme and a value, because `authorization: Option<String>` is ordinary code.
 pub fn credentials(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_header = |found: &str| {
         let starts = |name: &str| {

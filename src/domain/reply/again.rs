@@ -3,10 +3,10 @@
 use super::super::proposal::Evidence;
 use super::super::redact;
 
-/// A longer command is not shown, in bytes.
+/// A command longer than this, in bytes, is not shown.
 const MAX_COMMAND: usize = 4_000;
 
-/// The one command that recomputes the digest, if people can run it just as it is shown.
+/// The command that recomputes the digest, if people can run it exactly as shown.
 pub(super) fn again(evidence: &Evidence) -> String {
     let digest = || format!("Digest {}", redact::inline(&evidence.digest, 80));
     let Some(head) = &evidence.head else {
@@ -22,8 +22,8 @@ pub(super) fn again(evidence: &Evidence) -> String {
         None => "<sub>The digest covers head, patch, test command and both results.</sub>",
         Some(_) => "<sub>The digest covers both commits, patch, test command and both results.</sub>",
     };
-    // People paste it into a shell. The names in it are the pull request's: a quote that is redacted or cut away would
-    // let what follows be run.
+    // People paste this command into a shell, and the pull request decides the names in it. If a quote were redacted
+    // or cut off, the shell could execute the text after it.
     let is_shown_whole = command.len() <= MAX_COMMAND
         && redact::hidden(&command).next().is_none()
         && redact::redact(&command) == command
@@ -42,13 +42,13 @@ pub(super) fn again(evidence: &Evidence) -> String {
     )
 }
 
-/// The arguments that set the same tests aside.
+/// The arguments that excuse the same tests.
 fn excusing(evidence: &Evidence) -> String {
     let quoted = |name: &String| format!(" --excuse '{}'", name.replace('\'', "'\\''"));
     evidence.before.excused.iter().map(quoted).collect()
 }
 
-/// The commit that both trees are merged with.
+/// The argument for the commit that both trees are merged with.
 fn merged_with(evidence: &Evidence) -> String {
     evidence
         .merged

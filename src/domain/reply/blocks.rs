@@ -1,18 +1,18 @@
-//! The blocks that comments are built of: what is folded away, sentences, lists of failures.
+//! The building blocks of comments: folded details, sentences, lists of failures.
 
 use super::super::redact;
 use super::super::test_run::Failure;
 
-/// A reason that may quote a command in backticks: bounded, mentions and markup inert, code spans kept.
+/// A reason that may quote a command in backticks: bounded, with mentions and markup disabled and code spans kept.
 pub(super) fn sentence(text: &str) -> String {
-    // A cut through the middle of the whole comment could leave a fence open.
+    // Cutting the finished comment in the middle could leave a fence open.
     let text = redact::bounded(&redact::redact(&redact::visible(text)), 3_000);
     let text = spans(&text, 1_000);
     let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
     text + end
 }
 
-/// Prose whose code spans stay such.
+/// Prose that keeps its code spans.
 fn spans(text: &str, max: usize) -> String {
     let parts = text.split('`').enumerate();
     parts

@@ -1,4 +1,4 @@
-//! What proves a proposal, in one line, with the rest folded away.
+//! The evidence of a proposal: one line, with the details folded away.
 
 use super::super::clock::millis_in_words;
 use super::super::proposal::{self, Evidence, LeftOut, OwnTests, Worse};
@@ -8,10 +8,10 @@ use super::super::{budget, redact};
 use super::again::again;
 use super::blocks::folded;
 
-/// How many names of tests a list has at most.
+/// How many test names a list shows at most.
 const SHOWN: usize = 10;
 
-/// Before and after in one line, the rest folded away.
+/// The results before and after in one line, with the details folded away.
 pub(super) fn evidence(evidence: &Evidence) -> String {
     let worse = proposal::worse(&evidence.before, &evidence.after);
     let red: Vec<&str> = evidence.before.failing_names().collect();
@@ -29,7 +29,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
         evidence
             .spent
             .as_ref()
-            .map(|spent| format!("The model took {}.", budget::spent(spent))),
+            .map(|spent| format!("The model used {}.", budget::spent(spent))),
         Some(format!("Tested with {}", redact::inline(&evidence.after.command, 200))),
         Some(again(evidence)),
     ];
@@ -84,7 +84,7 @@ fn table(evidence: &Evidence) -> String {
     format!("| | result | time |\n|---|---|---|\n{rows}{red}")
 }
 
-/// What a reader would otherwise have to conclude from an absence.
+/// States explicitly what readers would otherwise have to infer from what is missing.
 fn compared(worse: &Worse, after: &TestRun) -> String {
     let all = if (after.passed as usize) > after.passed_names.len() {
         " There are too many tests to keep every name, so their number was compared as well."
@@ -106,7 +106,7 @@ fn compared(worse: &Worse, after: &TestRun) -> String {
     }
 }
 
-/// That it was no luck.
+/// How often the result was confirmed.
 fn confirmed(runs: u32) -> Option<String> {
     let again = match runs {
         0 => return None,
@@ -116,7 +116,7 @@ fn confirmed(runs: u32) -> Option<String> {
     Some(format!("They were run {again} with the change, and passed every time."))
 }
 
-/// The red tests that this does not fix, and why.
+/// The failing tests that this does not fix, and why.
 fn excused(triage: &Triage) -> Option<String> {
     let all = triage.excused().count();
     let lines = verdicts(triage.lines(triage.excused()), all)?;
@@ -161,7 +161,7 @@ pub fn left_out(left_out: LeftOut) -> Option<String> {
     ))
 }
 
-/// What the tests of the head say about the new code.
+/// What the head's own tests say about the new code.
 fn own_tests(own: OwnTests) -> String {
     let OwnTests { passed, failed } = own;
     format!("The patch also changes tests. With the original tests, the new code has {passed} passed, {failed} failed.")
@@ -246,7 +246,7 @@ mod tests {
             shown.contains(r"--excuse 'it'\''s `red`' --excuse 'b[$(id)]'"),
             "{shown}"
         );
-        // The first takes its own closing quote along when it is redacted, the others the middle when it is cut.
+        // When cut or redacted, the first name loses its closing quote, and the others lose their middle.
         let cut = (0..60)
             .map(|at| format!("{}{at}'; id #", "a".repeat(100)))
             .collect::<Vec<_>>();

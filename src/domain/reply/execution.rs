@@ -1,4 +1,4 @@
-//! What a model asks for, as a person reads it before they say yes: all of it, as it is, and nothing that hides.
+//! A model's request, as a person reads it before approving: complete, unchanged, and with nothing hidden.
 
 use super::super::execution::{Execution, MAX_SHOWN, REGISTRIES, What};
 use super::super::gate::Gate;
@@ -6,25 +6,25 @@ use super::super::redact;
 use super::blocks::folded;
 use super::changed_files;
 
-/// A longer diff of the edits, in bytes, is not shown: the digest binds it all the same.
+/// A diff of the edits longer than this, in bytes, is not shown. The digest covers it anyway.
 pub const MAX_EDITS: usize = MAX_SHOWN;
 /// How much of the model's reason is shown, in bytes.
 const MAX_WHY: usize = 1_000;
-/// How many host names stand in the sentence; there are never more than the base branch names.
+/// How many host names the sentence lists. There are never more than the base branch allows.
 const MAX_HOSTS: usize = 30;
 
-/// The sentence after "Approve to", and what stands below it: exactly what would run, and what comes of an answer.
+/// The sentence after "Approve to", and the text below it: exactly what would run, and what each answer leads to.
 pub(super) fn request(execution: &Execution, gate: &Gate) -> (String, String) {
     let below = [
         execution.unfit().map(|why| {
-            format!("⚠️ **This cannot be shown:** {why}. It will not be carried out, no matter what you answer.")
+            format!("⚠️ **This cannot be shown:** {why}. It will not be executed, no matter what you answer.")
         }),
-        Some(shown(execution)),
+        Some(content(execution)),
         packages(execution),
         gate.circumstances
             .command
             .as_deref()
-            .map(|command| with(execution, command)),
+            .map(|command| test_command(execution, command)),
         edits(execution, gate),
         why(execution),
         Some(
@@ -70,7 +70,7 @@ fn sentence(execution: &Execution, gate: &Gate) -> String {
 
 fn network(execution: &Execution) -> String {
     let with_packages = matches!(&execution.what, What::Code { packages, .. } if !packages.is_empty());
-    // Where packages are installed, the registries are for that alone.
+    // If packages are installed, the registries are allowed only for that.
     let hosts = execution
         .network
         .iter()
@@ -92,7 +92,7 @@ fn network(execution: &Execution) -> String {
     }
 }
 
-/// Exactly: what is allowed in seconds is not said in minutes that it does not have.
+/// Exact: a number of seconds is not rounded to minutes.
 fn time(seconds: u64) -> String {
     match (seconds, seconds / 60) {
         (1, _) => "1 second".into(),
@@ -102,7 +102,7 @@ fn time(seconds: u64) -> String {
     }
 }
 
-fn shown(execution: &Execution) -> String {
+fn content(execution: &Execution) -> String {
     match &execution.what {
         What::Command(command) => whole("sh", command),
         What::Code { language, code, .. } => whole(language.name(), code),
@@ -122,7 +122,7 @@ fn packages(execution: &Execution) -> Option<String> {
     }
 }
 
-fn with(execution: &Execution, command: &str) -> String {
+fn test_command(execution: &Execution, command: &str) -> String {
     let what = match &execution.what {
         What::Tests(_) => "The tests are run with",
         _ => "First, this installs what the tests need:",
@@ -156,8 +156,8 @@ fn why(execution: &Execution) -> Option<String> {
     Some(format!("The model's reason, unchecked:\n\n{}", quoted.join("\n")))
 }
 
-/// All of a text, as it is. What is too long, or has a credential, is never offered; should it be there all the same, that
-/// is left out.
+/// A text, complete and unchanged. A text that is too long, or has a credential, is never offered for approval; if it
+/// gets here anyway, it is shortened or redacted.
 pub(super) fn whole(language: &str, text: &str) -> String {
     if text.len() <= MAX_SHOWN && redact::redact(text) == text {
         redact::code(language, text)
@@ -204,7 +204,7 @@ mod tests {
             packages: vec!["numpy==2.1".into()],
         };
         let text = super::super::gate_request(&gate(what, &["pypi.org"], 2), "change");
-        // Without the invisible characters that keep mentions and commands inert.
+        // Without the invisible characters that disable mentions and commands.
         insta::assert_snapshot!(text.replace('\u{2060}', ""), @r##"
         **Approve to run this python once in the sandbox on aaaaaaa with 2 changed files of the model's, with network access to `pypi.org`, for at most 90 seconds.**
 
@@ -260,13 +260,13 @@ mod tests {
     fn what_cannot_be_shown_says_so_and_stays_within_bounds() {
         let text = super::super::gate_request(&gate(What::Command("x\n".repeat(60_000)), &["a"; 9_000], 0), "change");
         assert!(
-            text.contains("It will not be carried out") && text.len() < 30_000,
+            text.contains("It will not be executed") && text.len() < 30_000,
             "{}",
             text.len()
         );
         let text = super::super::gate_request(&gate(What::Command("a\u{202e}b".into()), &[], 0), "change");
         assert!(
-            text.contains("a\\u{202e}b") && text.contains("It will not be carried out"),
+            text.contains("a\\u{202e}b") && text.contains("It will not be executed"),
             "{text}"
         );
     }

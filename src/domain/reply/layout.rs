@@ -1,4 +1,4 @@
-//! How a patch is laid out on GitHub: what is suggested, and what is left for the remainder.
+//! How a patch is laid out on GitHub: what becomes suggestions, and what the remainder is.
 
 use crate::domain::anchor::Cut;
 
@@ -6,10 +6,10 @@ use crate::domain::anchor::Cut;
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
     pub cut: &'a Cut,
-    /// How many of its suggestions stand in threads that were there before.
+    /// How many of its suggestions are in threads that already existed.
     pub carried: usize,
     /// Whether greenlight may push to the branch.
     pub can_land: bool,
-    /// Whether GitHub refused the suggestions, so that all of the patch is in the remainder.
+    /// Whether GitHub refused the suggestions, so that the whole patch is in the remainder.
     pub is_refused: bool,
 }

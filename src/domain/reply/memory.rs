@@ -1,14 +1,14 @@
-//! What is remembered of a repository, as `/greenlight status` shows it.
+//! What greenlight remembers about a repository, as `/greenlight status` shows it.
 
 use super::super::memory::{Fix, Memory, Rejection};
 use super::super::redact;
 use super::super::search::Rung;
 use super::blocks::folded;
 
-/// How many of each kind are shown.
+/// How many fixes and how many rejections are shown.
 const SHOWN: usize = 5;
 
-/// What a repository taught. `None` if that is nothing.
+/// What greenlight learned about a repository. `None` if it learned nothing.
 pub fn memory(memory: &Memory) -> Option<String> {
     if memory.is_empty() {
         return None;
@@ -33,7 +33,7 @@ pub fn memory(memory: &Memory) -> Option<String> {
     ))
 }
 
-/// How much was done without a model, and by what.
+/// How many proposals needed no model, and which rungs made them.
 fn shares(memory: &Memory) -> Option<String> {
     let of = |rung| memory.rungs.get(&rung).copied().unwrap_or_default();
     let without: u32 = memory.rungs.values().sum();
@@ -66,19 +66,19 @@ fn accepted(fix: &Fix) -> String {
 
 fn turned_down(rejection: &Rejection) -> String {
     format!(
-        "- Turned down on {}: {}",
+        "- Rejected on {}: {}",
         rejection.at.strftime("%Y-%m-%d"),
         redact::prose(&rejection.reason, 200)
     )
 }
 
-/// How many fixes nobody is offered again.
+/// How many fixes are not offered again.
 fn left_out(memory: &Memory) -> Option<String> {
     match memory.rejections.len() {
         0 => None,
-        1 => Some("- 1 fix was turned down and is left out where the same tests fail in the same way:".into()),
+        1 => Some("- 1 fix was rejected and is not offered again when the same tests fail in the same way:".into()),
         count => Some(format!(
-            "- {count} fixes were turned down and are left out where the same tests fail in the same way:"
+            "- {count} fixes were rejected and are not offered again when the same tests fail in the same way:"
         )),
     }
 }

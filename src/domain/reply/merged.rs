@@ -1,4 +1,4 @@
-//! What is said where a head is red only together with its base branch, and which of the two was run.
+//! Texts for a head that fails only together with its base branch, and for what CI's log says.
 
 use super::super::gate::GateKind;
 use super::super::proposal::Evidence;
@@ -6,7 +6,7 @@ use super::super::redact;
 use super::super::run::{End, Log, Run};
 use super::super::triage::{Merged, Verdict};
 
-/// What the runs of a proposal's evidence are of.
+/// What the test runs of a proposal's evidence tested.
 pub(super) fn tested(evidence: &Evidence) -> String {
     match &evidence.merged {
         None => "the head".into(),
@@ -18,7 +18,7 @@ pub(super) fn tested(evidence: &Evidence) -> String {
     }
 }
 
-/// Which trees prove a proposal, where it is not the head alone.
+/// Which trees prove a proposal, if it is not the head alone.
 pub(super) fn proved(evidence: &Evidence) -> Option<String> {
     let with = evidence.merged.as_ref()?;
     let (branch, tip) = (redact::inline(&with.branch, 80), with.tip.short());
@@ -29,7 +29,7 @@ pub(super) fn proved(evidence: &Evidence) -> Option<String> {
     ))
 }
 
-/// That the base branch moved after the proof. `None` if it did not.
+/// A warning that the base branch moved after the tests ran. `None` if it did not.
 pub(super) fn moved(run: &Run) -> Option<String> {
     let now = run.base_moved.as_ref()?;
     let with = run.evidence.as_ref()?.merged.as_ref()?;
@@ -41,7 +41,8 @@ pub(super) fn moved(run: &Run) -> Option<String> {
     ))
 }
 
-/// `The head alone is green, but its merge with main is red since 1234567`, where that is so and nothing was proposed yet.
+/// `The head alone is green, but its merge with main is red since 1234567`. `None` if that is not so, or the run has
+/// ended without a proposal.
 pub(super) fn only_together(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
     let is_under_way = run.end.is_none() || run.proposal.is_some();
@@ -54,7 +55,7 @@ pub(super) fn only_together(run: &Run) -> Option<String> {
     ))
 }
 
-/// What to do where nothing on the head makes the merge green.
+/// Advice for when no change of the head makes the merge green.
 pub(super) fn advice(run: &Run) -> Option<String> {
     let no_fix = matches!(
         run.end,
@@ -70,7 +71,7 @@ pub(super) fn advice(run: &Run) -> Option<String> {
     ))
 }
 
-/// The title of a run that found nothing to work on.
+/// The title of a run that had nothing to work on.
 pub(super) fn nothing(run: &Run) -> String {
     let Some((_, triage)) = &run.reproduced else {
         return "⚪ **Nothing to fix.**".into();
@@ -87,14 +88,13 @@ pub(super) fn nothing(run: &Run) -> String {
         (Verdict::Environment, ..) => "🟡 **The tests cannot be judged on this machine.**",
         (Verdict::Green, ..) if run.is_ci_red() => "🟡 **CI is red, but I cannot reproduce the failure.**",
         (Verdict::Flaky, ..) => "⚪ **Flaky.**",
-        (Verdict::Mixed, ..) => "⚪ **This pull request caused none of this.**",
+        (Verdict::Mixed, ..) => "⚪ **This pull request did not cause these failures.**",
         (Verdict::Green | Verdict::Deterministic, ..) => "⚪ **Nothing to fix.**",
     };
     title.into()
 }
 
-/// What was read of red CI before anything ran, as a sentence.
-/// Why it is not known what CI says of a head, where GitHub does not tell.
+/// Why greenlight does not know what CI says about a head: GitHub does not tell.
 pub(super) fn not_read(run: &Run) -> Option<String> {
     let is_said = run
         .open_gates()
@@ -109,6 +109,7 @@ pub(super) fn not_read(run: &Run) -> Option<String> {
     }
 }
 
+/// What greenlight read about failed CI before anything ran, as a sentence.
 pub(super) fn was_read(run: &Run) -> String {
     let reading = run.reading.clone().unwrap_or_default();
     let nothing_ran = "nothing was executed";

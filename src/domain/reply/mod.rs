@@ -1,7 +1,7 @@
-//! Every sentence greenlight writes on GitHub, one function each.
+//! Every sentence that greenlight writes on GitHub, one function for each.
 //!
-//! Short by default, details folded away, written for a maintainer who reads on a phone. Everything that a model, a
-//! test, a log or a stranger wrote goes through `redact` on its way in.
+//! Texts are short, details are folded away, and everything is written for a maintainer reading on a phone. All text
+//! from models, tests, logs or strangers passes through `redact` first.
 
 mod again;
 mod blocks;
@@ -41,26 +41,27 @@ use super::id::{CommitSha, PullRequestId};
 use super::redact;
 use super::run::Run;
 
-/// GitHub takes 65,536 characters; the rest is room for what GitHub counts differently.
+/// GitHub accepts 65,536 characters; the margin allows for characters that GitHub counts differently.
 pub const MAX_BODY: usize = 60_000;
 
-/// The hidden marker of the one sticky comment of a pull request.
+/// The hidden marker of a pull request's one sticky comment.
 pub const STICKY_MARKER: &str = "<!-- greenlight:sticky -->";
 
-/// How the hidden marker of every suggestion begins: other tools may write under the same account.
+/// How the hidden marker of every suggestion begins. Other tools may post from the same account.
 pub const SUGGESTION_MARKER: &str = "<!-- greenlight:suggestion ";
 
-/// The hidden marker of the one review of a head that a source has.
+/// The hidden marker of a source's one review of a head.
 pub fn review_marker(head: &CommitSha, source: &Source) -> String {
     format!("<!-- greenlight:review head={head}{source} -->")
 }
 
-/// The hidden marker of a further review of a head, for the suggestions that one review has no room for. Parts count from 1.
+/// The hidden marker of a further review of a head, for suggestions that do not fit into one review. Parts count from
+/// 1.
 pub fn part_marker(head: &CommitSha, source: &Source, part: usize, parts: usize) -> String {
     format!("<!-- greenlight:review head={head}{source} part={part}/{parts} -->")
 }
 
-/// The hidden marker of a review of suggestions that came after the first ones of a head.
+/// The hidden marker of a review with suggestions that came after the first ones for a head.
 pub fn more_marker<'a>(head: &CommitSha, source: &Source, ids: impl Iterator<Item = &'a Fingerprint>) -> String {
     let mut hash = Sha256::new();
     ids.for_each(|id| hash.update(id.to_string()));
@@ -68,12 +69,12 @@ pub fn more_marker<'a>(head: &CommitSha, source: &Source, ids: impl Iterator<Ite
     format!("<!-- greenlight:review head={head}{source} more={} -->", &digest[..12])
 }
 
-/// The hidden line in greenlight's comment that says which request it shows in full.
+/// The hidden line in greenlight's comment that names the request it shows in full.
 pub fn gate_marker(gate: &Gate) -> String {
     format!("<!-- greenlight:gate {} {} -->", gate.id, gate.digest)
 }
 
-/// Whether a sticky comment shows this request, which it says below its own marker and nowhere else.
+/// Whether a sticky comment shows this request. Only the line right after its own marker counts.
 pub fn shows(body: &str, gate: &Gate) -> bool {
     let mut lines = body.lines().map(str::trim_end);
     lines.next() == Some(STICKY_MARKER) && lines.next() == Some(gate_marker(gate).as_str())
@@ -84,7 +85,7 @@ pub fn answer_marker(pull_request: &PullRequestId, comment: u64) -> String {
     format!("<!-- greenlight:answer to=#{}/{comment} -->", pull_request.number)
 }
 
-/// A body with its marker, within GitHub's limit.
+/// A body with its marker, cut to GitHub's limit.
 pub fn marked(marker: &str, body: &str) -> String {
     format!("{marker}\n{}", redact::bounded(body.trim_end(), MAX_BODY))
 }
@@ -92,7 +93,7 @@ pub fn marked(marker: &str, body: &str) -> String {
 /// The longest command inside a sentence, in characters.
 const MAX_COMMAND: usize = 200;
 
-/// What a gate asks, as a sentence that says exactly what will happen.
+/// What a gate asks for, as a sentence that says exactly what will happen.
 pub fn gate_request(gate: &Gate, branch: &str) -> String {
     let branch = redact::inline(branch, 100);
     let mut below = String::new();
@@ -164,7 +165,7 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
     )
 }
 
-/// A command that a sentence cannot hold as it is, as it is.
+/// Shows a command in full below the sentence if the sentence cannot show it unchanged.
 fn in_full(command: &str) -> String {
     let on_one_line = command.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_whole = command.chars().count() <= MAX_COMMAND && on_one_line == command && !command.contains('`');
@@ -182,7 +183,7 @@ fn changed_files(files: usize) -> String {
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NeedsWriteAccess { login } => format!(
-            "{} may not do this: it takes write access to this repository. Somebody with write access can comment the \
+            "{} may not do this: it requires write access to this repository. Somebody with write access can comment the \
              same command.",
             redact::inline(login.as_str(), 60)
         ),
@@ -229,7 +230,7 @@ pub fn refusal(refusal: &Refusal) -> String {
     }
 }
 
-/// The answer to a command that somebody wrote before the head of a fork moved.
+/// The answer to a command that was written before the head of a fork moved.
 pub fn pushed_since(head: &CommitSha) -> String {
     format!(
         "According to GitHub, the branch was pushed to after this comment, so nothing was started. Look at {}, and \
@@ -238,7 +239,7 @@ pub fn pushed_since(head: &CommitSha) -> String {
     )
 }
 
-/// The answer to a line that cannot be obeyed.
+/// The answer to a line that is not a valid command.
 pub fn command_error(error: &CommandError) -> String {
     match error {
         CommandError::UnknownVerb {
@@ -303,7 +304,7 @@ pub fn status(run: Option<&Run>, branch: &str) -> String {
     }
 }
 
-/// Why the checks fail, for `/greenlight explain`: what the newest run saw, without a guess.
+/// Why the checks fail, for `/greenlight explain`: what the newest run observed, without guessing.
 pub fn explanation(run: Option<&Run>) -> String {
     let Some(run) = run else {
         return "I have not looked yet: no failed check and no `/greenlight fix` on this head.".into();
@@ -324,13 +325,13 @@ pub fn explanation(run: Option<&Run>) -> String {
     }
 }
 
-/// What went wrong on greenlight's side, without details that could hold a secret.
+/// Says that greenlight failed, without details that could contain a secret.
 pub fn broken(run: Option<&super::id::RunId>) -> String {
     let id = run.map_or_else(String::new, |run| format!(" (run `{run}`)"));
     format!("Something broke on my side{id}; greenlight's log has the details. `/greenlight fix` tries again.")
 }
 
-/// What a missing permission leads to; `lacking` names it, as in "the App lacks `contents: write`".
+/// The consequence of a missing permission; `lacking` names it, as in "the App lacks `contents: write`".
 pub fn not_permitted(lacking: &str) -> String {
     format!(
         "GitHub does not let me do this: {lacking}. For a GitHub App, an owner grants it in the App's settings under \
@@ -339,7 +340,7 @@ pub fn not_permitted(lacking: &str) -> String {
     )
 }
 
-/// The configuration in force, for `/greenlight config`: a file to copy.
+/// The configuration in effect, for `/greenlight config`, as a file to copy.
 pub fn config(shown: &str, base: &str, default: Option<&str>) -> String {
     let of = |branch: &str| redact::inline(&format!("greenlight.toml on {branch}"), 120);
     let from = match default {
@@ -354,7 +355,7 @@ pub fn config(shown: &str, base: &str, default: Option<&str>) -> String {
     )
 }
 
-/// Why the failed jobs do not run again, in GitHub's words.
+/// Why GitHub does not re-run the failed jobs, in its own words.
 pub fn not_rerun(message: &str) -> String {
     format!(
         "GitHub does not re-run the failed jobs: {}. This needs the permission *actions: write*.",
@@ -362,7 +363,7 @@ pub fn not_rerun(message: &str) -> String {
     )
 }
 
-/// What a mistake in `greenlight.toml` leads to.
+/// The answer to a mistake in `greenlight.toml`.
 pub fn bad_config(message: &str) -> String {
     format!(
         "`greenlight.toml` on the base branch cannot be used, so I did nothing:\n\n{}",
@@ -394,6 +395,6 @@ mod tests {
     #[test]
     fn a_stranger_is_told_who_may() {
         let login = super::super::id::Login::new("eve");
-        insta::assert_snapshot!(refusal(&Refusal::NeedsWriteAccess { login }), @"`eve` may not do this: it takes write access to this repository. Somebody with write access can comment the same command.");
+        insta::assert_snapshot!(refusal(&Refusal::NeedsWriteAccess { login }), @"`eve` may not do this: it requires write access to this repository. Somebody with write access can comment the same command.");
     }
 }

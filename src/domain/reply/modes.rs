@@ -1,5 +1,5 @@
-//! What the modes besides debug say: tests that came first, numbers of a refactoring, an explanation, and what a limit
-//! left unproved.
+//! Texts of the modes besides debug: tests written first, measurements of a refactoring, explanations, and unproved
+//! findings.
 
 use super::super::explanation::{Because, Explanation};
 use super::super::finding::Finding;
@@ -12,13 +12,13 @@ use super::super::run::Run;
 use super::blocks::folded;
 use super::evidence::names;
 
-/// The longest tests that are shown beside the rest of a review, in bytes.
+/// The longest tests shown together with the rest of a review, in bytes.
 const MAX_TESTS: usize = 12_000;
-/// The longest lines of one place of an explanation, and the longest unproved edits.
+/// The most bytes shown of one place in an explanation, and of unproved edits.
 const MAX_LINES: usize = 3_000;
 const MAX_EDITS: usize = 8_000;
 
-/// Why a mode cannot be worked without a model, and what can.
+/// Why a mode needs a model, and what works without one.
 pub fn needs_a_model(mode: &Mode) -> String {
     format!(
         "`{}` needs a model, and none is configured here: set `GREENLIGHT_MODEL`, and `GREENLIGHT_MODEL_BASE_URL` for \
@@ -27,7 +27,7 @@ pub fn needs_a_model(mode: &Mode) -> String {
     )
 }
 
-/// What a mode makes, as sentences name it.
+/// What a mode produces, as sentences name it.
 pub(super) fn made(run: &Run) -> &'static str {
     match run.started.mode {
         Mode::Debug | Mode::Explain => "fix",
@@ -36,7 +36,7 @@ pub(super) fn made(run: &Run) -> &'static str {
     }
 }
 
-/// Why there is no result, in the words of the mode.
+/// Why there is no result, in words that fit the mode.
 pub(super) fn none_found(run: &Run) -> &'static str {
     match run.started.mode {
         Mode::Debug => "No fix found",
@@ -47,7 +47,7 @@ pub(super) fn none_found(run: &Run) -> &'static str {
     }
 }
 
-/// The tests of a proposal, apart from its code. `None` if it has none that came first.
+/// The tests of a proposal, separate from its code. `None` if no tests were written first.
 pub(super) fn tests_first(proposal: &Proposal) -> Option<String> {
     let first = proposal.tests_first.as_ref()?;
     let code: Vec<String> = proposal
@@ -62,7 +62,7 @@ pub(super) fn tests_first(proposal: &Proposal) -> Option<String> {
     ))
 }
 
-/// Tests that were written before the code they are for, and how they failed.
+/// Tests that were written before the code, and how they failed.
 pub(super) fn tests(first: &TestsFirst) -> String {
     let files: Vec<String> = first
         .patch
@@ -94,7 +94,7 @@ pub(super) fn tests(first: &TestsFirst) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
 }
 
-/// The new tests in a commit message.
+/// The new tests, for a commit message.
 pub(super) fn tests_of_commit(proposal: &Proposal) -> String {
     const SHOWN: usize = 20;
     let Some(first) = &proposal.tests_first else {
@@ -122,7 +122,7 @@ pub(super) fn tests_of_commit(proposal: &Proposal) -> String {
     )
 }
 
-/// The numbers before and after, as a table.
+/// The measurements before and after, as a table.
 pub(super) fn measures(measures: &Measures) -> String {
     let row = |measure: Measure| {
         let (before, after) = (measures.before.of(measure), measures.after.of(measure));
@@ -140,12 +140,13 @@ pub(super) fn measures(measures: &Measures) -> String {
     )
 }
 
-/// The hidden marker of the answer that an explanation is.
+/// The hidden marker of an explanation.
 pub fn explained_marker(run: &Run) -> String {
     format!("<!-- greenlight:explained run={} -->", run.id())
 }
 
-/// An explanation, with links to the lines it rests on; `blobs` is where the files of the repository are shown.
+/// An explanation, with links to the lines that support it; `blobs` is the URL where the repository's files are
+/// shown.
 pub fn explained(explanation: &Explanation, head: &CommitSha, blobs: Option<&str>) -> String {
     let place = |because: &Because| {
         let Because {
@@ -160,7 +161,7 @@ pub fn explained(explanation: &Explanation, head: &CommitSha, blobs: Option<&str
         } else {
             format!("L{from}-L{to}")
         };
-        // A name that is no plain path would end the link.
+        // A path with special characters could end the link.
         let is_plain = path
             .as_str()
             .chars()

@@ -1,14 +1,14 @@
-//! What is said where GitHub does not take a commit of greenlight's: its words, or those of the branch's rules.
+//! Texts for a commit that GitHub or the branch's rules refuse.
 
 use super::super::id::CommitSha;
 use super::super::redact;
 use super::super::run::Run;
 use super::modes;
 
-/// What is shown of the reason, in bytes: people write rules, and their names.
+/// How many bytes of the reason are shown: people write rules and their names.
 const MAX_REASON: usize = 1_500;
 
-/// What became of a proposal that the rules of its branch do not take.
+/// The headline of a proposal that the rules of its branch refuse.
 pub(super) fn headline(run: &Run, reason: &str) -> String {
     let weakens = run
         .proposal
@@ -31,7 +31,7 @@ pub(super) fn headline(run: &Run, reason: &str) -> String {
     )
 }
 
-/// The answer to an `undo` that GitHub did not take.
+/// The answer to an `undo` that GitHub refused.
 pub fn not_taken_back(commit: &CommitSha, why: &str) -> String {
     format!(
         "{} was not reverted. GitHub rejected the commit and says:\n\n{}",

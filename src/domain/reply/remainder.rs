@@ -1,4 +1,4 @@
-//! What no suggestion carries: why, as a diff to read, and as one line that applies it.
+//! The part of a patch that no suggestion contains: the reasons, the diff, and a command that applies it.
 
 use std::io::Write as _;
 
@@ -12,16 +12,16 @@ use super::layout::Layout;
 use crate::domain::anchor::Cut;
 use crate::domain::redact;
 
-/// How many files are named with their reasons.
+/// How many files are listed with their reasons.
 const MAX_NAMED: usize = 10;
 
-/// A longer diff, in bytes, is not shown whole in the review, and so comes without the line that applies it.
+/// A diff longer than this, in bytes, is cut in the review, and then has no command that applies it.
 const MAX_DIFF: usize = 32_000;
 
-/// A longer line than this is not for anybody's clipboard.
+/// A command longer than this, in bytes, is too long to paste.
 const MAX_LINE: usize = 12_000;
 
-/// The part of a review's body on the remainder. `None` when the suggestions carry everything.
+/// The section about the remainder in a review's body. `None` if the suggestions cover the whole patch.
 pub(super) fn remainder(layout: &Layout<'_>) -> Option<String> {
     let cut = layout.cut;
     if cut.remainder.is_empty() {
@@ -71,7 +71,7 @@ fn reasons(cut: &Cut) -> String {
     rows.join("\n")
 }
 
-/// How to apply what is shown, and nothing else, from a shell; empty when that is too long for one.
+/// How to apply exactly what is shown from a shell; empty if the command would be too long.
 fn pasted(cut: &Cut, diff: &str) -> String {
     let after = if cut.suggestions.is_empty() {
         "In a checkout of this head"
@@ -81,8 +81,8 @@ fn pasted(cut: &Cut, diff: &str) -> String {
     one_liner(diff).map_or_else(String::new, |line| format!("\n\n{after}:\n\n```sh\n{line}\n```"))
 }
 
-/// One line that applies exactly these bytes, no matter what a clipboard makes of line ends, tabs and what nobody sees,
-/// wherever in the checkout and however git is configured.
+/// A command that applies exactly these bytes, even if a clipboard changes line ends, tabs or invisible characters,
+/// in any directory of the checkout and with any git configuration.
 fn one_liner(diff: &str) -> Option<String> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(diff.as_bytes()).ok()?;

@@ -33,7 +33,7 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     if let Some(evidence) = &proposal.evidence {
         parts.push(super::evidence::evidence(evidence));
     }
-    // Two proposals may say the same in words; the review is brought up to date when its text differs.
+    // Two proposals may have the same text. The review is updated when its text differs.
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
     if layout.can_land {
         parts.push(if proposal.weakens.is_empty() {
@@ -46,7 +46,7 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
 }
 
-/// The title of a proposal that changes tests, and first of all what it takes away from them.
+/// The headline of a proposal that changes tests, followed by how it weakens them.
 fn weakened(proposal: &Proposal) -> Option<String> {
     const SHOWN: usize = 20;
     if proposal.weakens.is_empty() {
@@ -78,7 +78,7 @@ fn weakened(proposal: &Proposal) -> Option<String> {
     ))
 }
 
-/// What the pull request itself takes away from the tests: green says less then.
+/// How the pull request itself weakens tests, which makes a green run mean less.
 fn by_pull_request(proposal: &Proposal) -> Option<String> {
     const SHOWN: usize = 3;
     let weakened = &proposal.evidence.as_ref()?.triage.as_ref()?.weakened;
@@ -100,7 +100,7 @@ fn by_pull_request(proposal: &Proposal) -> Option<String> {
     })
 }
 
-/// The body of the review of a patch that somebody gave, and greenlight did not run.
+/// The body of the review of a patch that somebody supplied and that greenlight did not run.
 pub fn given_body((head, source): (&CommitSha, &Source), summary: &str, patch: &Patch, layout: &Layout<'_>) -> String {
     let mut parts = vec![review_marker(head, source)];
     let summary = redact::prose(summary, 1_500);
@@ -115,7 +115,7 @@ pub fn given_body((head, source): (&CommitSha, &Source), summary: &str, patch: &
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
 }
 
-/// The body of a further review of the same head: everything there is to say is in the first.
+/// The body of a further review of the same head. The first review says everything else.
 pub fn review_part(head: &CommitSha, source: &Source, part: usize, parts: usize) -> String {
     format!(
         "{}\nSuggestions, part {part} of {parts}.",
@@ -123,7 +123,7 @@ pub fn review_part(head: &CommitSha, source: &Source, part: usize, parts: usize)
     )
 }
 
-/// What a reader has to know of threads that were there, and of what no suggestion carries.
+/// What readers must know about suggestions in earlier threads, and about the remainder.
 fn laid_out(layout: &Layout<'_>) -> Vec<String> {
     let mut parts = Vec::new();
     match layout.carried {
@@ -149,9 +149,9 @@ fn summary(proposal: &Proposal) -> String {
     }
 }
 
-/// The message of the commit that lands a proposal; the trailer with the run is added where it is committed.
+/// The message of the commit that lands a proposal. The code that commits adds the trailer with the run.
 pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Account]) -> String {
-    // What is in brackets can tell CI to skip the commit, `#` closes issues, and `@` calls people.
+    // Text in brackets can tell CI to skip the commit, `#` closes issues, and `@` notifies people.
     let plain = redact::visible(&proposal.summary).replace(['`', '[', ']', '#', '@'], "");
     let first = plain.lines().next().unwrap_or_default().trim().trim_end_matches('.');
     let subject: String = if first.is_empty() {

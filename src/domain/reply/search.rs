@@ -1,4 +1,5 @@
-//! What a search without a model came to: how a proposal was found, and what passes the tests without being proposed.
+//! Texts about a search without a model: how a proposal was found, and which patches pass the tests without being
+//! proposed.
 
 use super::super::clock::millis_in_words;
 use super::super::count::count;
@@ -7,13 +8,13 @@ use super::super::run::{End, Run};
 use super::super::search::{FoundBy, Rung, Search, Unverified};
 use super::blocks::{folded, sentence};
 
-/// How many patches are listed, and how much of each is shown, in bytes.
+/// How many patches are listed, and how many bytes of each are shown.
 const MAX_LISTED: usize = 5;
 const MAX_PATCH: usize = 4_000;
-/// How many risks of one are said.
+/// How many risks of one patch are listed.
 const MAX_RISKS: usize = 6;
 
-/// How a proposal was found without a model, as a part of a sentence; `change` is what the change under test is called.
+/// How a proposal was found without a model, as part of a sentence; `change` names the change under test.
 pub fn found_by(found_by: &FoundBy, change: &str) -> String {
     let FoundBy { rung, tried, wall_ms } = found_by;
     let took = format!(
@@ -29,14 +30,19 @@ pub fn found_by(found_by: &FoundBy, change: &str) -> String {
     }
 }
 
-/// What passes the tests and is not suggested. `None` if there is nothing of it, or something is suggested.
+/// Patches that pass the tests and are not suggested. `None` if there are none, or if something is suggested.
 pub(super) fn unverified(run: &Run) -> Option<String> {
     let search: &Search = match &run.end {
         Some(End::NotFound { search, .. }) => search,
         Some(End::GaveUp { .. } | End::LimitReached { .. }) if run.proposal.is_none() => &run.search,
         _ => return None,
     };
-    let listed: Vec<String> = search.unverified.iter().take(MAX_LISTED).map(one).collect();
+    let listed: Vec<String> = search
+        .unverified
+        .iter()
+        .take(MAX_LISTED)
+        .map(unverified_patch)
+        .collect();
     let title = match listed.len() {
         0 => return None,
         1 => "1 edit passes the tests, not verified".to_string(),
@@ -47,8 +53,8 @@ pub(super) fn unverified(run: &Run) -> Option<String> {
     Some(folded(&title, &format!("{intro}\n\n{}", listed.join("\n\n"))))
 }
 
-/// One of them: what it does, why it is not suggested, and its diff, which is data.
-fn one(one: &Unverified) -> String {
+/// One such patch: what it does, why it is not suggested, and its diff, which is data.
+fn unverified_patch(one: &Unverified) -> String {
     let risks = one.risks.iter().take(MAX_RISKS);
     let risks: String = risks.map(|risk| format!("\n- {}", sentence(risk))).collect();
     let diff = redact::fenced("diff", &one.patch.unified(), MAX_PATCH);
@@ -70,7 +76,7 @@ mod tests {
             before: Some(Blob::regular("a\n")),
             after: Some(Blob::regular(hostile)),
         };
-        let shown = one(&Unverified {
+        let shown = unverified_patch(&Unverified {
             patch: Patch::new([("a.py".parse().unwrap(), change)]),
             explanation: "`a` became `b` <img src=x> @everyone".into(),
             risks: vec!["it only removes @everyone".into(); 40],

@@ -1,9 +1,9 @@
-//! Whose suggestions they are: several things may be posted on one head, and none takes back what another said.
+//! Who posted a review. Several sources may post on one head, and none withdraws another's suggestions.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How long a name may be.
+/// The longest name.
 const MAX_NAME: usize = 32;
 
 /// Who posts a review.
@@ -12,7 +12,7 @@ pub enum Source {
     /// The runs of a pull request.
     #[default]
     Run,
-    /// A patch that somebody gave, under a name that tells a formatter from a linter.
+    /// A patch that somebody supplied, under a name such as that of a formatter or a linter.
     Given(Name),
 }
 
@@ -20,7 +20,7 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(String);
 
-/// What is no such name.
+/// Not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a name has at most {MAX_NAME} lower-case letters, digits and hyphens")]
 pub struct InvalidName;
@@ -29,7 +29,7 @@ impl FromStr for Name {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        // Two hyphens would end the comment that a marker is.
+        // Two hyphens would end the HTML comment that contains the marker.
         if (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(fits) && !text.contains("--") {
             Ok(Self(text.into()))
         } else {
@@ -38,7 +38,7 @@ impl FromStr for Name {
     }
 }
 
-/// What a marker has of it.
+/// How a marker contains it.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -49,7 +49,7 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// Reads what a marker has of it.
+    /// Parses it from a marker.
     pub(super) fn read(text: &str) -> Option<Self> {
         match text.strip_prefix(" by=") {
             Some(name) => Some(Self::Given(name.parse().ok()?)),

@@ -1,4 +1,4 @@
-//! The state of a run, as the sticky comment and the check run tell it.
+//! The state of a run, as the sticky comment and the check run show it.
 
 use super::super::execution::What;
 use super::super::gate::GateKind;
@@ -8,12 +8,12 @@ use super::super::run::{Consent, End, Run};
 use super::blocks::{failures, folded, sentence};
 use super::{MAX_BODY, gate_request, merged, modes, not_taken, search};
 
-/// A longer diff of tests, in bytes, is cut.
+/// A diff of tests longer than this, in bytes, is cut.
 const MAX_TESTS: usize = 16 << 10;
-/// What the lines around a comment's text may take.
+/// How many bytes the marker and other lines around a comment's text may take.
 const FRAME: usize = 1_000;
 
-/// What the check run says.
+/// The text of the check run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckText {
     pub title: String,
@@ -50,7 +50,7 @@ pub fn sticky(run: &Run, branch: &str) -> String {
         run.id(),
         run.started.head.short()
     );
-    // What is asked is never cut: the details give way.
+    // The request is never cut; details are dropped instead.
     let mut length = parts.iter().map(|part| part.len() + 2).sum::<usize>() + end.len();
     for detail in details(run) {
         length += detail.len() + 2;
@@ -63,7 +63,7 @@ pub fn sticky(run: &Run, branch: &str) -> String {
     parts.join("\n\n")
 }
 
-/// Which approvals of what is asked now do not count.
+/// Approvals of the current request that do not count.
 fn unvouched(run: &Run) -> Option<String> {
     let asked = run.gates.last().filter(|asked| !asked.unvouched.is_empty())?;
     let lines: Vec<String> = asked
@@ -77,7 +77,7 @@ fn unvouched(run: &Run) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// What is worth knowing beside what is said and asked, the most telling first.
+/// Useful details beyond the state and the request, the most telling first.
 fn details(run: &Run) -> Vec<String> {
     let mut parts: Vec<String> = verdicts(run).into_iter().collect();
     parts.extend(merged::not_read(run));
@@ -138,7 +138,7 @@ fn tests_first(tests: &TestsFirst) -> String {
     .join("\n\n")
 }
 
-/// What kind of red each test is, where that is why nothing, or not everything, is worked on.
+/// The verdict of each test, if the verdicts are why some or all of them are not worked on.
 fn verdicts(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
     let is_said = run.end.is_none()
@@ -152,14 +152,14 @@ fn verdicts(run: &Run) -> Option<String> {
             )
         );
     let differ = triage.tests.len() > 1 && triage.excused().next().is_some();
-    // The evidence of a proposal names what it sets aside.
+    // The evidence of a proposal names the excused tests.
     if !is_said || !differ || run.proposal.is_some() {
         return None;
     }
     super::evidence::verdicts(triage.lines(triage.tests.iter()), triage.tests.len())
 }
 
-/// Offers to have the failed CI jobs run again, where the code is not what made them fail.
+/// Offers to re-run the failed CI jobs if the code did not make them fail.
 pub fn offer_retry(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
     let may_pass = matches!(run.end, Some(End::NothingToFix { .. })) && !triage.has_regression();
@@ -294,7 +294,7 @@ fn open_headline(run: &Run, head: &str) -> String {
     }
 }
 
-/// The state of a run in a word, for machines.
+/// The state of a run in one word, for machines.
 pub fn state(run: &Run) -> &'static str {
     match &run.end {
         None if run.open_gates().is_empty() => "working",

@@ -1,22 +1,22 @@
-//! The comment that carries a suggestion: how it is written, and how it is read back when it may be greenlight's own.
+//! The comment that carries a suggestion: how it is written, and how greenlight's own comments are parsed.
 //!
-//! The block comes first and the hidden marker is the last line, so that nothing a suggestion quotes can be taken for
-//! either. Who wrote the comment is for the caller to check.
+//! The suggestion block comes first, and the hidden marker is the last line, so nothing that a suggestion quotes can
+//! be mistaken for either. The caller must check the author.
 
 use super::SUGGESTION_MARKER;
 use super::source::Source;
 use crate::domain::anchor::{Fingerprint, first_block};
 use crate::domain::id::CommitSha;
 
-/// What stands where a suggestion stood that was turned down, when somebody had replied to it.
+/// The text that replaces a rejected suggestion if somebody had replied to it.
 pub const WITHDRAWN: &str = "Withdrawn: this suggestion was rejected.";
 
-/// How the line begins and ends that says on which head a suggestion was tested.
+/// How the line that names the tested head of a suggestion begins and ends.
 const NOTE: (&str, &str) = ("<sub>", " and not on the newer head.</sub>");
-/// What a marker says once nothing more can become of its suggestion.
+/// The part of a marker that says that its suggestion has reached its final state.
 const SETTLED: &str = " settled";
 
-/// A comment with a suggestion, one of several; `has_remainder` says that there is a part which none of them carries.
+/// A comment with one of `of` suggestions; `has_remainder` says that they do not contain the whole patch.
 pub fn suggestion(block: &str, id: &Fingerprint, source: &Source, (of, has_remainder): (usize, bool)) -> String {
     let patch = "with the patch in the text of this review";
     let together = match (of, has_remainder) {
@@ -28,7 +28,7 @@ pub fn suggestion(block: &str, id: &Fingerprint, source: &Source, (of, has_remai
     format!("{block}{together}\n{}", marker(id, source))
 }
 
-/// What stays of a comment that others replied to, when its suggestion was turned down.
+/// What remains of a comment that others replied to, after its suggestion was rejected.
 pub fn withdrawn(says: &Suggested) -> String {
     format!("{WITHDRAWN}\n{}", marker(&says.id, &says.source))
 }
@@ -37,18 +37,18 @@ fn marker(id: &Fingerprint, source: &Source) -> String {
     format!("{SUGGESTION_MARKER}id={id}{source} -->")
 }
 
-/// What a comment of greenlight's own says.
+/// The contents of one of greenlight's own comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggested {
     pub id: Fingerprint,
     pub source: Source,
-    /// New text for the lines. `None` if the suggestion was withdrawn.
+    /// The new text for the lines. `None` if the suggestion was withdrawn.
     pub replacement: Option<String>,
-    /// Whether the comment itself says that nothing more can become of it.
+    /// Whether the comment says that its suggestion has reached its final state.
     pub is_settled: bool,
 }
 
-/// Reads a comment back. `None` if its last line is no marker.
+/// Parses a comment. `None` if its last line is not a marker.
 pub fn read_suggestion(body: &str) -> Option<Suggested> {
     let (text, marker) = split(body)?;
     let inside = marker.strip_prefix(SUGGESTION_MARKER)?.strip_suffix(" -->")?;
@@ -66,8 +66,8 @@ pub fn read_suggestion(body: &str) -> Option<Suggested> {
     })
 }
 
-/// The comment with a line that says on which head it was tested. `None` if it says so already, or carries no
-/// suggestion.
+/// The comment with an added line that says on which head it was tested. `None` if it already has that line, or has
+/// no marker.
 pub fn left_behind(body: &str, head: &CommitSha, is_tested: bool) -> Option<String> {
     let (text, marker) = split(body)?;
     let last = text.lines().next_back().unwrap_or_default().trim_end();
@@ -83,14 +83,15 @@ pub fn left_behind(body: &str, head: &CommitSha, is_tested: bool) -> Option<Stri
     ))
 }
 
-/// The comment with a marker that says that nothing more can become of it: for suggestions that belong to no run.
+/// The comment with a marker that says that its suggestion has reached its final state, for suggestions that belong
+/// to no run.
 pub fn settled(body: &str) -> Option<String> {
     let (text, marker) = split(body)?;
     let open = marker.strip_suffix(" -->")?;
     Some(format!("{text}\n{open}{SETTLED} -->"))
 }
 
-/// The text and the line of the marker after it.
+/// The text, and the marker line after it.
 fn split(body: &str) -> Option<(&str, &str)> {
     let (text, last) = body.trim_end().rsplit_once('\n')?;
     last.starts_with(SUGGESTION_MARKER).then(|| (text.trim_end(), last))
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_said_once_on_which_head_it_was_tested() {
+    fn the_tested_head_is_noted_once() {
         let body = suggestion("```suggestion\na\n```", &id(), &Source::Run, (2, false));
         let said = left_behind(&body, &head(), true).unwrap();
         insta::assert_snapshot!(said, @r"
@@ -159,7 +160,7 @@ mod tests {
         ");
         assert_eq!(left_behind(&said, &head(), true), None);
         assert_eq!(read_suggestion(&said), read_suggestion(&body));
-        // Code that says so is not a note.
+        // Code that contains such a line is not a note.
         let code = suggestion(
             "```suggestion\n<sub>Tested on `a` and not on the newer head.</sub>\n```",
             &id(),

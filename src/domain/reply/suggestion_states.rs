@@ -1,9 +1,9 @@
-//! What became of the suggestions of a run, as a sentence.
+//! The states of a run's suggestions, as a sentence.
 
 use super::super::anchor::SuggestionState;
 use super::super::run::{End, Run};
 
-/// What became of the suggestions, if that is not said already.
+/// The states of the suggestions. `None` if the headline already says them.
 pub(super) fn fates(run: &Run) -> Option<String> {
     if run.is_all_accepted() || matches!(run.end, Some(End::Landed { .. })) {
         return None;

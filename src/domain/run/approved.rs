@@ -6,7 +6,7 @@ use super::super::permission::Permission;
 use super::super::proposal::Proposal;
 use super::{Asked, Run};
 
-/// Proof that landing the proposal of a run, as it is now, was approved. Made by [`Run::approved`] and by nothing else:
+/// Proof that people approved landing the proposal of a run, as it is now. Only [`Run::approved`] makes one:
 ///
 /// ```compile_fail,E0451
 /// use greenlight::domain::run::{Approved, Run};
@@ -47,7 +47,7 @@ impl<'a> Approved<'a> {
         self.proposal
     }
 
-    /// The head that was tested, and that was named in the request.
+    /// The head that was tested and that the request named.
     pub fn head(&self) -> &'a CommitSha {
         &self.run.started.head
     }
@@ -56,12 +56,12 @@ impl<'a> Approved<'a> {
         self.run.id()
     }
 
-    /// Everybody who approved, in the order in which they did.
+    /// Everybody who approved, in order.
     pub fn by(&self) -> &[Account] {
         &self.by
     }
 
-    /// The same approval with the logins that these accounts have now; nobody is added or left out.
+    /// The same approval with the current logins of these accounts; nobody is added or removed.
     #[must_use]
     pub fn called(mut self, accounts: &[Account]) -> Self {
         for by in &mut self.by {
@@ -74,20 +74,22 @@ impl<'a> Approved<'a> {
 }
 
 impl Run {
-    /// Whose approvals decide whether the proposal lands: their permissions are to be fetched for [`Self::approved`].
+    /// The people whose approvals decide whether the proposal lands. Their permissions must be fetched for
+    /// [`Self::approved`].
     pub fn landing_approvers(&self) -> Vec<Account> {
         let asked = self.landing_gate();
         asked.into_iter().flat_map(Asked::approved_by).cloned().collect()
     }
 
-    /// Checks that the proposal may land: the newest request to land it is about a change that lands, was made for this
-    /// head, has its digest over today's proposal, and was approved in time by enough people who have write access now;
-    /// and the proposal was tested. `permissions` are those people's, fetched just now; a person who is missing has none.
+    /// Checks that the proposal may land. The newest request to land it must be for this kind of proposal and this
+    /// head, its digest must cover the current proposal, enough people who have write access now must have approved
+    /// it in time, and the proposal must be tested. `permissions` are those people's, fetched just now; a person
+    /// without an entry has none.
     ///
-    /// The current position of the branch is not checked here: landing moves it only from the approved head.
+    /// This does not check where the branch is now: landing moves it only from the approved head.
     ///
     /// # Errors
-    /// The first thing that is missing.
+    /// The first condition that is not met.
     pub fn approved(&self, permissions: &[(Account, Permission)]) -> Result<Approved<'_>, NotApproved> {
         let (Some(asked), Some(proposal)) = (self.landing_gate(), &self.proposal) else {
             return Err(NotApproved::NoApproval);
@@ -131,12 +133,12 @@ impl Run {
         })
     }
 
-    /// The newest request whose approval lands something.
+    /// The newest request whose approval lands a commit.
     pub fn landing_gate(&self) -> Option<&Asked> {
         self.gates.iter().rfind(|asked| asked.gate.kind.lands())
     }
 
-    /// The digest of what a gate would permit now; `None` if the gate is of the wrong kind for it.
+    /// The digest of what a gate would permit now. `None` if its kind does not fit the current proposal.
     pub fn digest_now(&self, gate: &Gate) -> Option<String> {
         let proposed = || {
             let patch = &self.proposal.as_ref()?.patch;

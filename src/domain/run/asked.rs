@@ -1,4 +1,4 @@
-//! A gate with what people said to it.
+//! A gate and the answers to it.
 
 use jiff::Timestamp;
 
@@ -6,29 +6,29 @@ use super::super::gate::Gate;
 use super::super::id::Account;
 use super::step::Unvouched;
 
-/// Somebody's word for a gate, and where it was said.
+/// One person's approval, and where it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     pub by: Account,
-    /// None for a button, and for what was said elsewhere than on GitHub.
+    /// `None` for a button, and for an approval given outside of GitHub.
     pub comment: Option<u64>,
-    /// When it was taken; `None` in journals of versions that did not write it down.
+    /// When greenlight received it; `None` in journals of versions that did not record it.
     pub at: Option<Timestamp>,
 }
 
-/// A gate with what was said to it.
+/// A gate and the answers to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub gate: Gate,
     pub approvals: Vec<Approval>,
-    /// Approvals that did not count when they were to be used.
+    /// Approvals that turned out not to count when they were needed.
     pub unvouched: Vec<Unvouched>,
     pub rejected: Option<(Account, Option<String>)>,
     pub expired: bool,
 }
 
 impl Asked {
-    /// A gate that nobody answered yet.
+    /// A gate without an answer.
     pub(super) fn new(gate: Gate) -> Self {
         Self {
             gate,
@@ -43,7 +43,7 @@ impl Asked {
         !self.is_approved() && self.rejected.is_none() && !self.expired
     }
 
-    /// Whether this person approved it, by any login.
+    /// Whether this person approved it, under any login.
     pub fn has_approved(&self, by: &Account) -> bool {
         self.approvals.iter().any(|approval| approval.by.is(by))
     }

@@ -1,7 +1,7 @@
-//! A run as a fold over its steps, and the one function that says what comes next.
+//! A run as a fold over its steps, and the one function that decides what comes next.
 //!
-//! [`Run::next`] is pure: after a crash the same steps give the same next thing to do, so a finished step is never
-//! done again and an unfinished one is done with the same markers. What a step does to GitHub is in `engine`.
+//! [`Run::next`] is pure: after a crash, the same steps lead to the same next action. A finished step is never
+//! repeated, and an unfinished one is repeated with the same markers. `engine` does what the steps require on GitHub.
 
 mod approved;
 mod asked;
@@ -29,12 +29,12 @@ use super::spend::Spend;
 use super::test_run::TestRun;
 use super::triage::{Merged, Triage, Verdict};
 
-/// How many calls of its model a run puts before a person at most.
+/// How many requests of its model a run forwards to people.
 pub const MAX_REQUESTS: usize = 8;
-/// How often a rejected proposal may be followed by another one.
+/// How many proposals a run makes at most.
 pub const MAX_PROPOSALS: usize = 3;
 
-/// Where in the journal things are written down.
+/// The indices of some steps in the journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     pub reading: Option<usize>,
@@ -43,7 +43,7 @@ pub struct Places {
     pub review: Option<usize>,
 }
 
-/// A proposal that was turned down, and why: context for the next attempt.
+/// A rejected proposal and the reason, as context for the next attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnedDown {
     pub proposal: Proposal,
@@ -56,48 +56,49 @@ pub struct Run {
     pub started: Started,
     pub reading: Option<JobReading>,
     pub reproduced: Option<(TestRun, Triage)>,
-    /// Transcript of the current attempt.
+    /// The transcript of the current attempt.
     pub said: Vec<serde_json::Value>,
-    /// What the search without a model came to so far.
+    /// The result so far of the search without a model.
     pub search: Search,
-    /// Whether its model can do nothing before code may run.
+    /// Whether the model can do nothing until code may run.
     pub needs_execution: bool,
-    /// What the model waits for.
+    /// The request that the model waits for.
     pub deferred: Option<Deferred>,
     /// The tests of a specification, once they are written.
     pub tests_first: Option<TestsFirst>,
-    /// Why tests that were written were turned down.
+    /// Why earlier tests were rejected.
     pub turned_down_tests: Vec<String>,
-    /// What all work so far used up.
+    /// What all the work so far has spent.
     pub spent: Spend,
     pub proposal: Option<Proposal>,
     pub turned_down: Vec<TurnedDown>,
     /// The review of the current proposal.
     pub review: Option<u64>,
-    /// In how many parts that was posted, and which comments of earlier reviews carry some of them.
+    /// How many parts it was posted in; see [`Step::ReviewPosted`].
     pub parts: usize,
+    /// Comments of earlier reviews that carry suggestions of it, too.
     pub carried: Vec<u64>,
-    /// What became of its suggestions, by comment.
+    /// The state of each settled suggestion, by comment.
     pub settled: BTreeMap<u64, SuggestionState>,
-    /// Those of them that people with write access accepted.
+    /// The comments whose suggestions people with write access applied.
     accepted_by_writers: BTreeSet<u64>,
     pub gates: Vec<Asked>,
-    /// How many of the gates were there when the last of the model's requests was answered.
+    /// How many gates there were when the model's last request was answered.
     resolved_gates: usize,
     pub evidence: Option<Evidence>,
-    /// The places in the journal of what this rests on: who wrote them decides what they are worth.
+    /// The indices of the steps that this state rests on. Whether a step is trusted depends on who wrote it.
     pub places: Places,
     /// Where the base branch was when this landed, if it had moved since the tests ran.
     pub base_moved: Option<CommitSha>,
     pub end: Option<End>,
     pub announced: bool,
-    /// The commit that took back what landed.
+    /// The commit that reverted what landed.
     pub undone: Option<CommitSha>,
-    /// Comments whose answers were taken.
+    /// Comments whose answers were recorded.
     pub answered_in: Vec<u64>,
-    /// How many steps there are: the place of the next one in the journal.
+    /// The number of steps, which is also the index of the next one.
     pub length: usize,
-    /// The place of the first step that cannot be read.
+    /// The index of the first step that cannot be read.
     pub unreadable: Option<usize>,
 }
 
@@ -123,7 +124,7 @@ impl Run {
         Ok(run)
     }
 
-    /// A run with nothing but its start.
+    /// A run with only its start.
     pub fn start(started: Started) -> Self {
         Self {
             started,
@@ -195,7 +196,7 @@ impl Run {
                 self.evidence.clone_from(&proposal.evidence);
                 self.places.evidence = Some(place);
                 if proposal.found_by.is_some() {
-                    // If it is turned down, the search continues behind it; one that found nothing stays that way.
+                    // If it is rejected, the search continues after it. A search that found nothing is not repeated.
                     self.search = self.search.anew();
                 }
                 self.proposal = Some(*proposal);
@@ -272,7 +273,7 @@ impl Run {
         }
     }
 
-    /// Takes back approvals that nothing on GitHub vouches for: the gate waits for others.
+    /// Revokes approvals that could not be vouched for on GitHub. The gate waits for others.
     fn take_back(&mut self, id: &GateId, unvouched: Vec<Unvouched>) {
         if let Some(asked) = self.gates.iter_mut().rev().find(|asked| asked.gate.id == *id) {
             asked
@@ -286,7 +287,7 @@ impl Run {
         &self.started.run
     }
 
-    /// The gate of what the model waits for now: one of an earlier request for the very same thing is not it.
+    /// The gate for the model's current request. A gate for an earlier, identical request does not count.
     pub fn request(&self) -> Option<&Asked> {
         let deferred = self.deferred.as_ref()?;
         let is_for_it = |asked: &&Asked| match &asked.gate.kind {
@@ -296,7 +297,7 @@ impl Run {
         self.gates.iter().skip(self.resolved_gates).rfind(is_for_it)
     }
 
-    /// How many more calls of the model may be put before a person.
+    /// How many more requests of the model may be forwarded to people.
     pub fn may_ask(&self) -> u32 {
         if self.started.asks_nobody {
             return 0;
@@ -305,7 +306,7 @@ impl Run {
         u32::try_from(MAX_REQUESTS.saturating_sub(asked.count())).unwrap_or(0)
     }
 
-    /// The gates that wait for an answer.
+    /// The gates without an answer.
     pub fn open_gates(&self) -> Vec<Gate> {
         if self.end.is_some() || self.unreadable.is_some() {
             return Vec::new();
@@ -317,25 +318,25 @@ impl Run {
             .collect()
     }
 
-    /// How many of its suggestions came to this.
+    /// How many of its suggestions are in this state.
     pub fn count(&self, fate: SuggestionState) -> usize {
         self.settled.values().filter(|settled| **settled == fate).count()
     }
 
-    /// Whether people committed every suggestion of the proposal, and nothing of it is left.
+    /// Whether people committed every suggestion of the proposal, and there is no remainder.
     pub fn is_all_accepted(&self) -> bool {
         self.proposal.is_some() && self.parts > 0 && self.count(SuggestionState::Applied) >= self.parts
     }
 
-    /// Whether people with write access committed every suggestion of the proposal. What others commit to their forks
-    /// says nothing of what the repository thinks of it.
+    /// Whether people with write access committed every suggestion of the proposal. Commits that others make to their
+    /// forks do not show that the repository accepts it.
     pub fn is_accepted_by_writers(&self) -> bool {
         let is_accepted = |comment: &&u64| self.settled.get(comment) == Some(&SuggestionState::Applied);
         let accepted = self.accepted_by_writers.iter().filter(is_accepted);
         self.is_all_accepted() && accepted.count() >= self.parts
     }
 
-    /// Whether CI is known to be red on its head.
+    /// Whether CI is known to have failed on its head.
     pub fn is_ci_red(&self) -> bool {
         matches!(self.started.origin, Origin::Ci { .. })
             || self.reading.as_ref().is_some_and(|reading| reading.tested.is_some())
@@ -347,18 +348,18 @@ impl Run {
         self.is_ci_red() && tested != Some(Tested::Head)
     }
 
-    /// Whether CI is red, and all that could be run here is green.
+    /// Whether CI failed, but everything that could run here passed.
     pub fn is_not_reproduced(&self) -> bool {
         let is_green = |(_, triage): &(TestRun, Triage)| triage.verdict == Verdict::Green;
         self.is_ci_red() && self.reproduced.as_ref().is_some_and(is_green)
     }
 
-    /// The merge that is red where the head alone is green, once that is known.
+    /// The merge that fails although the head alone passes, once that is known.
     pub fn red_merge(&self) -> Option<&Merged> {
         self.reproduced.as_ref().and_then(|(_, triage)| triage.red_merge())
     }
 
-    /// Whether it is finished and said so.
+    /// Whether it has ended and announced its end.
     pub fn is_over(&self) -> bool {
         self.end.is_some() && self.announced
     }

@@ -1,4 +1,4 @@
-//! What comes next: the one function that decides it, from nothing but what is in the journal.
+//! The one function that decides what a run does next, from its journal alone.
 
 use super::super::execution::{Deferred, Resolution};
 use super::super::gate::GateKind;
@@ -8,7 +8,7 @@ use super::super::test_run::TestRun;
 use super::super::triage::{MergeState, Merged, Triage, Verdict};
 use super::{Asked, End, MAX_PROPOSALS, Run, Subject};
 
-/// How much is shown of what a step of CI runs, in characters.
+/// How many characters of a CI step's script are shown.
 const MAX_STEP: usize = 120;
 
 /// What a run does next.
@@ -16,7 +16,7 @@ const MAX_STEP: usize = 120;
 pub enum Next {
     ReadLog,
     Reproduce,
-    /// Looks for a patch; `may_execute` says whether tests may run meanwhile.
+    /// Looks for a patch; `may_execute` says whether tests may run.
     Work {
         may_execute: bool,
     },
@@ -24,25 +24,25 @@ pub enum Next {
     OpenGate(GateNeeded),
     /// Runs what the gate's approval allows.
     Verify,
-    /// Hands the answer to what the model waits for back to it, and first carries it out if it was approved.
+    /// Returns the answer to the model's request, after executing the request if it was approved.
     Resolve(Resolution),
     Land,
     End(End),
     Announce,
-    /// A person has to answer.
+    /// Waits for a person's answer.
     Wait,
     Done,
 }
 
-/// Which gate comes next.
+/// Which gate to open next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateNeeded {
     Search,
     VerifyAndLand,
     Land,
-    /// As [`Self::Land`], for what is said to be wrong in the tests.
+    /// Like [`Self::Land`], for a patch that claims that a test is wrong.
     ChangeTests,
-    /// For what the model waits for.
+    /// For the model's request.
     Execute,
     /// For the tests of a specification.
     Tests,
@@ -74,14 +74,15 @@ impl Run {
         }
     }
 
-    /// The last gate whose answer decides how the run continues.
+    /// The newest gate whose answer decides how the run continues.
     fn last_gate(&self) -> Option<&Asked> {
         self.gates.iter().rfind(|asked| !asked.gate.kind.is_for_the_model())
     }
 
     fn next_deferred(&self, deferred: &Deferred) -> Next {
         let Some(asked) = self.request() else {
-            // No matter what offered it, nobody is asked for what cannot be shown, nor for more than a run may ask.
+            // No matter what made the request, nobody is asked to approve what cannot be shown, nor more often than a
+            // run may ask.
             if let Some(why) = deferred.execution.unfit() {
                 let reason = Some(format!("nobody was asked: {why}"));
                 return Next::Resolve(Resolution::Rejected { reason });
@@ -117,7 +118,7 @@ impl Run {
     fn next_after_tests(&self) -> Next {
         let wants_a_gate = self.tests_first.is_some() && self.started.asks_about_tests;
         let is_about_tests = |asked: &&Asked| matches!(asked.gate.kind, GateKind::Tests { .. });
-        // The last of its kind: a rejection of the code says nothing about the tests.
+        // The newest gate of this kind, because a rejection of the code says nothing about the tests.
         let gate = self.gates.iter().rfind(is_about_tests);
         if wants_a_gate && !gate.is_some_and(Asked::is_approved) {
             return Next::OpenGate(GateNeeded::Tests);
@@ -125,7 +126,7 @@ impl Run {
         Next::Work { may_execute: true }
     }
 
-    /// Why nothing is worked on; where CI is red all the same, with what it may do differently.
+    /// Why there is nothing to work on. If CI failed although the tests pass here, it adds what may differ in CI.
     fn why_not(&self, before: &TestRun, triage: &Triage) -> String {
         let why = triage.why_not(before);
         let is_conflict = matches!(
@@ -160,7 +161,8 @@ impl Run {
                 return Next::End(End::Rejected { by, reason });
             }
         }
-        // Before anything that rests on it: the failed step may say how the tests are run, and a gate names that.
+        // This comes before everything that depends on it: the failed step may show how the tests are run, and a gate
+        // names that command.
         let has_ci = self.started.subject != Subject::Checkout;
         if has_ci && self.reading.is_none() && self.reproduced.is_none() && self.gates.is_empty() {
             return Next::ReadLog;
@@ -168,7 +170,7 @@ impl Run {
         if self.may_execute() {
             return match &self.reproduced {
                 None => Next::Reproduce,
-                // What a red suite means for them is for the work to tell.
+                // In these modes, the work itself decides what failing tests mean.
                 Some(_) if self.started.mode != Mode::Debug => self.next_after_tests(),
                 Some((_, triage)) if triage.has_regression() => Next::Work { may_execute: true },
                 Some((before, triage)) => Next::End(End::NothingToFix {

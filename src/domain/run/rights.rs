@@ -1,4 +1,4 @@
-//! What may be done in a run, and on whose word.
+//! What a run may do, and on whose authority.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use crate::domain::gate::{GateKind, Terms};
 use crate::domain::id::Account;
 use crate::domain::mode::Mode;
 
-/// What a configuration says of the gates of a run.
+/// The configuration's rules for the gates of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct GateRules {
     pub approvers: u32,
@@ -16,15 +16,15 @@ pub struct GateRules {
 }
 
 impl Run {
-    /// Whether anybody approved that the proposal lands.
+    /// Whether anybody approved landing the proposal.
     pub fn is_landing_approved(&self) -> bool {
         self.gates
             .iter()
             .any(|asked| asked.gate.kind.lands() && !asked.approvals.is_empty())
     }
 
-    /// Takes back a consent by configuration, however it came into the journal: none is good for a head that people
-    /// without write access can push to. Approved gates stay what they are.
+    /// Removes a consent by configuration, however it got into the journal. It never covers a head that people
+    /// without write access can push to. Approved gates remain approved.
     pub fn forget_consent_by_config(&mut self) {
         if matches!(self.started.consent, Consent::Config { .. }) {
             self.started.consent = Consent::None;
@@ -32,7 +32,7 @@ impl Run {
         }
     }
 
-    /// Whether code of the pull request may run: by the consent it started with, or by an approved search.
+    /// Whether code of the pull request may run, by the consent that the run started with or by an approved search.
     pub fn may_execute(&self) -> bool {
         self.started.consent != Consent::None
             || self
@@ -41,7 +41,7 @@ impl Run {
                 .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
     }
 
-    /// Whose word it rests on that code may run: asked for their standing again whenever it does.
+    /// The people on whose authority code may run. Their permissions are checked again each time.
     pub fn vouched_by(&self) -> Vec<&Account> {
         let consent = match &self.started.consent {
             Consent::None | Consent::CommandLine => None,
@@ -53,9 +53,9 @@ impl Run {
             .collect()
     }
 
-    /// The approved gates that something may be done by.
+    /// The approved gates that still permit something.
     pub fn relied_on(&self) -> impl Iterator<Item = &Asked> {
-        // What was allowed once, and is done, allows nothing more.
+        // An approved execution permits nothing more once it is done.
         let is_used_up = |at: usize, asked: &Asked| at < self.resolved_gates && asked.gate.kind.is_for_the_model();
         let gates = self.gates.iter().enumerate();
         gates
@@ -63,8 +63,8 @@ impl Run {
             .map(|(_, asked)| asked)
     }
 
-    /// Puts what the configuration says in the place of what a journal says that others may write to. Nothing becomes
-    /// easier by it: of two numbers of approvers the larger one counts.
+    /// Replaces rules in a journal that others can write to by those of the configuration. This never makes anything
+    /// easier: the larger number of approvers counts.
     pub fn hold_to(&mut self, rules: &GateRules) {
         self.started.approvers = rules.approvers;
         self.started.gate_seconds = rules.gate_seconds;
@@ -74,7 +74,7 @@ impl Run {
         }
     }
 
-    /// Forgets what others are said to have seen and read, so that it is seen and read again.
+    /// Forgets test results and CI logs that others recorded, so that greenlight fetches them again.
     pub fn forget_sightings(&mut self, is_own: impl Fn(usize) -> bool) {
         if !self.places.reproduced.is_some_and(&is_own) {
             self.reproduced = None;
@@ -84,8 +84,8 @@ impl Run {
         }
     }
 
-    /// The command, and its minutes, that an approved gate allows to run. `None` if a consent allows any
-    /// command.
+    /// The command that an approved gate permits, and its minutes. `None` if a consent permits any command, or no
+    /// gate permits one.
     pub fn granted(&self) -> Option<(&str, u64)> {
         let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());
         let mut commands = approved.filter_map(|asked| match &asked.gate.kind {
@@ -99,7 +99,7 @@ impl Run {
         commands.next().filter(|_| self.started.consent == Consent::None)
     }
 
-    /// Terms for a gate opened now.
+    /// The terms of a gate opened now.
     pub fn terms(&self, now: Timestamp) -> Terms {
         let seconds = i64::try_from(self.started.gate_seconds).unwrap_or(i64::MAX);
         let expires = now

@@ -1,10 +1,10 @@
-//! What is left of a run when some of its steps cannot be read.
+//! What remains of a run if some of its steps cannot be read.
 
 use super::{End, Run, Step, Unreadable};
 
 impl Run {
-    /// Folds what can be read of a journal; `None` stands for a step that cannot be. From the first of those on, only how
-    /// the run ended counts: everything else may rest on what is missing.
+    /// Folds the readable steps of a journal; `None` is a step that cannot be read. After the first unreadable step,
+    /// only the end of the run counts, because everything else may depend on what is missing.
     ///
     /// # Errors
     /// When the first step is not the start.
@@ -28,7 +28,7 @@ impl Run {
         Ok(run)
     }
 
-    /// How a run ends that has a step nobody can read.
+    /// How a run with an unreadable step ends.
     pub(super) fn broken_off(&self) -> Option<End> {
         let place = self.unreadable?;
         Some(End::GaveUp {

@@ -1,4 +1,4 @@
-//! What a run is made of: its start, its steps, its end. These are written to the journal as JSON.
+//! The parts of a run: its start, its steps, its end. The journal stores them as JSON.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -27,13 +27,13 @@ pub struct Started {
     pub installation: Option<InstallationId>,
     pub head: CommitSha,
     pub base: CommitSha,
-    /// The branch whose rules it began under. Journals of versions before this was kept do not say.
+    /// The branch whose rules applied at the start. Journals of earlier versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_branch: Option<String>,
     pub origin: Origin,
     pub consent: Consent,
-    /// Whether a person is asked before a model is: somebody without write access can push to the head, and nobody with
-    /// write access asked for the run.
+    /// Whether a person must approve before a model is asked: people without write access can push to the head, and
+    /// nobody with write access asked for the run.
     #[serde(default)]
     pub asks_first: bool,
     #[serde(default, skip_serializing_if = "Mode::is_debug")]
@@ -41,14 +41,14 @@ pub struct Started {
     /// Whether the tests of a specification wait for a separate approval.
     #[serde(default)]
     pub asks_about_tests: bool,
-    /// Whether nobody can be asked what the model may not do alone. Only on a checkout, where no terminal is attached.
+    /// Whether there is nobody to approve the model's requests. Only on a checkout, without a terminal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_nobody: bool,
-    /// How many people must approve what lands; from the configuration at the start.
+    /// How many people must approve what lands, according to the configuration at the start.
     pub approvers: u32,
     /// How long its gates stay open, in seconds.
     pub gate_seconds: u64,
-    /// The account greenlight writes as in this run: with another token it may be another one the next time.
+    /// The account that greenlight writes as in this run. With another token it may be a different one next time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes_as: Option<Login>,
     pub at: Timestamp,
@@ -72,7 +72,7 @@ impl Started {
         }
     }
 
-    /// The pull request, to be changed where its repository got another name.
+    /// The pull request, to update it after its repository was renamed.
     pub fn pull_request_mut(&mut self) -> Option<&mut PullRequestId> {
         match &mut self.subject {
             Subject::PullRequest(id) => Some(id),
@@ -97,7 +97,7 @@ pub enum Origin {
         #[serde(flatten)]
         by: Account,
     },
-    /// Red CI; with the workflow run whose logs can be read, if GitHub Actions it was.
+    /// Failed CI, with the workflow run whose logs can be read if it is GitHub Actions.
     Ci { workflow_run: Option<u64> },
     /// "Re-run" in the Checks tab, pressed at this time.
     Rerun {
@@ -105,22 +105,22 @@ pub enum Origin {
         by: Account,
         pressed: Timestamp,
     },
-    /// The label of the base branch's configuration.
+    /// The label that the base branch's configuration names.
     Label {
         #[serde(flatten)]
         by: Account,
     },
 }
 
-/// Why code of the pull request may be executed in the sandbox before any gate.
+/// Why code of the pull request may run in the sandbox before any gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
-    /// Not yet: logs and code may be read, nothing may run.
+    /// No consent yet: logs and code may be read, but nothing may run.
     None,
-    /// The person who started it on this machine asked for it.
+    /// The person who started it on this machine consented.
     CommandLine,
-    /// A person with write access asked for it, for this head.
+    /// A person with write access consented, for this head.
     Command {
         #[serde(flatten)]
         by: Account,
@@ -132,33 +132,33 @@ pub enum Consent {
     },
 }
 
-/// What was read of the failed job: its log, and the step that failed.
+/// What was read about the failed job: its log, and the step that failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobReading {
     pub failures: Vec<Failure>,
     pub excerpt: String,
-    /// None if the workflow of the base branch does not tell what the step ran.
+    /// `None` if the workflow of the base branch does not show what the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<CiStep>,
-    /// What became of the log itself.
+    /// Whether the log itself could be read.
     #[serde(default)]
     pub log: Log,
-    /// What the red CI tested. `None` if no red CI is known.
+    /// The tree that the failed CI tested. `None` if no failed CI is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<Tested>,
 }
 
-/// What became of the log of a failed job. Journals of versions before this was kept have none of the others.
+/// Whether the log of a failed job could be read. Older journals, which do not record it, count as [`Log::Read`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Log {
     #[default]
     Read,
-    /// There is none: nothing is known to be red, or it is another system's than GitHub Actions.
+    /// There is no log: no failure is known, or it is not from GitHub Actions.
     None,
-    /// GitHub keeps it no longer.
+    /// GitHub no longer keeps it.
     Gone,
-    /// GitHub did not give it, and said why.
+    /// GitHub refused it, and said why.
     Refused { why: String },
 }
 
@@ -166,12 +166,12 @@ pub enum Log {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tested {
-    /// The head alone, as workflows do that run on `push`.
+    /// The head alone, as in workflows that run on `push`.
     Head,
-    /// The merge of the head with its base branch, as workflows do that run on `pull_request`.
+    /// The merge of the head with its base branch, as in workflows that run on `pull_request`.
     /// <https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>
     Merge,
-    /// It is not known: other systems than GitHub Actions test either.
+    /// Unknown: systems other than GitHub Actions test either.
     Unknown,
 }
 
@@ -184,10 +184,11 @@ pub enum End {
     },
     /// Written to the working tree of a checkout.
     Written,
-    /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
+    /// Suggested, but greenlight cannot push to this pull request's branch. Its author commits the suggestions.
     Suggested,
-    /// Suggested, but the rules of the branch take no commit from here: anyone who may push commits the suggestions. In
-    /// GitHub's words where it refused the approved commit, or else in those of the rules that were asked for before.
+    /// Suggested, but the rules of the branch accept no commit from greenlight. Anyone who may push commits the
+    /// suggestions. The reason is GitHub's message if it refused the approved commit, or else the rules fetched
+    /// beforehand.
     NotTaken {
         reason: String,
     },
@@ -196,26 +197,26 @@ pub enum End {
         by: Account,
         reason: Option<String>,
     },
-    /// The sandbox cannot confine on this machine, or something else forbids the work.
+    /// The sandbox cannot confine code on this machine, or something else forbids the work.
     Refused {
         reason: String,
     },
     NothingToFix {
         reason: String,
     },
-    /// Nothing to fix, and CI, which somebody had run again, is green by now: nothing is said.
+    /// There was nothing to fix, and CI, which somebody re-ran, has passed by now: greenlight says nothing.
     PassedMeanwhile,
     GaveUp {
         reason: String,
     },
-    /// Why it fails, with the lines that rests on.
+    /// Why the tests fail, with the lines that show it.
     Explained(Box<Explanation>),
-    /// A search without a model came to its end, and nothing of it is sure enough to be proposed.
+    /// A search without a model ended, and no result is sure enough to propose.
     NotFound {
         reason: String,
         search: Box<Search>,
     },
-    /// A limit ended the work; what was found by then is not proved.
+    /// A limit ended the work. The findings until then are not proved.
     LimitReached {
         reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,7 +225,7 @@ pub enum End {
     Superseded {
         head: CommitSha,
     },
-    /// The pull request got another base branch, and with it other rules.
+    /// The pull request got a different base branch, whose rules differ.
     Retargeted {
         from: String,
         to: String,
@@ -237,7 +238,7 @@ pub enum End {
 }
 
 impl End {
-    /// In a word, for logs and machines.
+    /// In one word, for logs and machines.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Landed { .. } => "landed",
@@ -255,7 +256,7 @@ impl End {
     }
 }
 
-/// What became of one suggestion.
+/// The final state of one suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     /// The comment that carries it.
@@ -284,60 +285,61 @@ pub enum Step {
     },
     /// One item of the agent's transcript, opaque here.
     Said(serde_json::Value),
-    /// A part of a search without a model.
+    /// One part of a search without a model.
     Searched(Box<Search>),
-    /// The model turned out to act by code alone: it can begin once code may run.
+    /// The model turned out to need code execution for everything, so it can start once code may run.
     NeedsExecution,
-    /// The model asked for something that its run may not do without asking.
+    /// The model requested something that needs permission.
     Deferred(Box<Deferred>),
-    /// What came of that, as the next item of the transcript.
+    /// The result of that request, as the next item of the transcript.
     Resolved(serde_json::Value),
     /// The tests of a specification are written and were seen to fail.
     TestsWritten(Box<TestsFirst>),
-    /// What the work since the last of these used up besides the model's part, which the transcript tells.
+    /// What the work has spent since the last such step, without the model's part, which the transcript records.
     Spent(Spend),
     Proposed(Box<Proposal>),
     ReviewPosted {
         review: u64,
-        /// In how many parts the proposal was posted: its suggestions, and one more for what they do not carry.
+        /// How many parts the proposal was posted in: its suggestions, and one more if there is a remainder.
         #[serde(default)]
         parts: usize,
-        /// The comments of earlier reviews that carry suggestions of this proposal, too.
+        /// Comments of earlier reviews that carry suggestions of this proposal, too.
         #[serde(default)]
         carried: Vec<u64>,
     },
     GateOpened(Gate),
-    /// A person's answer, with the comment it was given in, so that a redelivered comment is not a second answer.
+    /// A person's answer, and the comment that gave it, so that a redelivered comment is not a second answer.
     Answered {
         gate: GateId,
         answer: Answer,
         comment: Option<u64>,
-        /// When it was taken; earlier versions did not write it down.
+        /// When greenlight received it; earlier versions did not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<Timestamp>,
     },
-    /// Nothing on GitHub vouches for these approvals, so they do not count.
+    /// These approvals could not be vouched for on GitHub, so they do not count.
     Unvouched {
         gate: GateId,
         approvals: Vec<Unvouched>,
     },
-    /// The approved tree was executed and is better.
+    /// The approved tree was tested and is better.
     Verified(Box<Evidence>),
     Ended(End),
-    /// The end is said on GitHub.
+    /// The end was announced on GitHub.
     Announced,
-    /// What became of suggestions of this run, once the head moved or the pull request was closed.
+    /// Suggestions of this run reached their final states, after the head moved or the pull request was closed.
     Settled {
         suggestions: Vec<Settled>,
-        /// Whether only people with write access can have pushed that: it is on a branch of the repository itself.
+        /// Whether only people with write access can have pushed that, because the branch is in the repository
+        /// itself.
         #[serde(default)]
         by_writers: bool,
     },
-    /// The base branch moved to this commit since the merge with it was tested, and what was approved lands all the same.
+    /// The base branch moved to this commit after the merge with it was tested; what was approved lands anyway.
     BaseMoved {
         tip: CommitSha,
     },
-    /// What landed was taken back with this commit.
+    /// This commit reverted what landed.
     Undone {
         commit: CommitSha,
     },

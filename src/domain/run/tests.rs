@@ -272,7 +272,7 @@ fn a_journal_survives_its_own_format() {
 }
 
 #[test]
-fn a_journal_of_before_suggestions_had_fates_is_read() {
+fn a_journal_without_suggestion_states_is_read() {
     let step: Step = serde_json::from_str(r#"{"review_posted":{"review":7}}"#).unwrap();
     let (parts, carried) = (0, Vec::new());
     assert_eq!(
@@ -286,7 +286,7 @@ fn a_journal_of_before_suggestions_had_fates_is_read() {
 }
 
 #[test]
-fn a_settled_step_of_before_it_said_who_could_push_counts_for_nobody() {
+fn a_settled_step_that_does_not_say_who_could_push_counts_for_nobody() {
     let step: Step = serde_json::from_str(r#"{"settled":{"suggestions":[]}}"#).unwrap();
     let (suggestions, by_writers) = (Vec::new(), false);
     assert_eq!(
@@ -335,10 +335,10 @@ fn searched(tried: u32, digest: &str) -> Step {
 }
 
 #[test]
-fn a_search_goes_on_where_it_was_and_anew_behind_what_it_proposed() {
+fn a_search_resumes_and_starts_anew_after_its_proposal() {
     let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
     for step in [red(), searched(2, "x"), searched(3, "y")] {
-        // As the journal has it.
+        // As the journal stores it.
         run.take(serde_json::from_str(&serde_json::to_string(&step).unwrap()).unwrap());
     }
     assert_eq!((run.search.tried, run.search.digests.len()), (5, 2));

@@ -65,7 +65,7 @@ fn an_excused_test_may_fail_as_before_but_nothing_else_may() {
     for (passed, failed, expected) in [
         (&["a", "b", "flaky"][..], &[][..], Ok(())),
         (&["a", "b"], &["flaky"], Ok(())),
-        // It was deleted, or skipped.
+        // It was deleted or skipped.
         (&["a", "b"], &[], missing("flaky")),
         (&["a", "flaky"], &[], missing("b")),
         (
@@ -94,7 +94,7 @@ fn an_excused_test_may_fail_as_before_but_nothing_else_may() {
             "{passed:?} {failed:?}"
         );
     }
-    // Only what ran and was settled by tests is excused: a tree that does not build is not.
+    // Only tests that ran to a result are excused: a tree that does not build is not.
     let broken = run(Outcome::DidNotBuild, &["a", "b"], &["flaky"]);
     assert!(is_better(&before, &broken).is_err());
     let mut more = run(Outcome::Failed, &["a", "b"], &["flaky"]);
@@ -113,7 +113,7 @@ fn what_ran_before_a_run_was_cut_short_must_still_pass() {
         (Outcome::TimedOut, &["a", "b"], Ok(())),
         (Outcome::TimedOut, &["a", "x"], missing("b")),
         (Outcome::TimedOut, &["b", "x"], missing("a")),
-        // The same name in two binaries.
+        // Two binaries have a test with the same name.
         (Outcome::Crashed, &["it:tests/it.rs a", "src/lib.rs a"], Ok(())),
         (Outcome::Crashed, &["not quite a", "b-a"], missing("a")),
         (Outcome::Failed, &["src/lib.rs a", "b"], missing("a")),

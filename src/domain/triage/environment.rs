@@ -1,7 +1,7 @@
-//! Signs that the machine, and not the code, is why a test is red.
+//! Signs that the machine, not the code, makes a test fail.
 //!
-//! They are claims of the code under test. So they can only ever make greenlight do less, and they say nothing against
-//! a merge base that is green on the same machine: then the pull request asks for what is not there.
+//! They are claims of the code under test, so they can only make greenlight do less. They do not count if the merge
+//! base is green on the same machine: then the pull request itself needs what is missing.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub enum Cause {
     /// A module or package that is not installed.
     MissingModule,
     Network,
-    /// A package registry that is down, or has had enough.
+    /// A package registry that is down, or limits requests.
     Registry,
     Disk,
     Memory,
@@ -36,11 +36,11 @@ impl Cause {
     }
 }
 
-/// Bytes of a text that are looked through, the last ones: the cause of a failure stands at its end.
+/// How many bytes at the end of a text are searched. The cause of a failure is usually there.
 const MAX_SEARCHED: usize = 64 << 10;
 
-/// Who says it, in lower case, and what it means. The more telling come first.
-/// The codes are those of getaddrinfo(3), errno(3), libuv and HTTP, as the usual clients print them.
+/// Phrases in lower case, and what they mean; the most specific come first. The codes are those of getaddrinfo(3),
+/// errno(3), libuv and HTTP, as common clients print them.
 const MARKS: [(&str, Cause); 32] = [
     ("registry.npmjs.org", Cause::Registry),
     ("could not fetch url https://pypi", Cause::Registry),
@@ -76,8 +76,8 @@ const MARKS: [(&str, Cause); 32] = [
     (": not found\n", Cause::MissingTool),
 ];
 
-/// In lower case, what is in the lines in which frameworks show the two sides of an assertion: a suite about HTTP
-/// or names of hosts expects these very words.
+/// Phrases, in lower case, of lines in which frameworks show the two sides of an assertion. A suite about HTTP or
+/// host names expects the very phrases of the other list.
 const COMPARES: [&str; 8] = [
     "assert",
     "expected",
@@ -89,7 +89,7 @@ const COMPARES: [&str; 8] = [
     "got:",
 ];
 
-/// The end of a text, which is where the cause of a failure stands.
+/// The end of a text, where the cause of a failure usually is.
 fn end(text: &str) -> &str {
     let mut from = text.len().saturating_sub(MAX_SEARCHED);
     while !text.is_char_boundary(from) {
@@ -98,7 +98,7 @@ fn end(text: &str) -> &str {
     &text[from..]
 }
 
-/// The program that a text says is missing.
+/// The program that a text reports as missing.
 pub(super) fn program(text: &str) -> Option<String> {
     let text = end(text);
     let is_telling = |line: &&str| {
@@ -108,7 +108,7 @@ pub(super) fn program(text: &str) -> Option<String> {
     text.lines().rev().filter(is_telling).find_map(program::missing)
 }
 
-/// The cause that a text names. `None` if it names none, or only as what an assertion wanted or got.
+/// The cause that a text names. `None` if it names none, or only as an expected or actual value of an assertion.
 pub fn claimed(text: &str) -> Option<Cause> {
     if program(text).is_some() {
         return Some(Cause::MissingTool);
@@ -121,7 +121,7 @@ pub fn claimed(text: &str) -> Option<Cause> {
     found.map(|(_, cause)| *cause)
 }
 
-/// Whether a mark is a whole word of a text: `ModuleNotFoundError` is no `ENOTFOUND`.
+/// Whether a text has a mark as a whole word: `ModuleNotFoundError` does not contain `ENOTFOUND`.
 fn has_word(text: &str, mark: &str) -> bool {
     text.match_indices(mark).any(|(at, _)| {
         let goes_on = |inside: Option<char>, outside: Option<char>| {
@@ -135,20 +135,20 @@ fn has_word(text: &str, mark: &str) -> bool {
     })
 }
 
-/// The cause that a run as a whole names by its outcome or in its last lines.
+/// The cause that a whole run names, by its outcome or in its last lines.
 pub(super) fn of_run(run: &TestRun) -> Option<Cause> {
     match run.outcome {
         Outcome::OutOfMemory => Some(Cause::Memory),
         Outcome::DidNotStart => Some(claimed(&run.tail).unwrap_or(Cause::MissingTool)),
-        // A build that lacks its compiler says so in place of errors in the code.
+        // A build without its compiler says so, instead of reporting errors in the code.
         Outcome::DidNotBuild | Outcome::MissingModule => program_of_run(run).map(|_| Cause::MissingTool),
-        // These speak of code, no matter what else was printed before.
+        // These outcomes are about code, no matter what else was printed before.
         Outcome::Failed | Outcome::Flagged | Outcome::Passed => None,
         _ => claimed(&run.tail),
     }
 }
 
-/// The program that a run says is missing.
+/// The program that a run reports as missing.
 pub(super) fn program_of_run(run: &TestRun) -> Option<String> {
     let messages = run.failures.iter().map(|failure| failure.message.as_str());
     messages.chain([run.tail.as_str()]).find_map(program)

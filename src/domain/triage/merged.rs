@@ -1,21 +1,22 @@
-//! The merge of a head with the tip of its base branch. A `pull_request` workflow tests that, and not the head.
+//! The merge of a head with the tip of its base branch. A `pull_request` workflow tests that merge instead of the
+//! head.
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>
 
 use serde::{Deserialize, Serialize};
 
 use super::super::id::CommitSha;
 
-/// At most this many conflicting files are named.
+/// How many conflicting files are named at most.
 const MAX_NAMED: usize = 5;
 
-/// What came of testing a head, which is green alone, merged with its base branch.
+/// The result of testing a head, which is green alone, merged with its base branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merged {
     /// Name of the base branch.
     pub branch: String,
     /// The commit of the base branch that the head was merged with.
     pub tip: CommitSha,
-    /// Where the histories of the two part.
+    /// The merge base of the two.
     pub base: CommitSha,
     pub state: MergeState,
 }
@@ -25,31 +26,31 @@ pub struct Merged {
 pub enum MergeState {
     /// The verdicts and the red run are those of the merge, compared with the base branch alone.
     Red {
-        /// The first commit of the base branch with which the merge is red. `None` if that was not looked for.
+        /// The first commit of the base branch whose merge is red. `None` if nobody searched for it.
         #[serde(default)]
         since: Option<CommitSha>,
-        /// Files of failures that the merge has in another form than the head, so that line numbers are not the head's.
+        /// Files with failures whose contents differ between merge and head, so that line numbers are not the head's.
         #[serde(default)]
         differ: Vec<String>,
     },
-    /// Green like the head; with the summary of the run.
+    /// Green like the head, with the summary of the run.
     Green { summary: String },
-    /// The base branch has nothing that the head lacks, so the merge is the head.
+    /// The head contains the whole base branch, so the merge equals the head.
     UpToDate,
-    /// Both changed these files in ways that do not go together, so there is no merge.
+    /// Both sides changed these files in conflicting ways, so there is no merge.
     Conflict { paths: Vec<String> },
-    /// It could not be run; why.
+    /// It could not be run, for this reason.
     NotRun { why: String },
 }
 
-/// What a proposal was proved with, besides the head alone.
+/// What proves a proposal besides the head alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvedWith {
     /// Name of the base branch.
     pub branch: String,
-    /// The commit of the base branch that the head, with and without the patch, was merged with.
+    /// The base branch's commit that the head was merged with, both with and without the patch.
     pub tip: CommitSha,
-    /// What the tests said of the head with the patch, not merged with anything.
+    /// The test result of the head with the patch, without a merge.
     pub alone: String,
 }
 
@@ -58,7 +59,8 @@ impl Merged {
         matches!(self.state, MergeState::Red { .. })
     }
 
-    /// `since 1234567`: the commit of the base branch with which it began; or `at 1234567`, if only the tip was tried.
+    /// `since 1234567`: the base branch's commit that introduced the failure. `at 1234567` if only the tip was
+    /// tested.
     pub fn when(&self) -> String {
         match &self.state {
             MergeState::Red { since: Some(since), .. } => format!("since {}", since.short()),
@@ -66,7 +68,7 @@ impl Merged {
         }
     }
 
-    /// Whether a line number in a file is one of the head as well.
+    /// Whether line numbers in a file are valid for the head as well.
     pub fn has_lines_of_head(&self, path: &str) -> bool {
         match &self.state {
             MergeState::Red { differ, .. } => !differ.iter().any(|other| other == path),
@@ -79,7 +81,7 @@ impl Merged {
         format!("`{}` at {}", self.branch, self.tip.short())
     }
 
-    /// What was found out about the merge, as sentences to follow what was found out about the head.
+    /// What was found out about the merge, as sentences that follow those about the head.
     pub fn description(&self) -> String {
         let (tip, branch) = (self.tip_said(), &self.branch);
         match &self.state {

@@ -1,8 +1,8 @@
-//! What kind of red a red test run is, test by test.
+//! Classifies the failing tests of a run: regression, flaky, broken before, or environment.
 //!
-//! Pure: a [`Trial`] says which tests to run next and on which tree, is told what came of it, and judges in the end.
-//! [`sequential`] has the statistics and their error rates, [`environment`] the signs of a machine that lacks
-//! something. Running the tests is `engine::work::reproduce`.
+//! Pure: a [`Trial`] says which tests to run next and on which tree, takes in the results, and gives its verdict in
+//! the end. [`sequential`] has the statistics and their error rates, [`environment`] the signs that the machine lacks
+//! something. `engine::work::reproduce` runs the tests.
 
 pub mod environment;
 mod merged;
@@ -20,27 +20,27 @@ pub use trial::{Asked, Trial, not_red, unseen};
 use super::id::CommitSha;
 use super::weakening::Weakening;
 
-/// The verdict over a reproduced failure, with the numbers it rests on.
+/// The verdict on a reproduced failure, with the numbers that support it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triage {
-    /// That of all tests, or [`Verdict::Mixed`].
+    /// The verdict that all tests share, or [`Verdict::Mixed`].
     pub verdict: Verdict,
-    /// How many runs at the head were red, of how many: of a test that is worked on, if there is one.
+    /// How many runs at the head failed. The count is that of a test to work on, if there is one.
     pub red_at_head: u32,
     pub runs_at_head: u32,
-    /// Every red test that was judged, at most [`TestRun::MAX_FAILURES`](super::test_run::TestRun::MAX_FAILURES).
+    /// Every failing test that was judged, at most [`TestRun::MAX_FAILURES`](super::test_run::TestRun::MAX_FAILURES).
     /// Empty when green, and in journals of version 0.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Judged>,
-    /// The commit that the tests were run on for comparison. `None` if they were not.
+    /// The commit that the tests were compared with. `None` if there was no comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<CommitSha>,
-    /// Where the pull request itself, from the merge base to the head, makes tests say less; some of them, and only where
-    /// there was a base to compare with.
+    /// Where the pull request itself, from the merge base to the head, weakens tests. Only some of these places, and
+    /// only if there was a base to compare with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<Weakening>,
-    /// What came of merging the head with its base branch. `None` if that was not tried. Where the merge is red, the
-    /// numbers here are of the merge and not of the head, and `base` is the tip of the base branch.
+    /// The result of merging the head with its base branch. `None` if that was not tried. If the merge is red, the
+    /// numbers here are those of the merge instead of the head, and `base` is the tip of the base branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Box<Merged>>,
 }
@@ -50,19 +50,19 @@ pub struct Triage {
 pub enum Verdict {
     /// Red every time: a bug to work on.
     Deterministic,
-    /// Red once and green another time on the same tree.
+    /// Both red and green on the same tree.
     Flaky,
     /// Red at the merge base too: not caused by this pull request.
     BrokenOnBase,
     /// The machine, not the code: a missing tool, no network, no disk.
     Environment,
-    /// Of a run as a whole: its tests differ.
+    /// The tests of the run have different verdicts.
     Mixed,
     /// The tests are green here: nothing to fix.
     Green,
 }
 
-/// How many of a test's runs were red.
+/// How many of a test's runs failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
     pub red: u32,
@@ -83,28 +83,28 @@ impl Rate {
 /// One test and what was found out about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
-    /// As in [`Failure::name`](super::test_run::Failure::name); empty stands for the test command as a whole.
+    /// As in [`Failure::name`](super::test_run::Failure::name); empty for the test command as a whole.
     pub name: String,
     pub verdict: Verdict,
     pub head: Rate,
-    /// Its runs on the merge base; none were made if `runs` is 0.
+    /// Its runs on the merge base; there were none if `runs` is 0.
     pub base: Rate,
-    /// Whether it is known not to be there on the merge base.
+    /// Whether the test is known not to exist on the merge base.
     #[serde(default)]
     pub is_new: bool,
-    /// Whether it failed in another place or with another message from run to run.
+    /// Whether its location or message changed from run to run.
     #[serde(default)]
     pub varies: bool,
     /// What the machine seems to lack; a claim of the code under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The program that is missing, if that is the cause and the output names it.
+    /// The missing program, if that is the cause and the output names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
 }
 
 impl Triage {
-    /// The verdict over one run alone: for evidence whose runs nobody counted.
+    /// The verdict on a single run, for evidence whose runs were not counted.
     pub fn of_one_run(is_red: bool) -> Self {
         Self {
             verdict: if is_red { Verdict::Deterministic } else { Verdict::Green },
@@ -117,12 +117,12 @@ impl Triage {
         }
     }
 
-    /// The merge that was worked on in place of the head, which is green alone.
+    /// The merge that was worked on instead of the head, which is green alone.
     pub fn red_merge(&self) -> Option<&Merged> {
         self.merged.as_deref().filter(|merged| merged.is_red())
     }
 
-    /// Whether there is a failure to work on: one that is red every time and the pull request's own doing.
+    /// Whether there is a failure to work on: one that the pull request causes and that happens every time.
     pub fn has_regression(&self) -> bool {
         self.verdict == Verdict::Deterministic || self.has(Verdict::Deterministic)
     }
@@ -132,13 +132,13 @@ impl Triage {
         self.tests.iter().any(|test| test.verdict == verdict)
     }
 
-    /// The red tests that a repair does not have to fix, and may leave as they are.
+    /// The failing tests that a repair need not fix, and may leave as they are.
     pub fn excused(&self) -> impl Iterator<Item = &Judged> {
         let is_excused = |test: &&Judged| test.verdict != Verdict::Deterministic && !test.name.is_empty();
         self.tests.iter().filter(is_excused)
     }
 
-    /// Takes what is red on the base, too, for something to work on: where a person asks for exactly that.
+    /// Includes tests that fail on the base, too, in the work, if a person asks for exactly that.
     #[must_use]
     pub fn with_broken_on_base(mut self) -> Self {
         for test in &mut self.tests {
@@ -151,7 +151,7 @@ impl Triage {
     }
 }
 
-/// The verdict that all tests share. `None` without any.
+/// The verdict that all tests share. `None` if there are no tests.
 fn of_all(tests: &[Judged]) -> Option<Verdict> {
     let first = tests.first()?.verdict;
     let is_shared = tests.iter().all(|test| test.verdict == first);

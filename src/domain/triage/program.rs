@@ -1,11 +1,11 @@
-//! A program that a test command needs and the machine does not have: its name, out of what shells, make and the usual
-//! launchers print, and how to get it.
+//! Finds the name of a program that a test command needs and the machine lacks, in the output of shells, make and
+//! common launchers, and says how to get it.
 //!
 //! The output is that of the code under test, so a name is only ever shown, and only if it looks like one.
 
-/// A longer word is no program's name.
+/// A longer word is not the name of a program.
 const MAX_NAME: usize = 40;
-/// Where a known program comes from.
+/// How to get some known programs.
 const SOURCES: [(&[&str], &str); 13] = [
     (&["cargo", "rustc"], "Rust: https://rustup.rs"),
     (&["go"], "Go: https://go.dev/dl"),
@@ -31,7 +31,7 @@ const SOURCES: [(&[&str], &str); 13] = [
     ),
 ];
 
-/// The program that a text says is not there; the last one it names, as that ended it.
+/// The program that a text reports as missing; if it names several, the last one, which ended the command.
 pub fn missing(text: &str) -> Option<String> {
     text.lines().rev().find_map(|line| named(line.trim_end()))
 }
@@ -48,10 +48,10 @@ pub fn advice(program: &str) -> String {
 }
 
 fn named(line: &str) -> Option<String> {
-    let found = of_shell(line)
-        .or_else(|| of_make(line))
-        .or_else(|| of_launcher(line))
-        .or_else(|| of_python(line))?;
+    let found = from_shell(line)
+        .or_else(|| from_make(line))
+        .or_else(|| from_launcher(line))
+        .or_else(|| from_python(line))?;
     let name = found.trim_matches(['\'', '"', '`', '‘', '’']);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let is_program = !name.is_empty()
@@ -62,20 +62,20 @@ fn named(line: &str) -> Option<String> {
 }
 
 /// `sh: 1: exec: cargo: not found`, `bash: line 1: cargo: command not found`, `zsh: command not found: cargo`.
-fn of_shell(line: &str) -> Option<&str> {
+fn from_shell(line: &str) -> Option<&str> {
     if let Some((_, name)) = line.split_once(": command not found: ") {
         return Some(name);
     }
-    let said = line
+    let prefix = line
         .strip_suffix(": command not found")
         .or_else(|| line.strip_suffix(": Command not found"));
-    let said = said.or_else(|| line.strip_suffix(": not found").filter(|said| is_of_a_shell(said)))?;
-    Some(said.rsplit_once(": ").map_or(said, |(_, name)| name))
+    let prefix = prefix.or_else(|| line.strip_suffix(": not found").filter(|prefix| is_from_shell(prefix)))?;
+    Some(prefix.rsplit_once(": ").map_or(prefix, |(_, name)| name))
 }
 
-/// `:not found` alone is said by many: a shell says who it is and in which line.
-fn is_of_a_shell(said: &str) -> bool {
-    let (shell, rest) = said.split_once(": ").unwrap_or((said, ""));
+/// Many programs print `: not found`. A shell also prints its name and the line number.
+fn is_from_shell(prefix: &str) -> bool {
+    let (shell, rest) = prefix.split_once(": ").unwrap_or((prefix, ""));
     let name = shell.rsplit('/').next().unwrap_or(shell);
     let is_numbered = rest
         .trim_start_matches("line ")
@@ -83,17 +83,17 @@ fn is_of_a_shell(said: &str) -> bool {
     matches!(name, "sh" | "dash" | "bash" | "ash" | "ksh") || name.ends_with(".sh") || is_numbered
 }
 
-/// `make[1]: protoc: No such file or directory`. What has a path is a file of the repository's own.
-fn of_make(line: &str) -> Option<&str> {
-    let said = line.strip_suffix(": No such file or directory")?;
-    let (make, name) = said.rsplit_once(": ")?;
+/// `make[1]: protoc: No such file or directory`. A name with a path is a file of the repository.
+fn from_make(line: &str) -> Option<&str> {
+    let prefix = line.strip_suffix(": No such file or directory")?;
+    let (make, name) = prefix.rsplit_once(": ")?;
     let make = make.split('[').next().unwrap_or(make);
     let make = make.rsplit('/').next().unwrap_or(make);
     matches!(make, "make" | "gmake").then_some(name)
 }
 
 /// `env: 'node': No such file or directory`, `exec: "go": executable file not found in $PATH`, `spawn node ENOENT`.
-fn of_launcher(line: &str) -> Option<&str> {
+fn from_launcher(line: &str) -> Option<&str> {
     if let Some((_, rest)) = line.split_once("env: ") {
         let name = rest.strip_suffix(": No such file or directory")?;
         return Some(name);
@@ -105,9 +105,9 @@ fn of_launcher(line: &str) -> Option<&str> {
     rest.strip_suffix(" ENOENT")
 }
 
-/// `/usr/bin/python3: No module named pytest`: Python itself says so of a module that is to be run as a program. In a
-/// traceback it would be code that imports it.
-fn of_python(line: &str) -> Option<&str> {
+/// `/usr/bin/python3: No module named pytest`. Python prints this for a module that it should run as a program. In a
+/// traceback, code imports the module.
+fn from_python(line: &str) -> Option<&str> {
     let (python, module) = line.split_once(": No module named ")?;
     let python = python.rsplit('/').next().unwrap_or(python);
     python.starts_with("python").then_some(module)
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_is_named_whoever_missed_it() {
+    fn the_program_is_named_by_every_kind_of_message() {
         for (text, expected) in [
             ("sh: 58: exec: cargo: not found", "cargo"),
             (

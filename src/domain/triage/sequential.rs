@@ -1,30 +1,30 @@
-//! When is it clear enough what kind of red a test is? The statistics, and nothing else.
+//! The statistics of triage: when the evidence about a failing test is sufficient for a verdict.
 //!
 //! Two hypotheses are compared with each other after every run, as in A. Wald, "Sequential Tests of Statistical
 //! Hypotheses", The Annals of Mathematical Statistics 16(2), 1945, <https://doi.org/10.1214/aoms/1177731118>:
 //!
 //! - *deterministic*: red in every run at the head, green in every run at the merge base;
-//! - *flaky*: red with one and the same rate p on both, for the p that explains what was seen best. Taking the best
-//!   one makes this a generalised likelihood ratio test: T. L. Lai, "Nearly Optimal Sequential Tests of Composite
+//! - *flaky*: red at the same rate p on both trees, for the p that explains the observations best. Choosing the best
+//!   p makes this a generalised likelihood ratio test: T. L. Lai, "Nearly Optimal Sequential Tests of Composite
 //!   Hypotheses", The Annals of Statistics 16(2), 1988, <https://doi.org/10.1214/aos/1176350840>.
 //!
-//! Under *deterministic* what was seen has probability 1, so one run that contradicts it ends the trial, and the ratio
-//! is the likelihood under *flaky* alone. The first run does not count for it: had it been green, nobody would look.
-//! After n red runs at the head and m green ones at the base it is at most the maximum over p of p^(n-1) · (1-p)^m.
-//! Once that is below 1 - confidence, no more runs are made. Where there is no base to compare with, what is left is
-//! p^(n-1), and `runs` of them are made.
+//! Under *deterministic*, the observations have probability 1, so one contradicting run ends the trial, and the ratio
+//! is the likelihood under *flaky* alone. The first run does not count: had it been green, there would be no trial.
+//! After n red runs at the head and m green ones at the base, the likelihood is at most the maximum over p of p^(n-1)
+//! · (1-p)^m. Once that is below 1 - confidence, no more runs are made. Without a base to compare with, p^(n-1)
+//! remains, and `runs` runs are made.
 //!
-//! A deterministic failure is never called flaky: it has no green run. How often a flaky test is called deterministic
-//! by the defaults is a table of exact numbers, see [`error_rates`] and `cargo bench --bench triage`.
+//! A deterministic failure is never called flaky, because it has no green run. How often a flaky test is called
+//! deterministic with the defaults is a table of exact numbers; see [`error_rates`] and `cargo bench --bench triage`.
 
 use super::{Rate, Verdict};
 
-/// How much has to be known before a verdict.
+/// How much evidence a verdict needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoppingRules {
-    /// A test is run so often on each tree at most, the first run of the whole suite included; at least 2.
+    /// The most runs of a test on each tree, including the first run of the whole suite; at least 2.
     pub runs: u32,
-    /// How sure to be, from 0 to 1, before stopping early.
+    /// How certain a verdict must be to stop early, from 0 to 1.
     pub confidence: f64,
 }
 
@@ -44,37 +44,37 @@ pub enum Tree {
     Base,
 }
 
-/// How a test fails.
+/// How a test's failures compare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Manner {
-    /// In the same way, as far as is known.
+    /// They are alike, as far as is known.
     #[default]
     Alike,
-    /// As a compiler does: what it says once it says always, so one confirmation is enough.
+    /// They are those of a compiler, which repeats its errors, so one confirmation is enough.
     Certain,
-    /// In different ways, so that nothing is clear early.
+    /// They vary, so no early verdict is possible.
     Varying,
 }
 
-/// What is known of one test.
+/// What is known about one test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Observations {
     pub head: Rate,
     pub base: Rate,
-    /// Whether there is no such test on the base, or no base.
+    /// Whether the base does not have the test, or there is no base.
     pub has_no_base: bool,
     pub manner: Manner,
-    /// Whether it says itself that the machine lacks something.
+    /// Whether its output says that the machine lacks something.
     pub blames_machine: bool,
 }
 
 impl Observations {
-    /// Where it has to be run next. `None` when its verdict is clear, or no more runs are allowed.
+    /// The tree to run it on next. `None` if its verdict is clear, or no more runs are allowed.
     pub fn wants(&self, rules: &StoppingRules) -> Option<Tree> {
         let (head, base) = (self.head, self.base);
         let can_compare = !self.has_no_base;
         if head.green() > 0 {
-            // Whether it was so before the pull request is worth one run.
+            // One run on the base is worth finding out whether it already failed there.
             return (can_compare && base.runs == 0).then_some(Tree::Base);
         }
         if head.runs < 2 {
@@ -110,8 +110,8 @@ impl Observations {
         }
     }
 
-    /// How likely what was seen is for the flaky test that it is most likely for; of a test that is red on both trees,
-    /// for one that is red every other time.
+    /// The highest likelihood of the observations under any flaky rate. For a test that failed on both trees, the
+    /// likelihood at a rate of one half.
     fn doubt(&self) -> f64 {
         let again = f64::from(self.head.runs.saturating_sub(1));
         let base = f64::from(self.base.runs);
@@ -125,7 +125,7 @@ impl Observations {
         (again / all).powf(again) * (base / all).powf(base)
     }
 
-    /// What it is, as far as is known by now.
+    /// The verdict, as far as is known now.
     pub fn verdict(&self) -> Verdict {
         let (head, base) = (self.head, self.base);
         match () {
@@ -140,18 +140,18 @@ impl Observations {
     }
 }
 
-/// How often each verdict is reached, and with how many runs.
+/// How often each verdict is reached, and after how many runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ErrorRates {
     pub deterministic: f64,
     pub flaky: f64,
     pub broken_on_base: f64,
-    /// Runs on both trees together, the first one included, on average.
+    /// The mean number of runs on both trees together, including the first one.
     pub mean_runs: f64,
 }
 
-/// The exact probabilities of the verdicts over a test that was red once and is red with these rates at the head and,
-/// if it is there, on the base; by walking through every course that its trial can take.
+/// The exact probabilities of the verdicts for a test that failed once and fails at these rates at the head and, if
+/// it exists there, on the base. Computed by enumerating every course of its trial.
 pub fn error_rates(rules: &StoppingRules, at_head: f64, at_base: Option<f64>) -> ErrorRates {
     let seen = Observations {
         head: Rate { red: 1, runs: 1 },

@@ -1,4 +1,4 @@
-//! What a triage found, in words and numbers. Names are in backticks, and bounded where they are shown.
+//! The result of a triage in words and numbers. Names are in backticks; the code that shows them bounds their length.
 
 use super::super::test_run::TestRun;
 use super::{Judged, Merged, Rate, Triage, Verdict, program};
@@ -6,23 +6,23 @@ use super::{Judged, Merged, Rate, Triage, Verdict, program};
 /// How many tests are named at most.
 const SHOWN: usize = 10;
 
-/// What follows `green in 2 runs` for a pull request.
+/// The text after `green in 2 runs` for a pull request.
 const MERGE_BASE: &str = "on the merge base";
 
-/// A triage with what its base is called.
+/// A triage, with a name for its base.
 #[derive(Debug, Clone, Copy)]
 pub struct TriageSummary<'a> {
     triage: &'a Triage,
-    /// Follows `green in 2 runs`.
+    /// The text after `green in 2 runs`.
     base: &'a str,
 }
 
-/// What the two trees of a comparison are called.
+/// Names for the two trees of a comparison.
 #[derive(Debug, Clone)]
 struct Trees {
-    /// Follows `red in 2 of 2 runs`.
+    /// The text after `red in 2 of 2 runs`.
     here: String,
-    /// Follows `green in 2 runs`.
+    /// The text after `green in 2 runs`.
     there: String,
 }
 
@@ -63,7 +63,7 @@ impl Judged {
         };
         let what = match self.verdict {
             Verdict::Deterministic if !here.is_empty() => "the two conflict".into(),
-            // It was asked for although it was red before.
+            // Somebody asked to work on it although it failed before.
             Verdict::Deterministic if self.base.red > 0 => "broken before these changes, and worked on as well".into(),
             Verdict::Deterministic if self.base.runs > 0 => "broken by these changes".into(),
             Verdict::Deterministic => "red every time".into(),
@@ -85,7 +85,7 @@ fn runs_of(count: u32) -> String {
     format!("{count} run{}", if count == 1 { "" } else { "s" })
 }
 
-/// Of very many failures only some are kept, so only those are judged.
+/// Only some of very many failures are kept, and only those are judged.
 fn not_judged(before: &TestRun) -> String {
     match (before.failed as usize).saturating_sub(before.failures.len()) {
         0 => String::new(),
@@ -94,12 +94,12 @@ fn not_judged(before: &TestRun) -> String {
 }
 
 impl Triage {
-    /// The same, where the base is called this: `on the last commit`.
+    /// The same triage with a different name for its base, such as `on the last commit`.
     pub fn on<'a>(&'a self, base: &'a str) -> TriageSummary<'a> {
         TriageSummary { triage: self, base }
     }
 
-    /// One line a test, at most [`SHOWN`]; of all tests, or of those that are not worked on.
+    /// One line for each test, at most [`SHOWN`].
     pub fn lines<'a>(&'a self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
         self.on(MERGE_BASE).lines(tests)
     }
@@ -109,14 +109,14 @@ impl Triage {
         self.on(MERGE_BASE).numbers(test)
     }
 
-    /// Why a red check is not worked on, in sentences with numbers.
+    /// Why a failing check is not worked on, in sentences with numbers.
     pub fn why_not(&self, before: &TestRun) -> String {
         self.on(MERGE_BASE).why_not(before)
     }
 }
 
 impl<'a> TriageSummary<'a> {
-    /// One line a test, at most [`SHOWN`]; of all tests, or of those that are not worked on.
+    /// One line for each test, at most [`SHOWN`].
     pub fn lines(self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
         tests
             .take(SHOWN)
@@ -129,7 +129,7 @@ impl<'a> TriageSummary<'a> {
         test.numbers_on(&Trees::of(self.triage.red_merge(), self.base))
     }
 
-    /// Why a red check is not worked on, in sentences with numbers.
+    /// Why a failing check is not worked on, in sentences with numbers.
     pub fn why_not(self, before: &TestRun) -> String {
         let triage = self.triage;
         let why = self.why(before);

@@ -1,4 +1,4 @@
-//! Trials with scripted tests, and what the defaults get wrong, in exact numbers.
+//! Trials with scripted tests, and the exact error rates of the defaults.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::super::test_run::{Failure, Location, Outcome, TestRun};
 use super::sequential::{Tree, error_rates};
 use super::*;
 
-/// A run with these tests red, each with a message, and those green.
+/// A run in which these tests fail, each with a message, and those pass.
 fn run(red: &[(&str, &str)], green: &[&str]) -> TestRun {
     let failure = |(name, message): &(&str, &str)| Failure {
         name: (*name).into(),
@@ -31,8 +31,8 @@ fn ended(outcome: Outcome, tail: &str) -> TestRun {
     TestRun::without_result("t", outcome, tail)
 }
 
-/// Plays a trial: what each test is in its n-th run, as letters for head and base; `-` on the base is not there.
-/// Returns verdicts with rates, and what was run.
+/// Plays a trial: the result of each test in its n-th run, as letters for head and base; `-` means that the base does
+/// not have it. Returns verdicts with rates, and what was run.
 fn play(tests: &[(&str, &str, &str, &str)]) -> (Triage, String) {
     let mut at: BTreeMap<(bool, &str), usize> = BTreeMap::new();
     let mut result = |is_base: bool, only: &[String]| {
@@ -194,7 +194,7 @@ fn the_tests_of_one_run_may_differ() {
     );
 }
 
-/// A run as a whole: the first one, what comes at the head after it, and what comes on the base.
+/// A whole run: the first one, the following ones at the head, and those on the base.
 #[track_caller]
 fn whole(first: &TestRun, head: &TestRun, base: &TestRun) -> (Verdict, String) {
     let mut trial = Trial::new(first, StoppingRules::default());
@@ -209,7 +209,7 @@ fn whole(first: &TestRun, head: &TestRun, base: &TestRun) -> (Verdict, String) {
 }
 
 #[test]
-fn what_a_compiler_says_once_it_says_always() {
+fn a_compiler_repeats_its_errors() {
     let finds = |outcome, message: &str, line| {
         let mut run = ended(outcome, "");
         run.failures.push(Failure {
@@ -262,7 +262,7 @@ fn a_command_without_results_is_judged_as_a_whole() {
 }
 
 #[test]
-fn a_test_that_fails_in_another_way_each_time_is_run_as_often_as_may_be() {
+fn a_test_that_fails_differently_each_time_gets_all_runs() {
     let fails_at = |line| {
         let mut run = run(&[("a", "boom")], &[]);
         run.failures[0].location = Some(Location {
@@ -280,7 +280,7 @@ fn a_test_that_fails_in_another_way_each_time_is_run_as_often_as_may_be() {
     }
     let triage = trial.verdict(None);
     assert_eq!((triage.runs_at_head, triage.tests[0].varies), (5, true));
-    // Numbers are not another way to fail: addresses and times differ always.
+    // Numbers do not make failures differ: addresses and times always change.
     let mut trial = Trial::new(&run(&[("a", "at 0x7f3a after 12 ms")], &[]), StoppingRules::default());
     trial.learn(Tree::Head, &run(&[("a", "at 0x55c1 after 9 ms")], &[]));
     assert!(!trial.verdict(None).tests[0].varies);
@@ -293,8 +293,8 @@ fn a_triage_of_the_first_version_is_still_read() {
     assert!(triage.has_regression() && triage.tests.is_empty());
 }
 
-/// What the defaults get wrong, in per cent: the chance that a flaky test that was red once is called deterministic,
-/// where it is as flaky on the base, and where it is new; and the mean number of runs of each. `cargo bench --bench
+/// How often the defaults err, in per cent: the chance that a flaky test that failed once is called deterministic, if
+/// it is equally flaky on the base, and if it is new; and the mean number of runs of each. `cargo bench --bench
 /// triage` prints the same table.
 #[test]
 fn the_error_rates_of_the_defaults() {
@@ -330,7 +330,7 @@ fn the_error_rates_of_the_defaults() {
     // A deterministic failure is never called anything else.
     let bug = error_rates(&rules, 1.0, Some(0.0));
     assert_eq!((bug.deterministic, bug.mean_runs), (1.0, 6.0));
-    // More runs and more confidence make fewer mistakes.
+    // More runs and a higher confidence make fewer mistakes.
     let careful = StoppingRules {
         runs: 12,
         confidence: 0.99,

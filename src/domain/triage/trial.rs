@@ -1,4 +1,4 @@
-//! The trial of a red run: which tests to run next and where, and what that says about each of them.
+//! The trial of a failing run: which tests to run next and where, and what the results say about each of them.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,25 +7,25 @@ use super::super::test_run::{Failure, Outcome, TestRun};
 use super::sequential::{Manner, Observations, StoppingRules, Tree};
 use super::{Cause, Judged, Rate, Triage, Verdict, environment, of_all};
 
-/// What is to be run next.
+/// What to run next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub tree: Tree,
-    /// By name; all of them if the list is empty.
+    /// By name; all tests if the list is empty.
     pub tests: Vec<String>,
 }
 
-/// A red run on trial.
+/// A failing run on trial.
 #[derive(Debug, Clone)]
 pub struct Trial {
     rules: StoppingRules,
     first: TestRun,
     subjects: Vec<Subject>,
-    /// How often each tree was asked for: no matter what the answers are, this comes to an end.
+    /// How often each tree was requested. This bounds the trial, no matter what the results are.
     asked: (u32, u32),
 }
 
-/// One test on trial, or, with an empty name, the command as a whole.
+/// One test on trial, or the command as a whole if the name is empty.
 #[derive(Debug, Clone, Default)]
 struct Subject {
     name: String,
@@ -41,7 +41,7 @@ struct Subject {
 type Looks = (Option<(String, u32)>, String);
 
 impl Trial {
-    /// Begins with the first run of the whole suite at the head.
+    /// Starts with the first run of the whole suite at the head.
     pub fn new(first: &TestRun, rules: StoppingRules) -> Self {
         let mut trial = Self {
             rules,
@@ -68,13 +68,13 @@ impl Trial {
                 .collect();
             Some(Asked { tree, tests })
         };
-        // One more than a subject may want: a test that went unseen once.
+        // One more than a subject may want, because a test may once have been missing from a run.
         let most = self.rules.runs + 1;
         let head = (self.asked.0 < most).then(|| wants(Tree::Head)).flatten();
         head.or_else(|| (self.asked.1 < most).then(|| wants(Tree::Base)).flatten())
     }
 
-    /// Learns from what was asked for last, or from a run of all tests.
+    /// Takes in the results of the last request, or of a run of all tests.
     pub fn learn(&mut self, tree: Tree, run: &TestRun) {
         match tree {
             Tree::Head => self.asked.0 += 1,
@@ -83,14 +83,14 @@ impl Trial {
         self.take(tree, run);
     }
 
-    /// There is no base to compare with.
+    /// Records that there is no base to compare with.
     pub fn has_no_base(&mut self) {
         for subject in &mut self.subjects {
             subject.seen.has_no_base |= subject.seen.base.runs == 0;
         }
     }
 
-    /// These tests did not run on the base, where there may be none of that name.
+    /// Records that these tests did not run on the base, which may not have them.
     pub fn did_not_run_on_base(&mut self, names: &[String], are_new: bool) {
         for subject in self.subjects.iter_mut().filter(|subject| names.contains(&subject.name)) {
             subject.seen.has_no_base |= subject.seen.base.runs == 0;
@@ -105,7 +105,7 @@ impl Trial {
         }
     }
 
-    /// Judges by what is known.
+    /// Gives the verdict on what is known.
     pub fn verdict(&self, base: Option<&CommitSha>) -> Triage {
         let tests: Vec<Judged> = self.subjects.iter().map(Subject::judged).collect();
         let shown = tests.iter().find(|test| test.verdict == Verdict::Deterministic);
@@ -130,7 +130,7 @@ impl Trial {
     }
 }
 
-/// Every failing test; the command as a whole where its failures are no tests, or it came to no result.
+/// Every failing test. If the failures are not tests, or the run had no result, the command as a whole.
 fn subjects(first: &TestRun) -> Vec<Subject> {
     if first.is_green() {
         return Vec::new();
@@ -171,7 +171,7 @@ pub fn unseen(run: &TestRun, names: &[String]) -> Vec<String> {
     names.iter().filter(is_unseen).cloned().collect()
 }
 
-/// The named tests that were not red.
+/// The named tests that did not fail.
 pub fn not_red(run: &TestRun, names: &[String]) -> Vec<String> {
     let results = Results::of(run);
     let is_not_red = |name: &&String| results.of_test(name) != Some(true);
@@ -182,7 +182,7 @@ pub fn not_red(run: &TestRun, names: &[String]) -> Vec<String> {
 struct Results<'a> {
     red: BTreeMap<&'a str, &'a Failure>,
     green: HashSet<&'a str>,
-    /// Whether a test that is named nowhere passed: not all names of very large suites are kept.
+    /// Whether a test without an entry passed: very large suites keep only some of the names.
     others_passed: bool,
 }
 
@@ -190,7 +190,7 @@ impl<'a> Results<'a> {
     fn of(run: &'a TestRun) -> Self {
         let is_result = matches!(run.outcome, Outcome::Passed | Outcome::Failed | Outcome::Flagged);
         let is_complete = run.passed as usize <= run.passed_names.len();
-        // Otherwise they are diagnostics, no matter what they are called.
+        // Otherwise failures are diagnostics, no matter what they are called.
         let are_tests = is_result || run.outcome.was_ended();
         let failures = run.failures.iter().filter(|_| are_tests);
         Self {
@@ -200,7 +200,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Whether a test was red. `None` if it did not run.
+    /// Whether a test failed. `None` if it did not run.
     fn of_test(&self, name: &str) -> Option<bool> {
         if self.red.contains_key(name) {
             return Some(true);
@@ -226,7 +226,7 @@ impl Subject {
         } else {
             match results.of_test(&self.name) {
                 Some(is_red) => is_red,
-                // A linter that finds nothing names nothing.
+                // A linter without findings names no file.
                 None if first.outcome == Outcome::Flagged
                     && matches!(run.outcome, Outcome::Passed | Outcome::Flagged) =>
                 {
@@ -240,12 +240,12 @@ impl Subject {
             Tree::Base => self.seen.base.add(is_red),
         }
         if is_red {
-            self.look(tree, run, results.red.get(self.name.as_str()).copied());
+            self.note_failure(tree, run, results.red.get(self.name.as_str()).copied());
         }
     }
 
-    /// Notes how it failed.
-    fn look(&mut self, tree: Tree, run: &TestRun, failure: Option<&Failure>) {
+    /// Records how it failed.
+    fn note_failure(&mut self, tree: Tree, run: &TestRun, failure: Option<&Failure>) {
         let cause = match failure {
             Some(failure) => environment::claimed(&failure.message),
             None => environment::of_run(run),
@@ -262,7 +262,7 @@ impl Subject {
                     self.seen.manner = Manner::Varying;
                 }
                 self.looks = self.looks.take().or(looks);
-                // Running out of memory is a bug as often as not, so the base has to say so, too.
+                // Running out of memory is often a bug, so the base must report it, too.
                 if run.outcome != Outcome::OutOfMemory {
                     self.cause = self.cause.or(cause);
                 }
@@ -281,7 +281,7 @@ impl Subject {
 
     fn judged(&self) -> Judged {
         let seen = &self.seen;
-        // A run that was neither red nor green says nothing of the code.
+        // Runs that were neither red nor green say nothing about the code.
         let verdict = if seen.head.runs == 0 {
             Verdict::Environment
         } else {
@@ -300,8 +300,8 @@ impl Subject {
     }
 }
 
-/// Whether a run as a whole is red. `None` if it says nothing. On the base, only the same kind of red counts, and of
-/// what a compiler says only the same findings: another fault there cannot be compared with.
+/// Whether a run as a whole failed. `None` if it says nothing. On the base, only the same kind of failure counts, and
+/// for a compiler only the same findings, because other faults there cannot be compared.
 fn whole(tree: Tree, first: &TestRun, run: &TestRun) -> Option<bool> {
     if run.is_green() {
         return Some(false);
@@ -313,7 +313,7 @@ fn whole(tree: Tree, first: &TestRun, run: &TestRun) -> Option<bool> {
         return Some(true);
     }
     if run.outcome != first.outcome {
-        // Tests that merely fail on the base came further than a tree that does not even build.
+        // Tests that merely fail on the base got further than a tree that does not build.
         return (run.outcome == Outcome::Failed).then_some(false);
     }
     let findings = |run: &TestRun| -> HashSet<(String, String)> {
@@ -327,7 +327,7 @@ fn whole(tree: Tree, first: &TestRun, run: &TestRun) -> Option<bool> {
     if at_head.is_subset(&at_base) {
         Some(true)
     } else {
-        // It has its own faults, of which none is the pull request's.
+        // The head has findings that the base lacks. Of missing modules, one that both trees lack is enough.
         Some(!at_head.is_disjoint(&at_base) && first.outcome == Outcome::MissingModule)
     }
 }
@@ -337,7 +337,7 @@ fn looks(failure: &Failure) -> Looks {
     (place, without_numbers(&failure.message))
 }
 
-/// Times, addresses and process ids differ in the same failure.
+/// The message without numbers: times, addresses and process ids differ between runs of the same failure.
 fn without_numbers(message: &str) -> String {
     let mut text = String::new();
     for word in message

@@ -105,7 +105,7 @@ impl<'t> Collector<'t> {
                 _ => self.loose(child, place),
             }
         }
-        // What decides whether the file is compiled at all is a comment.
+        // Build constraints are comments, and decide whether the file is compiled.
         if place.depth == 0 && place.in_tests {
             let root = self.file.tree.root_node();
             let mut cursor = root.walk();

@@ -1,4 +1,4 @@
-//! Tests in JavaScript and TypeScript: calls of `it`, `test` and their like, in blocks of `describe`.
+//! Tests in JavaScript and TypeScript: calls of `it`, `test` and similar functions, in blocks of `describe`.
 
 use tree_sitter::Node;
 
@@ -15,7 +15,7 @@ const SUITES: [&str; 7] = [
     "fcontext",
 ];
 
-/// What hangs on `test` without being one.
+/// Properties and functions of a test framework that are not tests.
 const HOOKS: [&str; 8] = [
     "beforeEach",
     "afterEach",
@@ -61,7 +61,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// `const helper = (x) => …` is a helper; anything else a loose statement.
+    /// `const helper = (x) => …` is a helper; any other variable is a loose statement.
     fn variable(&mut self, node: Node<'t>, place: &Position) {
         let declared = children(node);
         if let [only] = declared[..]
@@ -97,7 +97,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Tests that are defined in a loop or under a condition: that is part of their place.
+    /// Tests defined in a loop or under a condition, which becomes part of their place.
     fn under(&mut self, node: Node<'t>, place: &Position) {
         let mut blocks = Vec::new();
         self.file.visit(node, |below| {
@@ -110,7 +110,7 @@ impl<'t> Collector<'t> {
         let ranges: Vec<_> = blocks.iter().map(Node::byte_range).collect();
         let mut inside = place.clone();
         let head = self.file.compact_without(node, &ranges);
-        // A longer list of cases is the same place.
+        // The place stays the same if the list of cases grows.
         inside.names.push(
             head.split(['[', '{'])
                 .next()
@@ -159,7 +159,7 @@ impl<'t> Collector<'t> {
                     marks.push(self.mark(callee.child_by_field_name("property")?));
                     callee = callee.child_by_field_name("object")?;
                 }
-                // `it.each(table)("adds", …)`, also with a template as table.
+                // `it.each(table)("adds", …)`, also with a template literal as table.
                 "call_expression" => {
                     marks.push(self.mark(callee.child_by_field_name("arguments")?));
                     callee = callee.child_by_field_name("function")?;

@@ -31,7 +31,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Definitions under a condition: it is part of the place they stand in.
+    /// Definitions under a condition, which becomes part of their place.
     fn conditional(&mut self, node: Node<'t>, place: &Position) {
         for part in children(node) {
             match part.kind() {

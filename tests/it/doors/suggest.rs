@@ -196,7 +196,7 @@ async fn what_cannot_be_a_review_is_said() {
     let checkout = checkout();
     let good = diff_of(checkout.path(), &[("old.txt", b"one\n")]);
     for (arguments, patch, words) in [
-        (&["--base", "HEAD~1"][..], "no diff", "there is no unified diff"),
+        (&["--base", "HEAD~1"][..], "no diff", "it contains no unified diff"),
         (&["--base", "HEAD~1"], &good.replace("-two", "-zwei"), "does not apply"),
         (&["--base", "HEAD~1"], &good.replace("old.txt", "../old.txt"), "old.txt"),
         (&["--base", "nowhere"], &good, "there is no commit \"nowhere\""),

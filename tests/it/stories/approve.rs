@@ -316,7 +316,7 @@ async fn red_ci_with_a_model_takes_one_approval() {
 
     Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
 
-    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 3 turns, [n] tokens, unknown cost so far, and may take 27 turns, [n] tokens, $2.00, [time] more.</sub>
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model used 3 turns, [n] tokens, unknown cost so far, and may use 27 turns, [n] tokens, $2.00, [time] more.</sub>
 
     <details><summary>From the log of the failed job</summary>
 
@@ -347,7 +347,7 @@ async fn who_may_not_is_refused_and_nothing_happens() {
     for (login, command) in [(STRANGER, "/greenlight fix"), (READER, "/greenlight fix")] {
         story.says(login, command).await;
         let answer = story.whole_answer().replace(&format!("`{login}`"), "`[login]`");
-        insta::allow_duplicates! { insta::assert_snapshot!(answer, @"`[login]` may not do this: it takes write access to this repository. Somebody with write access can comment the same command."); }
+        insta::allow_duplicates! { insta::assert_snapshot!(answer, @"`[login]` may not do this: it requires write access to this repository. Somebody with write access can comment the same command."); }
     }
     assert!(story.runs().await.is_empty());
     story.says(MAINTAINER, "/greenlight fix").await;
@@ -359,7 +359,11 @@ async fn who_may_not_is_refused_and_nothing_happens() {
             "/greenlight undo",
         ] {
             story.says(login, command).await;
-            assert!(story.answer().contains("it takes write access"), "{}", story.answer());
+            assert!(
+                story.answer().contains("it requires write access"),
+                "{}",
+                story.answer()
+            );
         }
     }
     story.has_not_landed();

@@ -23,7 +23,7 @@ async fn a_second_attempt_has_what_the_first_one_left() {
     let story = scene.begin().await;
     story.maintainer_says("/greenlight fix").await;
     assert!(
-        story.review().body.contains("The model took 2 turns"),
+        story.review().body.contains("The model used 2 turns"),
         "{}",
         story.review().body
     );
@@ -112,7 +112,7 @@ async fn money_is_in_the_evidence_and_still_counts_when_what_was_said_is_left_ou
     story.maintainer_says("/greenlight fix").await;
     let review = story.review().body;
     assert!(
-        review.contains("The model took 2 turns") && review.contains(", $0.0"),
+        review.contains("The model used 2 turns") && review.contains(", $0.0"),
         "{review}"
     );
     let run = story.run().await;

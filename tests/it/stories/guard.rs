@@ -117,7 +117,7 @@ async fn a_test_that_may_be_wrong_is_shown_as_that_and_lands_only_by_its_name() 
 
     No new failures: every test that passed before passes after.
 
-    The model took 3 turns, [n] tokens, unknown cost.
+    The model used 3 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 
@@ -144,7 +144,7 @@ async fn a_test_that_may_be_wrong_is_shown_as_that_and_lands_only_by_its_name() 
 
     Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
 
-    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 3 turns, [n] tokens, unknown cost so far, and may take 27 turns, [n] tokens, $2.00, [time] more.</sub>
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model used 3 turns, [n] tokens, unknown cost so far, and may use 27 turns, [n] tokens, $2.00, [time] more.</sub>
 
     <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
@@ -163,7 +163,7 @@ async fn a_test_that_may_be_wrong_is_shown_as_that_and_lands_only_by_its_name() 
 
     No new failures: every test that passed before passes after.
 
-    The model took 3 turns, [n] tokens, unknown cost.
+    The model used 3 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 

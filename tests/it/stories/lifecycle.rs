@@ -76,7 +76,7 @@ async fn a_push_that_takes_one_suggestion_and_edits_another_is_told_by_content()
 
     No new failures: every test that passed before passes after.
 
-    The model took 3 turns, [n] tokens, unknown cost.
+    The model used 3 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 

@@ -44,7 +44,7 @@ async fn edits_that_hold_become_the_proposal() {
 
     No new failures: every test that passed before passes after.
 
-    The model took 1 turn, [n] tokens, unknown cost.
+    The model used 1 turn, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 

@@ -53,7 +53,11 @@ async fn whoever_takes_a_freed_login_without_rights_approves_nothing() {
     let story = takes_two().await;
     story.double.rename_account(MAINTAINER, LATER).unwrap();
     story.says(MAINTAINER, "/greenlight approve").await;
-    assert!(story.answer().contains("it takes write access"), "{}", story.answer());
+    assert!(
+        story.answer().contains("it requires write access"),
+        "{}",
+        story.answer()
+    );
     story.has_not_landed();
     story.finish().await;
 }

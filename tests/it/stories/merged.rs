@@ -104,7 +104,7 @@ async fn what_is_red_only_with_main_is_fixed_on_the_head_and_proved_on_the_merge
 
     Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
 
-    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 2 turns, [n] tokens, unknown cost so far, and may take 28 turns, [n] tokens, $2.00, [time] more.</sub>
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model used 2 turns, [n] tokens, unknown cost so far, and may use 28 turns, [n] tokens, $2.00, [time] more.</sub>
 
     <details><summary>Evidence: tests could not be loaded in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
@@ -123,7 +123,7 @@ async fn what_is_red_only_with_main_is_fixed_on_the_head_and_proved_on_the_merge
 
     No new failures: every test that passed before passes after.
 
-    The model took 2 turns, [n] tokens, unknown cost.
+    The model used 2 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 

@@ -82,7 +82,7 @@ async fn it_is_better_and_behaves_as_before() {
 
     No new failures: every test that passed before passes after.
 
-    The model took 2 turns, [n] tokens, unknown cost.
+    The model used 2 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 

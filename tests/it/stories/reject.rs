@@ -50,7 +50,7 @@ async fn a_reason_leads_to_a_second_proposal_on_the_same_review() {
 
     Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
 
-    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 4 turns, [n] tokens, unknown cost so far, and may take 26 turns, [n] tokens, $2.00, [time] more.</sub>
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model used 4 turns, [n] tokens, unknown cost so far, and may use 26 turns, [n] tokens, $2.00, [time] more.</sub>
 
     <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
@@ -69,7 +69,7 @@ async fn a_reason_leads_to_a_second_proposal_on_the_same_review() {
 
     No new failures: every test that passed before passes after.
 
-    The model took 4 turns, [n] tokens, unknown cost.
+    The model used 4 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 
@@ -263,7 +263,7 @@ async fn a_rejected_bound_comes_back_in_no_other_words() {
         assert!(!sticky.contains("Passes the tests, not verified"), "{sticky}");
         story.maintainer_says("/greenlight status").await;
         assert!(
-            story.answer().contains("1 fix was turned down and is left out"),
+            story.answer().contains("1 fix was rejected and is not offered again"),
             "{}",
             story.answer()
         );

@@ -90,7 +90,7 @@ async fn what_is_approved_is_shown_and_done_exactly_and_the_run_goes_on() {
 
     Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
 
-    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 2 turns, [n] tokens, unknown cost so far, and may take 28 turns, [n] tokens, $2.00, [time] more.</sub>
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model used 2 turns, [n] tokens, unknown cost so far, and may use 28 turns, [n] tokens, $2.00, [time] more.</sub>
 
     <details><summary>Failing tests</summary>
 
@@ -316,7 +316,11 @@ async fn a_model_that_wants_to_execute_before_consent_opens_no_gate_and_one_appr
 async fn who_may_not_approve_allows_nothing() {
     let story = asked(vec![asks(COMMAND)]).await;
     story.says(STRANGER, "/greenlight approve").await;
-    assert!(story.answer().contains("it takes write access"), "{}", story.answer());
+    assert!(
+        story.answer().contains("it requires write access"),
+        "{}",
+        story.answer()
+    );
     story.presses(STRANGER, "Approve").await;
     assert_eq!(story.run().await.open_gates().len(), 1);
     story.maintainer_says("/greenlight cancel").await;

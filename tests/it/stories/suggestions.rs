@@ -227,7 +227,7 @@ async fn a_fix_of_several_files_is_right_only_together() {
 
     No new failures: every test that passed before passes after.
 
-    The model took 4 turns, [n] tokens, unknown cost.
+    The model used 4 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 

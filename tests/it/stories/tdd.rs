@@ -136,7 +136,7 @@ async fn tests_come_first_and_both_land_together() {
 
     No new failures: every test that passed before passes after.
 
-    The model took 4 turns, [n] tokens, unknown cost.
+    The model used 4 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 
@@ -180,7 +180,7 @@ async fn tests_come_first_and_both_land_together() {
 
     Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
 
-    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 4 turns, [n] tokens, unknown cost so far, and may take 26 turns, [n] tokens, $2.00, [time] more.</sub>
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model used 4 turns, [n] tokens, unknown cost so far, and may use 26 turns, [n] tokens, $2.00, [time] more.</sub>
 
     <details><summary>Evidence: 1 red in 1 of 1 run → 3 of 3 green, no new failures</summary>
 
@@ -197,7 +197,7 @@ async fn tests_come_first_and_both_land_together() {
 
     No new failures: every test that passed before passes after.
 
-    The model took 4 turns, [n] tokens, unknown cost.
+    The model used 4 turns, [n] tokens, unknown cost.
 
     Tested with `python3 -m unittest discover`
 
@@ -387,7 +387,7 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
 
     Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
 
-    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 2 turns, [n] tokens, unknown cost so far, and may take 28 turns, [n] tokens, $2.00, [time] more.</sub>
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model used 2 turns, [n] tokens, unknown cost so far, and may use 28 turns, [n] tokens, $2.00, [time] more.</sub>
 
     What they demand, according to the model: Half of it is given back.
 

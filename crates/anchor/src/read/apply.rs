@@ -1,7 +1,7 @@
 //! Applies the sections of a unified diff to the files of a commit, exactly or not at all.
 //!
-//! Unlike `git apply` there is no search for a place where a hunk might fit as well: what is shown and tested later
-//! must be what was given. Whether the tree can hold the files in the end is not decided here.
+//! Unlike `git apply`, it does not search for other places where a hunk might fit: what is shown and tested later
+//! must be exactly the given diff. It does not check whether a tree can contain the resulting files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,39 +15,38 @@ use crate::object::object_name;
 use crate::patch::{Blob, FileChange, FileMode, Patch};
 use crate::path::RepoPath;
 
-/// How many bytes all contents of a change may have, before and after.
+/// How many bytes all contents of a change may have, before and after it.
 const MAX_HELD: usize = 128 << 20;
-/// How many bytes may be read and written on the way, so that many small sections cannot rewrite a large file for
-/// ever.
+/// How many bytes may be read and written in total, so that many small sections cannot keep rewriting a large file.
 const MAX_WORK: usize = 1 << 30;
 
-/// The files that the sections so far have touched.
+/// The files that earlier sections have touched.
 struct TouchedFiles<'a, F> {
     head: F,
-    /// An absolute name that begins with this is one inside the repository.
+    /// An absolute path with this prefix is a path inside the repository.
     work_tree: Option<&'a Path>,
     touched: BTreeMap<RepoPath, Touched>,
     held: usize,
     worked: usize,
 }
 
-/// What has happened to a file. One may be moved away and another made in its place, in any order, since both start
-/// from the head; changes of the content follow each other.
+/// The changes of one file so far. A diff may move a file away and create another in its place, in any order, since
+/// both start from the head; changes of its content build on each other.
 #[derive(Default)]
 struct Touched {
     before: Option<Blob>,
     after: Option<Blob>,
-    /// The line of the diff that makes it as a new file.
+    /// The line of the diff that creates it as a new file.
     made: Option<usize>,
     changed: bool,
     removed: bool,
 }
 
-/// Reads a unified diff and applies all of it; `head` gives the file of a path in the commit. A name that begins with
-/// `work_tree` is one inside the repository.
+/// Parses a unified diff and applies all of it; `head` returns a file of the commit by path. A path that begins with
+/// `work_tree` is inside the repository.
 ///
 /// # Errors
-/// When the diff cannot be read, does not fit, or holds too much.
+/// When the diff cannot be parsed, does not fit, or is too large.
 pub fn apply<F, E>(diff: &[u8], work_tree: Option<&Path>, head: F) -> Result<Patch, E>
 where
     F: FnMut(&RepoPath) -> Result<Option<Blob>, E>,
@@ -93,7 +92,7 @@ where
     fn work(&mut self, bytes: usize) -> Result<(), E> {
         self.worked += bytes;
         if self.worked > MAX_WORK {
-            return Err(too_large("what the diff reads and writes", MAX_WORK).into());
+            return Err(too_large("the amount of data that the diff reads and writes", MAX_WORK).into());
         }
         Ok(())
     }
@@ -126,8 +125,8 @@ where
         Ok(self.touched.entry(path.clone()).or_default())
     }
 
-    /// What a section starts from. What is renamed, copied or removed is that of the head, no matter what else happens
-    /// to the file, as git has it: <https://git-scm.com/docs/diff-format#generate_patch_text_with_p>, 4.
+    /// The content that a section starts from. A rename, copy or removal starts from the head, no matter what other
+    /// sections do to the file, as in git: <https://git-scm.com/docs/diff-format#generate_patch_text_with_p>, 4.
     fn source(&mut self, path: &RepoPath, in_place: bool) -> Result<Option<Blob>, E> {
         let blob = match self.touched.get(path) {
             Some(file) if in_place && file.after.is_some() => file.after.clone(),
@@ -232,7 +231,7 @@ where
         Ok(bytes)
     }
 
-    /// Which files a section is about: before and after.
+    /// The paths of a section's file, before and after.
     fn names(&mut self, section: &Section<'_>) -> Result<(Option<RepoPath>, Option<RepoPath>), E> {
         if let (Some(from), Some(to)) = (&section.from, &section.to) {
             return Ok((Some(self.path(from, section)?), Some(self.path(to, section)?)));
@@ -299,15 +298,15 @@ fn file_mode(mode: u32) -> Option<FileMode> {
     }
 }
 
-/// Whether git names this content so; an absent file has the name of nothing but zeros.
+/// Whether this is the content's object name in git. The object name of a missing file consists of zeros.
 fn is_named(bytes: &[u8], id: &str) -> bool {
     (bytes.is_empty() && id.bytes().all(|digit| digit == b'0')) || object_name(bytes) == *id
 }
 
-/// The lines of a text that are still to come.
+/// The remaining lines of a text.
 struct Lines<'a> {
     rest: &'a [u8],
-    /// How many are taken.
+    /// How many lines were read.
     at: usize,
 }
 
@@ -324,15 +323,15 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Whether a hunk has to be at the end of the file: one with lines of context before its change and none after it, as
-/// `git apply` has it. A diff without any context says nothing about what follows.
+/// Whether a hunk must be at the end of the file: it has context before its change but none after it, as in `git
+/// apply`. A diff without any context does not say what follows.
 /// <https://git-scm.com/docs/git-apply#Documentation/git-apply.txt---unidiff-zero>
 fn ends_the_file(hunk: &Hunk<'_>) -> bool {
     let is_context = |line: Option<&HunkLine<'_>>| line.is_some_and(|line| line.kind == LineKind::Context);
     is_context(hunk.lines.first()) && !is_context(hunk.lines.last())
 }
 
-/// A text with the hunks applied at exactly the lines that they name. `None` when it has more than `most` bytes.
+/// A text with the hunks applied at exactly the lines that they name. `None` if it exceeds `most` bytes.
 fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result<Option<Vec<u8>>, Error> {
     let mut lines = Lines { rest: before, at: 0 };
     let mut out = Vec::with_capacity(before.len().min(most));
@@ -358,7 +357,7 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
             }
             if line.kind != LineKind::Removed {
                 if out.last().is_some_and(|byte| *byte != b'\n') {
-                    return Err(wrong(name, number, "a line follows one without a line end"));
+                    return Err(wrong(name, number, "a line comes after one without a line end"));
                 }
                 out.extend_from_slice(line.bytes);
             }
@@ -373,7 +372,7 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
     }
     if !lines.rest.is_empty() && out.last().is_some_and(|byte| *byte != b'\n') {
         let line = hunks.last().map_or(1, |hunk| hunk.line);
-        return Err(wrong(name, line, "a line follows one without a line end"));
+        return Err(wrong(name, line, "a line comes after one without a line end"));
     }
     out.extend_from_slice(lines.rest);
     Ok((out.len() <= most).then_some(out))

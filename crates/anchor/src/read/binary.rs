@@ -1,4 +1,4 @@
-//! Git's own form of a change to a binary file: zlib in base 85, whole or as a delta against the old content.
+//! Git's own format for changes of binary files: zlib in base 85, as the whole content or as a delta.
 //! <https://git-scm.com/docs/gitformat-pack#_deltified_representation>
 
 use std::io::Read as _;
@@ -7,38 +7,36 @@ use super::reader::{LineReader, wrong};
 use crate::base85;
 use crate::error::ReadError as Error;
 
-/// What a binary file may have afterwards.
+/// The largest result for one binary file.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The forward half of a `GIT binary patch`, as packed as it came.
+/// The forward half of a `GIT binary patch`, still compressed.
 #[derive(Debug)]
 pub(super) struct Binary {
     /// The line of the diff where it starts, from 1.
     line: usize,
-    /// Whether it is the whole content, not a delta.
+    /// Whether it is the whole content instead of a delta.
     literal: bool,
-    /// How many bytes it says to have once unpacked.
+    /// Its stated uncompressed size in bytes.
     size: usize,
     packed: Vec<u8>,
 }
 
-/// Reads what follows `GIT binary patch`, with the reverse half if it is there.
+/// Parses the text after `GIT binary patch`, including the optional reverse half.
 pub(super) fn parse(reader: &mut LineReader<'_>) -> Result<Binary, Error> {
     let line = reader.number();
     let bad = |reason: &str| wrong("a binary file", line, reason);
     let (literal, size) = header(reader)?.ok_or_else(|| bad("its content is missing"))?;
     let mut packed = Vec::new();
     while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
-        base85::decode(line, &mut packed)
-            .ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
+        base85::decode(line, &mut packed).ok_or_else(|| bad("a line of its content is not git's base 85"))?;
     }
-    // The way back is only read over, as far as it looks like one.
+    // The reverse half is skipped, as long as it looks like one.
     if header(reader)?.is_some() {
         let mut unused = Vec::new();
         while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
             unused.clear();
-            base85::decode(line, &mut unused)
-                .ok_or_else(|| bad("a line of its way back is not base 85 as git writes it"))?;
+            base85::decode(line, &mut unused).ok_or_else(|| bad("a line of its reverse half is not git's base 85"))?;
         }
     }
     Ok(Binary {
@@ -74,15 +72,15 @@ fn header(reader: &mut LineReader<'_>) -> Result<Option<(bool, usize)>, Error> {
 }
 
 impl Binary {
-    /// How many bytes it unpacks to: of content, or of a delta.
+    /// The uncompressed size in bytes, of the content or of the delta.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// The content afterwards, if it has at most `most` bytes. `None` if it has more.
+    /// The content after the change. `None` if it exceeds `most` bytes.
     ///
     /// # Errors
-    /// When it cannot be unpacked, or is a delta for another content.
+    /// When it cannot be uncompressed, or is a delta for a different content.
     pub(super) fn result(&self, before: &[u8], most: usize, path: &str) -> Result<Option<Vec<u8>>, Error> {
         let bad = |reason: &str| wrong(path, self.line, reason);
         if self.literal && self.size > most {
@@ -114,7 +112,7 @@ impl Binary {
     }
 }
 
-/// Follows the instructions of a delta, whose result has `length` bytes.
+/// Applies a delta, whose result has `length` bytes.
 fn undelta(mut rest: &[u8], base: &[u8], length: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     while let Some((code, tail)) = rest.split_first() {
@@ -150,7 +148,7 @@ fn undelta(mut rest: &[u8], base: &[u8], length: usize) -> Option<Vec<u8>> {
     (out.len() == length).then_some(out)
 }
 
-/// Seven bits at a time, the low ones first.
+/// A number in groups of seven bits, least significant group first.
 fn size(rest: &mut &[u8]) -> Option<usize> {
     let mut value = 0_usize;
     for place in 0..5 {

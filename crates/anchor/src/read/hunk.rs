@@ -1,4 +1,4 @@
-//! Reads the hunks of one file in a unified diff. Where they go is not decided here.
+//! Parses the hunks of one file in a unified diff; `apply` applies them.
 
 use super::reader::{LineReader, wrong};
 use crate::error::ReadError as Error;
@@ -7,13 +7,13 @@ use crate::error::ReadError as Error;
 pub(super) struct Hunk<'a> {
     /// The line of the diff with its `@@`.
     pub(super) line: usize,
-    /// The first line in the old file, from 1; for a hunk without old lines the one that it comes after.
+    /// The first line in the old file, from 1; for a hunk without old lines, the line before it.
     pub(super) start: usize,
     pub(super) old_lines: usize,
     pub(super) lines: Vec<HunkLine<'a>>,
 }
 
-/// One line of a hunk with its line end, unless it is the last of a file and has none.
+/// One line of a hunk with its line end, unless it is the last line of a file without one.
 #[derive(Debug)]
 pub(super) struct HunkLine<'a> {
     pub(super) kind: LineKind,
@@ -27,10 +27,10 @@ pub(super) enum LineKind {
     Added,
 }
 
-/// Reads all hunks that follow the two names of a file, which an error names by `path`.
+/// Parses all hunks after the two names of a file. Errors name the file as `path`.
 ///
 /// # Errors
-/// When one has other lines than its header says.
+/// When a hunk does not have the lines that its header announces.
 pub(super) fn hunks<'a>(reader: &mut LineReader<'a>, path: &str) -> Result<Vec<Hunk<'a>>, Error> {
     let mut hunks = Vec::new();
     while let Some(header) = reader.peek().filter(|line| line.starts_with(b"@@ -")) {
@@ -52,7 +52,7 @@ pub(super) fn hunks<'a>(reader: &mut LineReader<'a>, path: &str) -> Result<Vec<H
                 Some(b' ') => (LineKind::Context, &next[1..]),
                 Some(b'-') => (LineKind::Removed, &next[1..]),
                 Some(b'+') => (LineKind::Added, &next[1..]),
-                // Some mailers and editors cut trailing white space; git takes it for an empty line too.
+                // Some mailers and editors strip trailing white space; git also treats this as an empty line.
                 Some(b'\n') => (LineKind::Context, next),
                 Some(b'\\') => {
                     let last = hunk.lines.last_mut().ok_or_else(short)?;
@@ -80,7 +80,7 @@ pub(super) fn hunks<'a>(reader: &mut LineReader<'a>, path: &str) -> Result<Vec<H
     Ok(hunks)
 }
 
-/// `@@ -start,lines +start,lines @@`, where one line need not be counted.
+/// `@@ -start,lines +start,lines @@`, where a count of one may be omitted.
 fn counts(header: &[u8]) -> Option<([usize; 2], [usize; 2])> {
     let text = std::str::from_utf8(header.strip_prefix(b"@@ -")?.split(|byte| *byte == b'@').next()?).ok()?;
     let (old, new) = text.trim_end().split_once(" +")?;

@@ -1,5 +1,5 @@
-//! Reads a unified diff as the tools print it: git's own with all its headers, and the plain ones of `diff -u`,
-//! formatters and linters. What it means for a tree is not decided here.
+//! Parses a unified diff as tools print it: git's with all its headers, and the plain ones of `diff -u`, formatters
+//! and linters. `apply` applies it to a tree.
 
 mod apply;
 mod binary;
@@ -14,32 +14,29 @@ use self::quoted::{bare, both, unquoted};
 use self::reader::{LineReader, shown, too_large, trimmed, wrong};
 use crate::error::ReadError as Error;
 
-/// How many files a diff may name.
+/// The maximum number of files in a diff.
 const MAX_FILES: usize = 20_000;
 
-/// Git's name of a file without content.
+/// Git's object name of an empty file.
 const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-/// What a diff may say about one file.
+/// What a diff says about one file.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a line that the header has or has not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an optional line of the header")]
 struct Section<'a> {
     /// The line of the diff where it starts, from 1.
     line: usize,
-    /// As written, prefix included. `None` for `/dev/null`.
+    /// As written, including the prefix. `None` for `/dev/null`.
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
-    /// The two names of the `diff --git` line, from which prefixes can be told.
+    /// The two names of the `diff --git` line, which show whether names have prefixes.
     pair: Option<(Vec<u8>, Vec<u8>)>,
-    /// Whether the time after the new name is the epoch, with which `diff -N` says that there is no file.
+    /// Whether the timestamp after the new name is the epoch. `diff -N` marks a missing file that way.
     ends_at_epoch: bool,
     /// The names of a rename or a copy, which git writes without prefixes.
     from: Option<Vec<u8>>,
     to: Option<Vec<u8>>,
-    /// Whether `from` goes, or stays.
+    /// Whether `from` is removed (a rename) or stays (a copy).
     rename: bool,
     copy: bool,
     created: bool,
@@ -47,13 +44,13 @@ struct Section<'a> {
     /// The mode before, if the diff names it.
     old_mode: Option<u32>,
     new_mode: Option<u32>,
-    /// The object names of an `index` line, perhaps shortened.
+    /// The object names in an `index` line, possibly abbreviated.
     index: Option<(String, String)>,
     body: ContentChange<'a>,
 }
 
 impl Section<'_> {
-    /// The best name of it for an error message.
+    /// The best name for an error message.
     fn shown(&self) -> String {
         let pair = self.pair.as_ref().map(|(_, new)| new);
         let name = self.to.as_ref().or(self.new.as_ref()).or(self.old.as_ref()).or(pair);
@@ -61,7 +58,7 @@ impl Section<'_> {
     }
 }
 
-/// What happens to the content.
+/// How the content changes.
 #[derive(Debug, Default)]
 enum ContentChange<'a> {
     #[default]
@@ -70,11 +67,11 @@ enum ContentChange<'a> {
     Binary(Binary),
 }
 
-/// Reads all sections of a diff; text between them, like the message of a mail, is skipped, but not what looks like
-/// a part of the section above it.
+/// Parses all sections of a diff. Text between sections, such as a mail's message, is skipped, unless it looks like
+/// part of the section above it.
 ///
 /// # Errors
-/// When a section is cut off or cannot be understood, or when there is none in a text that is not empty.
+/// When a section is cut off or invalid, or a text that is not empty has no section.
 fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
     let mut reader = LineReader::new(text)?;
     let mut sections = Vec::new();
@@ -115,19 +112,19 @@ fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
         let reason = if text.starts_with(b"Diff in ") {
             "this is rustfmt's own listing, not a diff; format a copy and give the output of `git diff` or `diff -u`"
         } else {
-            "there is no unified diff in it"
+            "it contains no unified diff"
         };
         return Err(wrong("the diff", 1, reason));
     }
     Ok(sections)
 }
 
-/// Refuses lines that the section above them would have, if only its numbers counted them.
+/// Refuses lines that would belong to the section above if its line counts were right.
 fn nothing_left_over(reader: &mut LineReader<'_>, sections: &[Section<'_>]) -> Result<(), Error> {
     while reader.peek_trimmed().is_some_and(<[u8]>::is_empty) {
         reader.skip();
     }
-    // Two dashes and a blank stand above the signature of a mail.
+    // Two dashes and a space introduce the signature of a mail.
     let above = sections.last();
     let bare_header =
         above.is_some_and(|section| section.pair.is_some() && matches!(section.body, ContentChange::Same));
@@ -195,7 +192,7 @@ fn git_section<'a>(reader: &mut LineReader<'a>) -> Result<Section<'a>, Error> {
     Ok(section)
 }
 
-/// One line of git's header; false when it is none.
+/// Parses one line of git's header; false if it is not one.
 fn field(section: &mut Section<'_>, line: &[u8], number: usize) -> Result<bool, Error> {
     let mode = |text: &[u8]| {
         let mode = std::str::from_utf8(text)
@@ -229,7 +226,7 @@ fn field(section: &mut Section<'_>, line: &[u8], number: usize) -> Result<bool, 
     Ok(true)
 }
 
-/// Why the lines of git's header do not mean one thing.
+/// Why the lines of git's header contradict each other. `None` if they do not.
 fn contradiction(section: &Section<'_>) -> Option<&'static str> {
     if section.from.is_some() != section.to.is_some() {
         return Some("a rename or a copy needs both names, `from` and `to`");
@@ -245,14 +242,14 @@ fn contradiction(section: &Section<'_>) -> Option<&'static str> {
     let (old, new) = match (&section.pair, &section.to) {
         (Some((old, new)), _) => (Some(old), Some(new)),
         (None, Some(_)) => (section.old.as_ref(), section.new.as_ref()),
-        (None, None) => return Some("the two file names cannot be told apart"),
+        (None, None) => return Some("the end of the first file name is ambiguous"),
     };
     let agrees =
         |written: Option<&Vec<u8>>, name: Option<&Vec<u8>>| written.is_none() || name.is_none() || written == name;
     if !agrees(section.old.as_ref(), old) || !agrees(section.new.as_ref(), new) {
         return Some("`---` and `+++` name different files than `diff --git`");
     }
-    // Only the other names have prefixes.
+    // Names of renames and copies have no prefixes.
     let is_of = |name: &Vec<u8>, full: Option<&Vec<u8>>| {
         full.is_none_or(|full| {
             full.strip_suffix(&name[..])
@@ -281,7 +278,7 @@ fn names(reader: &mut LineReader<'_>, section: &mut Section<'_>) -> Result<(), E
         let name = if line.starts_with(b"\"") {
             unquoted(line)
         } else {
-            // A time follows after a tab.
+            // A tab separates the name from a timestamp.
             line.split(|byte| *byte == b'\t').next().unwrap_or_default().to_vec()
         };
         if name.is_empty() {

@@ -1,7 +1,7 @@
 //! File names in the headers of a diff, quoted or not.
 
-/// The two names of a `diff --git` line, which need not be quoted even when they hold spaces: they are the same
-/// but for their prefix, or `rename from` and `rename to` say them.
+/// The two names of a `diff --git` line. They need no quotes even if they contain spaces: either they are equal
+/// except for their prefixes, or `rename from` and `rename to` give the names.
 pub(super) fn both(header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     if header.starts_with(b"\"") {
         let end = quoted_end(header)?;
@@ -24,7 +24,7 @@ pub(super) fn both(header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         .map(|(old, new)| (old.to_vec(), new.to_vec()))
 }
 
-/// A name without its first part.
+/// A name without its first component.
 pub(super) fn bare(name: &[u8]) -> &[u8] {
     match name.iter().position(|byte| *byte == b'/') {
         Some(at) if at > 0 => &name[at + 1..],
@@ -32,7 +32,7 @@ pub(super) fn bare(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Where a quoted name at the start ends.
+/// The end of a quoted name at the start of the text.
 fn quoted_end(text: &[u8]) -> Option<usize> {
     let mut escaped = false;
     for (at, byte) in text.iter().enumerate().skip(1) {
@@ -46,7 +46,8 @@ fn quoted_end(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// A name as git quotes it. <https://git-scm.com/docs/git-config#Documentation/git-config.txt-corequotePath>
+/// The unquoted form of a name in git's quotes.
+/// <https://git-scm.com/docs/git-config#Documentation/git-config.txt-corequotePath>
 pub(super) fn unquoted(text: &[u8]) -> Vec<u8> {
     let Some(end) = text.starts_with(b"\"").then(|| quoted_end(text)).flatten() else {
         return text.to_vec();

@@ -1,11 +1,11 @@
-//! The lines of a diff, one after the other, and what is said of one that is wrong.
+//! The lines of a diff in order, and error messages about them.
 
 use crate::error::ReadError as Error;
 
-/// How many lines a diff may have: each takes more memory than it has bytes.
+/// The maximum number of lines in a diff. Each takes more memory than its bytes.
 const MAX_LINES: usize = 1_000_000;
 
-/// The lines of a diff, with a place in them.
+/// The lines of a diff, and the position of a reader.
 pub(super) struct LineReader<'a> {
     lines: Vec<&'a [u8]>,
     at: usize,
@@ -22,24 +22,24 @@ impl<'a> LineReader<'a> {
         })
     }
 
-    /// The number of the line that comes next, from 1.
+    /// The number of the next line, from 1.
     pub(super) fn number(&self) -> usize {
         self.at + 1
     }
 
-    /// The line that comes next, with its line end.
+    /// The next line, with its line end.
     pub(super) fn peek(&self) -> Option<&'a [u8]> {
         self.lines.get(self.at).copied()
     }
 
-    /// Takes the next line, without its line end.
+    /// Consumes the next line, and returns it without its line end.
     pub(super) fn next(&mut self) -> Option<&'a [u8]> {
         let line = self.peek()?;
         self.at += 1;
         Some(trimmed(line))
     }
 
-    /// The line that comes next, without its line end.
+    /// The next line, without its line end.
     pub(super) fn peek_trimmed(&self) -> Option<&'a [u8]> {
         self.peek().map(trimmed)
     }

@@ -1,12 +1,12 @@
-//! What is posted: a cut that is proved, of no more suggestions than fit on a pull request.
+//! Cuts a patch for posting: verified, and with no more suggestions than fit on a pull request.
 
 use super::{Cut, DiffFile, LeftOut, cut_first, proves};
 use crate::patch::Patch;
 
-/// At most this many suggestions are posted on a head: ten reviews of thirty, well within what GitHub takes in an hour.
+/// The maximum number of suggestions on a head: ten reviews of thirty, well below GitHub's hourly limit.
 pub const MAX_SUGGESTIONS: usize = 300;
 
-/// Cuts a patch into at most `most` suggestions. What does not prove, or does not fit, is left to the remainder.
+/// Cuts a patch into at most `most` suggestions. Changes that cannot be verified, or do not fit, go to the remainder.
 pub fn cut_within(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
     let cut = cut_first(patch, diff, most);
     if proves(&cut, patch) {
@@ -27,7 +27,7 @@ mod tests {
     use crate::patch::{Blob, FileChange};
     use crate::path::RepoPath;
 
-    /// A new file of `lines` lines, of which every second one is to be another.
+    /// A new file with `lines` lines, and a patch that changes every second line.
     fn file(name: &str, lines: usize) -> (DiffFile, (RepoPath, FileChange)) {
         let path: RepoPath = name.parse().unwrap();
         let text = |odd: &str| {

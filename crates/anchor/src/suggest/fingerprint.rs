@@ -1,6 +1,7 @@
-//! The name of a suggestion that it keeps when its lines move: what it replaces in which file, and by what.
+//! The fingerprint of a suggestion, which stays the same when its lines move: it covers the file, the replaced lines
+//! and the replacement.
 //!
-//! Two suggestions that say the same about equal lines share it; which of them is meant, their lines tell.
+//! Two suggestions with the same change of equal lines share a fingerprint; their line numbers tell them apart.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::Suggestion;
 
-/// How many hexadecimal digits of the hash are kept: a pull request has some hundreds of suggestions at most.
+/// How many hexadecimal digits of the hash are kept. A pull request has a few hundred suggestions at most.
 const DIGITS: usize = 12;
 
 /// SHA-256 over path, replaced lines and replacement, shortened.
@@ -17,7 +18,7 @@ const DIGITS: usize = 12;
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// Of a suggestion for the file with this content; line ends and line numbers do not count.
+    /// The fingerprint of a suggestion for the file with this content. Line ends and line numbers do not matter.
     pub fn of(suggestion: &Suggestion, file: &[u8]) -> Self {
         let mut hash = Sha256::new();
         let mut field = |bytes: &[u8]| {
@@ -51,7 +52,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// A text that is no fingerprint.
+/// A text that is not a fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a fingerprint has {DIGITS} lower-case hexadecimal digits")]
 pub struct InvalidFingerprint;
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_kept_when_the_lines_move_and_when_line_ends_change() {
+    fn it_stays_when_lines_move_and_when_line_ends_change() {
         let here = Fingerprint::of(&suggestion("a", 2, 3, "x\n"), b"1\n2\n3\n");
         assert_eq!(here, Fingerprint::of(&suggestion("a", 3, 4, "x\n"), b"0\n1\n2\n3\n4\n"));
         assert_eq!(here, Fingerprint::of(&suggestion("a", 2, 3, "x\n"), b"1\r\n2\r\n3"));

@@ -1,22 +1,22 @@
-//! Reads the diff of a pull request the way GitHub's API gives it: the hunks of one file, without file headers.
+//! Parses the diff of a pull request in the form of GitHub's API: the hunks of one file, without file headers.
 //!
-//! Only the right side is kept, for only there can a suggestion be made.
+//! Only the right side is kept, because suggestions are only possible there.
 //! <https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files>
 
 use std::ops::RangeInclusive;
 
-/// A run of lines of the head that the diff shows, whether added or in context.
+/// A run of lines of the head that the diff shows, added or as context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VisibleLines {
     /// The number of the first line, from 1; 0 if the hunk shows no line of the head.
     pub new_start: u32,
     /// The lines, without their line feeds.
     pub right: Vec<String>,
-    /// Which of them the pull request adds, by their numbers.
+    /// The numbers of the lines that the pull request adds.
     pub added: Vec<RangeInclusive<u32>>,
 }
 
-/// The numbers of the lines that a pull request adds to a file; nothing if the text is not whole hunks.
+/// The numbers of the lines that a pull request adds to a file; empty if the text does not consist of complete hunks.
 pub fn added_lines(patch: &str) -> Vec<RangeInclusive<u32>> {
     let hunks = parse_hunks(patch).unwrap_or_default();
     hunks.into_iter().flat_map(|hunk| hunk.added).collect()
@@ -25,21 +25,21 @@ pub fn added_lines(patch: &str) -> Vec<RangeInclusive<u32>> {
 /// Why a text is not the hunks of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffError {
-    /// At this line, from 1.
+    /// The number of the line, from 1.
     #[error("line {0} is not part of a diff")]
     Unexpected(usize),
-    /// The hunk at this line.
+    /// The line of the hunk's header.
     #[error("the hunk at line {0} does not have as many lines as its header says")]
     Count(usize),
-    /// The hunk at this line.
+    /// The line of the hunk's header.
     #[error("the hunk at line {0} overlaps the one before")]
     Order(usize),
 }
 
-/// Reads the `patch` field of one file.
+/// Parses the `patch` field of one file.
 ///
 /// # Errors
-/// When the text is anything but whole hunks in order, such as one that was cut off.
+/// When the text is anything but complete hunks in order, for example if it was cut off.
 pub fn parse_hunks(patch: &str) -> Result<Vec<VisibleLines>, DiffError> {
     let mut hunks: Vec<VisibleLines> = Vec::new();
     let mut lines = (1..)
@@ -86,7 +86,7 @@ pub fn parse_hunks(patch: &str) -> Result<Vec<VisibleLines>, DiffError> {
     }
 }
 
-/// Lengthens the last run of lines, or begins a new one.
+/// Extends the last run of lines, or begins a new one.
 fn add(runs: &mut Vec<RangeInclusive<u32>>, line: u32) {
     match runs.last_mut() {
         Some(run) if run.end().checked_add(1) == Some(line) => *run = *run.start()..=line,
@@ -94,10 +94,10 @@ fn add(runs: &mut Vec<RangeInclusive<u32>>, line: u32) {
     }
 }
 
-/// The number of the last line a hunk shows.
+/// The number of the last line that a hunk shows.
 fn end(hunk: &VisibleLines) -> u64 {
     let shown = u64::from(hunk.new_start) + hunk.right.len() as u64;
-    // A hunk without lines on the right names the line after which they are missing.
+    // A hunk without lines on the right names the line after which lines were removed.
     if hunk.right.is_empty() { shown } else { shown - 1 }
 }
 
@@ -107,7 +107,7 @@ struct Side {
     count: u32,
 }
 
-/// `@@ -1,2 +3,4 @@` and anything that follows it.
+/// `@@ -1,2 +3,4 @@` and any text after it.
 fn parse_header(line: &str) -> Option<(Side, Side)> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_hunks_is_refused() {
+    fn incomplete_hunks_are_refused() {
         for bad in [
             "a",
             " a",

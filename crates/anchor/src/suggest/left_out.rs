@@ -1,39 +1,39 @@
-//! Why a part of a patch is no suggestion.
+//! Why a part of a patch cannot be a suggestion.
 
 use std::fmt;
 
 use super::text::NoText;
 
-/// A reason, as a review shows it.
+/// The reason, which a review shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
     /// The file is new.
     New,
     /// The file is deleted.
     Deleted,
-    /// It is a symbolic link.
+    /// The change is of a symbolic link.
     Link,
     /// The mode changes.
     Mode,
     /// The file is not text.
     Binary,
-    /// Its lines end in different ways.
+    /// The file mixes line endings.
     LineEnds,
-    /// The line end at the end of the file comes or goes.
+    /// The file gains or loses its final line end.
     LastLineEnd,
-    /// The diff does not have the file.
+    /// The diff does not contain the file.
     NotInDiff,
-    /// The diff is of another head.
+    /// The diff is for a different head.
     OtherHead,
     /// The diff does not show the lines.
     OutsideHunks,
-    /// A comment does not keep a character, or nobody sees it.
+    /// A comment would not keep one of the characters, or it is invisible.
     OddCharacters,
-    /// It is longer than a comment may be.
+    /// It is too long for a comment.
     TooLong,
-    /// There are more than a pull request may have.
+    /// There are too many for a pull request.
     TooMany,
-    /// What the suggestions come to is not the tested file.
+    /// The suggestions do not produce the tested file.
     NotProved,
 }
 

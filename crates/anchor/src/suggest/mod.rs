@@ -1,10 +1,10 @@
-//! Turns a patch on the head of a pull request into review suggestions, plus what suggestions cannot carry.
+//! Turns a patch on the head of a pull request into review suggestions and a remainder.
 //!
-//! GitHub takes a suggestion only for lines of the right side inside one hunk of the pull request's diff, and a
-//! person who commits it must get exactly the bytes that were tested. So anything that GitHub might refuse or write in
-//! another way goes to the remainder, with its reason: files that the diff does not show, new, deleted, renamed, binary
-//! files, links, changes of mode, lines outside the hunks, files whose lines end in different ways, a line end that
-//! comes or goes at the end of a file, and characters that a comment does not keep or a reader does not see.
+//! GitHub accepts a suggestion only for lines on the right side within one hunk of the pull request's diff, and
+//! committing it must produce exactly the tested bytes. So anything that GitHub might refuse or write differently
+//! goes to the remainder, with its reason: files that the diff does not show; new, deleted, renamed and binary files;
+//! links; changes of mode; lines outside the hunks; files with mixed line endings; a final line end that is added or
+//! removed; and characters that a comment does not keep or readers do not see.
 
 mod bound;
 mod fingerprint;
@@ -29,32 +29,33 @@ use crate::patch::{Blob, FileChange, FileMode, Patch};
 use crate::path::RepoPath;
 use crate::visible::is_visible;
 
-/// How many characters a suggestion's block may have; GitHub takes 65,536, and a word of explanation goes with it.
+/// The maximum length of a suggestion's block in characters. GitHub allows 65,536 for the comment, which also
+/// contains an explanation.
 const MAX_BLOCK: usize = 65_000;
 
 /// One file of the pull request's diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffFile {
-    /// Its name in the head.
+    /// Its path in the head.
     pub path: RepoPath,
-    /// As [`parse_hunks`] reads them; empty if GitHub leaves the patch out.
+    /// As parsed by [`parse_hunks`]; empty if GitHub omits the patch.
     pub hunks: Vec<VisibleLines>,
 }
 
-/// A patch in two parts.
+/// A patch split into two parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// In the order of the files and their lines. Their ranges do not overlap, so they can be committed in any order
-    /// or as a batch.
+    /// In the order of files and lines. Their ranges do not overlap, so they can be committed in any order or as a
+    /// batch.
     pub suggestions: Vec<Suggestion>,
-    /// What is left to change once all suggestions are committed: a patch on that tree, not on the head. `before` is
-    /// the file with its suggestions, `after` is the file as it was tested.
+    /// The change that remains after all suggestions are committed: a patch on that tree, not on the head. `before`
+    /// is the file with its suggestions, `after` is the tested file.
     pub remainder: Patch,
-    /// Why there is a remainder: each file of it with its reasons.
+    /// Why there is a remainder: its files, with the reasons for each.
     pub left_out: BTreeMap<RepoPath, Vec<LeftOut>>,
 }
 
-/// A change of whole lines: which of the old ones go, and which of the new ones come for them. Counted from 0.
+/// A change of whole lines: the range of old lines, and the range of new lines that replace them. Counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LineEdit {
     old: Range<usize>,
@@ -66,11 +67,12 @@ pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
     cut_first(patch, diff, usize::MAX)
 }
 
-/// The same with at most this many suggestions: what comes after them is left to the remainder.
+/// The same with at most `most` suggestions; all further changes go to the remainder.
 fn cut_first(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
     let mut shown: BTreeMap<&RepoPath, &[VisibleLines]> = BTreeMap::new();
     for file in diff {
-        // What becomes another kind of thing, as a link that becomes a file, is listed twice, and nobody can comment on it.
+        // An entry that changes its type, such as from a link to a file, is listed twice, and GitHub allows no
+        // comments on it.
         let entry = shown.entry(&file.path).and_modify(|hunks| *hunks = &[]);
         entry.or_insert(&file.hunks);
     }
@@ -114,7 +116,7 @@ fn cut_first(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
     }
 }
 
-/// The files of a diff by name and hunks; those whose hunks are not there, or cannot be read, have no anchors.
+/// The files of a diff by name and hunks. Files whose hunks are missing or cannot be parsed have no anchors.
 pub fn diff_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Vec<DiffFile> {
     let file = |(path, hunks): (&str, Option<&str>)| {
         Some(DiffFile {
@@ -125,7 +127,7 @@ pub fn diff_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a str>)
     files.into_iter().filter_map(file).collect()
 }
 
-/// Whether committing all suggestions and then the remainder gives what the patch gives, byte for byte.
+/// Whether committing all suggestions and then the remainder produces the same bytes as the patch.
 pub fn proves(cut: &Cut, patch: &Patch) -> bool {
     let changes: BTreeMap<_, _> = patch.files().collect();
     let rest: BTreeMap<_, _> = cut.remainder.files().collect();
@@ -156,7 +158,7 @@ pub fn proves(cut: &Cut, patch: &Patch) -> bool {
         })
 }
 
-/// The file once these suggestions are committed, going by what their blocks say to a reader of Markdown.
+/// The file after these suggestions are committed, according to their blocks as Markdown renders them.
 fn committed(suggestions: &[Suggestion], path: &RepoPath, change: &FileChange) -> Option<Blob> {
     let before = change.before.as_ref()?;
     let read = suggestions.iter().map(|suggestion| {
@@ -173,7 +175,7 @@ fn committed(suggestions: &[Suggestion], path: &RepoPath, change: &FileChange) -
     })
 }
 
-/// The suggestions for one file, with the reasons why they are not all of the change; or why there are none.
+/// The suggestions for one file, with the reasons if they do not cover the whole change; or why there are none.
 fn suggestions_for(
     path: &RepoPath,
     change: &FileChange,
@@ -188,7 +190,7 @@ fn suggestions_for(
         return Err(LeftOut::Link);
     }
     let (old, new) = (text::read(before)?, text::read(after)?);
-    // A file of one line takes the line ends of a suggestion as they are.
+    // A file with a single line keeps the line ends of a suggestion unchanged.
     let end = old.end.unwrap_or(LineEnd::LineFeed);
     if new.end.is_some_and(|new| new != end) {
         return Err(LeftOut::LineEnds);
@@ -221,8 +223,8 @@ fn suggestions_for(
     Ok((suggestions, left_out))
 }
 
-/// Whether there are characters that a comment may not keep, controls and the byte order mark, or such that nobody sees
-/// and that were not there before.
+/// Whether a text has characters that a comment may not keep (control characters and the byte order mark), or
+/// invisible characters that were not there before.
 fn is_odd(text: &str, before: &str) -> bool {
     let is_lost = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{feff}';
     let is_hidden = |c: char| !is_visible(c);
@@ -248,7 +250,7 @@ fn shown_lines(hunks: &[VisibleLines], head: &[&str]) -> Result<Vec<Range<usize>
     Ok(shown)
 }
 
-/// The smallest changes that lead from the old lines to the new, with unchanged lines between any two.
+/// The smallest edits that turn the old lines into the new ones, with at least one unchanged line between any two.
 fn edits(old: &[&str], new: &[&str]) -> Vec<LineEdit> {
     let mut edits: Vec<LineEdit> = Vec::new();
     for op in similar::capture_diff_slices(similar::Algorithm::Myers, old, new) {
@@ -267,12 +269,12 @@ fn edits(old: &[&str], new: &[&str]) -> Vec<LineEdit> {
     edits
 }
 
-/// The edits that fit into one hunk each, grown where GitHub wants more lines than change; and whether some do not.
+/// The edits that fit into one hunk each, extended where GitHub needs more lines; and whether some edits do not fit.
 fn placed(edits: &[LineEdit], shown: &[Range<usize>], texts: (&Text<'_>, &Text<'_>)) -> (Vec<LineEdit>, bool) {
     let mut placed: Vec<(usize, LineEdit)> = Vec::new();
     let mut is_outside = false;
     for (index, edit) in edits.iter().enumerate() {
-        // Unchanged lines, which alone an edit may grow into, reach from the edit before to the one after.
+        // An edit may only be extended by the unchanged lines between its neighbours.
         let free = Range {
             start: index.checked_sub(1).map_or(0, |before| edits[before].old.end),
             end: edits.get(index + 1).map_or(usize::MAX, |after| after.old.start),
@@ -289,7 +291,7 @@ fn placed(edits: &[LineEdit], shown: &[Range<usize>], texts: (&Text<'_>, &Text<'
     (placed.into_iter().map(|(_, edit)| edit).collect(), is_outside)
 }
 
-/// Finds the hunk of an edit, and gives it lines to stand on.
+/// Finds the hunk of an edit, and adds unchanged lines where GitHub needs them.
 fn place(
     edit: &LineEdit,
     shown: &[Range<usize>],
@@ -303,7 +305,7 @@ fn place(
             .is_some_and(|range| range.contains(&line))
             .then_some(hunk)
     };
-    // An insertion belongs to the line above if the diff shows it, otherwise to the one below.
+    // An insertion is attached to the line above if the diff shows it, otherwise to the line below.
     let above = edit.old.start.checked_sub(1).and_then(hunk_of);
     let hunk = if edit.old.is_empty() {
         above.or_else(|| hunk_of(edit.old.start))?
@@ -315,7 +317,7 @@ fn place(
         end: shown[hunk].end.min(free.end),
     };
     let mut edit = edit.clone();
-    // A block of nothing but blank lines is taken for an empty one, which deletes.
+    // GitHub treats a block of blank lines as an empty one, which deletes the lines.
     let is_blank = |line: &&str| line.trim().is_empty();
     let mut only_blank = !edit.new.is_empty() && new.lines[edit.new.clone()].iter().all(is_blank);
     while only_blank || needs_more(&edit, old) {
@@ -330,23 +332,23 @@ fn place(
         } else {
             return None;
         };
-        // With a line that is not one, what was to be deleted is a block of blank lines now.
+        // A deletion that was extended by a blank line is now a block of blank lines.
         only_blank = is_blank(&old.lines[taken]) && (only_blank || edit.new.len() == 1);
     }
     (edit.old.end <= shown[hunk].end).then_some((hunk, edit))
 }
 
-/// Whether an edit has to take in an unchanged line.
+/// Whether an edit must include an unchanged line.
 fn needs_more(edit: &LineEdit, old: &Text<'_>) -> bool {
-    // Without its last line, a file whose last line has no end would end in one.
+    // If the last line has no end, deleting it would leave a file that has one.
     let takes_open_end = edit.new.is_empty() && edit.old.end == old.lines.len() && !old.is_ended;
-    // The first line tells how the new ones end, and this one does not.
+    // GitHub takes the line end of the new lines from the first replaced line, which has none here.
     let begins_at_open_end = !old.is_ended && edit.old.start + 1 == old.lines.len() && edit.new.len() > 1;
     edit.old.is_empty() || takes_open_end || begins_at_open_end && old.end == Some(LineEnd::Windows)
 }
 
 impl LineEdit {
-    /// Takes in an edit that starts where this one ends, or before.
+    /// Merges an edit that starts at or before the end of this one.
     fn extend(&mut self, next: &LineEdit) {
         self.old.end = self.old.end.max(next.old.end);
         self.new.end = self.new.end.max(next.new.end);

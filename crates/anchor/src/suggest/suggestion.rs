@@ -1,4 +1,4 @@
-//! One suggestion: how it is written into a comment, and what committing it does to the file.
+//! One suggestion: how a comment contains it, and what committing it does to the file.
 
 use std::borrow::Cow;
 use std::iter;
@@ -10,11 +10,11 @@ use crate::path::RepoPath;
 pub struct Suggestion {
     /// The file.
     pub path: RepoPath,
-    /// The first line that is replaced, from 1. GitHub takes `start_line` only if it differs from `line`.
+    /// The first replaced line, from 1. GitHub accepts `start_line` only if it differs from `line`.
     pub start_line: u32,
-    /// The last line that is replaced.
+    /// The last replaced line.
     pub line: u32,
-    /// Lines that each end in a line feed, however those of the file end; nothing at all to delete.
+    /// Lines that each end with a line feed, no matter how those of the file end; empty to delete.
     pub replacement: String,
 }
 
@@ -33,7 +33,7 @@ pub enum ApplyError {
 }
 
 impl Suggestion {
-    /// The suggestion as Markdown, in a fence longer than any inside.
+    /// The suggestion as Markdown, in a fence longer than any inside it.
     /// <https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/reviewing-changes-in-pull-requests/commenting-on-a-pull-request>
     pub fn block(&self) -> String {
         let longest = self.replacement.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -42,10 +42,10 @@ impl Suggestion {
     }
 }
 
-/// Does what "Commit suggestion" does with those of the suggestions that are for `path`: whole lines are replaced, with
-/// line ends as the replaced ones have them, and a last line that has none stays without.
+/// Applies the suggestions for `path` like "Commit suggestion": whole lines are replaced, the new lines get the line
+/// ends of the replaced ones, and a last line without an end keeps none.
 ///
-/// Lines end at line feeds and nowhere else.
+/// Only line feeds end lines.
 ///
 /// # Errors
 /// When GitHub would refuse the batch.
@@ -80,7 +80,7 @@ pub fn apply(suggestions: &[Suggestion], path: &RepoPath, before: &[u8]) -> Resu
     Ok(after)
 }
 
-/// The new lines, ending as the lines do that they replace.
+/// The new lines with the line ends of the lines that they replace.
 fn with_ends_of<'a>(replaced: &[&[u8]], replacement: &'a str) -> Cow<'a, str> {
     let is_windows = replaced.first().is_some_and(|line| line.ends_with(b"\r\n"));
     let is_open = replaced.last().is_some_and(|line| !line.ends_with(b"\n"));
@@ -96,17 +96,17 @@ fn with_ends_of<'a>(replaced: &[&[u8]], replacement: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// What a Markdown renderer finds in a suggestion's block. `None` if it is not exactly one block.
+/// The content of a suggestion's block as Markdown renders it. `None` if the text is not exactly one block.
 pub fn read_block(block: &str) -> Option<String> {
     read(block).and_then(|(text, is_alone)| is_alone.then_some(text))
 }
 
-/// The content of the suggestion that a comment begins with, no matter what follows.
+/// The content of the suggestion that a comment begins with, no matter what follows it.
 pub fn first_block(comment: &str) -> Option<String> {
     read(comment).map(|(text, _)| text)
 }
 
-/// The content of the block that a text begins with, and whether nothing follows.
+/// The content of the block that a text begins with, and whether nothing follows it.
 fn read(markdown: &str) -> Option<(String, bool)> {
     use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
     let mut events = Parser::new(markdown);

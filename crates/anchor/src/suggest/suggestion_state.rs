@@ -1,4 +1,5 @@
-//! What became of a suggestion once its file changed, told by content alone: nobody says which button was pressed.
+//! The state of a suggestion after its file changed. Only contents show it, because GitHub does not tell who pressed
+//! which button.
 
 use std::ops::Range;
 
@@ -7,38 +8,39 @@ use serde::{Deserialize, Serialize};
 use super::Suggestion;
 use super::fingerprint::lines;
 
-/// Beyond this product of changed lines on both sides a diff would take too long, and the whole is called rewritten.
+/// If the product of the changed lines on both sides exceeds this, a diff would take too long, and the whole range
+/// counts as rewritten.
 const MAX_COMPARED: usize = 4_000_000;
 
-/// What became of a suggestion.
+/// The state of a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SuggestionState {
-    /// Its lines are as they were.
+    /// Its lines are unchanged.
     Open,
-    /// Its lines became exactly what it suggested.
+    /// Its lines became exactly the suggested ones.
     #[serde(rename = "accepted")]
     Applied,
-    /// Its lines became something else, or are gone.
+    /// Its lines were changed differently, or removed.
     #[serde(rename = "edited")]
     Overwritten,
-    /// Its lines are as they were, but GitHub shows it there no more, so nobody can commit it.
+    /// Its lines are unchanged, but GitHub no longer shows it there, so nobody can commit it.
     #[serde(rename = "withdrawn")]
     Outdated,
-    /// The pull request was closed, and nobody had touched its lines.
+    /// The pull request was closed before anybody changed its lines.
     #[serde(rename = "ignored")]
     Stale,
 }
 
 impl SuggestionState {
-    /// Whether nothing can change it any more.
+    /// Whether its state can no longer change.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Applied | Self::Overwritten | Self::Outdated)
     }
 }
 
-/// Compares the file a suggestion was made on with the file as it is now, or `None` if it is gone. Line ends do not
-/// count.
+/// Compares the file that a suggestion was made for with the current file, which is `None` if it was deleted. Line
+/// ends do not matter.
 pub fn state_after(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> SuggestionState {
     let Some(new) = new else {
         return SuggestionState::Overwritten;
@@ -57,19 +59,19 @@ pub fn state_after(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> S
         (true, false) => SuggestionState::Applied,
         (false, true) => SuggestionState::Open,
         (false, false) => SuggestionState::Overwritten,
-        // What is suggested holds what is there, or the other way round: the smaller change is the one that was made.
+        // Either text contains the other, so both could be present. The one that needs the smaller change counts.
         (true, true) if from_expected.changed < from_old.changed => SuggestionState::Applied,
         (true, true) => SuggestionState::Open,
     }
 }
 
-/// Where the lines of one text are in another.
+/// The positions of one text's lines in another text.
 struct Followed {
-    /// For each line its place in the other text. `None` if it is not there any more.
+    /// For each line, its position in the other text. `None` if it is no longer there.
     places: Vec<Option<usize>>,
     /// How many lines the other text has.
     others: usize,
-    /// How many lines are on one side only.
+    /// How many lines exist on one side only.
     changed: usize,
 }
 
@@ -104,7 +106,8 @@ impl Followed {
         }
     }
 
-    /// Whether these lines are all there, with nothing between them; of no lines, whether nothing came in their place.
+    /// Whether these lines are all present without others between them. For an empty range, whether nothing was
+    /// inserted there.
     fn has_kept(&self, range: &Range<usize>) -> bool {
         if range.is_empty() {
             let before = match range.start.checked_sub(1) {
@@ -211,7 +214,7 @@ mod tests {
             let committed = format!("{head}{}{new}{}{tail}", old[..start].concat(), old[end..].concat());
             let old = old.concat();
             prop_assert_eq!(state_after(&one, old.as_bytes(), Some(untouched.as_bytes())), SuggestionState::Open);
-            // Nothing in the place of all lines, between two lines that are new, is no deletion anybody can tell.
+            // If both neighbouring lines are new and nothing is between them, a deletion cannot be recognised.
             let can_be_told = !new.is_empty() || (start > 0 || above == 0) && (end < lines || below == 0);
             if can_be_told {
                 prop_assert_eq!(state_after(&one, old.as_bytes(), Some(committed.as_bytes())), SuggestionState::Applied);

@@ -1,4 +1,4 @@
-//! Single cases with their reasons, and properties over generated files, diffs and patches.
+//! Single cases with their reasons, and properties of generated files, diffs and patches.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn patch(before: &str, after: &str) -> Patch {
     Patch::new([(path(), change)])
 }
 
-/// The diff that GitHub would show, made by another library than the one under test uses.
+/// The diff that GitHub would show, computed with a different library than the tested code uses.
 fn shown(base: &str, head: &str, context: usize) -> Vec<DiffFile> {
     let diff = diffy::DiffOptions::new()
         .set_context_len(context)
@@ -65,9 +65,9 @@ fn a_change_becomes_the_smallest_range() {
 }
 
 #[test]
-fn an_insertion_stands_on_a_neighbour() {
+fn an_insertion_is_attached_to_a_neighbour() {
     check(&window(), HEAD, &HEAD.replace("6\n", "6\nnew\n"), &[(6, 6, "6\nnew\n")]);
-    // The line above is not shown, so the line below it is.
+    // The line above is not shown, so it is attached to the line below.
     check(&window(), HEAD, &HEAD.replace("4\n", "new\n4\n"), &[(4, 4, "new\n4\n")]);
     check(&all_shown("a\n"), "a\n", "new\na\n", &[(1, 1, "new\na\n")]);
     check(&window(), HEAD, &format!("{HEAD}new\n"), &[(10, 10, "10\nnew\n")]);
@@ -99,17 +99,17 @@ fn neighbours_become_one() {
 }
 
 #[test]
-fn what_the_diff_does_not_show_is_left_over() {
+fn lines_that_the_diff_does_not_show_are_left_over() {
     let after = HEAD.replace("2\n", "two\n").replace("8\n", "eight\n");
     let cut = check(&window(), HEAD, &after, &[(8, 8, "eight\n")]);
     let (_, rest) = cut.remainder.files().next().unwrap();
     assert_eq!(rest.before, Some(Blob::regular(HEAD.replace("8\n", "eight\n"))));
     assert_eq!(rest.after, Some(Blob::regular(after)));
 
-    // Across the edge of the hunk.
+    // An edit across the edge of the hunk.
     check(&window(), HEAD, &HEAD.replace("3\n4\n", "x\n"), &[]);
     check(&[], HEAD, &HEAD.replace("5", "five"), &[]);
-    // Another file, and a diff of another head.
+    // A different file, and the diff of a different head.
     let elsewhere = DiffFile {
         path: "b".parse().unwrap(),
         ..window().remove(0)
@@ -129,15 +129,15 @@ fn line_ends_stay_as_they_are() {
     );
     check(&all_shown("a\nb"), "a\nb", "A\nb", &[(1, 1, "A\n")]);
     check(&all_shown("a\nb"), "a\nb", "a\nB\nc", &[(2, 2, "B\nc\n")]);
-    // Deleting the open last line would leave a file that ends in a line end.
+    // Deleting the last line would leave a file that ends with a line end.
     check(&all_shown("a\nb"), "a\nb", "a", &[(1, 2, "a\n")]);
-    // The open last line does not tell how lines end here.
+    // The last line has no end, so it does not show which kind the file uses.
     check(&all_shown("a\r\nb"), "a\r\nb", "a\r\nb\r\nc", &[(1, 2, "a\nb\nc\n")]);
     check(&all_shown("a\r\nb"), "a\r\nb", "a\r\nB", &[(2, 2, "B\n")]);
 }
 
 #[test]
-fn a_line_end_that_comes_or_goes_is_left_over() {
+fn an_added_or_removed_line_end_is_left_over() {
     check(&all_shown("a\nb"), "a\nb", "A\nb\n", &[(1, 1, "A\n")]);
     check(&all_shown("a\nb\n"), "a\nb\n", "a\nB", &[(2, 2, "B\n")]);
     for (before, after) in [
@@ -177,7 +177,7 @@ fn odd_characters_are_kept_or_left_over() {
         let cut = check(&all_shown("a\n"), "a\n", odd, &[]);
         assert_eq!(cut.left_out[&path()], [LeftOut::OddCharacters]);
     }
-    // What is hidden there already stays, in lines that change.
+    // Hidden characters that exist already may stay in changed lines.
     check(
         &all_shown("a\u{200d}\n"),
         "a\u{200d}\n",
@@ -274,7 +274,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Replaces stretches of a file, each given as a place, a number of lines, and new lines.
+/// Replaces stretches of a file, each given as a position, a number of lines, and new lines.
 fn changed(file: &[String], changes: &[(prop::sample::Index, usize, Vec<String>)]) -> Vec<String> {
     let mut file = file.to_vec();
     for (place, count, lines) in changes {
@@ -296,7 +296,7 @@ fn changes(most: usize) -> impl Strategy<Value = Vec<(prop::sample::Index, usize
     )
 }
 
-/// Joins lines; `odd` says whether the ends are plain, Windows, or the last one is missing.
+/// Joins lines; `odd` says whether the line ends are plain, Windows, or missing at the end.
 fn joined(lines: &[String], odd: u8) -> String {
     let mut text: String = lines
         .iter()
@@ -309,7 +309,7 @@ fn joined(lines: &[String], odd: u8) -> String {
 }
 
 proptest! {
-    // `PROPTEST_CASES` says how many cases each property is tried on.
+    // `PROPTEST_CASES` sets how many cases each property is tried on.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
@@ -352,7 +352,7 @@ proptest! {
             prop_assert!(suggestion.replacement.is_empty() || !suggestion.replacement.trim().is_empty());
             prop_assert!(!suggestion.replacement.contains('\r'));
         }
-        // Committing them one by one, in either order, gives the same, as long as line numbers are followed up.
+        // Committing them one by one, in either order, gives the same result if line numbers are adjusted.
         let mut from_below = head.clone().into_bytes();
         for suggestion in cut.suggestions.iter().rev() {
             from_below = apply(std::slice::from_ref(suggestion), &path(), &from_below).unwrap();

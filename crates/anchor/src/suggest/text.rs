@@ -1,7 +1,7 @@
-//! A file as lines, as far as it is certain what committing a suggestion makes of their ends.
+//! A file as lines, as far as the effect of committing a suggestion on its line ends is certain.
 //!
-//! GitHub replaces whole lines and keeps the line end of the file and whether its last line has one. So lines are held
-//! without their ends here, and a file whose lines end in different ways is not held at all.
+//! GitHub replaces whole lines, keeps the kind of line end, and keeps whether the last line has one. So lines are
+//! stored without their ends, and files with mixed line ends are not supported.
 
 use crate::patch::Blob;
 
@@ -27,22 +27,22 @@ impl LineEnd {
 pub(super) struct Text<'a> {
     /// Without their ends.
     pub(super) lines: Vec<&'a str>,
-    /// None when the file has no line end at all.
+    /// `None` if the file has no line end.
     pub(super) end: Option<LineEnd>,
-    /// Whether the last line has an end, too.
+    /// Whether the last line ends with a line end.
     pub(super) is_ended: bool,
 }
 
-/// Why a file is not held as lines.
+/// Why a file cannot be stored as lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoText {
-    /// Not UTF-8, or with NUL in it.
+    /// It is not UTF-8, or contains NUL.
     Binary,
-    /// Some lines end in another way than others, or a carriage return stands alone.
+    /// Its line ends are mixed, or it has a carriage return without a line feed.
     MixedLineEnds,
 }
 
-/// Reads the lines of a file.
+/// Splits a file into lines.
 pub(super) fn read(blob: &Blob) -> Result<Text<'_>, NoText> {
     let text = blob.text().ok_or(NoText::Binary)?;
     let feeds = text.matches('\n').count();
@@ -56,7 +56,7 @@ pub(super) fn read(blob: &Blob) -> Result<Text<'_>, NoText> {
     let is_ended = text.ends_with('\n');
     let separator = end.map_or("\n", LineEnd::as_str);
     let mut lines: Vec<&str> = text.split(separator).collect();
-    // What follows the last end is no line; neither is nothing.
+    // The text after the last line end is not a line, and an empty file has none.
     if is_ended || text.is_empty() {
         lines.pop();
     }

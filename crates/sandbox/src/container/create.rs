@@ -1,4 +1,4 @@
-//! What an engine is asked for: a container that can do nothing but run greenlight's init as an ordinary user.
+//! The request for a container that can do nothing but run greenlight's init as an ordinary user.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,14 @@ use crate::spec::command::{Access, Mount};
 use crate::wire;
 use crate::wire::Spec;
 
-/// Says whose container it is; the value is the name of its first run.
+/// The label with the owner of a container; its value is the name of the container's first run.
 pub(super) const RUN: &str = "greenlight.run";
 
-/// Says in which namespace of processes that name is to be read.
+/// The label with the process namespace in which that name is valid.
 pub(super) const NAMESPACE: &str = "greenlight.namespace";
 
-/// What engines mask besides what this room does everywhere, and all that the kernel tells of its devices.
+/// Paths that engines mask in addition to those that this crate always masks, and everything the kernel reports about
+/// devices.
 const MASKED: [&str; 6] = [
     "/proc/acpi",
     "/proc/asound",
@@ -32,7 +33,7 @@ const MASKED: [&str; 6] = [
     "/sys/firmware",
 ];
 
-/// The request for a container of this user, with this filter of system calls.
+/// The request for a container with this user and this system call filter.
 pub(super) fn body(
     spec: &Spec,
     mounts: &[Mount],
@@ -56,7 +57,7 @@ pub(super) fn body(
     }
 }
 
-/// The namespace that the numbers of processes are of.
+/// The namespace that process ids belong to.
 pub(super) fn namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map_or_else(|_| "unknown".into(), |name| name.display().to_string())
 }
@@ -74,14 +75,14 @@ fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32), seccomp: &str) -
         mounts: Some(mounts.iter().map(bind).collect()),
         tmpfs: Some(in_memory(spec, user)),
         memory: Some(memory),
-        // Memory and swap together, so no swap.
+        // This limits memory and swap together, so there is no swap.
         memory_swap: Some(memory),
         pids_limit: Some(processes),
         cap_drop: Some(vec!["ALL".into()]),
         security_opt: Some(vec![
             "no-new-privileges".into(),
             format!("seccomp={seccomp}"),
-            // Only matters with SELinux, which would have the system's own directories relabelled.
+            // Only matters with SELinux, which would otherwise relabel the system's own directories.
             "label=disable".into(),
         ]),
         ipc_mode: Some("private".into()),
@@ -105,7 +106,7 @@ fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32), seccomp: &str) -
     }
 }
 
-/// Engines turn off version 6 of the internet protocol with the network, and its loopback address goes with it.
+/// When engines disable the network, they also disable IPv6, and with it the IPv6 loopback address.
 fn sysctls() -> HashMap<String, String> {
     let name = |interface: &str| format!("net.ipv6.conf.{interface}.disable_ipv6");
     let names = ["all", "lo"].map(name).into_iter();
@@ -124,7 +125,7 @@ fn bind(mount: &Mount) -> EngineMount {
         read_only: Some(read_only),
         bind_options: Some(MountBindOptions {
             propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),
-            // What is mounted below gets a separate mount that is read-only, too.
+            // Nested mounts get separate mounts, which are read-only, too.
             non_recursive: Some(read_only),
             ..MountBindOptions::default()
         }),
@@ -132,13 +133,13 @@ fn bind(mount: &Mount) -> EngineMount {
     }
 }
 
-/// As in the other sandboxes: what is in these is memory, and stays within its limit with the rest.
+/// As in the other sandboxes, these directories are in memory and count towards its limit.
 fn in_memory(spec: &Spec, (uid, gid): (u32, u32)) -> HashMap<String, String> {
     let size = spec.limits.memory / 2;
     let options = format!("rw,nosuid,nodev,exec,size={size}");
     let with_owner = |path: PathBuf| {
         let more = match spec.backend {
-            // It knows no other options; files without content are memory, too.
+            // Podman supports no other options. Empty files use memory, too.
             Backend::Podman => "mode=1777".into(),
             _ if path.starts_with(&spec.home) => format!("nr_inodes=100k,mode=700,uid={uid},gid={gid}"),
             _ => "nr_inodes=100k,mode=1777".into(),
@@ -148,11 +149,11 @@ fn in_memory(spec: &Spec, (uid, gid): (u32, u32)) -> HashMap<String, String> {
     mounts::in_memory(spec).into_iter().map(with_owner).collect()
 }
 
-/// The other limits of single processes are set by init.
+/// Init sets the other limits of single processes.
 fn ulimits(spec: &Spec) -> Vec<ResourcesUlimits> {
     let mut limits = vec![ulimit("core", 0), ulimit("nofile", spec.limits.open_files)];
     if spec.backend == Backend::Podman {
-        // Its default is more than it may have on some machines; what greenlight may have is not.
+        // Podman's default exceeds the allowed maximum on some machines; greenlight's own limit does not.
         let own = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum;
         limits.push(ulimit("nproc", own.unwrap_or(u64::MAX)));
     }
@@ -160,7 +161,7 @@ fn ulimits(spec: &Spec) -> Vec<ResourcesUlimits> {
 }
 
 fn ulimit(name: &str, value: u64) -> ResourcesUlimits {
-    // No limit is written as a negative number.
+    // A negative number means no limit.
     let value = i64::try_from(value).unwrap_or(-1);
     ResourcesUlimits {
         name: Some(name.to_owned()),

@@ -1,4 +1,4 @@
-//! Finds an engine, and finds out whether it can do what is needed.
+//! Finds a container engine, and checks whether it supports what is needed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -24,7 +24,7 @@ use crate::wire::Spec;
 /// How long an engine may take to answer one request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An engine of containers on this machine.
+/// A container engine on this machine.
 #[derive(Debug)]
 pub(crate) struct Engine {
     docker: Docker,
@@ -35,8 +35,8 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Finds the engine, refuses one that lacks what is needed, removes what a killed greenlight left there, and gives it
-    /// the empty image.
+    /// Finds the engine, refuses one that lacks a required feature, removes containers of a killed greenlight, and
+    /// imports the empty image.
     pub(crate) async fn find(
         backend: Backend,
         places: &Places,
@@ -58,12 +58,12 @@ impl Engine {
     /// A container for a run, with init waiting in it.
     ///
     /// # Errors
-    /// When the engine makes none, or init does not call back.
+    /// When the engine cannot create one, or init does not call back.
     pub(crate) async fn take(&self, spec: &Spec, helper: &Path) -> io::Result<Lease> {
         self.pool.take((&self.docker, &self.image), spec, helper).await
     }
 
-    /// Whether what is swapped out counts as memory, too.
+    /// Whether swapped memory counts as memory, too.
     pub(crate) fn limits_swap(&self) -> bool {
         self.limits_swap
     }
@@ -110,7 +110,7 @@ async fn connect(backend: Backend, named: Option<&Path>) -> Result<Docker, Unusa
     Err(complaint)
 }
 
-/// Agrees on a version of the interface, and checks whose it is.
+/// Negotiates an API version, and checks which engine it is.
 async fn greet(socket: &Path, backend: Backend) -> Result<Docker, Unusable> {
     let greeting = async {
         let path = socket.display().to_string();
@@ -138,7 +138,7 @@ async fn greet(socket: &Path, backend: Backend) -> Result<Docker, Unusable> {
     }
 }
 
-/// Looks for what no self-test inside can show.
+/// Checks for features that no self-test inside can detect.
 fn check(backend: Backend, info: &SystemInfo) -> Result<(), Unusable> {
     let security = info.security_options.as_deref().unwrap_or_default();
     let has = |name: &str| {
@@ -168,7 +168,7 @@ fn check(backend: Backend, info: &SystemInfo) -> Result<(), Unusable> {
         ))
     } else if has("userns") || (has("rootless") && backend == Backend::Docker) {
         Some((
-            "maps users, so that the workspace would belong to nobody inside".into(),
+            "maps user ids, so that nobody inside would own the workspace".into(),
             "use an engine without `userns-remap` that runs as root",
         ))
     } else {
@@ -183,7 +183,7 @@ fn check(backend: Backend, info: &SystemInfo) -> Result<(), Unusable> {
     }
 }
 
-/// Removes the containers whose greenlight is dead. They have ended with it, unless something went wrong.
+/// Removes containers whose greenlight is dead. Normally they ended with it.
 async fn remove_orphans(docker: &Docker) -> Result<(), bollard::errors::Error> {
     let filters = HashMap::from([(
         "label".to_owned(),
@@ -203,7 +203,7 @@ async fn remove_orphans(docker: &Docker) -> Result<(), bollard::errors::Error> {
     Ok(())
 }
 
-/// Imports the empty image, if it is not there yet.
+/// Imports the empty image unless it already exists.
 async fn import(docker: &Docker, links: &BTreeMap<PathBuf, PathBuf>) -> io::Result<String> {
     let image = Image::with(links)?;
     let name = image.name;
@@ -212,7 +212,7 @@ async fn import(docker: &Docker, links: &BTreeMap<PathBuf, PathBuf>) -> io::Resu
     }
     let options = CreateImageOptions {
         from_src: Some("-".into()),
-        // Podman does not look at a tag that comes alone.
+        // Podman ignores a tag without a repository.
         repo: Some(name.clone()),
         ..CreateImageOptions::default()
     };
@@ -232,7 +232,7 @@ fn broken(backend: Backend, error: &dyn std::error::Error) -> Unusable {
     }
     Unusable {
         reason,
-        remedy: "look at the log of the engine, and whether `docker info` works".into(),
+        remedy: "check the engine's log, and whether `docker info` works".into(),
     }
 }
 

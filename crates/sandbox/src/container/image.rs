@@ -1,5 +1,5 @@
-//! The image of every container: an archive with a few empty directories and the links of the root directory. It comes
-//! from no registry.
+//! The image of every container: an archive with a few empty directories and the links of the root directory. It does
+//! not come from a registry.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,18 +8,19 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Blocks of an archive, and the end of one, see <https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html>.
+/// The size of archive blocks, and of half the end marker, see
+/// <https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html>.
 const BLOCK: usize = 512;
 
-/// An image that can be imported.
+/// An image to import.
 pub(super) struct Image {
-    /// Different for every content.
+    /// Unique for each content.
     pub(super) name: String,
     pub(super) archive: Vec<u8>,
 }
 
 impl Image {
-    /// With these links: where, and what they say.
+    /// An image with these links, given by path and target.
     ///
     /// # Errors
     /// When a name is too long for an archive.
@@ -36,14 +37,14 @@ impl Image {
         let digest = hex::encode(Sha256::digest(&archive));
         let tag = format!("{}-{}", env!("CARGO_PKG_VERSION"), &digest[..12]);
         Ok(Self {
-            // That registry is this machine: no engine looks for it elsewhere.
+            // The registry `localhost` is this machine, so no engine looks for the image elsewhere.
             name: format!("localhost/greenlight-empty:{tag}"),
             archive,
         })
     }
 }
 
-/// A directory, or a link with this content.
+/// The header of a directory, or of a link with this target.
 fn header(path: &Path, link: Option<&Path>) -> io::Result<[u8; BLOCK]> {
     let mut block = [0; BLOCK];
     let path = path.strip_prefix("/").unwrap_or(path);
@@ -60,7 +61,7 @@ fn header(path: &Path, link: Option<&Path>) -> io::Result<[u8; BLOCK]> {
     put(116, 8, b"0000000\0")?;
     put(124, 12, b"00000000000\0")?;
     put(136, 12, b"00000000000\0")?;
-    // The checksum is computed as if it were blank.
+    // The checksum is computed as if its field were blank.
     put(148, 8, b"        ")?;
     put(156, 1, if link.is_some() { b"2" } else { b"5" })?;
     put(157, 100, link.unwrap_or(Path::new("")).as_os_str().as_bytes())?;
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_content_has_a_name_of_its_own() {
+    fn every_content_has_a_different_name() {
         let one = Image::with(&BTreeMap::from([("/bin".into(), "usr/bin".into())])).unwrap();
         let other = Image::with(&BTreeMap::from([("/bin".into(), "usr/sbin".into())])).unwrap();
         assert_ne!(one.name, other.name);

@@ -1,5 +1,5 @@
-//! Process 1 of a container: calls the supervisor, gives up what the engine may have left it, and runs one command after
-//! the other. Between two of them everything is as it was before the first, or the container ends.
+//! Process 1 of a container. It connects to the supervisor, gives up the remaining privileges, and runs one command
+//! after another. Between two commands, everything is restored to its initial state, or the container ends.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -20,10 +20,10 @@ use crate::kernel::{fd_passing, files, limits, privileges, seccomp, subreaper};
 use crate::spec::command::Network;
 use crate::wire::{Orders, Progress, SupervisorMessage, read_frame, write_frame};
 
-/// How often to look whether the killed are dead; after that many rounds the container is given up.
+/// How often to check whether killed processes are dead; after this many rounds, the container ends.
 const ROUNDS: usize = 1000;
 
-/// One command and where its output goes.
+/// One command, and its output streams.
 struct Run {
     orders: Orders,
     output: [OwnedFd; 2],
@@ -34,35 +34,35 @@ enum Message {
     Go,
 }
 
-/// Plays process 1 until the connection ends.
+/// Acts as process 1 until the connection ends.
 pub(crate) fn main() -> io::Result<()> {
-    // What an engine may have left open stays out of the commands.
+    // Descriptors that an engine left open must not leak into commands.
     close_fds::set_fds_cloexec(3, &[]);
     let control = UnixStream::connect(SOCKET)?;
     let SupervisorMessage::Next = read_frame(&control)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
     let first = receive(&control)?;
-    // The relay comes last, under the same filter of system calls as the command.
+    // The relay starts last, under the same system call filter as the command.
     if let Err(reason) = confine(&first.orders).and_then(|()| relay::start(&first.orders.spec)) {
         return write_frame(&control, &Progress::CouldNotStart(format!("{reason:#}")));
     }
     let places = mounts::in_memory(&first.orders.spec);
     let before = state(&places);
-    let (to_inbox, inbox) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let words = control.try_clone()?;
-    thread::spawn(move || obey(&words, &to_inbox));
+    thread::spawn(move || handle_messages(&words, &sender));
     let mut next = Some(Message::Run(Box::new(first)));
     loop {
         let message = match next.take() {
             Some(message) => message,
-            None => inbox.recv().map_err(io::Error::other)?,
+            None => receiver.recv().map_err(io::Error::other)?,
         };
         let Message::Run(run) = message else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         write_frame(&control, &Progress::Ready)?;
-        let Message::Go = inbox.recv().map_err(io::Error::other)? else {
+        let Message::Go = receiver.recv().map_err(io::Error::other)? else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         let Run { orders, output } = *run;
@@ -70,13 +70,13 @@ pub(crate) fn main() -> io::Result<()> {
             Ok(command) => command_process::wait_for(command)?,
             Err(reason) => Progress::CouldNotStart(format!("{reason:#}")),
         };
-        end_all()?;
+        kill_all()?;
         write_frame(&control, &ended)?;
         for place in &places {
             empty(place, &places)?;
         }
         if !is_as_before(&before, &places) {
-            // The container ends with this process, and the next command gets another one.
+            // The container ends with this process, and the next command gets a new one.
             return Ok(());
         }
         write_frame(&control, &Progress::Clean)?;
@@ -89,8 +89,8 @@ fn receive(control: &UnixStream) -> io::Result<Run> {
     Ok(Run { orders, output })
 }
 
-/// Does what the supervisors say, and ends with the connection to them.
-fn obey(words: &UnixStream, to_inbox: &Sender<Message>) {
+/// Executes the supervisor's messages, and exits when the connection ends.
+fn handle_messages(words: &UnixStream, sender: &Sender<Message>) {
     while let Ok(word) = read_frame(words) {
         let message = match word {
             SupervisorMessage::Interrupt => {
@@ -103,7 +103,7 @@ fn obey(words: &UnixStream, to_inbox: &Sender<Message>) {
                 Err(_) => break,
             },
         };
-        if to_inbox.send(message).is_err() {
+        if sender.send(message).is_err() {
             break;
         }
     }
@@ -111,20 +111,20 @@ fn obey(words: &UnixStream, to_inbox: &Sender<Message>) {
     std::process::exit(70);
 }
 
-/// Gives up what is left to give up, and makes sure that the engine did its part.
+/// Gives up the remaining privileges, and checks that the engine did its part.
 fn confine(orders: &Orders) -> anyhow::Result<()> {
     rustix::process::umask(Mode::from_raw_mode(0o022));
     privileges::give_up_capabilities()?;
-    // Same user, same namespace: without this the command could trace init, or read its memory and descriptors.
+    // The command has the same user and namespace. Otherwise it could trace init, or read its memory and descriptors.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hide init from the command")?;
     ensure!(!rustix::process::getuid().is_root(), "the engine made init root");
     let groups = rustix::process::getgroups().context("list the groups")?;
     let own = rustix::process::getgid();
     ensure!(
         groups.iter().all(|group| *group == own),
-        "the engine gave init more groups"
+        "the engine gave init additional groups"
     );
-    let status = fs::read_to_string("/proc/self/status").context("look at init")?;
+    let status = fs::read_to_string("/proc/self/status").context("read the status of init")?;
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     ensure!(
         field("CapBnd:") == Some("0000000000000000"),
@@ -132,29 +132,29 @@ fn confine(orders: &Orders) -> anyhow::Result<()> {
     );
     ensure!(
         field("Seccomp:") == Some("2"),
-        "the engine applied no filter of system calls"
+        "the engine applied no system call filter"
     );
     ensure!(
         std::process::id() == 1,
         "the engine gave init no separate process namespace"
     );
-    see_the_same_files(orders)?;
+    check_same_files(orders)?;
     limits::apply(orders)?;
     seccomp::apply(orders.counted)?;
     match &orders.spec.network {
-        // An engine brings the loopback interface up alone.
+        // An engine always brings up the loopback interface.
         Network::None => seccomp::forbid_internet(),
         Network::Loopback | Network::Registries(_) => Ok(()),
     }
 }
 
-/// An engine elsewhere would mount the files of that machine under the same names.
-fn see_the_same_files(orders: &Orders) -> anyhow::Result<()> {
+/// An engine on another machine would mount the files of that machine under the same names.
+fn check_same_files(orders: &Orders) -> anyhow::Result<()> {
     for (mount, (device, inode, _)) in mounts::of_run(&orders.spec).iter().zip(&orders.inodes) {
         let found = fs::metadata(&mount.target).with_context(|| format!("look at {}", mount.target.display()))?;
         ensure!(
             (found.dev(), found.ino()) == (*device, *inode),
-            "at {} there is something else than {} of this machine; use an engine that works with its files",
+            "{} inside is not {} of this machine; use an engine that uses the files of this machine",
             mount.target.display(),
             mount.source.display()
         );
@@ -163,7 +163,7 @@ fn see_the_same_files(orders: &Orders) -> anyhow::Result<()> {
 }
 
 /// Kills every process but this one, and returns when they are dead.
-fn end_all() -> io::Result<()> {
+fn kill_all() -> io::Result<()> {
     for _ in 0..ROUNDS {
         let is_childless = loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -172,18 +172,18 @@ fn end_all() -> io::Result<()> {
                 Err(_) => break true,
             }
         };
-        // Who loses its parent becomes a child of process 1, so without children it is alone.
+        // Orphans become children of process 1, so without children it is alone.
         if is_childless && subreaper::others().is_empty() {
             return Ok(());
         }
-        // Everyone but this process, in one step that no fork escapes.
+        // Every process but this one, in one step that no fork can escape.
         let _ = rustix::process::kill_process_group(Pid::INIT, Signal::KILL);
         thread::sleep(Duration::from_micros(200));
     }
     Err(io::Error::other("the processes do not die"))
 }
 
-/// Empties a directory, but for what is mounted there.
+/// Empties a directory, except for mounts in it.
 fn empty(place: &Path, places: &[PathBuf]) -> io::Result<()> {
     let own_device = fs::metadata(place)?.dev();
     for entry in fs::read_dir(place)? {
@@ -201,9 +201,9 @@ fn empty(place: &Path, places: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether nothing is left of a command that could reach the next one.
+/// Whether the command left nothing behind that could affect the next one.
 fn is_as_before(before: &[String], places: &[PathBuf]) -> bool {
-    // The first line of each table is its head.
+    // The first line of each table is its header.
     let has_segments = |table: &str| fs::read_to_string(table).is_ok_and(|table| table.lines().count() > 1);
     let is_empty = |place: &Path| fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
     let has_messages = Path::new("/dev/mqueue").exists() && !is_empty(Path::new("/dev/mqueue"));
@@ -214,12 +214,13 @@ fn is_as_before(before: &[String], places: &[PathBuf]) -> bool {
         && state(places) == before
 }
 
-/// What a command can change without leaving a file or a process: the limits, priority and processors of init, which
-/// has the same user, and the permissions and attributes of the directories in memory.
+/// State that a command can change without leaving a file or a process: the limits, priority and CPU affinity of
+/// init, which has the same user, and the permissions and attributes of in-memory directories.
 fn state(places: &[PathBuf]) -> Vec<String> {
     let read = |file: &str| fs::read_to_string(Path::new("/proc/self").join(file)).unwrap_or_default();
     let stat = read("stat");
-    // Priority, niceness, real-time priority and policy, see proc_pid_stat(5); the third field is the first after the name.
+    // Priority, niceness, real-time priority and policy, see proc_pid_stat(5). The third field is the first one after
+    // the name.
     let fields: Vec<&str> = stat
         .rsplit_once(')')
         .map_or("", |(_, rest)| rest)
@@ -235,7 +236,7 @@ fn state(places: &[PathBuf]) -> Vec<String> {
     ];
     for place in places {
         let mut names = [0; 4096];
-        // More of them than fit are an error, and as such another state.
+        // If there are more attributes than fit, the error makes the state differ.
         let length = rustix::fs::listxattr(place, &mut names).map_err(|error| error.to_string());
         let mode = fs::metadata(place).map(|found| found.mode()).ok();
         state.push(format!("{mode:?} {length:?}"));

@@ -1,15 +1,17 @@
-//! Containers of Docker and Podman as sandboxes. greenlight has the engine make a hardened container from an empty
-//! image, with the tools of this machine bound into it, whose process 1 is greenlight's own init (`inside.rs`).
+//! Docker and Podman containers as sandboxes. greenlight has the engine create a hardened container from an empty
+//! image, with the tools of this machine bound into it. Process 1 of the container is greenlight's own init
+//! (`inside.rs`).
 //!
-//! Init calls back over a Unix socket that is bound into the container and answered once. The call shows that the
-//! engine works on this machine and with its files. From then on everything is as in the other sandboxes: a supervisor
-//! (`supervision.rs` has its part) gives the orders over that connection, together with the output streams of the command, and
-//! when the connection ends, init ends, and the container with it, no matter who died.
+//! Init connects to a Unix socket that is bound into the container and accepts one connection. The connection proves
+//! that the engine runs on this machine and uses its files. From then on everything works as in the other sandboxes:
+//! a supervisor (`supervision.rs` has its part) sends the orders over that connection, together with the output
+//! streams of the command. When the connection ends, init and the container end, no matter which side died.
 //!
-//! A container costs a quarter of a second, so one that is as it was before its command waits a few seconds for the next
-//! command of the same workspace and policy (`pool.rs`). One per workspace, or more where commands overlap.
+//! Creating a container takes a quarter of a second. So a container that is in its initial state after a command
+//! waits a few seconds for the next command with the same workspace and policy (`pool.rs`). There is one for each
+//! workspace, or several if commands overlap.
 //!
-//! Not in here: which tools are shown, and what the limits are.
+//! Other modules decide which tools are mounted, and what the limits are.
 
 mod create;
 mod engine;
@@ -24,7 +26,7 @@ pub(crate) use inside::main;
 pub(crate) use pool::Lease;
 pub(crate) use supervision::{ContainerProcess, group};
 
-/// What an engine says, which may quote all that it was asked for.
+/// An engine's error message, which may quote the whole request.
 fn io_error(error: &bollard::errors::Error) -> std::io::Error {
     const MOST: usize = 400;
     let mut text = error.to_string();
@@ -39,7 +41,7 @@ fn io_error(error: &bollard::errors::Error) -> std::io::Error {
     std::io::Error::other(text)
 }
 
-/// What has to be found at the mounts of a run; nothing where it happens in no container.
+/// The expected device, inode and owner at the mounts of a run; empty if it uses no container.
 pub(crate) fn inodes(spec: &crate::wire::Spec) -> std::io::Result<Vec<(u64, u64, u32)>> {
     if spec.backend.is_container() {
         mounts::inodes(spec)
@@ -48,8 +50,8 @@ pub(crate) fn inodes(spec: &crate::wire::Spec) -> std::io::Result<Vec<(u64, u64,
     }
 }
 
-/// Where the greenlight binary is inside.
+/// The path of the greenlight binary inside.
 const BINARY: &str = "/run/greenlight";
 
-/// Where init calls back.
+/// The path of the socket that init connects to.
 const SOCKET: &str = "/run/greenlight.socket";

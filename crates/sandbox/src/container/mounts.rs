@@ -1,5 +1,5 @@
-//! What of this machine a container gets to see and where: the mounts of a run, what lies mounted below them, and small
-//! files that are the container's own.
+//! The parts of this machine that are visible in a container: the mounts of a run, nested mounts, and small files
+//! that only the container has.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
@@ -13,17 +13,17 @@ use crate::spec::backend::Backend;
 use crate::spec::command::{Access, Mount, WORKSPACE};
 use crate::wire::Spec;
 
-/// Files that a container needs until it is up.
+/// Files that a container needs until it has started.
 pub(super) struct Prepared {
     directory: tempfile::TempDir,
     pub(super) listener: UnixListener,
     pub(super) mounts: Vec<Mount>,
-    /// The filter of system calls, as the engine wants to get it.
+    /// The system call filter in the form that the engine wants.
     pub(super) seccomp: String,
 }
 
 impl Prepared {
-    /// Writes the files, listens for a call, and collects the mounts for a container of this user.
+    /// Writes the files, listens for init's connection, and collects the mounts for a container with this user.
     pub(super) fn new(spec: &Spec, helper: &Path, (uid, gid): (u32, u32)) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("greenlight-").tempdir()?;
         let socket = directory.path().join("socket");
@@ -38,7 +38,7 @@ impl Prepared {
             mounts.push(read_only(&file, Path::new("/etc").join(name)));
         }
         for mount in of_run(spec) {
-            // The later of two at one place is what is seen.
+            // If two mounts have the same target, only the later one is visible.
             mounts.retain(|other| other.target != mount.target);
             mounts.push(mount);
         }
@@ -47,7 +47,7 @@ impl Prepared {
         mounts.extend(below);
         let mut seccomp = seccomp_profile::json();
         if spec.backend == Backend::Podman {
-            // Podman reads a file where Docker reads the filter itself.
+            // Docker takes the filter itself, Podman the path of a file.
             let file = directory.path().join("seccomp");
             fs::write(&file, seccomp)?;
             seccomp = file.display().to_string();
@@ -60,14 +60,14 @@ impl Prepared {
         })
     }
 
-    /// Removes the files. What is mounted stays.
+    /// Removes the files. Existing mounts of them stay.
     pub(super) fn remove(self) -> io::Result<()> {
         drop(self.listener);
         self.directory.close()
     }
 }
 
-/// The mounts of a run, with its workspace.
+/// The mounts of a run, including its workspace.
 pub(super) fn of_run(spec: &Spec) -> Vec<Mount> {
     let workspace = Mount {
         source: spec.workspace.clone(),
@@ -77,10 +77,10 @@ pub(super) fn of_run(spec: &Spec) -> Vec<Mount> {
     spec.mounts.iter().cloned().chain([workspace]).collect()
 }
 
-/// What lies at the sources of the mounts of a run right now: devices and inodes, and whose they are.
+/// The current devices, inodes and owners at the sources of a run's mounts.
 ///
 /// # Errors
-/// When one of them is not there.
+/// When one of them does not exist.
 pub(super) fn inodes(spec: &Spec) -> io::Result<Vec<(u64, u64, u32)>> {
     let look = |mount: Mount| {
         let found = fs::metadata(&mount.source).map_err(|error| {
@@ -94,8 +94,8 @@ pub(super) fn inodes(spec: &Spec) -> io::Result<Vec<(u64, u64, u32)>> {
     of_run(spec).into_iter().map(look).collect()
 }
 
-/// The directories in memory that are the command's own: temporary ones, its home, and those in its home that lead to
-/// mounts, which would otherwise belong to root.
+/// In-memory directories that the command owns: temporary directories, its home, and parent directories of mounts in
+/// its home, which root would own otherwise.
 pub(super) fn in_memory(spec: &Spec) -> Vec<PathBuf> {
     let mut found = vec!["/tmp".into(), "/dev/shm".into(), spec.home.clone()];
     for mount in &spec.mounts {
@@ -110,8 +110,8 @@ pub(super) fn in_memory(spec: &Spec) -> Vec<PathBuf> {
     found
 }
 
-/// What is mounted below the sources of read-only mounts, as their own mounts: an engine binds the rest of a tree
-/// without its restrictions.
+/// Mounts below the sources of read-only mounts, as separate mounts: an engine would bind them without the read-only
+/// flag.
 fn below(mounts: &[Mount], table: &[u8]) -> Vec<Mount> {
     let points: Vec<PathBuf> = table
         .split(|byte| *byte == b'\n')
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_mounted_below_is_shown_read_only() {
+    fn nested_mounts_are_read_only() {
         let table =
             b"1 0 8:1 / / rw - ext4 x rw\n2 1 8:2 / /usr/local rw - ext4 y rw\n3 1 8:3 / /usrx rw - ext4 z rw\n";
         let found = below(&[read_only("/usr", "/usr"), read_only("/opt", "/opt")], table);

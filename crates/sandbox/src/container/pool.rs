@@ -1,5 +1,5 @@
-//! Containers and who has them: made for a run, kept for the next one of the same workspace and policy, and ended by being
-//! dropped.
+//! A pool of containers. A container is created for a run, kept for the next run with the same workspace and policy,
+//! and ended when dropped.
 
 use std::io;
 use std::net::Shutdown;
@@ -23,19 +23,19 @@ use crate::wire::{Identity, Spec};
 /// How long a container waits for its next command.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// How many may wait at the same time.
+/// How many containers may wait at the same time.
 const MOST_IDLE: usize = 4;
 
-/// How long init of a started container may take to call back.
+/// How long init of a started container may take to connect.
 const CALL: Duration = Duration::from_secs(10);
 
-/// A container for one run. Dropping it ends the container.
+/// A container used by one run. Dropping it ends the container.
 pub(crate) struct Lease {
     container: Container,
     idle: Arc<Mutex<Vec<Idle>>>,
 }
 
-/// A container that waits.
+/// A container that waits for a command.
 #[derive(Debug)]
 struct Idle {
     container: Container,
@@ -51,14 +51,14 @@ struct Container {
     docker: Docker,
 }
 
-/// What two runs have to have in common to share a container.
+/// What must be equal for two runs to share a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
     workspace: PathBuf,
     mounts: Vec<Mount>,
     limits: Limits,
     network: Network,
-    /// What is at the places that were mounted, by device, inode and owner.
+    /// The device, inode and owner of each mount's source.
     inodes: Vec<(u64, u64, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl Pool {
     /// A container for a run, with init waiting in it.
     ///
     /// # Errors
-    /// When the engine makes none, or init does not call back.
+    /// When the engine cannot create one, or init does not connect.
     pub(super) async fn take(&self, (docker, image): (&Docker, &str), spec: &Spec, helper: &Path) -> io::Result<Lease> {
         let lease = |container| Lease {
             container,
@@ -81,7 +81,7 @@ impl Pool {
         }
         let (docker, image) = (docker.clone(), image.to_owned());
         let (spec, helper) = (spec.clone(), helper.to_owned());
-        // In its own task, which gets to its end, where the container can be ended, when nobody waits for it any more.
+        // A separate task always completes, so that the container can be ended even if nobody waits for it any more.
         let making = tokio::spawn(async move { make(docker, image, spec, helper).await });
         Ok(lease(making.await.map_err(io::Error::other)??))
     }
@@ -94,9 +94,9 @@ impl Pool {
 }
 
 impl Lease {
-    /// Keeps the container, which has to be as it was, for the next run.
+    /// Returns the container to the pool. It must be in its initial state.
     pub(crate) fn give_back(self) {
-        // A relay to the network may remember what it did.
+        // A relay to the network may keep state.
         if matches!(self.container.key.network, Network::Registries(_)) {
             return;
         }
@@ -128,7 +128,7 @@ impl AsFd for Lease {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // For every copy of the socket; init ends with it, and the engine removes what has ended.
+        // Shuts down every copy of the socket. Init then exits, and the engine removes the stopped container.
         let _ = self.connection.shutdown(Shutdown::Both);
         let (docker, name) = (self.docker.clone(), std::mem::take(&mut self.name));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -143,7 +143,7 @@ impl Key {
             workspace: spec.workspace.clone(),
             mounts: spec.mounts.clone(),
             limits: Limits {
-                // These are held from outside.
+                // The supervisor enforces these limits from outside.
                 wall: Duration::ZERO,
                 disk: 0,
                 output: 0,
@@ -179,7 +179,7 @@ async fn make(docker: Docker, image: String, spec: Spec, helper: PathBuf) -> io:
     };
     match called.await {
         Ok(connection) => {
-            // Nobody calls again: the socket inside leads nowhere from here on.
+            // The socket accepts no further connection from here on.
             prepared.remove()?;
             Ok(Container {
                 connection,
@@ -210,12 +210,12 @@ fn prepare(spec: Spec, helper: &Path) -> io::Result<(Spec, Key, (u32, u32), Prep
     Ok((spec, key, user, prepared))
 }
 
-/// Takes the call of init, and makes sure that it comes out of this container.
+/// Accepts init's connection, and checks that it comes from this container.
 async fn answer(prepared: &Prepared, id: &str) -> io::Result<UnixStream> {
     let listener = prepared.listener.try_clone()?;
     listener.set_nonblocking(true)?;
     let listener = UnixListener::from_std(listener)?;
-    let late = |_| io::Error::other("the container's first process does not call back; is the engine on this machine?");
+    let late = |_| io::Error::other("the container's first process does not connect; is the engine on this machine?");
     let (connection, _) = timeout(CALL, listener.accept()).await.map_err(late)??;
     let connection = connection.into_std()?;
     connection.set_nonblocking(false)?;
@@ -225,12 +225,12 @@ async fn answer(prepared: &Prepared, id: &str) -> io::Result<UnixStream> {
         Ok(connection)
     } else {
         Err(io::Error::other(
-            "a stranger called instead of the container's first process",
+            "another process connected instead of the container's first process",
         ))
     }
 }
 
-/// Ends and removes a container, which may be gone already.
+/// Ends and removes a container, which may already be gone.
 pub(super) async fn remove(docker: &Docker, id: &str) {
     let options = RemoveContainerOptions {
         force: true,

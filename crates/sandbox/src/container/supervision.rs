@@ -1,4 +1,4 @@
-//! The supervisor's hold on a container: it knows process 1 by the connection to it, and ends it from outside.
+//! The supervisor's view of a container: it identifies process 1 by the connection to it, and ends it from outside.
 
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -19,19 +19,19 @@ const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// Process 1 of a container.
 pub(crate) struct ContainerProcess {
     process: Pid,
-    /// The same, beyond doubt.
+    /// A pidfd of the same process, which cannot refer to a later one.
     handle: OwnedFd,
     connection: UnixStream,
 }
 
 impl ContainerProcess {
-    /// Takes hold of who is at the other end of a socket.
+    /// Identifies the process at the other end of a socket.
     pub(crate) fn of(connection: &UnixStream) -> anyhow::Result<Self> {
         let process = rustix::net::sockopt::socket_peercred(connection)
             .context("ask for the container's first process")?
             .pid;
-        let handle = pidfd_open(process, PidfdFlags::empty()).context("take hold of the container")?;
-        // It had its number all the time if it is still there now.
+        let handle = pidfd_open(process, PidfdFlags::empty()).context("open the container's first process")?;
+        // If the process still exists, its id was never reused.
         let mut end = [PollFd::new(connection, PollFlags::RDHUP)];
         ensure!(poll(&mut end, Some(&AT_ONCE))? == 0, "the container has ended already");
         Ok(Self {
@@ -41,14 +41,14 @@ impl ContainerProcess {
         })
     }
 
-    /// The number by which this process knows the first one of the container.
+    /// The container's first process id, as this process sees it.
     pub(crate) fn process(&self) -> u32 {
         self.process.as_raw_pid().cast_unsigned()
     }
 
     /// Ends the container, and returns when its last process is dead.
     pub(crate) fn end(&self) -> anyhow::Result<()> {
-        // Init ends itself when its connection does; killing it is for when it has no time to notice.
+        // Init exits when its connection ends. Killing it covers the case that it has no time to notice.
         let _ = self.connection.shutdown(Shutdown::Both);
         let _ = pidfd_send_signal(&self.handle, Signal::KILL);
         let mut end = [PollFd::new(&self.handle, PollFlags::IN)];
@@ -59,7 +59,7 @@ impl ContainerProcess {
     }
 }
 
-/// The user of a container, as seen from everywhere.
+/// The user of a container, as seen on the host.
 pub(super) fn user(identity: Identity) -> (u32, u32) {
     match identity {
         Identity::Lent(id) => (id, id),
@@ -70,7 +70,7 @@ pub(super) fn user(identity: Identity) -> (u32, u32) {
 /// The control group of the container at the other end of a socket.
 ///
 /// # Errors
-/// When the engine gave it another user than was asked for, or does not hold the limits.
+/// When the engine used a different user than requested, or does not enforce the limits.
 pub(crate) fn group(spec: &Spec, identity: Identity, connection: &UnixStream) -> anyhow::Result<Option<Cgroup>> {
     let peer = rustix::net::sockopt::socket_peercred(connection).context("ask for the container's first process")?;
     let expected = user(identity);
@@ -86,7 +86,7 @@ pub(crate) fn group(spec: &Spec, identity: Identity, connection: &UnixStream) ->
     let group = Cgroup::of_container(peer.pid.as_raw_pid().cast_unsigned(), &spec.limits);
     ensure!(
         group.is_some(),
-        "the engine does not hold the limits on memory and processes"
+        "the engine does not enforce the limits on memory and processes"
     );
     Ok(group)
 }

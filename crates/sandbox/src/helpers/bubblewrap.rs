@@ -1,10 +1,10 @@
-//! The sandbox with its namespaces and mounts made by `bwrap` (<https://github.com/containers/bubblewrap>), which the
-//! rules of some systems allow what they refuse to others.
+//! The sandbox with namespaces and mounts made by `bwrap` (<https://github.com/containers/bubblewrap>), which some
+//! systems allow to do what they forbid to other programs.
 //!
-//! The supervisor starts a **launcher**, which takes the orders, gives up root where it has it, and becomes `bwrap`;
-//! that starts the ordinary init as process 1 of the sandbox, on the same socket. `bwrap` gets an empty environment,
-//! because it stays visible to what it runs, and never the kernel's user 0, which could write to `/proc/sys` without
-//! any capability.
+//! The supervisor starts a **launcher**, which reads the orders, gives up root if it has it, and becomes `bwrap`.
+//! This starts the ordinary init as process 1 of the sandbox, on the same socket. `bwrap` gets an empty environment,
+//! because the processes inside can see it. It never runs as the kernel's user 0, which could write to `/proc/sys`
+//! without any capability.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -29,16 +29,17 @@ use crate::spec::command::{Access, Mount, Network, WORKSPACE};
 use crate::wire;
 use crate::wire::{Identity, Orders, Progress, read_frame, write_frame};
 
-/// Where a program of the system may be. Not the search path: what is first in that may belong to anyone.
+/// Where the system may have installed the program. The search path is not used, because anyone may own its first
+/// entries.
 const PLACES: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
 
-/// Where the greenlight binary is found inside, for the second stage.
+/// The path of the greenlight binary inside, for the second stage.
 const BINARY: &str = "/run/greenlight-init";
 
-/// Where root puts together what `bwrap` shall show, in a mount namespace that nobody else sees.
+/// Where root prepares the files for `bwrap`, in a private mount namespace.
 const STAGE: &str = "/tmp";
 
-/// Becomes `bwrap`, or says why not.
+/// Becomes `bwrap`, or reports why it cannot.
 pub(crate) fn main() -> io::Result<()> {
     let mut control = wire::control()?;
     let orders: Orders = read_frame(&mut control)?;
@@ -62,12 +63,12 @@ fn launch(orders: &Orders) -> anyhow::Result<Infallible> {
         target: BINARY.into(),
         access: Access::ReadOnly,
     });
-    // Outer mounts before the inner ones that they would hide.
+    // Outer mounts come first, because they would hide inner ones.
     mounts.sort_by(|a, b| a.target.cmp(&b.target));
     let mut memory = None;
     match orders.identity {
         Identity::Lent(id) => {
-            memory = Some(set_stage(&mut mounts, orders)?);
+            memory = Some(stage_mounts(&mut mounts, orders)?);
             let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
             rustix::thread::set_thread_groups(&[]).context("give up groups")?;
             rustix::thread::set_thread_res_gid(gid, gid, gid).context("change the group")?;
@@ -78,43 +79,43 @@ fn launch(orders: &Orders) -> anyhow::Result<Infallible> {
     }
     let mut files = Vec::new();
     for (name, content) in mounts::own_files(orders.identity.seen_inside(), &orders.spec.home) {
-        files.push((Path::new("/etc").join(name), to_be_read(content.as_bytes())?));
+        files.push((Path::new("/etc").join(name), inherited_file(content.as_bytes())?));
     }
     let numbers: Vec<(PathBuf, RawFd)> = files
         .iter()
         .map(|(path, file)| (path.clone(), file.as_raw_fd()))
         .collect();
     let arguments = arguments(orders, &mounts, memory.as_ref(), &numbers);
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let error = std::process::Command::new(program).args(arguments).env_clear().exec();
     Err(error).with_context(|| format!("start {program}"))
 }
 
-/// The installed `bwrap`.
+/// The path of the installed `bwrap`.
 ///
 /// # Errors
-/// When there is none, or only one that somebody else than root could have changed.
+/// When there is none, or anybody but root could have changed it.
 pub(crate) fn find() -> anyhow::Result<&'static str> {
     let mut complaint = "bwrap is not installed".to_owned();
     for place in PLACES {
         match fs::metadata(place) {
             Ok(file) if file.uid() == 0 && file.mode() & 0o022 == 0 => return Ok(place),
-            Ok(_) => complaint = format!("{place} does not belong to root alone"),
+            Ok(_) => complaint = format!("{place} is not owned by root alone"),
             Err(_) => {}
         }
     }
     bail!(complaint)
 }
 
-/// The directories in memory that root mounts itself, because `bwrap` cannot limit how many files they hold.
+/// In-memory directories that root mounts itself, because `bwrap` cannot limit the number of their files.
 struct Memory {
     temporary: PathBuf,
     shared: PathBuf,
     home: PathBuf,
 }
 
-/// Takes everything that is shown to a place where the shared user can reach it, from wherever root alone can.
-fn set_stage(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
+/// Mounts everything at a place that the sandbox's user can reach, because some sources are reachable only by root.
+fn stage_mounts(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
     unshare(UnshareFlags::NEWNS).context("make a mount namespace")?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("detach from the host's mounts")?;
@@ -128,17 +129,18 @@ fn set_stage(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
         })?);
         mount.source = staged;
     }
-    mount_piece::mount_tmpfs(STAGE, MountFlags::empty(), "size=4m,nr_inodes=4096,mode=755").context("set the stage")?;
+    mount_piece::mount_tmpfs(STAGE, MountFlags::empty(), "size=4m,nr_inodes=4096,mode=755")
+        .context("prepare the staging directory")?;
     for piece in pieces {
         piece.attach(orders)?;
     }
     let size = orders.spec.limits.memory / 2;
     let in_memory = |name: &str, mode: &str| {
         let place = Path::new(STAGE).join(name);
-        fs::create_dir(&place).context("set the stage")?;
+        fs::create_dir(&place).context("prepare the staging directory")?;
         let options = format!("size={size},nr_inodes=100k,mode={mode}");
-        mount_piece::mount_tmpfs(&place, MountFlags::empty(), &options).context("set the stage")?;
-        mount_piece::give(&place, orders).context("set the stage")?;
+        mount_piece::mount_tmpfs(&place, MountFlags::empty(), &options).context("prepare the staging directory")?;
+        mount_piece::give(&place, orders).context("prepare the staging directory")?;
         anyhow::Ok(place)
     };
     Ok(Memory {
@@ -149,16 +151,16 @@ fn set_stage(mounts: &mut [Mount], orders: &Orders) -> anyhow::Result<Memory> {
 }
 
 /// An open file with this content, which `bwrap` inherits, reads and closes.
-fn to_be_read(content: &[u8]) -> anyhow::Result<OwnedFd> {
+fn inherited_file(content: &[u8]) -> anyhow::Result<OwnedFd> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).context("make a pipe")?;
-    // A page at most, which every pipe takes.
+    // At most one page, which fits into every pipe.
     ensure!(content.len() <= 4096, "a file of /etc is too long");
     File::from(write).write_all(content).context("fill a pipe")?;
     rustix::io::fcntl_setfd(&read, FdFlags::empty()).context("hand on a pipe")?;
     Ok(read)
 }
 
-/// What `bwrap` is told; it does things in this order.
+/// The arguments of `bwrap`, which processes them in this order.
 fn arguments(orders: &Orders, mounts: &[Mount], memory: Option<&Memory>, files: &[(PathBuf, RawFd)]) -> Vec<OsString> {
     let spec = &orders.spec;
     let id = orders.identity.seen_inside().to_string();
@@ -235,7 +237,7 @@ impl List {
         self.0.push(path.into());
     }
 
-    /// A directory in memory: what is in these stays within the limit of memory with the rest.
+    /// Adds an in-memory directory, whose content counts towards the memory limit.
     fn directory(&mut self, target: &Path, mode: &str, memory: u64, made: Option<&PathBuf>) {
         match made {
             Some(source) => {
@@ -248,9 +250,9 @@ impl List {
     }
 }
 
-/// What init does inside: `bwrap` has done the rest, which is checked where a mistake would be fatal.
+/// Init's own part of confinement: `bwrap` did the rest, and critical parts are checked here.
 pub(crate) fn confine(orders: &Orders) -> anyhow::Result<()> {
-    let left = rustix::thread::capabilities(None).context("look at the capabilities")?;
+    let left = rustix::thread::capabilities(None).context("read the capabilities")?;
     let none = CapabilitySet::empty();
     ensure!(
         left.effective == none && left.permitted == none && left.inheritable == none,
@@ -262,11 +264,11 @@ pub(crate) fn confine(orders: &Orders) -> anyhow::Result<()> {
     limits::apply(orders)?;
     privileges::die_with_the_supervisor()?;
     if orders.spec.network == Network::None {
-        // `bwrap` sets the loopback interface up in any case.
+        // `bwrap` always brings up the loopback interface.
         seccomp::forbid_internet()?;
     }
     if !orders.counted {
-        // Nobody outside can see how much memory they take.
+        // Nobody outside can measure the memory that they use.
         seccomp_strict::forbid_shared_objects()?;
     }
     seccomp::apply(orders.counted)

@@ -1,4 +1,4 @@
-//! The command as its parent inside holds it: started, interrupted, reaped.
+//! The command as a child of init: starts, interrupts and reaps it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,7 +29,7 @@ pub(crate) fn start(orders: &Orders, output: Option<[OwnedFd; 2]>) -> anyhow::Re
     let directory = workspace.join(&spec.cwd);
     ensure!(directory.is_dir(), "there is no directory {}", directory.display());
     let (program, arguments) = spec.argv.split_first().context("there is no program to run")?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let mut command = std::process::Command::new(program);
     if let Some([stdout, stderr]) = output {
         command.stdout(stdout).stderr(stderr);
@@ -46,10 +46,10 @@ pub(crate) fn start(orders: &Orders, output: Option<[OwnedFd; 2]>) -> anyhow::Re
     i32::try_from(child.id())
         .ok()
         .and_then(Pid::from_raw)
-        .context("the kernel gave the command no number")
+        .context("the kernel returned no process id for the command")
 }
 
-/// Sends the signal of ctrl-c to everything but this process.
+/// Sends SIGINT to every process but this one.
 pub(crate) fn interrupt(in_namespaces: bool) {
     let everyone = if in_namespaces {
         subreaper::others()
@@ -57,12 +57,12 @@ pub(crate) fn interrupt(in_namespaces: bool) {
         subreaper::descendants()
     };
     for process in everyone {
-        // It may be gone by now.
+        // The process may already be gone.
         let _ = rustix::process::kill_process(process, Signal::INT);
     }
 }
 
-/// Reaps every process that dies, until it is the command.
+/// Reaps every process that dies, until the command does.
 pub(crate) fn wait_for(command: Pid) -> io::Result<Progress> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {

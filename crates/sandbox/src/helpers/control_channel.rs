@@ -1,5 +1,5 @@
-//! What the supervisor hears: from greenlight over the one socket, from init over the other. It has one thread, because
-//! namespaces and threads do not go together.
+//! The supervisor's incoming messages: from greenlight over one socket, from init over the other. It has only one
+//! thread, because a process with several threads cannot make all namespaces.
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -11,17 +11,17 @@ use rustix::io::Errno;
 
 use crate::wire::{INTERRUPT, Progress, read_frame};
 
-/// How long the rest of a message may take once it has begun: both sides write theirs at once.
+/// How long the rest of a message may take after its beginning: both sides write a message at once.
 const MESSAGE: Duration = Duration::from_secs(1);
 
 pub(crate) enum Event {
-    /// greenlight cancels, or is dead.
+    /// greenlight cancelled the run, or died.
     Abandoned,
-    /// greenlight wants the command to be interrupted.
+    /// greenlight wants to interrupt the command.
     Interrupted,
     Init(Progress),
     InitIsGone,
-    /// Nothing was heard in the time that was given.
+    /// No message arrived in the given time.
     Silence,
 }
 
@@ -36,9 +36,10 @@ impl<'a> ControlChannel<'a> {
         Ok(Self { control, progress })
     }
 
-    /// The next event, or the silence after so long. What init says comes first: it may have ended alone already.
+    /// The next event, or [`Event::Silence`] after `patience`. Messages from init come first, because the command may
+    /// already have ended.
     pub(crate) fn next(&self, patience: Duration) -> anyhow::Result<Event> {
-        // Too far ahead to be written down is as good as never.
+        // A deadline too far ahead to be represented means none.
         let deadline = Instant::now().checked_add(patience);
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));

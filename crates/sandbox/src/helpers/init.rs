@@ -1,5 +1,5 @@
-//! Process 1 of a sandbox: builds it from within, gives up every right, starts the command, and reaps.
-//! Its end is the end of everything inside.
+//! Process 1 of a sandbox: builds the sandbox from within, gives up all privileges, starts the command, and reaps
+//! orphans. When it exits, everything inside ends.
 
 use std::os::unix::net::UnixStream;
 use std::{fs, io, thread};
@@ -19,30 +19,30 @@ use crate::spec::command::Network;
 use crate::wire;
 use crate::wire::{INSIDE, Identity, Orders, Progress, SupervisorMessage, read_frame, write_frame};
 
-/// Takes orders from standard input and reports progress there.
+/// Reads orders from standard input and reports progress there.
 pub(crate) fn main() -> io::Result<()> {
     let mut control = wire::control()?;
     let orders: Orders = read_frame(&mut control)?;
-    // The relay comes last, under the same filter of system calls as the command.
+    // The relay starts last, under the same system call filter as the command.
     if let Err(reason) = prepare(&orders).and_then(|()| relay::start(&orders.spec)) {
         return write_frame(&control, &Progress::CouldNotStart(format!("{reason:#}")));
     }
-    // Fails when the supervisor died before it could take this process along.
+    // Fails if the supervisor died before it could end this process.
     write_frame(&control, &Progress::Ready)?;
     let SupervisorMessage::Go = read_frame(&mut control)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
-    // Same user, same namespace: without this the command could trace init, or read its memory and descriptors. Not
-    // before the supervisor has looked in, which it could not do any more.
+    // The command has the same user and namespace. Otherwise it could trace init, or read its memory and descriptors.
+    // This must come after the supervisor has inspected init, which it no longer could.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let ended = match start(&orders, None) {
         Ok(command) => {
             let words = control.try_clone()?;
             let in_namespaces = orders.spec.backend.has_namespaces();
-            thread::spawn(move || obey(words, in_namespaces));
+            thread::spawn(move || handle_messages(words, in_namespaces));
             let ended = wait_for(command)?;
             if !in_namespaces {
-                // No matter what the command left, before this process goes too.
+                // Everything that the command left behind must end before this process does.
                 subreaper::end();
             }
             ended
@@ -63,7 +63,7 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
         }
         Backend::Bubblewrap => return bubblewrap::confine(orders),
         Backend::Landlock => return landlock::stay_outside(orders),
-        other => bail!("{other} is not here yet"),
+        other => bail!("init cannot set up {other}"),
     }
     unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP).context("make namespaces")?;
     rustix::system::sethostname(b"sandbox").context("set the host name")?;
@@ -72,7 +72,7 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
         Network::Loopback | Network::Registries(_) => loopback::loopback_up()?,
     }
     mounts::build(orders)?;
-    become_nobody(orders.identity)?;
+    drop_privileges(orders.identity)?;
     limits::apply(orders)?;
     die_with_the_supervisor()?;
     if !orders.counted {
@@ -81,21 +81,21 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
     seccomp::apply(orders.counted)
 }
 
-/// Gives up every right over this machine and over the namespaces around.
-fn become_nobody(identity: Identity) -> anyhow::Result<()> {
+/// Gives up all privileges over this machine and over the surrounding namespaces.
+fn drop_privileges(identity: Identity) -> anyhow::Result<()> {
     if let Identity::Own { .. } = identity {
-        // One more user namespace, because the one around owns the mounts and the network.
+        // This needs another user namespace, because the surrounding one owns the mounts and the network.
         unshare(UnshareFlags::NEWUSER).context("make the inner user namespace")?;
         fs::write("/proc/self/gid_map", format!("{INSIDE} 0 1")).context("map the group inside")?;
         fs::write("/proc/self/uid_map", format!("{INSIDE} 0 1")).context("map the user inside")?;
     }
-    // The bounding set goes first, while there is still the right to shrink it.
+    // The bounding set comes first, while this process may still shrink it.
     shrink_bounding_set()?;
     give_up_rights(identity)
 }
 
-/// Does what the supervisor says, and ends with it.
-fn obey(mut words: UnixStream, in_namespaces: bool) {
+/// Executes the supervisor's messages, and exits when it dies.
+fn handle_messages(mut words: UnixStream, in_namespaces: bool) {
     while let Ok(word) = read_frame(&mut words) {
         match word {
             SupervisorMessage::Go | SupervisorMessage::Next => {}

@@ -1,12 +1,13 @@
-//! The sandbox without namespaces, for machines that allow none: rules of Landlock for files, signals and ports
-//! (<https://docs.kernel.org/userspace-api/landlock.html>), and a stricter filter of system calls for what they leave.
+//! The sandbox without namespaces, for machines that allow none: Landlock rules for files, signals and ports
+//! (<https://docs.kernel.org/userspace-api/landlock.html>), and a stricter system call filter for what they do not
+//! cover.
 //!
-//! It is a reduced one. The command runs in the real path of the workspace and among the processes of the host, which
-//! it cannot reach but can count; it can see that a file exists, though not what is in it. It has no sockets at all,
-//! so that [`Network::Loopback`] is no network here. There is no `/proc`, no `/dev/shm` and no terminal, and so no
-//! locks between processes that need shared memory. A shared user reaches only what everyone may reach, which the tools
-//! in the home of root are not. Without a separate user the command cannot change permissions, owners or times of
-//! files, because the kernel could not tell those of the workspace from all others of the user.
+//! Its isolation is reduced. The command runs in the real path of the workspace and among the processes of the host,
+//! which it cannot reach but can count. It can see that a file exists, but not its content. It has no sockets, so
+//! [`Network::Loopback`] provides no network here. There is no `/proc`, no `/dev/shm` and no terminal, and therefore
+//! no locks between processes that need shared memory. A separate user can access only what everyone may access,
+//! which excludes tools in root's home. Without a separate user, the command cannot change permissions, owners or
+//! times of files, because the kernel could not tell those of the workspace from all others of the user.
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -31,18 +32,18 @@ use crate::spec::command::{Access, Mount, Network};
 use crate::wire;
 use crate::wire::{Identity, Orders, Progress, Spec, read_frame, write_frame};
 
-/// How much of Landlock the kernel has.
+/// Which parts of Landlock the kernel supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Landlock {
-    /// None, or it is not in use.
+    /// None, or it is not enabled.
     #[default]
     Missing,
-    /// Rules for files, but none for signals.
+    /// Rules for files, but not for signals.
     Files,
     Signals,
 }
 
-/// How much of Landlock the running kernel has.
+/// Which parts of Landlock the running kernel supports.
 pub(crate) fn found() -> Landlock {
     if !handles(AccessFs::from_all(ABI::V1)) {
         Landlock::Missing
@@ -61,8 +62,8 @@ fn handles(access: impl Into<BitFlags<AccessFs>>) -> bool {
     required().handle_access(access).is_ok()
 }
 
-/// Adapts what shall run to a file system that is the real one: what cannot be shown in its own place is left out, and
-/// the home and temporary directories become directories of this run.
+/// Adapts the command to the real file system: mounts that cannot be shown at their own paths are dropped, and the
+/// home and temporary directories become directories of this run.
 pub(crate) fn arrange(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> {
     ensure!(
         !matches!(spec.network, Network::Registries(_)),
@@ -73,7 +74,7 @@ pub(crate) fn arrange(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> 
     let old_home = std::mem::replace(&mut spec.home, home.clone());
     for value in spec.env.values_mut() {
         if let Ok(below) = Path::new(value.as_str()).strip_prefix(&old_home) {
-            // Put together anew, because joined with nothing it would end in a slash.
+            // Rebuilt from components, because joining an empty path would append a slash.
             *value = home.iter().chain(below).collect::<PathBuf>().display().to_string();
         } else if value == "/tmp" {
             *value = temporary.display().to_string();
@@ -89,13 +90,13 @@ pub(crate) fn arrange(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// What init does before the command: it stays outside, where it can see and end what the command starts.
+/// Prepares init, which stays unrestricted so that it can see and end the command's processes.
 ///
-/// It is not tied to the life of the supervisor, because then nobody would be left to end the others: it notices the
-/// end of its socket, and ends them.
+/// Init must not die with the supervisor, because nobody would be left to end the other processes: it notices that
+/// its socket was closed, and ends them.
 pub(crate) fn stay_outside(orders: &Orders) -> anyhow::Result<()> {
     match (orders.identity, found()) {
-        (_, Landlock::Missing) => bail!("the kernel has no landlock, or does not use it"),
+        (_, Landlock::Missing) => bail!("the kernel does not support landlock, or it is not enabled"),
         (Identity::Own { uid: 0, .. }, _) => bail!("root has no other user here to run untrusted code as"),
         (Identity::Own { .. }, Landlock::Files) => {
             bail!(
@@ -109,10 +110,10 @@ pub(crate) fn stay_outside(orders: &Orders) -> anyhow::Result<()> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hide init from the command")
 }
 
-/// Starts the stage that restricts itself and becomes the command.
+/// Starts the process that restricts itself and becomes the command.
 pub(crate) fn start(orders: &Orders) -> anyhow::Result<Pid> {
     let (control, theirs) = UnixStream::pair().context("make a socket")?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let child = std::process::Command::new("/proc/self/exe")
         .args([wire::VERB, wire::COMMAND])
         .env_clear()
@@ -123,19 +124,19 @@ pub(crate) fn start(orders: &Orders) -> anyhow::Result<Pid> {
     write_frame(&control, orders).context("tell the last stage what to run")?;
     match read_frame(&control) {
         Ok(Progress::CouldNotStart(reason)) => bail!(reason),
-        Ok(_) => bail!("the last stage speaks out of turn"),
-        // Its socket is closed by becoming the command.
+        Ok(_) => bail!("the last stage sent an unexpected message"),
+        // The exec of the command closes its socket.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
         Err(error) => return Err(error).context("wait for the last stage"),
     }
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    number.context("the kernel gave the command no number")
+    number.context("the kernel returned no process id for the command")
 }
 
-/// What the library takes for a rule.
+/// A rule in the form that the library takes.
 type Rule = Result<PathBeneath<OwnedFd>, RulesetError>;
 
-/// Becomes the command, or says why not.
+/// Becomes the command, or reports why it cannot.
 pub(crate) fn main() -> io::Result<()> {
     let mut control = wire::control()?;
     let orders: Orders = read_frame(&mut control)?;
@@ -167,7 +168,7 @@ fn become_command(orders: &Orders) -> anyhow::Result<Infallible> {
         truncation_is_ruled: handles(AccessFs::Truncate),
     })?;
     seccomp::apply(orders.counted)?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let error = std::process::Command::new(program)
         .args(arguments)
         .env_clear()
@@ -178,8 +179,8 @@ fn become_command(orders: &Orders) -> anyhow::Result<Infallible> {
     Err(error).with_context(|| format!("start {}{}", program.display(), unsearched(spec, program)))
 }
 
-/// What kept the user of the command from finding a program: directories of the search path that lie where only others
-/// may pass, as the tools in the home of root do for a shared user.
+/// A hint why the command's user could not find a program: search path directories that are reachable only by others,
+/// such as tools in root's home for a separate user.
 fn unsearched(spec: &Spec, program: &OsStr) -> String {
     let search_path = spec.env.get("PATH").map_or("", String::as_str);
     let closed: Vec<&str> = search_path
@@ -197,7 +198,7 @@ fn unsearched(spec: &Spec, program: &OsStr) -> String {
     )
 }
 
-/// A shared user can work only where everyone may pass.
+/// A separate user can only work in directories that everyone may enter.
 fn reach(workspace: &Path) -> anyhow::Result<()> {
     let user = rustix::process::getuid().as_raw();
     fs::read_dir(workspace).map(drop).with_context(|| {
@@ -209,7 +210,7 @@ fn reach(workspace: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// Whether this is a directory of the workspace, wherever links lead.
+/// Whether this is a directory in the workspace, after resolving links.
 fn is_inside(directory: &Path, workspace: &Path) -> bool {
     match (directory.canonicalize(), workspace.canonicalize()) {
         (Ok(directory), Ok(workspace)) => directory.starts_with(workspace) && directory.is_dir(),
@@ -217,9 +218,9 @@ fn is_inside(directory: &Path, workspace: &Path) -> bool {
     }
 }
 
-/// Restricts this process and all it starts, for good.
+/// Restricts this process and everything it starts, permanently.
 fn restrict(spec: &Spec) -> anyhow::Result<()> {
-    // The library leaves out what the running kernel does not know yet.
+    // The library ignores what the running kernel does not support.
     const NEWEST: ABI = ABI::V9;
     let devices: Vec<PathBuf> = mounts::DEVICES
         .iter()
@@ -254,13 +255,13 @@ fn restrict(spec: &Spec) -> anyhow::Result<()> {
         .context("restrict the command with landlock")?;
     ensure!(
         status.ruleset != RulesetStatus::NotEnforced,
-        "the kernel has no landlock"
+        "the kernel does not support landlock"
     );
     Ok(())
 }
 
-/// Rules that let the named pipes in these directories be written to, and nothing else in them. Each pipe is looked at
-/// after it was opened, so that no matter what takes its place later is not meant.
+/// Rules that allow writing to the named pipes in these directories, and to nothing else in them. Each pipe is
+/// checked after it is opened, so a later replacement is not covered.
 fn pipes_in<'a>(directories: impl Iterator<Item = &'a PathBuf>) -> impl Iterator<Item = Rule> {
     let entries = directories
         .filter_map(|directory| fs::read_dir(directory).ok())

@@ -1,8 +1,8 @@
-//! The processes that a sandbox starts, and their door: which of them this one is.
+//! The processes that a sandbox starts, and the entry point that selects which of them this one is.
 //!
-//! All are this same program, started again with [`VERB`]; `main` of every program that uses a sandbox begins with
-//! [`is_wanted`].
-//! It opens nothing that its caller could not do anyway: it reads what to run from its standard input and has no privilege.
+//! Each of them is this same program, started again with [`VERB`]; `main` of every program that uses a sandbox begins
+//! with [`is_wanted`]. This gives a caller no additional rights: a helper reads what to run from its standard input
+//! and has no privileges.
 
 use std::io;
 use std::process::ExitCode;
@@ -23,12 +23,12 @@ pub(crate) mod relay;
 mod supervisor;
 mod watchdog;
 
-/// Whether this process was started as a helper, in which case [`main`] is all it may do.
+/// Whether this process was started as a helper. Then it must only call [`main`].
 pub fn is_wanted() -> bool {
     std::env::args_os().nth(1).is_some_and(|verb| verb == VERB)
 }
 
-/// Plays the helper process that the arguments name, until its end.
+/// Acts as the helper process that the arguments select, until it ends.
 pub fn main() -> ExitCode {
     raw::stop_ignoring_signals();
     let mut arguments = std::env::args().skip(2);
@@ -42,7 +42,7 @@ pub fn main() -> ExitCode {
         Some(RELAY) => relay::main(),
         Some(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     };
-    // Nobody reads this code: what a helper has to say, it says over its socket.
+    // Nobody reads this exit code: helpers report over their socket.
     if ended.is_ok() {
         ExitCode::SUCCESS
     } else {

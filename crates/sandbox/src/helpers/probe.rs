@@ -1,5 +1,5 @@
-//! The self-test: runs inside like any command, tries what must not work, and prints what worked.
-//! It is a smoke detector for the machine at hand, not the proof; the proof is in the tests of this room.
+//! The self-test: runs inside like any command, tries what must not work, and prints what did. It is a smoke test for
+//! the current machine, not a proof; this crate's tests are more thorough.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ use crate::kernel::raw;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Breach {
     pub(crate) property: Property,
-    /// What worked and should not have.
+    /// What worked although it should not.
     pub(crate) what: String,
 }
 
@@ -35,18 +35,18 @@ pub(crate) enum Property {
     SystemCalls,
 }
 
-/// What lies outside for the probe to reach.
+/// Targets outside of the sandbox that the probe tries to reach.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Canaries {
-    /// A file of the host with a secret in it.
+    /// A file of the host that contains a secret.
     pub(crate) file: String,
-    /// A TCP port of the host's loopback interface with a listener.
+    /// A listening TCP port on the host's loopback interface.
     pub(crate) port: u16,
-    /// An abstract Unix socket with a listener.
+    /// A listening abstract Unix socket.
     pub(crate) socket: String,
-    /// Files with a secret that lie where people unpack software and keep greenlight's own files.
+    /// Files with a secret in places where people unpack software or keep greenlight's own files.
     pub(crate) planted: Vec<String>,
-    /// A process of greenlight, where it would have the same number inside.
+    /// A process of greenlight, if it would have the same id inside.
     pub(crate) process: Option<u32>,
 }
 
@@ -121,13 +121,13 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> io::Result<()
     expect_failure(Property::Processes, "see another process", sees_other_processes());
     expect_failure(
         Property::Secrets,
-        "read a foreign environment",
+        "read the environment of another process",
         reads_foreign_environment(),
     );
     expect_failure(Property::SystemCalls, "make a user namespace", makes_user_namespace());
     expect_failure(
         Property::SystemCalls,
-        "take contexts of asynchronous I/O (io_setup), of which the whole machine has a limited number",
+        "create contexts for asynchronous I/O (io_setup), whose number is limited for the whole machine",
         raw::takes_asynchronous_io(),
     );
     expect_failure(Property::SystemCalls, "use io_uring", raw::makes_io_uring());
@@ -136,7 +136,7 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> io::Result<()
 
 fn sees_other_interfaces() -> bool {
     let list = fs::read_to_string("/proc/net/dev").unwrap_or_default();
-    // Tunnels that the kernel puts into every network namespace are down and lead nowhere.
+    // Tunnel interfaces that the kernel adds to every network namespace are down and lead nowhere.
     let mut names = list
         .lines()
         .skip(2)
@@ -158,7 +158,7 @@ fn may_signal(process: u32) -> bool {
     process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok())
 }
 
-/// There are init and this one.
+/// The only visible processes should be init and this one.
 fn sees_other_processes() -> bool {
     processes().any(|process| process != 1 && process != std::process::id())
 }

@@ -1,5 +1,5 @@
-//! The processes of one run, as their supervisor holds them: how the first of them is started in its namespaces, and
-//! how all of them are ended. What the first one does is not in here.
+//! The processes of one run, from the supervisor's side: starts the first of them in its namespaces, and ends all of
+//! them. What the first process does is defined in `init`.
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use crate::spec::backend::Backend;
 use crate::wire::{Identity, Spec, SupervisorMessage, write_frame};
 use crate::{container, wire};
 
-/// Everything that one run started.
+/// Everything that a run started.
 pub(crate) struct Tree {
     backend: Backend,
     init: Init,
@@ -25,19 +25,19 @@ pub(crate) struct Tree {
 
 /// Process 1 of the run.
 enum Init {
-    /// A copy of this process.
+    /// A fork of this process.
     Copy(Pid),
     Child(Child),
-    /// Started by the engine of containers.
+    /// A process started by the container engine.
     Contained(container::ContainerProcess),
 }
 
-/// Does what has to be done before the orders are written.
+/// Prepares what must be done before the orders are written.
 pub(crate) fn prepare(spec: &Spec, identity: Identity) -> anyhow::Result<()> {
     if let (Backend::Native, Identity::Own { uid, gid }) = (spec.backend, identity) {
-        // Gives an ordinary user the right to make the other namespaces.
+        // This lets an ordinary user make the other namespaces.
         unshare(UnshareFlags::NEWUSER).context("make a user namespace")?;
-        // Without this the kernel lets no ordinary user map a group.
+        // Without this, the kernel does not let an ordinary user map a group.
         fs::write("/proc/self/setgroups", "deny").context("give up supplementary groups")?;
         fs::write("/proc/self/gid_map", format!("0 {gid} 1")).context("map the group")?;
         fs::write("/proc/self/uid_map", format!("0 {uid} 1")).context("map the user")?;
@@ -46,17 +46,17 @@ pub(crate) fn prepare(spec: &Spec, identity: Identity) -> anyhow::Result<()> {
 }
 
 impl Tree {
-    /// Starts init, which takes its orders from this socket, with this process's output streams; then lets go of them,
-    /// so that their end can be seen.
+    /// Starts init with this process's output streams; it reads its orders from this socket. Then closes the streams
+    /// here, so that their end can be seen.
     pub(crate) fn start(spec: &Spec, control: UnixStream) -> anyhow::Result<Self> {
         if spec.backend == Backend::Native {
-            // Leaves the namespaces of the host, except those that init makes for itself.
+            // Leaves the namespaces of the host, except those that init makes itself.
             let flags = UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
             unshare(flags).context("make namespaces")?;
             let Some(init) = raw::fork().context("start init")? else {
                 become_init(&control);
             };
-            let_go_of_output()?;
+            close_output()?;
             return Ok(Self {
                 backend: spec.backend,
                 init: Init::Copy(init),
@@ -67,34 +67,34 @@ impl Tree {
             Backend::Bubblewrap => wire::LAUNCH,
             _ => wire::INIT,
         };
-        #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+        #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
         let init = std::process::Command::new("/proc/self/exe")
             .args([wire::VERB, stage])
             .env_clear()
             .stdin(Stdio::from(OwnedFd::from(control)))
             .spawn()
             .context("start init")?;
-        let_go_of_output()?;
+        close_output()?;
         Ok(Self {
             backend: spec.backend,
             init: Init::Child(init),
         })
     }
 
-    /// Takes over the container at the other end of a socket, and gives it this process's output streams.
+    /// Takes over the container at the other end of a socket, and sends it this process's output streams.
     pub(crate) fn join(spec: &Spec, control: &UnixStream) -> anyhow::Result<Self> {
         let hold = container::ContainerProcess::of(control)?;
         write_frame(control, &SupervisorMessage::Next).context("call the container")?;
         let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
         fd_passing::send(control, &[stdout, stderr]).context("hand over the output streams")?;
-        let_go_of_output()?;
+        close_output()?;
         Ok(Self {
             backend: spec.backend,
             init: Init::Contained(hold),
         })
     }
 
-    /// The number by which this process knows the first one of the run: once there is one, the one inside.
+    /// The process id of the run's first process, as this process sees it; of the one inside, once it exists.
     pub(crate) fn first(&self) -> u32 {
         match &self.init {
             Init::Child(init) if self.backend == Backend::Bubblewrap => {
@@ -111,10 +111,11 @@ impl Tree {
         if self.backend == Backend::Bubblewrap
             && let Some(inside) = i32::try_from(self.first()).ok().and_then(Pid::from_raw)
         {
-            // Before the one that waits for it, which would leave it an orphan; that would be found too, but later.
+            // This process comes before its parent, which would leave it an orphan. That would be found too, but
+            // later.
             let _ = kill_process(inside, Signal::KILL);
         }
-        // Killing process 1 of a namespace kills everything in it, and it is not dead before everything else is.
+        // Killing process 1 of a namespace kills everything in it, and it dies last.
         match &mut self.init {
             Init::Copy(init) => {
                 kill_process(*init, Signal::KILL).context("end the sandbox")?;
@@ -133,24 +134,21 @@ impl Tree {
     }
 }
 
-/// Plays init in the copy of this process, to its end. Nothing of the supervisor is left to it.
+/// Acts as init in the fork of this process until it ends. It keeps nothing of the supervisor.
 fn become_init(control: &UnixStream) -> ! {
     let played = rustix::stdio::dup2_stdin(control).map_err(Into::into).and_then(|()| {
         raw::close_from(3);
         init::main()
     });
-    #[expect(
-        clippy::exit,
-        reason = "what this function was called from belongs to the supervisor"
-    )]
+    #[expect(clippy::exit, reason = "the calling code belongs to the supervisor")]
     std::process::exit(if played.is_ok() { 0 } else { 70 })
 }
 
-fn let_go_of_output() -> anyhow::Result<()> {
+fn close_output() -> anyhow::Result<()> {
     let nowhere = File::options()
         .write(true)
         .open("/dev/null")
         .context("open /dev/null")?;
-    rustix::stdio::dup2_stdout(&nowhere).context("let go of standard output")?;
-    rustix::stdio::dup2_stderr(&nowhere).context("let go of standard error")
+    rustix::stdio::dup2_stdout(&nowhere).context("close standard output")?;
+    rustix::stdio::dup2_stderr(&nowhere).context("close standard error")
 }

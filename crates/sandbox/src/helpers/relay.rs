@@ -1,8 +1,8 @@
-//! The inside of an installation: a process that takes connections on the loopback interface, where every tool can be
-//! told to find a proxy, and passes them on to greenlight's own proxy through its Unix socket.
+//! The inner side of an installation: a process that accepts connections on the loopback interface, where every tool
+//! can be told to find a proxy, and forwards them to greenlight's own proxy through its Unix socket.
 //!
-//! It decides nothing and holds nothing: the command could use the socket itself. It is a separate process so that
-//! a command that floods or kills it ends its own installation and nothing else.
+//! It enforces nothing and has no secrets, and the command could use the socket directly. It is a separate process so
+//! that a command that floods or kills it only breaks its own installation.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -22,16 +22,16 @@ use crate::spec::command::Network;
 use crate::wire;
 use crate::wire::Spec;
 
-/// Where the proxy's socket is shown inside.
+/// The path of the proxy's socket inside.
 pub(crate) const SOCKET: &str = "/run/registries";
 
-/// Where tools find their proxy.
+/// The port where tools find their proxy.
 const PORT: u16 = 3128;
 
-/// Connections at one time; the others wait in the kernel's queue.
+/// How many connections are open at a time; the others wait in the kernel's backlog.
 const AT_ONCE: usize = 64;
 
-/// Where systems keep the certificates that they trust, in one file.
+/// Where systems store their trusted certificates in one file.
 const CERTIFICATES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -39,7 +39,7 @@ const CERTIFICATES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// What tells tools of the proxy and of the certificates to trust.
+/// Environment variables that tell tools about the proxy and the certificates to trust.
 pub(crate) fn environment() -> BTreeMap<String, String> {
     let proxy = format!("http://127.0.0.1:{PORT}");
     let java = format!(
@@ -87,15 +87,15 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
     variables.into_iter().map(owned).collect()
 }
 
-/// Starts the relay, where the run has a network for one. For init, once it has given up every right: the relay has no
-/// more than the command will have.
+/// Starts the relay if the run has a network for it. Init calls this after it has given up all privileges, so the
+/// relay has no more than the command will have.
 pub(crate) fn start(spec: &Spec) -> anyhow::Result<()> {
     if !matches!(spec.network, Network::Registries(_)) || !spec.backend.has_namespaces() {
         return Ok(());
     }
-    // Bound here, so that there is no moment at which the command could find nobody, or be somebody else there.
+    // The listener is bound here, so that the command can never find the port free or take it itself.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).context("listen for connections to the proxy")?;
-    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
     let mut relay = std::process::Command::new("/proc/self/exe")
         .args([wire::VERB, wire::RELAY])
         .env_clear()
@@ -110,10 +110,10 @@ pub(crate) fn start(spec: &Spec) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Passes connections on until it is killed, with all the rest of the sandbox.
+/// Forwards connections until it is killed with the rest of the sandbox.
 pub(crate) fn main() -> io::Result<()> {
     close_fds::set_fds_cloexec(3, &[]);
-    // Same user, same namespace: the command shall not be able to trace this process or to see it.
+    // The command has the same user and namespace, and must not be able to trace or see this process.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let listener = TcpListener::from(io::stdin().as_fd().try_clone_to_owned()?);
     listener.set_nonblocking(true)?;
@@ -125,7 +125,7 @@ pub(crate) fn main() -> io::Result<()> {
 
 async fn relay(listener: TcpListener) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    // An interrupt is meant for the command.
+    // Interrupts are meant for the command.
     let _caught = signal(SignalKind::interrupt())?;
     io::stdout().write_all(b"r")?;
     io::stdout().flush()?;
@@ -136,13 +136,13 @@ async fn relay(listener: TcpListener) -> io::Result<()> {
             return Ok(());
         };
         let Ok((mut client, _)) = listener.accept().await else {
-            // Out of descriptors, perhaps: the next connection that ends frees some.
+            // Descriptors may be used up; the next connection that ends frees some.
             tokio::task::yield_now().await;
             continue;
         };
         tokio::spawn(async move {
             if let Ok(mut proxy) = UnixStream::connect(SOCKET).await {
-                // A connection that breaks is the client's own affair.
+                // A broken connection is the client's problem.
                 let _ = tokio::io::copy_bidirectional(&mut client, &mut proxy).await;
             }
             drop(place);

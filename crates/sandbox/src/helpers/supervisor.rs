@@ -1,5 +1,5 @@
-//! The supervisor of one run: makes the namespaces, starts init in them, holds the limits, and ends the tree.
-//! It stays outside of what it makes, so nothing inside can see, stop, starve or feed it.
+//! The supervisor of one run: makes the namespaces, starts init in them, enforces the limits, and ends all processes.
+//! It stays outside of the namespaces, so that nothing inside can see, stop, starve or influence it.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -24,10 +24,10 @@ use crate::{container, wire};
 /// How long init may take to build the sandbox.
 const SET_UP: Duration = Duration::from_secs(30);
 
-/// How long init of a container may take to clean up, before the container is given up.
+/// How long init of a container may take to clean up before the container is ended.
 const CLEANING: Duration = Duration::from_secs(2);
 
-/// Runs one spec from standard input and reports there.
+/// Runs the spec read from standard input, and reports there.
 pub(crate) fn main() -> io::Result<()> {
     let mut control = wire::control()?;
     rustix::process::setsid()?;
@@ -52,7 +52,7 @@ pub(crate) fn main() -> io::Result<()> {
 }
 
 fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyhow::Result<ExitReport> {
-    // Outlives everything that is in it.
+    // Must outlive everything in it.
     let _scratch = arrange(&mut spec)?;
     let identity = Identity::choose(&spec)?;
     let cgroup = if let Some(connection) = &container {
@@ -70,12 +70,12 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
             .map(|(ours, theirs)| (ours, Some(theirs)))
             .context("make a socket")?,
     };
-    let inbox = ControlChannel::of(control, &progress)?;
+    let channel = ControlChannel::of(control, &progress)?;
     let mut tree = match theirs {
         Some(theirs) => Tree::start(&spec, theirs)?,
         None => Tree::join(&spec, &progress)?,
     };
-    // A container is in its group from the start.
+    // A container is in its control group from the start.
     let admitted = |cgroup: &Cgroup| spec.backend.is_container() || cgroup.admit(tree.first()).is_ok();
     let counted = cgroup.as_ref().is_some_and(admitted);
     if !counted {
@@ -91,14 +91,14 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
     tell(&progress, &orders)?;
 
     let mut started = Instant::now();
-    let ready = await_sandbox(&inbox)?;
+    let ready = await_sandbox(&channel)?;
     let outcome = match ready.and_then(|()| watch.begin(tree.first()).map_err(did_not_start)) {
         Ok(()) => {
             started = Instant::now();
-            // Fails only if init is dead, which is its own event.
+            // Fails only if init is dead, which is a separate event.
             let _ = write_frame(&progress, &SupervisorMessage::Go);
             attend(
-                &inbox,
+                &channel,
                 &progress,
                 started.checked_add(orders.spec.limits.wall),
                 &mut watch,
@@ -106,7 +106,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         }
         Err(outcome) => outcome,
     };
-    // While there is somebody to ask.
+    // This must be read before the processes are killed.
     let living = watch.time_of_the_living();
     if let Some(cgroup) = &cgroup {
         if orders.spec.backend.is_container() {
@@ -115,7 +115,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
             cgroup.end();
         }
     }
-    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox)?;
+    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &channel)?;
     if !is_clean {
         tree.end()?;
     }
@@ -137,17 +137,17 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
     })
 }
 
-/// Writes the orders for everyone who takes some.
+/// Sends the orders to every process that reads them.
 fn tell(progress: &UnixStream, orders: &Orders) -> anyhow::Result<()> {
     write_frame(progress, orders).context("tell init what to run")?;
     if orders.spec.backend == Backend::Bubblewrap {
-        // Once more for init, which follows the launcher. If there is none, the launcher says why.
+        // Sends them again for init, which follows the launcher. If the launcher failed, it reports why.
         let _ = write_frame(progress, orders);
     }
     Ok(())
 }
 
-/// Makes what the run needs on disk besides its workspace.
+/// Creates what the run needs on disk besides its workspace.
 fn arrange(spec: &mut Spec) -> anyhow::Result<Option<Scratch>> {
     let (is_copied, is_landlock) = (overlay::needs_copy(spec), spec.backend == Backend::Landlock);
     if !is_copied && !is_landlock {
@@ -163,19 +163,19 @@ fn arrange(spec: &mut Spec) -> anyhow::Result<Option<Scratch>> {
     Ok(Some(scratch))
 }
 
-/// Waits until init of a container has removed all traces of a command that ended alone. What follows that word is
-/// for the supervisor of the next command.
-fn is_clean(outcome: &Outcome, inbox: &ControlChannel<'_>) -> anyhow::Result<bool> {
+/// Waits until init of a container has removed all traces of a command that ended without being killed. Later
+/// messages are for the supervisor of the next command.
+fn is_clean(outcome: &Outcome, channel: &ControlChannel<'_>) -> anyhow::Result<bool> {
     let ended_by_itself = matches!(
         outcome,
         Outcome::Exited(_) | Outcome::Signalled(_) | Outcome::DidNotStart(_)
     );
-    Ok(ended_by_itself && matches!(inbox.next(CLEANING)?, Event::Init(Progress::Clean)))
+    Ok(ended_by_itself && matches!(channel.next(CLEANING)?, Event::Init(Progress::Clean)))
 }
 
 /// Waits until init has built the sandbox.
-fn await_sandbox(inbox: &ControlChannel<'_>) -> anyhow::Result<Result<(), Outcome>> {
-    Ok(match inbox.next(SET_UP)? {
+fn await_sandbox(channel: &ControlChannel<'_>) -> anyhow::Result<Result<(), Outcome>> {
+    Ok(match channel.next(SET_UP)? {
         Event::Init(Progress::Ready) => Ok(()),
         Event::Init(Progress::CouldNotStart(reason)) => Err(Outcome::DidNotStart(reason)),
         Event::Abandoned | Event::Interrupted => Err(Outcome::Cancelled),
@@ -187,9 +187,9 @@ fn await_sandbox(inbox: &ControlChannel<'_>) -> anyhow::Result<Result<(), Outcom
     })
 }
 
-/// Waits for the end of the command or of one of its limits. Without a deadline it lies too far ahead to be written down.
+/// Waits until the command ends or a limit is reached. Without a deadline, it is too far ahead to be represented.
 fn attend(
-    inbox: &ControlChannel<'_>,
+    channel: &ControlChannel<'_>,
     progress: &UnixStream,
     deadline: Option<Instant>,
     watch: &mut Watch<'_>,
@@ -198,16 +198,16 @@ fn attend(
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         });
-        match inbox.next(left.min(watch.interval()))? {
+        match channel.next(left.min(watch.interval()))? {
             Event::Init(Progress::Exited(code)) => return Ok(Outcome::Exited(code)),
             Event::Init(Progress::Signalled(signal)) => return Ok(Outcome::Signalled(signal)),
             Event::Init(Progress::CouldNotStart(reason)) => return Ok(Outcome::DidNotStart(reason)),
-            // Anyone who says that now is no init of ours.
+            // Only a compromised init would send this now.
             Event::Init(Progress::Ready | Progress::Clean) | Event::InitIsGone => {
                 return Ok(Outcome::Signalled(libc::SIGKILL));
             }
             Event::Abandoned => return Ok(Outcome::Cancelled),
-            // Fails only if init is dead, which is its own event.
+            // Fails only if init is dead, which is a separate event.
             Event::Interrupted => drop(write_frame(progress, &SupervisorMessage::Interrupt)),
             Event::Silence if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
                 return Ok(Outcome::TimedOut);

@@ -1,5 +1,5 @@
-//! The watchdog over what the kernel does not bound alone: the workspace on disk, and, without a control group, the
-//! memory of all processes together. It looks from outside, where it cannot be starved or lied to.
+//! Watches limits that the kernel does not enforce: the size of the workspace on disk and, without a control group,
+//! the memory of all processes together. It measures from outside, where it cannot be starved or deceived.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -18,7 +18,8 @@ use crate::spec::command::Changes;
 use crate::spec::output::Outcome;
 use crate::wire::Spec;
 
-/// Between two looks: short at first, so that short runs are measured, then at a pace that costs nothing.
+/// The time between two measurements: short at first, so that short runs are measured, then long enough to cost
+/// almost nothing.
 const FIRST_INTERVAL: Duration = Duration::from_millis(4);
 const LAST_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -30,17 +31,17 @@ pub(crate) struct Watch<'a> {
     layer: Option<Layer>,
     backend: Backend,
     machine: Machine,
-    /// Whose processor time is counted at the end.
+    /// The processes whose CPU time is counted at the end.
     living: Option<ProcessList>,
     memory_limit: u64,
     home: std::path::PathBuf,
     interval: Duration,
-    /// The first limit that was seen broken.
+    /// The first limit that was exceeded.
     verdict: Option<Outcome>,
 }
 
 impl<'a> Watch<'a> {
-    /// Prepares to watch, while the workspace can still be reached under its own name.
+    /// Prepares to watch, while the workspace can still be reached by its path.
     pub(crate) fn new(spec: &Spec, cgroup: Option<&'a Cgroup>) -> anyhow::Result<Self> {
         Ok(Self {
             cgroup,
@@ -58,22 +59,22 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Does without the control group, which holds nothing.
+    /// Ignores the control group, which enforces nothing.
     pub(crate) fn count_itself(&mut self) {
         self.cgroup = None;
     }
 
     /// Starts to watch a sandbox that is ready.
     pub(crate) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
-        let census = || match self.backend {
+        let process_list = || match self.backend {
             Backend::Landlock | Backend::None => ProcessList::of_descendants(),
             _ => ProcessList::of_namespace(init),
         };
-        self.living = census().ok();
+        self.living = process_list().ok();
         if self.backend != Backend::None {
-            match census() {
+            match process_list() {
                 Ok(processes) => self.disk.open_files_of(processes),
-                // Only root may look into a container.
+                // Only root may inspect a container.
                 Err(_) if self.backend.is_container() => {}
                 Err(error) => return Err(error).context("watch the files"),
             }
@@ -81,9 +82,14 @@ impl<'a> Watch<'a> {
             if self.cgroup.is_none() {
                 let root = format!("/proc/{init}/root");
                 let home = &self.home;
-                let memory = Memory::of(census().context("watch the memory")?, &root, home, self.memory_limit);
+                let memory = Memory::of(
+                    process_list().context("watch the memory")?,
+                    &root,
+                    home,
+                    self.memory_limit,
+                );
                 let mut memory = memory.context("watch the memory")?;
-                // Only there this process is in the namespace that it would look into.
+                // Only with this backend is the supervisor in the namespace that it inspects.
                 memory.sees_segments = self.backend == Backend::Native;
                 self.memory = Some(memory);
             }
@@ -91,12 +97,12 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// How long to wait until the next look.
+    /// The time until the next measurement.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Looks once, and says which limit is broken.
+    /// Measures once, and returns the limit that is exceeded.
     pub(crate) fn check(&mut self) -> Option<Outcome> {
         self.interval = (self.interval * 2).min(LAST_INTERVAL);
         let out_of_memory = match (&mut self.memory, self.cgroup) {
@@ -112,7 +118,7 @@ impl<'a> Watch<'a> {
         self.verdict.clone()
     }
 
-    /// The outcome of a run whose processes are all dead, with the limits in mind that it may have broken at its end.
+    /// The outcome of a run whose processes are all dead, corrected if it exceeded a limit at the end.
     pub(crate) fn correct(&mut self, outcome: Outcome) -> Outcome {
         let ended_by_itself = matches!(outcome, Outcome::Exited(_) | Outcome::Signalled(_));
         if !ended_by_itself {
@@ -130,15 +136,15 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The processor time of what lives still, which nobody will be told when it is killed.
+    /// The CPU time of processes that are still alive, which nobody reports once they are killed.
     pub(crate) fn time_of_the_living(&self) -> Duration {
-        let Some(census) = &self.living else {
+        let Some(process_list) = &self.living else {
             return Duration::ZERO;
         };
-        let stats = census
+        let stats = process_list
             .numbers()
             .into_iter()
-            .filter_map(|number| census.read(&format!("{number}/stat")));
+            .filter_map(|number| process_list.read(&format!("{number}/stat")));
         stats.map(|stat| limits::cpu_time_in(&stat)).sum()
     }
 
@@ -151,7 +157,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The memory of the whole machine. What the kernel keeps for sockets and the like is counted for nobody, and still gone.
+/// The memory of the whole machine. Kernel memory, such as that of sockets, is attributed to no process, but is used
+/// all the same.
 struct Machine {
     available_at_first: u64,
 }
@@ -163,8 +170,8 @@ impl Machine {
         }
     }
 
-    /// Whether little is left, and more was used since than this run may have: anyone who else is to blame, it cannot
-    /// continue.
+    /// Whether little memory is left, and more was used up than this run may use. No matter who used it, the run
+    /// cannot continue.
     fn is_used_up(&self, limit: u64) -> bool {
         available().is_some_and(|(available, all)| {
             available < all / 16 && self.available_at_first.saturating_sub(available) > limit
@@ -172,7 +179,7 @@ impl Machine {
     }
 }
 
-/// Bytes that could be had, and all that there are.
+/// The available and the total memory in bytes.
 fn available() -> Option<(u64, u64)> {
     let table = fs::read_to_string("/proc/meminfo").ok()?;
     Some((
@@ -181,36 +188,36 @@ fn available() -> Option<(u64, u64)> {
     ))
 }
 
-/// The memory of the processes of one run.
+/// The memory used by the processes of one run.
 struct Memory {
-    census: ProcessList,
-    /// Whether shared memory of System V can be counted; it is refused to commands where it cannot.
+    process_list: ProcessList,
+    /// Whether System V shared memory can be counted. If not, commands may not use it.
     sees_segments: bool,
-    /// File systems whose content is memory.
+    /// File systems whose content is in memory.
     file_systems: Vec<OwnedFd>,
     limit: u64,
     peak: u64,
 }
 
 impl Memory {
-    fn of(census: ProcessList, root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
+    fn of(process_list: ProcessList, root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
         let places = ["/tmp".to_owned(), "/dev/shm".to_owned(), home.display().to_string()];
-        // Without namespaces these are not its own.
-        let places = places.iter().filter(|_| census.is_namespace);
+        // Without namespaces, they are not those of the run.
+        let places = places.iter().filter(|_| process_list.is_namespace);
         let file_systems = places.map(|place| open(&format!("{root}{place}"), OFlags::PATH));
         Ok(Self {
             file_systems: file_systems.collect::<Result<_, _>>()?,
-            census,
+            process_list,
             sees_segments: false,
             limit,
             peak: 0,
         })
     }
 
-    /// Whether it is too much, with what changes take of it.
+    /// Whether the memory exceeds its limit, including the memory of `changes`.
     fn is_exceeded(&mut self, changes: u64) -> bool {
         let elsewhere = changes + self.in_file_systems() + self.in_segments();
-        // Counts shared pages once for each process that has them, so it is too high, but cheap.
+        // Counts shared pages once for each process that maps them, so the result is too high, but cheap.
         let elsewhere = elsewhere + self.of_processes("status", "VmPTE:");
         let most = elsewhere + self.of_processes("status", "VmRSS:");
         let used = if most > self.limit {
@@ -230,12 +237,12 @@ impl Memory {
             .sum()
     }
 
-    /// System V shared memory, whether attached or not; the last but one column holds its resident bytes.
+    /// System V shared memory, attached or not. The second column from the right has its resident bytes.
     fn in_segments(&self) -> u64 {
         if !self.sees_segments {
             return 0;
         }
-        let table = self.census.read("sysvipc/shm").unwrap_or_default();
+        let table = self.process_list.read("sysvipc/shm").unwrap_or_default();
         table
             .lines()
             .skip(1)
@@ -243,11 +250,12 @@ impl Memory {
             .sum()
     }
 
-    /// Adds one number of one file of every process; of those that hide it, what they cannot hide.
+    /// Adds up one value in one file of every process. For processes that hide it, adds what they cannot hide.
     fn of_processes(&self, file: &str, label: &str) -> u64 {
-        let number =
-            |process: &String, file: &str, label| kilobytes(&self.census.read(&format!("{process}/{file}"))?, label);
-        let processes = self.census.numbers();
+        let number = |process: &String, file: &str, label| {
+            kilobytes(&self.process_list.read(&format!("{process}/{file}"))?, label)
+        };
+        let processes = self.process_list.numbers();
         let numbers = processes.iter();
         numbers
             .filter_map(|process| number(process, file, label).or_else(|| number(process, "status", "VmRSS:")))

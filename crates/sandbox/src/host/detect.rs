@@ -1,4 +1,4 @@
-//! Finds out what this machine can hold by doing it: one run of the self-test with canaries outside.
+//! Finds out which properties a backend enforces on this machine: runs the self-test once, with canaries outside.
 
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -24,10 +24,10 @@ use crate::spec::output::{Outcome, Output};
 use crate::wire::Counted;
 use crate::{Inner, Sandbox, container, wire};
 
-/// Where the self-test finds the greenlight binary.
+/// The path of the greenlight binary during the self-test.
 const BINARY: &str = "/run/greenlight";
 
-/// The first backend that holds what has to be held.
+/// The first backend that enforces all mandatory properties.
 pub(crate) async fn best(places: &Places) -> Result<Sandbox, Unusable> {
     let mut first_complaint = None;
     for backend in Backend::ALL.into_iter().filter(|backend| *backend != Backend::None) {
@@ -39,11 +39,11 @@ pub(crate) async fn best(places: &Places) -> Result<Sandbox, Unusable> {
             }
         }
     }
-    // The others are there for machines where the preferred one cannot work.
+    // The other backends are for machines where the preferred one cannot work.
     Err(first_complaint.unwrap_or_else(|| unusable(Backend::Native, "there is no sandbox to try")))
 }
 
-/// One backend, tried with the whole recipe.
+/// One backend, tested with all its mechanisms.
 pub(crate) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox, Unusable> {
     let toolchains = match backend {
         Backend::None => Toolchains::outside(),
@@ -71,7 +71,8 @@ pub(crate) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox
     Ok(Sandbox(Arc::new(inner)))
 }
 
-/// Root's own directories are closed to the user that root runs commands as, where they are not mounted elsewhere.
+/// A directory for copies. Root's own directories are closed to the user that root runs commands as, unless they are
+/// mounted elsewhere.
 fn reachable(backend: Backend) -> io::Result<Option<Scratch>> {
     if backend == Backend::Landlock && rustix::process::geteuid().is_root() {
         Scratch::make(&run_name()).map(Some)
@@ -80,16 +81,16 @@ fn reachable(backend: Backend) -> io::Result<Option<Scratch>> {
     }
 }
 
-/// What was seen to hold, or why it is not enough.
+/// The properties that were found to hold, or why they are not sufficient.
 async fn guarantees(inner: &Inner) -> Result<Guarantees, String> {
     let (breaches, held) = attack(inner, &[]).await?;
     judge(inner.backend, &breaches, held)
 }
 
-/// One run of the self-test, also with files of the host that must not be readable inside.
+/// One run of the self-test, with additional files of the host that must not be readable inside.
 ///
 /// # Errors
-/// What the self-test said when it did not get to its end.
+/// The self-test's message if it did not complete.
 pub(crate) async fn attack(inner: &Inner, planted: &[PathBuf]) -> Result<(Vec<Breach>, Held), String> {
     let (output, held) = try_it(inner, planted).await.map_err(|error| error.to_string())?;
     if output.outcome != Outcome::Exited(0) {
@@ -157,7 +158,7 @@ fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees
             Guarantee::Enforced
         }
     };
-    // A user namespace counts the processes in it; without one, runs of the same shared user share their limit.
+    // A user namespace counts its own processes. Without one, runs with the same user share their limit.
     let process_count = if held.counted != Counted::Nothing
         || (!held.lent && backend.has_namespaces())
         || backend == Backend::Bubblewrap
@@ -171,7 +172,7 @@ fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees
         file_writes: without_breach(Property::FileWrites),
         network: without_breach(Property::Network),
         processes: match backend {
-            // Whether there is a process of some number can be told by what `kill` says.
+            // `kill` reveals whether a process id exists.
             Backend::Landlock => without_breach(Property::Processes).min(Guarantee::Partial),
             _ => without_breach(Property::Processes),
         },
@@ -189,8 +190,8 @@ fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees
         process_count,
         disk: Guarantee::Partial,
         system_calls: without_breach(Property::SystemCalls),
-        // The kernel ends a process namespace with its first process; without one, every process of the run stays a
-        // descendant of one that it can neither signal nor outrun.
+        // The kernel ends a process namespace with its first process. Without one, every process of the run remains a
+        // descendant of a process that it can neither signal nor escape.
         tree_kill: Guarantee::Enforced,
     };
     match breaches.iter().find(|breach| breach.property != Property::SystemCalls) {

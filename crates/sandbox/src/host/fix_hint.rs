@@ -1,5 +1,5 @@
-//! What a person can do when a backend cannot be used: from what was found on the machine to the exact words.
-//! Whether a backend can be used is not decided here, but by trying it.
+//! Suggests what a person can do when a backend cannot be used, based on the state of the machine. Whether a backend
+//! works is found out elsewhere, by trying it.
 
 use std::fs;
 use std::path::Path;
@@ -8,33 +8,33 @@ use crate::helpers::bubblewrap;
 use crate::helpers::landlock::{self, Landlock};
 use crate::spec::backend::Backend;
 
-/// The usual suspects, as they were found.
+/// Common causes on this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub(crate) is_root: bool,
     pub(crate) has_bubblewrap: bool,
-    /// What most likely forbids to make namespaces.
+    /// The most likely reason why namespaces cannot be made.
     pub(crate) obstacle: Option<Obstacle>,
-    /// What installs programs here.
+    /// The program that installs packages here.
     pub(crate) installer: Option<&'static str>,
     pub(crate) landlock: Landlock,
 }
 
-/// What forbids to make namespaces; all but the first only to an ordinary user.
+/// What prevents making namespaces; all but the first apply only to ordinary users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// This is the inside of a container.
+    /// This is a container.
     Container,
-    /// Ubuntu since 23.10: only programs with a profile may.
+    /// Ubuntu since 23.10: only programs with an AppArmor profile may.
     AppArmor,
-    /// A patch of Debian and others.
+    /// A patch in the kernels of Debian and others.
     Clone,
-    /// The number of namespaces is limited to none.
+    /// The limit on namespaces is zero.
     Number,
 }
 
 impl Machine {
-    /// Looks around.
+    /// Inspects the machine.
     pub(crate) fn look() -> Self {
         let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|content| content.trim() == value);
         let exists = |path: &str| Path::new(path).exists();
@@ -62,7 +62,7 @@ impl Machine {
     }
 }
 
-/// What makes this backend usable on this machine.
+/// How to make this backend usable on this machine.
 pub(crate) fn of(backend: Backend, machine: &Machine) -> String {
     match backend {
         Backend::Native => namespaces(machine, "run greenlight as root, or "),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn bubblewrap_is_installed_with_what_is_there() {
+    fn bubblewrap_is_installed_with_the_available_package_manager() {
         let with = |installer| Machine {
             installer,
             ..Machine::default()
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn landlock_has_to_be_in_the_kernel_and_in_use() {
+    fn landlock_has_to_be_in_the_kernel_and_enabled() {
         let with = |landlock, is_root| Machine {
             landlock,
             is_root,

@@ -1,4 +1,4 @@
-//! greenlight's side of a run: starts the supervisor, drains the output, cancels. What confines is in the helper.
+//! greenlight's side of a run: starts the supervisor, drains the output, cancels. The helpers do the confining.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,8 +22,8 @@ use crate::spec::output::{Capture, Outcome, Output};
 use crate::wire::{self, ContainerState, Counted, ExitReport, Spec};
 use crate::{Inner, container};
 
-/// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
-/// less, and killing a tree takes milliseconds.
+/// How much longer than the run the supervisor may take before it is killed. Its set-up has a shorter limit, and
+/// killing all processes takes milliseconds.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// How long a cancelled run may take to end.
@@ -32,35 +32,35 @@ const CANCELLED: Duration = Duration::from_secs(10);
 /// How long output may still arrive after the last process died.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How a run was held, beyond what holds for every run.
+/// How a run was confined, beyond what is true of every run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
-    /// By a control group.
+    /// What a control group enforced.
     pub(crate) counted: Counted,
-    /// By running as its own user.
+    /// Whether it ran as a separate user.
     pub(crate) lent: bool,
 }
 
-/// What a run stands on. It is gone when this is dropped, and so is the run.
+/// Resources that a run needs. Dropping them ends the run.
 #[derive(Default)]
 pub(crate) struct RunResources {
     container: Option<container::Lease>,
-    /// The copy of the workspace that the container sees. Goes last, when nothing is in it any more.
+    /// The copy of the workspace that the container sees. Dropped last, when nothing is running in it any more.
     _copy: Option<Scratch>,
 }
 
-/// A run that has been started. Dropping it ends the run.
+/// A started run. Dropping it ends the run.
 pub(crate) struct Launched {
     pub(crate) supervisor: Child,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
     pub(crate) reports: OwnedReadHalf,
     pub(crate) orders: OwnedWriteHalf,
-    pub(crate) ground: RunResources,
+    pub(crate) resources: RunResources,
 }
 
 impl Inner {
-    /// Runs one command; also says how it was held.
+    /// Runs one command; also returns how it was confined.
     pub(crate) async fn exec(
         &self,
         command: &Command,
@@ -82,16 +82,16 @@ impl Inner {
         }
     }
 
-    /// Starts a supervisor and tells it what to run.
+    /// Starts a supervisor and sends it the spec.
     pub(crate) async fn launch(&self, spec: Spec) -> Result<Launched, Error> {
-        let (spec, ground) = self
+        let (spec, resources) = self
             .make_ready(spec)
             .await
             .map_err(|reason| Error::NotReady(reason.to_string()))?;
         let frame = wire::encode(&spec)?;
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
-        #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+        #[expect(clippy::disallowed_methods, reason = "only this crate spawns processes")]
         let mut supervisor = tokio::process::Command::new(&self.helper)
             .arg(wire::VERB)
             .env_clear()
@@ -104,9 +104,9 @@ impl Inner {
         let (Some(stdout), Some(stderr)) = (supervisor.stdout.take(), supervisor.stderr.take()) else {
             return Err(io::Error::other("no pipes to the supervisor").into());
         };
-        // A supervisor that takes no spec may still have said why; then the report is next.
+        // A supervisor that does not read the spec may still have reported why; the report is read next.
         let _ = tokio::time::timeout(GRACE, orders.write_all(&frame)).await;
-        if let Some(container) = &ground.container {
+        if let Some(container) = &resources.container {
             let socket = orders.as_ref();
             let sent = socket.async_io(Interest::WRITABLE, || fd_passing::send(socket, &[container.as_fd()]));
             let _ = tokio::time::timeout(GRACE, sent).await;
@@ -117,28 +117,28 @@ impl Inner {
             stderr,
             reports,
             orders,
-            ground,
+            resources,
         })
     }
 
-    /// Makes what has to be there before the supervisor is: a container, which cannot be changed later.
+    /// Creates what must exist before the supervisor starts: a container, which cannot be changed later.
     async fn make_ready(&self, mut spec: Spec) -> io::Result<(Spec, RunResources)> {
-        let mut ground = RunResources::default();
+        let mut resources = RunResources::default();
         if let Some(engine) = &self.engine {
             if overlay::needs_copy(&spec) {
                 let copied = tokio::task::spawn_blocking(move || copy(spec)).await;
                 let (copied, copy) = copied.map_err(io::Error::other)??;
-                (spec, ground._copy) = (copied, Some(copy));
+                (spec, resources._copy) = (copied, Some(copy));
             }
-            ground.container = Some(engine.take(&spec, &self.helper).await?);
+            resources.container = Some(engine.take(&spec, &self.helper).await?);
         }
-        Ok((spec, ground))
+        Ok((spec, resources))
     }
 
     pub(crate) fn spec(&self, command: &Command, policy: &Policy) -> Spec {
         let mut env = self.toolchains.env.clone();
         env.extend(command.env.clone());
-        // A tool that was removed since is missed by anyone who needs it.
+        // A tool that was removed in the meantime is not mounted; commands that need it fail.
         let tools = self.toolchains.mounts.iter().filter(|mount| mount.source.exists());
         let mut mounts: Vec<Mount> = tools.cloned().collect();
         mounts.extend(command.mounts.clone());
@@ -153,7 +153,7 @@ impl Inner {
             links: self.toolchains.links.clone(),
             home: self.toolchains.home.clone(),
             limits: Limits {
-                // One file over the limit is enough to see that it is broken.
+                // One file over the limit is enough to detect that it is exceeded.
                 file_size: policy.limits.file_size.min(policy.limits.disk.saturating_add(1 << 20)),
                 ..policy.limits.clone()
             },
@@ -164,7 +164,7 @@ impl Inner {
 }
 
 impl Launched {
-    /// Drains the output until the run has ended alone, by a limit, or by a cancellation.
+    /// Drains the output until the command has exited, reached a limit, or was cancelled.
     pub(crate) async fn collect(self, policy: &Policy, cancel: &CancellationToken) -> Result<(Output, Held), Error> {
         let Self {
             mut supervisor,
@@ -172,7 +172,7 @@ impl Launched {
             stderr: err,
             mut reports,
             mut orders,
-            mut ground,
+            mut resources,
         } = self;
         let mut stdout = Capture::keeping(policy.limits.output);
         let mut stderr = Capture::keeping(policy.limits.output);
@@ -190,7 +190,8 @@ impl Launched {
                 }
             };
             if open {
-                // Anyone who still holds a pipe is dead or a stranger; its output is not waited for.
+                // Processes that still have a pipe open are dead or do not belong to the run; nobody waits for their
+                // output.
                 let _ = tokio::time::timeout(LAST_WORDS, drained).await;
             }
             report
@@ -198,16 +199,19 @@ impl Launched {
         let report = match report {
             Ok(Ok(report)) => report,
             failure => {
-                // Its death is the death of the whole tree.
+                // If it dies, all processes of the run die.
                 let _ = supervisor.kill().await;
                 let reason = failure.map_or_else(
-                    |_| "the supervisor hangs".into(),
+                    |_| "the supervisor does not respond".into(),
                     |result| result.map_or_else(|error| format!("the supervisor is gone: {error}"), |_| String::new()),
                 );
                 return Err(io::Error::other(reason).into());
             }
         };
-        if let Some(container) = ground.container.take_if(|_| report.container == ContainerState::Clean) {
+        if let Some(container) = resources
+            .container
+            .take_if(|_| report.container == ContainerState::Clean)
+        {
             container.give_back();
         }
         let output = Output {
@@ -228,14 +232,14 @@ impl Launched {
     }
 }
 
-/// Makes a copy of the workspace, and a spec that means it.
+/// Makes a copy of the workspace, and a spec that uses it.
 fn copy(mut spec: Spec) -> io::Result<(Spec, Scratch)> {
     let scratch = Scratch::make(&spec.name)?;
     overlay::copy(&mut spec, &scratch).map_err(|reason| io::Error::other(format!("{reason:#}")))?;
     Ok((spec, scratch))
 }
 
-/// Waits for the report, and hands on a cancellation.
+/// Waits for the report, and passes on a cancellation.
 async fn report_or_cancel(
     reports: &mut OwnedReadHalf,
     orders: &mut OwnedWriteHalf,
@@ -245,14 +249,14 @@ async fn report_or_cancel(
     tokio::select! {
         report = &mut receive => report,
         () = cancel.cancelled() => {
-            // The supervisor takes the end of this stream for the end of the run; it may be gone already.
+            // The supervisor treats the end of this stream as the end of the run; it may already be gone.
             let _ = orders.shutdown().await;
             tokio::time::timeout(CANCELLED, receive).await?
         }
     }
 }
 
-/// The report of a run that has ended.
+/// The report of a finished run.
 pub(crate) async fn receive(reports: &mut OwnedReadHalf) -> io::Result<ExitReport> {
     let mut prefix = [0; 4];
     reports.read_exact(&mut prefix).await?;
@@ -261,7 +265,7 @@ pub(crate) async fn receive(reports: &mut OwnedReadHalf) -> io::Result<ExitRepor
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// A name that no other run of this machine has, and that shows whose it is after greenlight died.
+/// A name that is unique on this machine, and that shows which process it belongs to after greenlight died.
 pub(crate) fn run_name() -> String {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     crate::kernel::cgroup::name(std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))

@@ -1,4 +1,4 @@
-//! The caller's side of the wall: finds out what this machine can hold, starts the helpers, and reads what they say.
+//! The caller's side of the wall: detects what this machine can enforce, starts the helpers, and reads their reports.
 
 pub(crate) mod detect;
 mod fix_hint;

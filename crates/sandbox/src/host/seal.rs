@@ -1,4 +1,4 @@
-//! Takes back what a command was given to write, once it is to be shown to others and written by nobody.
+//! Takes back a directory that a command could write to, so that others can be shown it and nobody can write to it.
 
 use std::io;
 use std::path::Path;
@@ -7,8 +7,8 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid, chmodat, chowna
 
 use crate::kernel::files;
 
-/// Makes a directory and everything below it greenlight's own again, readable for anyone who is shown it. No link is
-/// followed; sockets and pipes stay as they are, and are of no use to anyone.
+/// Makes greenlight the owner of a directory and everything below it, readable for everyone who is shown it. Links
+/// are not followed; sockets and pipes stay as they are and are useless.
 ///
 /// # Errors
 /// On I/O errors, and when directories nest too deeply.
@@ -28,7 +28,7 @@ pub fn take_back(directory: &Path) -> io::Result<()> {
             FileType::RegularFile => 0o644,
             _ => return Ok(()),
         };
-        // Nobody else is at work here, so that the name still means what was looked at.
+        // No other process is using the directory, so the name still refers to the inspected entry.
         if stat.st_mode & 0o7777 != readable {
             chmodat(above, name, Mode::from_raw_mode(readable), AtFlags::empty())?;
         }

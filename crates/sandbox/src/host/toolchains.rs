@@ -1,5 +1,5 @@
-//! Which parts of the machine a command needs to build and test: system directories, and the tools that the user of
-//! greenlight installed below their home. Everything that is not named here stays outside, credentials above all.
+//! The parts of the machine that a command needs to build and test: system directories, and tools that greenlight's
+//! user installed in their home. Everything not listed here stays outside, credentials above all.
 
 mod packages;
 
@@ -11,10 +11,10 @@ use std::{env, fs};
 use crate::spec::command::{Access, Mount};
 use crate::spec::error::Unusable;
 
-/// The home directory inside, empty and in memory.
+/// The home directory inside, which is empty and in memory.
 const HOME: &str = "/home/sandbox";
 
-/// Directories that hold the programs and libraries of the system; some are links to others.
+/// Directories with the system's programs and libraries; some are links to others.
 const SYSTEM: [&str; 17] = [
     "/usr/bin",
     "/usr/sbin",
@@ -35,10 +35,10 @@ const SYSTEM: [&str; 17] = [
     "/gnu/store",
 ];
 
-/// What can be shared of Nix: not the whole, because its daemon's socket, which builds with network, is next to it.
+/// The parts of Nix that can be shared. The rest contains the socket of its daemon, which builds with network access.
 const NIX: [&str; 2] = ["/nix/store", "/nix/var/nix/profiles"];
 
-/// What programs read in `/etc` before they work at all. No user names, no host names, no keys.
+/// What programs need in `/etc` to work. No user names, host names or keys.
 const ETC: [&str; 16] = [
     "ssl/certs",
     "ssl/openssl.cnf",
@@ -58,7 +58,7 @@ const ETC: [&str; 16] = [
     "fonts",
 ];
 
-/// Below the home of the user: directories of tools only. `.cargo` and `.npm` as a whole would hold tokens,
+/// Paths below the user's home that contain only tools. `.cargo` and `.npm` as a whole would include tokens,
 /// `.local/share` keyrings.
 const TOOLS: [&str; 26] = [
     ".asdf",
@@ -89,7 +89,7 @@ const TOOLS: [&str; 26] = [
     "go/pkg/mod",
 ];
 
-/// Tools that have to be told where they live, because the home inside is another one.
+/// Variables that tell tools where they are installed, because the home inside is different.
 const POINTERS: [(&str, &str); 10] = [
     ("ASDF_DATA_DIR", ".asdf"),
     ("GOMODCACHE", "go/pkg/mod"),
@@ -103,7 +103,7 @@ const POINTERS: [(&str, &str); 10] = [
     ("PYTHONUSERBASE", ".local"),
 ];
 
-/// Tools in their places.
+/// Tools and where they are mounted.
 #[derive(Debug)]
 pub(crate) struct Toolchains {
     pub(crate) home: PathBuf,
@@ -116,9 +116,9 @@ impl Toolchains {
     /// The tools of this machine and user, for a sandbox.
     ///
     /// # Errors
-    /// When the home of the user, with all its secrets, lies inside of a directory that has to be shown.
+    /// When the user's home, with all its secrets, is inside a directory that must be mounted.
     pub(crate) fn inside() -> Result<Self, Unusable> {
-        // The only place of this room that reads greenlight's own environment; nothing of it but these two is used.
+        // The only place in this crate that reads greenlight's environment. It uses only these two values.
         let (home, path) = (env::home_dir(), env::var_os("PATH").unwrap_or_default());
         let home = home.filter(|home| home.is_absolute() && home.parent().is_some());
         let found = Self::find(home.as_deref(), &path, env::current_exe().ok().as_deref());
@@ -134,7 +134,7 @@ impl Toolchains {
         }
     }
 
-    /// The environment for a command that nothing confines.
+    /// The environment for an unconfined command.
     pub(crate) fn outside() -> Self {
         let home = env::home_dir().unwrap_or_else(|| "/".into());
         let path = env::var_os("PATH").unwrap_or_default();
@@ -180,7 +180,7 @@ impl Toolchains {
     }
 
     fn show(&mut self, source: &Path, target: &Path) {
-        // Resolved here, because inside, a link would be read in another tree.
+        // Links are resolved here, because inside they would be resolved in a different tree.
         if let Ok(source) = source.canonicalize() {
             self.mounts.push(Mount {
                 source,
@@ -190,7 +190,7 @@ impl Toolchains {
         }
     }
 
-    /// Shows where some systems put what Java and Maven need besides their programs. Maven's `settings.xml` is not it.
+    /// Mounts files that Java and Maven need besides their programs on some systems, but not Maven's `settings.xml`.
     fn show_java(&mut self) {
         for name in ["m2.conf", "logging"] {
             let path = Path::new("/etc/maven").join(name);
@@ -207,8 +207,8 @@ impl Toolchains {
         }
     }
 
-    /// Shows the headers and libraries of other systems that cross compilers link to, and the sources that Debian gives
-    /// test frameworks as.
+    /// Mounts headers and libraries of other systems, which cross compilers link to, and Debian's source packages of
+    /// test frameworks.
     fn show_other_systems(&mut self) {
         for entry in fs::read_dir("/usr").into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -222,15 +222,15 @@ impl Toolchains {
         }
     }
 
-    /// Shows the packages in `/opt` and `/usr/local`, but none that holds greenlight, its user's home, or a CI agent with
-    /// its credentials.
+    /// Mounts packages in `/opt` and `/usr/local`, except those that contain greenlight, its user's home, or a CI
+    /// agent with its credentials.
     fn show_packages(&mut self, path: &OsStr, private: [Option<&Path>; 2]) {
         let local = Path::new("/usr/local");
         for name in packages::LOCAL {
             self.show(&local.join(name), &local.join(name));
         }
         for entry in fs::read_dir(local).into_iter().flatten().flatten() {
-            // The libraries of CUDA are found by the dynamic linker, and by their version.
+            // The dynamic linker finds CUDA's libraries, under paths that contain their version.
             if entry.file_name().to_string_lossy().starts_with("cuda") {
                 self.show(&entry.path(), &entry.path());
             }
@@ -255,9 +255,8 @@ impl Toolchains {
             let directory = home.join(name);
             self.show(&directory, &directory);
         }
-        // What was fetched for Cargo, Maven and Gradle before; their settings, next to it, have passwords. Packages that
-        // are not public can be among it: anyone who serves strangers gives greenlight its own user, whose home has
-        // none of them.
+        // Downloads of Cargo, Maven and Gradle; the settings beside them contain passwords. The downloads may include
+        // private packages, so greenlight should run as a separate user without any if it serves strangers.
         for name in [
             ".cargo/registry/index",
             ".cargo/registry/cache",
@@ -268,8 +267,8 @@ impl Toolchains {
         ] {
             self.show(&home.join(name), &Path::new(HOME).join(name));
         }
-        // Packages keep the modes they were packed with, some for their owner alone, and what root unpacked is not the
-        // command's own: it unpacks them for itself.
+        // Unpacked packages keep their original modes, some readable only by their owner, and the command does not
+        // own what root unpacked. So it unpacks them for itself.
         let sources = Path::new(".cargo/registry/src");
         if !rustix::process::geteuid().is_root() {
             self.show(&home.join(sources), &Path::new(HOME).join(sources));
@@ -282,7 +281,7 @@ impl Toolchains {
         }
     }
 
-    /// Keeps what can be seen inside of the user's own search path, in its order.
+    /// Keeps the directories of the user's own search path that exist inside, in order.
     fn set_path(&mut self, path: &OsStr) {
         let visible = |directory: PathBuf| {
             let resolved = directory.canonicalize().ok()?;
@@ -298,7 +297,7 @@ impl Toolchains {
         self.env.insert("PATH".into(), directories.join(":"));
     }
 
-    /// Whether a file of the host is among what is shown, or would be if it were there, under any name.
+    /// Whether a file of the host is visible inside under any name, or would be if it existed.
     pub(crate) fn shows(&self, path: &Path) -> bool {
         let path = resolved(path);
         self.mounts.iter().any(|mount| path.starts_with(&mount.source))
@@ -310,7 +309,7 @@ impl Toolchains {
     }
 }
 
-/// Where a path leads, also if there is nothing yet: anyone who makes a file follows the links on the way.
+/// The path after resolving links, even if the file does not exist: creating it would also follow them.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // As many links as the kernel follows.
@@ -320,19 +319,19 @@ fn resolved(path: &Path) -> PathBuf {
             break;
         };
         let rest = path.strip_prefix(nearest).unwrap_or(Path::new("")).to_owned();
-        // Joined with nothing, a file would end in a slash.
+        // Joining an empty path would append a slash.
         let with_rest = |base: &Path| base.components().chain(rest.components()).collect::<PathBuf>();
         if let Ok(real) = nearest.canonicalize() {
             return with_rest(&real);
         }
-        // A link that leads to nothing.
+        // A dangling link.
         let Ok(content) = fs::read_link(nearest) else { break };
         path = with_rest(&nearest.parent().unwrap_or(Path::new("/")).join(content));
     }
     path
 }
 
-/// Where package tools are configured: for the machine, and below the home of its user.
+/// The configuration files of package tools, for the machine and in its user's home.
 pub(crate) fn settings(home_inside: &Path) -> Vec<(PathBuf, PathBuf)> {
     const OWN: [&str; 7] = [
         ".config/pip/pip.conf",
@@ -363,7 +362,7 @@ fn environment() -> BTreeMap<String, String> {
         ("LANG", "C.UTF-8"),
         ("TMPDIR", "/tmp"),
         ("CI", "true"),
-        // There is no network, so that every attempt to download would be a wait and a riddle.
+        // There is no network, so a download would only end with a long wait and a misleading error.
         ("CARGO_NET_OFFLINE", "true"),
         ("RUSTUP_AUTO_INSTALL", "0"),
         ("GOPROXY", "off"),

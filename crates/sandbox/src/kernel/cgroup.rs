@@ -1,6 +1,6 @@
-//! Control groups, version 1 and 2: limits on the memory and the processes of a whole tree, where this user may make them.
-//! They are made below the group greenlight itself is in, or as near to it as the kernel allows, so that they stay within
-//! what the administrator gave it.
+//! Control groups, version 1 and 2: limits on the memory and processes of a whole run, if this user may make them.
+//! They are created below greenlight's own group, or as close to it as the kernel allows, so that the administrator's
+//! limits still apply.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -16,22 +16,22 @@ const PREFIX: &str = "greenlight-";
 /// One group (in version 1: one directory per controller), removed when dropped.
 pub(crate) struct Cgroup {
     version: Version,
-    /// The directories with the controllers for memory and for processes, which are the same in version 2.
+    /// The directories of the memory and process controllers, which are the same in version 2.
     memory: PathBuf,
     processes: PathBuf,
-    /// In the group of a container, which its engine made and removes: what was counted before it may be gone.
+    /// Set for the group of a container, which its engine creates and removes, so that earlier counts may vanish.
     foreign: Option<Foreign>,
 }
 
 struct Foreign {
-    /// The directory that counts processor time.
+    /// The directory that counts CPU time.
     time: PathBuf,
-    /// The processor time of commands before this one.
+    /// The CPU time of earlier commands.
     time_before: Duration,
     last: Cell<Option<Usage>>,
 }
 
-/// What a group took.
+/// The usage of a group.
 #[derive(Debug, Clone, Copy)]
 struct Usage {
     ran_out_of_memory: bool,
@@ -40,8 +40,8 @@ struct Usage {
 }
 
 impl Cgroup {
-    /// Makes a group that holds the limits, or nothing where that is not possible: in most containers, where control
-    /// groups are read-only, and for an ordinary user to whom nothing was delegated.
+    /// Creates a group that enforces the limits. `None` if that is impossible: in most containers, where control
+    /// groups are read-only, and for ordinary users without delegation.
     pub(crate) fn create(name: &str, limits: &Limits) -> Option<Self> {
         let mut homes = Homes::all().into_iter();
         homes.find_map(|home| Self::create_in(&home, name, limits))
@@ -54,12 +54,12 @@ impl Cgroup {
             processes: home.processes.join(name),
             foreign: None,
         };
-        // Anything that was made of it goes with it.
+        // On failure, anything that was created is removed with it.
         cgroup.set_up(limits).ok().filter(|()| cgroup.holds(limits))?;
         Some(cgroup)
     }
 
-    /// The group of a container that a process lives in, or nothing when it does not hold the limits.
+    /// The group of a container that a process is in. `None` if it does not enforce the limits.
     pub(crate) fn of_container(process: u32, limits: &Limits) -> Option<Self> {
         let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -83,7 +83,7 @@ impl Cgroup {
         if !group.holds(limits) {
             return None;
         }
-        // Where it may be forgotten, earlier commands do not count.
+        // Resets the peak if possible, so that earlier commands do not count.
         let _ = fs::write(group.memory.join("memory.max_usage_in_bytes"), "0");
         let mut foreign = Foreign {
             time,
@@ -95,7 +95,7 @@ impl Cgroup {
         Some(group)
     }
 
-    /// Notes what a container took, before it can vanish with its group.
+    /// Records a container's usage before it can vanish with its group.
     pub(crate) fn remember(&self) {
         let Some(foreign) = &self.foreign else { return };
         let usage = Usage {
@@ -106,7 +106,7 @@ impl Cgroup {
         foreign.last.set(Some(usage));
     }
 
-    /// What was noted of the processor time of a container.
+    /// The recorded CPU time of a container.
     pub(crate) fn remembered_time(&self) -> Option<Duration> {
         self.last().map(|usage| usage.time)
     }
@@ -124,9 +124,9 @@ impl Cgroup {
             Version::One => {
                 fs::create_dir(&self.processes)?;
                 fs::write(self.memory.join("memory.limit_in_bytes"), &memory)?;
-                // Absent where the kernel does not count swap; then there may be swap on top.
+                // The file is missing if the kernel does not count swap; then swap may be used in addition.
                 let _ = fs::write(self.memory.join("memory.memsw.limit_in_bytes"), &memory);
-                // Counted apart; absent where the kernel does not count it.
+                // Counted separately; the file is missing if the kernel does not count it.
                 let _ = fs::write(self.memory.join("memory.kmem.tcp.limit_in_bytes"), &memory);
             }
             Version::Two => {
@@ -138,8 +138,8 @@ impl Cgroup {
         fs::write(self.processes.join("pids.max"), processes)
     }
 
-    /// Whether the limits are what they should be: no file of a control group has to keep what is written to it. The
-    /// processes of greenlight itself come on top.
+    /// Whether the limits are in effect: no file of a control group has to keep what is written to it. greenlight's
+    /// own processes are added to them.
     fn holds(&self, limits: &Limits) -> bool {
         let memory = match self.version {
             Version::One => "memory.limit_in_bytes",
@@ -153,10 +153,10 @@ impl Cgroup {
             && is_within(self.processes.join("pids.max"), limits.processes.saturating_add(2))
     }
 
-    /// Moves a process into the group; its children will be born there.
+    /// Moves a process into the group; its children will be created there.
     ///
     /// # Errors
-    /// When the kernel refuses, as it does to an ordinary user whose own group is outside of what was delegated.
+    /// When the kernel refuses, as it does for an ordinary user whose own group was not delegated.
     pub(crate) fn admit(&self, process: u32) -> io::Result<()> {
         let process = process.to_string();
         for group in [&self.memory, &self.processes] {
@@ -169,7 +169,7 @@ impl Cgroup {
         Ok(())
     }
 
-    /// Ends all processes of the group where the kernel does that at once; elsewhere keeps them from becoming more.
+    /// Ends all processes of the group if the kernel can do that at once; otherwise keeps their number from growing.
     pub(crate) fn end(&self) {
         let killed = match self.version {
             Version::One => Err(io::ErrorKind::Unsupported.into()),
@@ -183,7 +183,7 @@ impl Cgroup {
         }
     }
 
-    /// What it counts: version 1 knows the memory of TCP sockets at best.
+    /// What the group counts. Version 1 counts the memory of TCP sockets at best.
     pub(crate) fn counted(&self) -> Counted {
         match self.version {
             Version::One => Counted::NotAllSockets,
@@ -191,7 +191,7 @@ impl Cgroup {
         }
     }
 
-    /// Whether the kernel killed a process of the group for want of memory.
+    /// Whether the kernel killed a process of the group because memory ran out.
     pub(crate) fn ran_out_of_memory(&self) -> bool {
         if let Some(usage) = self.last() {
             return usage.ran_out_of_memory;
@@ -206,7 +206,7 @@ impl Cgroup {
             .any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0"))
     }
 
-    /// The largest number of bytes the group ever had, where the kernel remembers it.
+    /// The peak memory of the group in bytes, if the kernel records it.
     pub(crate) fn peak_memory(&self) -> u64 {
         if let Some(usage) = self.last() {
             return usage.peak_memory;
@@ -247,14 +247,14 @@ pub(crate) fn name(process: u32, run: u64) -> String {
     format!("{PREFIX}{process}-{}-{run}", start_time(process).unwrap_or(0))
 }
 
-/// When a process started, in ticks since the machine did; tells it from a later one with the same number.
+/// When a process started, in ticks since boot; distinguishes it from a later process with the same id.
 fn start_time(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // Field 22, see proc_pid_stat(5); the second may hold anything, the third is the first after it.
+    // Field 22, see proc_pid_stat(5). The second field may contain anything; the third is the first one after it.
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Ends and removes the groups whose greenlight is dead.
+/// Ends and removes groups whose greenlight is dead.
 pub(crate) fn remove_orphans() {
     let homes = Homes::all();
     for home in homes.iter().flat_map(|home| [&home.memory, &home.processes]) {
@@ -279,7 +279,7 @@ pub(crate) fn is_orphan(name: &str) -> bool {
     u32::try_from(process).is_ok_and(|process| start_time(process) != Some(started))
 }
 
-/// Removes a group, with what is left in it. The kernel lets a group go only a moment after its last process.
+/// Removes a group and everything in it. The kernel allows this only shortly after its last process died.
 fn remove(group: &Path) {
     for _ in 0..200 {
         match fs::remove_dir(group) {
@@ -303,7 +303,7 @@ fn remove(group: &Path) {
 mod tests {
     use super::*;
 
-    /// A place for groups, as plain files.
+    /// A control group hierarchy made of ordinary files.
     fn home() -> (tempfile::TempDir, Homes) {
         let root = tempfile::tempdir().unwrap();
         let home = Homes {
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn where_no_group_can_be_made_there_is_none() {
         let (root, home) = home();
-        // As if it were read-only: nothing can be made under this name.
+        // As if it were read-only: a group with this name cannot be created.
         fs::write(root.path().join("taken"), "").unwrap();
         assert!(Cgroup::create_in(&home, "taken", &Limits::default()).is_none());
     }
@@ -373,7 +373,7 @@ mod tests {
         let group = root.path().join("greenlight-1-2-5");
         cgroup.admit(17).unwrap();
         assert_eq!(fs::read_to_string(group.join("cgroup.procs")).unwrap(), "17");
-        // A device that takes everything and keeps nothing.
+        // A file that accepts everything and keeps nothing.
         fs::remove_file(group.join("cgroup.procs")).unwrap();
         std::os::unix::fs::symlink("/dev/null", group.join("cgroup.procs")).unwrap();
         assert!(cgroup.admit(17).is_err());

@@ -1,26 +1,26 @@
-//! Where new control groups can go: below the group greenlight itself is in, or as near to it as the kernel allows.
-//! What is done with them is not in here.
+//! Finds where new control groups can be created: below greenlight's own group, or as close to it as the kernel
+//! allows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Of the kernel's interface of control groups.
+/// The version of the kernel's control group interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
     One,
     Two,
 }
 
-/// Where new groups go.
+/// Where new groups can be created.
 pub(crate) struct Homes {
     pub(crate) version: Version,
-    /// For directories with the controllers for memory and for processes, which are the same in version 2.
+    /// The directories of the memory and process controllers, which are the same in version 2.
     pub(crate) memory: PathBuf,
     pub(crate) processes: PathBuf,
 }
 
 impl Homes {
-    /// Every place that may do, the nearest first.
+    /// Every possible place, nearest first.
     pub(crate) fn all() -> Vec<Self> {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let (groups, mounts) = (read("/proc/self/cgroup"), read("/proc/self/mountinfo"));
@@ -39,8 +39,8 @@ impl Homes {
         })
     }
 
-    /// A group with its own processes cannot hand controllers to its children, so new groups go beside it, below the
-    /// nearest ancestor that does. greenlight never moves itself or others, which belong where their manager put them.
+    /// A group with its own processes cannot delegate controllers to children, so new groups go beside it, below the
+    /// nearest ancestor that does. greenlight never moves itself or others, because their manager placed them there.
     fn version_two(groups: &str, mounts: &str) -> Vec<Self> {
         let has_controllers = |directory: &Path| {
             let handed = fs::read_to_string(directory.join("cgroup.subtree_control")).unwrap_or_default();
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(find(Some("cpuset")), None);
     }
 
-    /// A hierarchy of version 2 as plain files, in which greenlight is in the group `/slice/service`; its mounts.
+    /// A version 2 hierarchy made of ordinary files, with greenlight in the group `/slice/service`, and its mounts.
     fn hierarchy(handed: &[(&str, &str)]) -> (tempfile::TempDir, String) {
         let root = tempfile::tempdir().unwrap();
         for group in ["", "slice", "slice/service"] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn new_groups_go_below_the_nearest_ancestor_that_hands_both_controllers_on() {
+    fn new_groups_go_below_the_nearest_ancestor_that_delegates_both_controllers() {
         let (root, mounts) = hierarchy(&[
             ("", "cpu memory pids\n"),
             ("slice", "memory pids\n"),

@@ -1,4 +1,4 @@
-//! The size of the workspace on disk. No kernel interface bounds it on every file system, so it is counted.
+//! Measures the size of the workspace on disk, because no kernel interface limits it on every file system.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -15,30 +15,31 @@ use crate::kernel::process_list::ProcessList;
 use crate::spec::command::Access;
 use crate::wire::Spec;
 
-/// What even an empty file takes: file systems have room for no more of them than this.
+/// How many bytes an empty file counts as, because file systems have about one inode for this many bytes.
 pub(crate) const BYTES_PER_ENTRY: u64 = 4096;
 
-/// How often to count in any case, and which share of the time counting may take.
+/// The longest time between two counts, and the share of time that counting may take.
 const COUNT_EVERY: Duration = Duration::from_secs(2);
 const DUTY: u32 = 20;
 
-/// When this little is left on the whole file system, anything that still grows is ended, no matter who is to blame.
+/// If the whole file system has less space left than this, a run that still grows is ended, no matter what used the
+/// rest.
 const RESERVE: u64 = 256 << 20;
 
-/// How much others may take meanwhile before it is laid at the door of this run.
+/// How much space other processes may take before it is attributed to this run.
 const OTHERS: u64 = 1 << 30;
 
-/// Counts when the file system around has shrunk enough to make it worthwhile, and now and then in any case.
+/// Counts when the file system's free space has shrunk enough, and regularly in any case.
 pub(crate) struct Disk {
     workspace: OwnedFd,
-    /// Other directories that may be written.
+    /// Other writable directories.
     others: Vec<OwnedFd>,
-    /// A file that has no name left is found through who has it open.
+    /// The processes to search for open files that have no name any more.
     processes: Option<ProcessList>,
     limit: u64,
     free_at_first: u64,
     free_at_last_count: u64,
-    /// How often in a row more was missing than was found.
+    /// How often in a row more space was missing than was found.
     unexplained: u32,
     next_count: Instant,
 }
@@ -63,7 +64,7 @@ impl Disk {
         })
     }
 
-    /// Looks for files that these have open.
+    /// Also searches for files that these processes have open.
     pub(crate) fn open_files_of(&mut self, processes: ProcessList) {
         self.processes = Some(processes);
     }
@@ -74,8 +75,8 @@ impl Disk {
         (has_shrunk || Instant::now() >= self.next_count) && self.is_too_much(free)
     }
 
-    /// The same without a doubt, for when nothing is written any more: a short run leaves no mark on a file system where
-    /// others make room at the same time.
+    /// The final check, when nothing writes any more. It always counts, because a short run may not change the free
+    /// space of a file system where others free some at the same time.
     pub(crate) fn is_exceeded_at_last(&mut self) -> bool {
         free(&self.workspace).map_or(true, |free| self.is_too_much(free))
     }
@@ -87,8 +88,8 @@ impl Disk {
         let begun = Instant::now();
         let size = self.count();
         let missing = self.free_at_first.saturating_sub(free);
-        // Files without a name can be kept where nobody finds them, but not without taking room. Others take some too, so
-        // it has to be much, and twice in a row.
+        // Files without a name can be hidden, but still take space. Other processes take some as well, so it must be
+        // a large amount, twice in a row.
         let is_unexplained = missing
             > size
                 .unwrap_or(0)
@@ -103,7 +104,7 @@ impl Disk {
         size.is_none_or(|size| size > self.limit)
     }
 
-    /// Nothing when there is more than can be counted.
+    /// The size; `None` if it is too much to count.
     fn count(&self) -> Option<u64> {
         let (mut size, mut is_hidden) = (0u64, false);
         let limit = self.limit;
@@ -120,7 +121,7 @@ impl Disk {
         let counted = places.try_for_each(|place| files::visit(place, &mut add));
         counted.ok()?;
         let hidden = if is_hidden {
-            // Nobody can tell what is in there but by what is missing.
+            // The size of its content can only be inferred from the missing free space.
             self.free_at_first.saturating_sub(free(&self.workspace).ok()?)
         } else {
             0
@@ -128,16 +129,18 @@ impl Disk {
         Some(size.saturating_add(self.nameless().unwrap_or(0)).max(hidden))
     }
 
-    /// The size of the files that were removed and are still open.
+    /// The size of deleted files that are still open.
     fn nameless(&self) -> io::Result<u64> {
-        let Some(census) = &self.processes else { return Ok(0) };
+        let Some(process_list) = &self.processes else {
+            return Ok(0);
+        };
         let device = fstat(&self.workspace)?.st_dev;
         let mut seen = BTreeSet::new();
         let mut size = 0u64;
-        for name in census.numbers() {
+        for name in process_list.numbers() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            // It may be gone by now.
-            let Ok(open) = openat(&census.processes, format!("{name}/fd"), flags, Mode::empty()) else {
+            // The process may already be gone.
+            let Ok(open) = openat(&process_list.processes, format!("{name}/fd"), flags, Mode::empty()) else {
                 continue;
             };
             for file in Dir::read_from(&open)?.flatten() {
@@ -154,7 +157,7 @@ impl Disk {
     }
 }
 
-/// Whether this is a directory that its owner closed to themselves, which is who counts.
+/// Whether this is a directory that is closed to its owner, who does the counting.
 fn is_closed(directory: &OwnedFd, name: &CStr, stat: &Stat) -> bool {
     let (kind, mode) = (FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -167,7 +170,7 @@ fn bytes(blocks: i64) -> u64 {
     u64::try_from(blocks).unwrap_or(0).saturating_mul(512)
 }
 
-/// Free bytes of a file system, with its free inodes as bytes.
+/// The free bytes of a file system; free inodes count as bytes, too.
 fn free(place: &OwnedFd) -> io::Result<u64> {
     let StatVfs {
         f_bfree,
@@ -180,7 +183,7 @@ fn free(place: &OwnedFd) -> io::Result<u64> {
         .saturating_add(f_ffree.saturating_mul(BYTES_PER_ENTRY)))
 }
 
-/// Files take memory even when they are empty.
+/// The used bytes. Even empty files use memory.
 pub(crate) fn used_bytes(usage: &StatVfs) -> u64 {
     let content = usage.f_blocks.saturating_sub(usage.f_bfree);
     let files = usage.f_files.saturating_sub(usage.f_ffree);

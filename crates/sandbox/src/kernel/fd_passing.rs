@@ -1,4 +1,4 @@
-//! Open files that travel from one process to another over a Unix socket, each time with a separate byte.
+//! Passes open files from one process to another over a Unix socket, with one byte for each message.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -9,12 +9,12 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 
-/// No message carries more.
+/// The maximum number of files in one message.
 const MOST: usize = 2;
 
 const SPACE: usize = rustix::cmsg_space!(ScmRights(MOST));
 
-/// Sends copies of open files, two at most.
+/// Sends copies of open files, at most two.
 pub(crate) fn send(socket: impl AsFd, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); SPACE];
     let mut message = SendAncillaryBuffer::new(&mut space);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_open_file_is_refused() {
+    fn a_message_without_files_is_refused() {
         let (mut here, there) = UnixStream::pair().unwrap();
         here.write_all(b"xx").unwrap();
         assert_eq!(receive::<1>(&there).unwrap_err().kind(), io::ErrorKind::InvalidData);

@@ -1,5 +1,5 @@
-//! Reads, writes and removes files of a directory that untrusted code has touched: no link is followed, nothing outside
-//! is reached, nothing waits and nothing is read without a bound, no matter what lies there or is swapped meanwhile.
+//! Reads, writes and removes files in a directory that untrusted code has changed. No link is followed, nothing
+//! outside can be reached, nothing blocks, and every read is bounded, even if the code swaps entries meanwhile.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
@@ -20,10 +20,10 @@ pub enum FileError {
     /// There is no such file.
     #[error("there is no such file")]
     Missing,
-    /// A link, a pipe, a device, a directory, or a path that leads out: what an honest tool does not leave.
+    /// A link, pipe, device or directory, or a path that leads outside. Ordinary tools do not create these.
     #[error("it is not an ordinary file of the workspace")]
     NotOrdinary,
-    /// It has more bytes than this bound.
+    /// It is larger than this many bytes.
     #[error("it has more than {0} bytes")]
     TooLarge(u64),
     /// The system refused.
@@ -31,7 +31,7 @@ pub enum FileError {
     Io(#[from] io::Error),
 }
 
-/// Directories nest no deeper in honest trees; more would only exhaust what walks them.
+/// The deepest directory level. Ordinary trees are not deeper; a deeper one could exhaust the code that walks it.
 pub(crate) const MAX_DEPTH: usize = 100;
 
 const DIRECTORY: OFlags = OFlags::RDONLY
@@ -44,10 +44,10 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// Reads a file of the workspace, at most `max_bytes` long.
+/// Reads a file of the workspace with at most `max_bytes`.
 ///
 /// # Errors
-/// [`FileError`]; never a partial content.
+/// [`FileError`]; the content is never partial.
 pub fn read_result(workspace: &Path, relative: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
     let root = openat(CWD, workspace, DIRECTORY, Mode::empty()).map_err(io::Error::from)?;
     // Without NONBLOCK, opening a pipe would wait for its writer.
@@ -68,13 +68,13 @@ pub fn read_result(workspace: &Path, relative: &Path, max_bytes: u64) -> Result<
     }
 }
 
-/// Writes a file of the workspace, replacing what is there, and makes the directories above it.
+/// Writes a file of the workspace, replaces an existing one, and creates missing parent directories.
 ///
-/// The new file belongs to whom the workspace belongs to, so that a later run can change it. It is a new inode: a
-/// hard link that lay there keeps its old content.
+/// The new file belongs to the owner of the workspace, so that a later run can change it. It is a new inode: other
+/// hard links to an old file keep its content.
 ///
 /// # Errors
-/// When a directory above is not one, when a directory has its name, or on I/O errors.
+/// When a parent is not a directory, when a directory has the file's name, or on I/O errors.
 pub fn write_file(workspace: &Path, relative: &Path, bytes: &[u8], executable: bool) -> Result<(), FileError> {
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let relative = normal(relative)?;
@@ -119,7 +119,7 @@ fn enter_or_make(above: &OwnedFd, name: &OsStr, owner: &Stat) -> Result<OwnedFd,
     }
 }
 
-/// Gives a new file to the owner of the workspace, where that is somebody else.
+/// Changes the owner of a new file to the workspace's, if that is a different user.
 fn give(file: &OwnedFd, owner: &Stat) -> io::Result<()> {
     if fstat(file)?.st_uid != owner.st_uid {
         let (uid, gid) = (
@@ -131,7 +131,7 @@ fn give(file: &OwnedFd, owner: &Stat) -> io::Result<()> {
     Ok(())
 }
 
-/// Only names; `..` and absolute paths are refused before the kernel would.
+/// Accepts only names; `..` and absolute paths are refused before the kernel would refuse them.
 fn normal(relative: &Path) -> Result<&Path, FileError> {
     let is_normal = relative.components().all(|part| matches!(part, Component::Normal(_)));
     if is_normal && !relative.as_os_str().is_empty() {
@@ -141,7 +141,7 @@ fn normal(relative: &Path) -> Result<&Path, FileError> {
     }
 }
 
-/// What the kernel says when something is not what it should be.
+/// The error for an entry of an unexpected kind.
 fn refusal(error: Errno) -> FileError {
     match error {
         Errno::NOENT => FileError::Missing,
@@ -152,14 +152,14 @@ fn refusal(error: Errno) -> FileError {
     }
 }
 
-/// Called with a directory, a name in it, and what that is.
+/// Called with a directory, a name in it, and its metadata.
 pub(crate) type Visitor<'a> = dyn FnMut(&OwnedFd, &CStr, &Stat) -> io::Result<()> + 'a;
 
-/// Shows everything below a directory to a visitor, parents first.
+/// Calls the visitor for everything below a directory, parents first.
 ///
 /// # Errors
-/// What the visitor says, directories that nest too deeply, or I/O errors. What vanishes meanwhile, and what this user
-/// may not enter, is passed over.
+/// An error of the visitor, directories that nest too deeply, or I/O errors. Entries that vanish meanwhile, or that
+/// this user may not enter, are skipped.
 pub(crate) fn visit(root: &OwnedFd, visitor: &mut Visitor<'_>) -> io::Result<()> {
     visit_below(root, visitor, 0)
 }
@@ -190,10 +190,10 @@ fn visit_below(directory: &OwnedFd, visitor: &mut Visitor<'_>, depth: usize) -> 
     Ok(())
 }
 
-/// Removes a directory and everything below it, however deep it nests and no matter what permissions it was left with.
+/// Removes a directory and everything below it, no matter how deep it is and what its permissions are.
 ///
 /// # Errors
-/// On I/O errors. A directory that is not there is fine.
+/// On I/O errors. A missing directory is not an error.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let root = match openat(CWD, path, DIRECTORY, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(()),
@@ -207,7 +207,8 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
     let mut removal = Removal { root, moved: false };
     loop {
         removal.empty(&top, 0)?;
-        // What nests too deeply is moved to the top, where the next round finds it: each round ends a hundred levels.
+        // Directories that nest too deeply are moved to the top, where the next round finds them. Each round removes
+        // a hundred levels.
         if !std::mem::take(&mut removal.moved) {
             return std::fs::remove_dir(path);
         }
@@ -216,7 +217,7 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
 
 struct Removal {
     root: OwnedFd,
-    /// Whether something was moved up to the root.
+    /// Whether a directory was moved to the top.
     moved: bool,
 }
 
@@ -272,7 +273,7 @@ impl Removal {
     }
 }
 
-/// Gives its owner every right over a directory, which may be open only as a path.
+/// Gives the owner all permissions of a directory, which may be open only as a path.
 fn unlock(directory: impl AsFd) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let path = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());

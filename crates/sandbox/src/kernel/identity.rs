@@ -1,5 +1,5 @@
-//! As whom a command runs: root gives a separate user id to each workspace, anyone else runs it as themselves,
-//! in a user namespace where they are nobody special.
+//! Selects the user that a command runs as. Root assigns a separate user id to each workspace. Anyone else runs the
+//! command as themselves, in a user namespace without privileges.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -12,21 +12,21 @@ use crate::kernel::files;
 use crate::spec::command::Access;
 use crate::wire::{Identity, Spec};
 
-/// User ids that neither distributions nor systemd give to anyone else
+/// User ids that neither distributions nor systemd assign
 /// (<https://systemd.io/UIDS-GIDS/>: 60706 to 61183 are unused).
-const LENT: std::ops::Range<u32> = 61000..61184;
+const IDS: std::ops::Range<u32> = 61000..61184;
 
 impl Identity {
-    /// Chooses, and makes what may be written belong to the chosen one.
+    /// Selects a user, and makes it the owner of everything that the command may write to.
     pub(crate) fn choose(spec: &Spec) -> anyhow::Result<Self> {
         Self::choose_by(spec, std::process::id())
     }
 
-    /// The same, for a process that chooses for many workspaces: each number may mean another user.
+    /// The same, for a process that selects users for many workspaces: each number may select a different user.
     pub(crate) fn choose_by(spec: &Spec, number: u32) -> anyhow::Result<Self> {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
         if Self::is_lent_for(spec) {
-            return Ok(Self::Lent(lend(spec, number)?));
+            return Ok(Self::Lent(assign_id(spec, number)?));
         }
         Ok(Self::Own {
             uid: uid.as_raw(),
@@ -34,14 +34,14 @@ impl Identity {
         })
     }
 
-    /// Whether [`Identity::choose`] will share an id.
+    /// Whether [`Identity::choose`] will assign a separate id.
     pub(crate) fn is_lent_for(spec: &Spec) -> bool {
-        rustix::process::geteuid().is_root() && spec.is_confined() && may_lend()
+        rustix::process::geteuid().is_root() && spec.is_confined() && may_assign_ids()
     }
 }
 
-/// Whether root here is root over the ids to share; in a container without them it is an ordinary user in disguise.
-fn may_lend() -> bool {
+/// Whether root here may use these ids. In a container without them, root is effectively an ordinary user.
+fn may_assign_ids() -> bool {
     let Ok(map) = fs::read_to_string("/proc/self/uid_map") else {
         return false;
     };
@@ -50,18 +50,18 @@ fn may_lend() -> bool {
             .split_whitespace()
             .filter_map(|number| number.parse().ok())
             .collect();
-        matches!(numbers[..], [first, _, count] if first <= LENT.start.into() && first + count >= LENT.end.into())
+        matches!(numbers[..], [first, _, count] if first <= IDS.start.into() && first + count >= IDS.end.into())
     })
 }
 
-/// Gives the workspace, and anything else that may be written, to one of the ids. A workspace keeps the one it has.
-fn lend(spec: &Spec, number: u32) -> anyhow::Result<u32> {
+/// Assigns one of the ids to the workspace, and to everything else that may be written to. A workspace keeps its id.
+fn assign_id(spec: &Spec, number: u32) -> anyhow::Result<u32> {
     let root = open(&spec.workspace).context("open the workspace")?;
     let owner = rustix::fs::fstat(&root).context("look at the workspace")?.st_uid;
-    let lent = if LENT.contains(&owner) {
+    let lent = if IDS.contains(&owner) {
         owner
     } else {
-        LENT.start + number % (LENT.end - LENT.start)
+        IDS.start + number % (IDS.end - IDS.start)
     };
     give(&root, lent).context("give the workspace to its user")?;
     for mount in spec.mounts.iter().filter(|mount| mount.access == Access::ReadWrite) {
@@ -76,14 +76,14 @@ fn open(directory: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(directory, flags, Mode::empty())
 }
 
-/// Gives a directory and all in it to a shared user.
+/// Makes a user the owner of a directory and everything in it.
 fn give(root: &OwnedFd, lent: u32) -> std::io::Result<()> {
     let (uid, gid) = (Uid::from_raw(lent), Gid::from_raw(lent));
     rustix::fs::fchown(root, Some(uid), Some(gid))?;
     files::visit(root, &mut |directory, name, stat| {
-        // A file with several names may be shared with something outside of the workspace.
+        // A file with several hard links may be shared with something outside of the workspace.
         let is_shared = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 1;
-        if stat.st_uid != lent && (!is_shared || LENT.contains(&stat.st_uid)) {
+        if stat.st_uid != lent && (!is_shared || IDS.contains(&stat.st_uid)) {
             rustix::fs::chownat(directory, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
         }
         Ok(())

@@ -1,12 +1,12 @@
-//! The loopback interface of a fresh network namespace, which is all the network a command ever gets here.
+//! The loopback interface of a new network namespace, which is the only interface that a command has here.
 
 use anyhow::{Context, ensure};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-/// The loopback interface is the first of every network namespace.
+/// The loopback interface is the first one in every network namespace.
 const LOOPBACK: i32 = 1;
 
-/// Sets the loopback interface up; the kernel then gives it 127.0.0.1 and ::1.
+/// Brings up the loopback interface; the kernel then gives it 127.0.0.1 and ::1.
 pub(crate) fn loopback_up() -> anyhow::Result<()> {
     const RTM_NEWLINK: u16 = 16;
     const REQUEST_AND_ACKNOWLEDGE: u16 = 1 | 4;
@@ -17,7 +17,7 @@ pub(crate) fn loopback_up() -> anyhow::Result<()> {
     request.extend(RTM_NEWLINK.to_ne_bytes());
     request.extend(REQUEST_AND_ACKNOWLEDGE.to_ne_bytes());
     request.extend([0; 8]);
-    // struct ifinfomsg: family, device type, index, flags, which of the flags to change; see rtnetlink(7).
+    // struct ifinfomsg: family, device type, index, flags, mask of the flags to change; see rtnetlink(7).
     request.extend([0; 4]);
     request.extend(LOOPBACK.to_ne_bytes());
     request.extend(UP.to_ne_bytes());

@@ -1,5 +1,5 @@
-//! Mechanisms of the kernel, each alone. They run wherever they are called: in the supervisor, in init, or on the
-//! host's side. Which of them a run needs is not decided here.
+//! Kernel mechanisms, one in each module. They run in the caller's process: the supervisor, init, or the host's side.
+//! The callers decide which of them a run needs.
 
 pub(crate) mod cgroup;
 mod cgroup_hierarchy;

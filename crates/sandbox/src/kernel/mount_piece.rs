@@ -1,4 +1,4 @@
-//! One mount: a piece of the host's tree, or a directory in memory, put where the command sees it.
+//! One mount: a part of the host's tree, or an in-memory directory, at the path where the command sees it.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remo
 use crate::spec::command::{Access, Mount};
 use crate::wire::{Identity, Orders};
 
-/// A piece of the host's tree, held open across the change of the root.
+/// A part of the host's tree, kept open while the root is changed.
 pub(crate) struct MountPiece {
     pub(crate) tree: OwnedFd,
     pub(crate) target: PathBuf,
@@ -63,12 +63,12 @@ impl MountPiece {
                 MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC,
             );
         }
-        // At once, so that making the targets of inner mounts can change nothing of the host.
+        // Immediately, so that creating the targets of inner mounts cannot change the host.
         restrict(&self.target, flags_for(self.access))
     }
 }
 
-/// Makes a directory and what is missing above it; below the home directory they belong to the command.
+/// Creates a directory and its missing parents; below the home directory, the command owns them.
 pub(crate) fn make_directories(path: &Path, orders: &Orders) -> anyhow::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
     for directory in missing.into_iter().rev() {
@@ -80,7 +80,7 @@ pub(crate) fn make_directories(path: &Path, orders: &Orders) -> anyhow::Result<(
     Ok(())
 }
 
-/// Gives a file to the user behind the command. In a user namespace it belongs to them from the start.
+/// Makes the command's user the owner of a file. In a user namespace it already is.
 pub(crate) fn give(path: &Path, orders: &Orders) -> io::Result<()> {
     match orders.identity {
         Identity::Lent(uid) => chown(path, Some(uid), Some(uid)),
@@ -107,7 +107,8 @@ pub(crate) fn flags_for(access: Access) -> MountFlags {
     }
 }
 
-/// Adds restrictions to one mount. Those it has already are kept: the kernel lets a user namespace take away none.
+/// Adds restrictions to one mount. Existing ones are kept, because the kernel does not let a user namespace remove
+/// any.
 pub(crate) fn restrict(path: &Path, flags: MountFlags) -> anyhow::Result<()> {
     let at = || format!("restrict {}", path.display());
     let present = statvfs(path).with_context(at)?.f_flag;

@@ -1,5 +1,5 @@
-//! Builds the only file system that the command will ever see: an empty root, the tools and the workspace bound into it,
-//! and its own `/proc`, `/dev` and temporary directories. Which tools those are is not decided here.
+//! Builds the only file system that the command sees: an empty root, the tools and the workspace bound into it, and
+//! separate `/proc`, `/dev` and temporary directories. The spec says which tools these are.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -16,18 +16,19 @@ use crate::kernel::overlay;
 use crate::spec::command::{Access, Changes, Mount, WORKSPACE};
 use crate::wire::{Identity, Orders};
 
-/// Where the new root is put together; any directory does, since the host's tree is left right after.
+/// Where the new root is built. Any directory works, because the host's tree is left immediately.
 const STAGE: &str = "/tmp";
 
-/// Where the host's tree stays for as long as the new root is incomplete.
+/// Where the host's tree is while the new root is incomplete.
 const HOST: &str = "/.host";
 
 pub(crate) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// Knobs of the whole machine: root's own are closed to the shared user anyway, but a mistake here would be fatal.
+/// Settings of the whole machine. The command's user cannot change those that root owns anyway, but a mistake here
+/// would be fatal.
 pub(crate) const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
 
-/// What the kernel tells about itself and about others.
+/// What the kernel reveals about itself and other processes.
 pub(crate) const MASKED_IN_PROC: [&str; 10] = [
     "kcore",
     "keys",
@@ -41,7 +42,7 @@ pub(crate) const MASKED_IN_PROC: [&str; 10] = [
     "modules",
 ];
 
-/// Builds the file system and makes it the root of this process, in a mount namespace that has to be its own.
+/// Builds the file system and makes it the root of this process, which must have a separate mount namespace.
 pub(crate) fn build(orders: &Orders) -> anyhow::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("detach from the host's mounts")?;
@@ -51,7 +52,7 @@ pub(crate) fn build(orders: &Orders) -> anyhow::Result<()> {
         access: Access::ReadWrite,
     };
     let mut mounts: Vec<&Mount> = orders.spec.mounts.iter().chain([&workspace]).collect();
-    // Outer mounts before the inner ones that they would hide.
+    // Outer mounts come first, because they would hide inner ones.
     mounts.sort_by(|a, b| a.target.cmp(&b.target));
     let pieces = mounts
         .into_iter()
@@ -102,12 +103,12 @@ fn enter_new_root() -> anyhow::Result<()> {
 fn mount_proc(orders: &Orders) -> anyhow::Result<()> {
     fs::create_dir("/proc").context("make /proc")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    // Whom the command may not trace, it does not see: that is init.
+    // The command cannot see processes that it may not trace, which are init and the relay.
     mount("proc", "/proc", "proc", flags, c"hidepid=2").context("mount /proc")?;
     if matches!(orders.identity, Identity::Own { .. }) {
-        // One more, which is the one that init itself continues to make. The filter of system calls refuses them too.
+        // One more user namespace, which init itself still has to make. The system call filter refuses others, too.
         let _ = fs::write("/proc/sys/user/max_user_namespaces", "1");
-        // Those of the user count together, in here and outside.
+        // Instances of the user count together, inside and outside.
         let _ = fs::write("/proc/sys/user/max_inotify_instances", "64");
     }
     for name in READ_ONLY_IN_PROC {
@@ -158,9 +159,9 @@ fn mount_dev(devices: [anyhow::Result<MountPiece>; 5], orders: &Orders) -> anyho
     )
 }
 
-/// The directories and files that are the sandbox's own.
+/// Directories and files that only the sandbox has.
 fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
-    // What is in these is memory, and stays within its limit with the rest.
+    // These directories are in memory and count towards its limit.
     let size = orders.spec.limits.memory / 2;
     for directory in ["/tmp", "/dev/shm"] {
         fs::create_dir(directory)
@@ -192,7 +193,7 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files in `/etc` that are the sandbox's own.
+/// Files in `/etc` that only the sandbox has.
 pub(crate) fn own_files(uid: u32, home: &Path) -> [(&'static str, String); 6] {
     let home = home.display();
     [
@@ -218,7 +219,7 @@ fn ignore_existing(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Restricts the mounts that came along below another one, and the root itself at last.
+/// Restricts nested mounts that came along with others, and finally the root itself.
 fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     let list = fs::read("/proc/self/mountinfo").context("list the mounts")?;
     for mount_point in list
@@ -226,7 +227,7 @@ fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
         .filter_map(|line| line.split(|byte| *byte == b' ').nth(4))
     {
         let path = unescape(mount_point);
-        // These were mounted as they should be, and the root has to wait.
+        // These already have the right restrictions, and the root must come last.
         let is_done =
             path.starts_with("/proc") || path.starts_with("/dev") || accesses.iter().any(|(done, _)| *done == path);
         if is_done || path == Path::new("/") {
@@ -244,7 +245,7 @@ fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     restrict(Path::new("/"), flags_for(Access::ReadOnly))
 }
 
-/// Undoes the octal escapes of `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
+/// Decodes the octal escapes of `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
 pub(crate) fn unescape(escaped: &[u8]) -> PathBuf {
     let mut path = Vec::with_capacity(escaped.len());
     let mut rest = escaped;

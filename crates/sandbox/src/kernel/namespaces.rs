@@ -1,8 +1,8 @@
-//! Fresh namespaces for this process.
+//! New namespaces for this process.
 
 use rustix::thread::UnshareFlags;
 
-/// Leaves namespaces for new ones.
+/// Moves this process into new namespaces.
 #[expect(
     deprecated,
     reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"

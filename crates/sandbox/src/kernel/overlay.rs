@@ -1,5 +1,5 @@
-//! A workspace whose changes are thrown away: an overlay in memory in greenlight's own namespaces, and a copy on disk
-//! everywhere else. The workspace itself is never written.
+//! A workspace whose changes are discarded: an in-memory overlay in greenlight's own namespaces, and a copy on disk
+//! everywhere else. The workspace itself is never written to.
 
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ use crate::spec::backend::Backend;
 use crate::spec::command::{Access, Changes, WORKSPACE};
 use crate::wire::{Identity, Orders, Spec};
 
-/// Where the layers are put together; nothing of it is left when the command starts.
+/// Where the layers are mounted; the directory is gone when the command starts.
 const LAYERS: &str = "/.layers";
 
 const DIRECTORY: OFlags = OFlags::RDONLY
@@ -31,7 +31,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Whether the workspace has to be copied for its changes to be thrown away.
+/// Whether the workspace must be copied for its changes to be discarded.
 pub(crate) fn needs_copy(spec: &Spec) -> bool {
     let in_place = spec.backend == Backend::Native
         && fs::read_to_string("/proc/filesystems").is_ok_and(|list| list.contains("\toverlay\n"))
@@ -39,14 +39,14 @@ pub(crate) fn needs_copy(spec: &Spec) -> bool {
     matches!(spec.changes, Changes::Discarded { .. }) && !in_place
 }
 
-/// Whether files in memory can have attributes of their user, which they can since Linux 6.6: an overlay without the
-/// rights of root notes in them that a directory was replaced.
+/// Whether tmpfs supports user extended attributes, as it does since Linux 6.6. An unprivileged overlay uses them to
+/// record that a directory was replaced.
 fn memory_has_attributes() -> bool {
     let file = memfd_create("greenlight", MemfdFlags::CLOEXEC);
     file.is_ok_and(|file| fsetxattr(&file, "user.greenlight", b"", XattrFlags::empty()).is_ok())
 }
 
-/// Mounts the workspace with a layer in memory over it, in a root directory that is being put together.
+/// Mounts the workspace with an in-memory layer over it, in a root directory under construction.
 pub(crate) fn attach(workspace: MountPiece, bytes: u64, orders: &Orders) -> anyhow::Result<()> {
     let layers = Path::new(LAYERS);
     let inodes = (bytes / BYTES_PER_ENTRY).clamp(256, 1 << 20);
@@ -63,7 +63,7 @@ pub(crate) fn attach(workspace: MountPiece, bytes: u64, orders: &Orders) -> anyh
         ..workspace
     };
     piece.attach(orders)?;
-    // The root of an overlay is what its upper layer says.
+    // The root of an overlay has the attributes of its upper layer.
     let original = fs::metadata(&lower).context("look at the workspace")?;
     let upper = layers.join("upper");
     fs::set_permissions(&upper, fs::Permissions::from_mode(original.mode() & 0o777)).context("make an overlay")?;
@@ -85,20 +85,20 @@ pub(crate) fn attach(workspace: MountPiece, bytes: u64, orders: &Orders) -> anyh
         CString::new(options)?.as_c_str(),
     )
     .context("mount the overlay")?;
-    // The overlay holds on to its layers, which nobody else has to see.
+    // The overlay keeps its layers open, and nobody else needs to see them.
     unmount(&lower, UnmountFlags::DETACH).context("hide the layers")?;
     unmount(layers, UnmountFlags::DETACH).context("hide the layers")?;
     fs::remove_dir(layers).context("hide the layers")
 }
 
-/// The layer for changes, as the supervisor holds it.
+/// The layer for changes, from the supervisor's side.
 pub(crate) struct Layer {
     root: OwnedFd,
     bytes: u64,
 }
 
 impl Layer {
-    /// The layer over the workspace of a sandbox that is ready, where there is one.
+    /// The layer over the workspace of a sandbox that is ready, if there is one.
     pub(crate) fn of(spec_changes: Changes, init: u32) -> rustix::io::Result<Option<Self>> {
         let Changes::Discarded { bytes } = spec_changes else {
             return Ok(None);
@@ -107,12 +107,12 @@ impl Layer {
         Ok(Some(Self { root, bytes }))
     }
 
-    /// How much memory the changes take.
+    /// How much memory the changes use.
     pub(crate) fn used(&self) -> u64 {
         fstatvfs(&self.root).map_or(0, |usage| used_bytes(&usage))
     }
 
-    /// Whether the command can hardly have written what it wanted to.
+    /// Whether the command probably could not write everything it wanted to.
     pub(crate) fn is_full(&self) -> bool {
         fstatvfs(&self.root).is_ok_and(|usage| {
             let free = usage.f_bfree.saturating_mul(usage.f_frsize);
@@ -121,10 +121,10 @@ impl Layer {
     }
 }
 
-/// Replaces the workspace of a run by a copy, which may grow by what the run may write.
+/// Replaces the workspace of a run by a copy, which may grow by the amount that the run may write.
 ///
 /// # Errors
-/// When the workspace is over its limit already, nests too deeply, or cannot be read.
+/// When the workspace already exceeds its limit, nests too deeply, or cannot be read.
 pub(crate) fn copy(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> {
     let Changes::Discarded { bytes } = spec.changes else {
         return Ok(());
@@ -144,7 +144,7 @@ pub(crate) fn copy(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> {
 }
 
 struct Copy {
-    /// How many bytes there may still be.
+    /// How many more bytes may be copied.
     left: u64,
 }
 
@@ -178,13 +178,13 @@ impl Copy {
             }
             FileType::Symlink => Ok(symlinkat(readlinkat(from, name, Vec::new())?, to, name)?),
             FileType::RegularFile => {
-                // It may have been replaced by a pipe, for which nobody waits.
+                // It may have been replaced by a pipe, which must not block.
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 let source = openat(from, name, flags, Mode::empty())?;
                 let stat = fstat(&source)?;
                 ensure!(
                     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
-                    "it is something else now"
+                    "it was replaced meanwhile"
                 );
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mut target = File::from(openat(to, name, flags, private)?);
@@ -193,7 +193,7 @@ impl Copy {
                 self.take(written)?;
                 Ok(finish(&OwnedFd::from(target), &stat)?)
             }
-            // Pipes, sockets and devices are nothing that a checkout has.
+            // A checkout contains no pipes, sockets or devices.
             _ => Ok(()),
         }
     }
@@ -205,7 +205,7 @@ impl Copy {
     }
 }
 
-/// Gives a copy the owner, the permissions and the times of its original. Build tools go by the times.
+/// Gives a copy the owner, permissions and times of its original. Build tools rely on the times.
 fn finish(copy: &OwnedFd, original: &Stat) -> rustix::io::Result<()> {
     if rustix::process::geteuid().is_root() {
         let (uid, gid) = (Uid::from_raw(original.st_uid), Gid::from_raw(original.st_gid));

@@ -1,4 +1,4 @@
-//! Rights of this process, given up for good.
+//! Gives up privileges of this process permanently.
 
 use anyhow::{Context, ensure};
 use rustix::process::Signal;
@@ -6,7 +6,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid};
 
 use crate::wire::Identity;
 
-/// Makes sure that no program can bring a capability back.
+/// Ensures that no program can regain a capability.
 pub(crate) fn shrink_bounding_set() -> anyhow::Result<()> {
     for number in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << number);
@@ -18,7 +18,7 @@ pub(crate) fn shrink_bounding_set() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives up groups, user and capabilities of this process.
+/// Gives up the groups, user and capabilities of this process.
 pub(crate) fn give_up_rights(identity: Identity) -> anyhow::Result<()> {
     if let Identity::Lent(id) = identity {
         let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
@@ -29,7 +29,7 @@ pub(crate) fn give_up_rights(identity: Identity) -> anyhow::Result<()> {
     give_up_capabilities()
 }
 
-/// Leaves this process and all it starts with the rights of an ordinary user, for good.
+/// Reduces this process and everything it starts to the privileges of an ordinary user, permanently.
 pub(crate) fn give_up_capabilities() -> anyhow::Result<()> {
     let none = CapabilitySet::empty();
     rustix::thread::clear_ambient_capability_set().context("give up ambient capabilities")?;
@@ -42,7 +42,7 @@ pub(crate) fn give_up_capabilities() -> anyhow::Result<()> {
     rustix::thread::set_no_new_privs(true).context("forbid new privileges")
 }
 
-/// Must come after the change of the user, which would undo it.
+/// Must come after changing the user, which would undo it.
 pub(crate) fn die_with_the_supervisor() -> anyhow::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("tie init to the supervisor")
 }

@@ -1,4 +1,4 @@
-//! The processes of one run, as `/proc` shows them to the supervisor: those of a namespace, or its own descendants.
+//! The processes of one run, from the supervisor's `/proc`: those of a namespace, or its own descendants.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,16 +8,16 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 
 use crate::kernel::subreaper;
 
-/// Where to look for the processes of a run.
+/// Where to find the processes of a run.
 pub(crate) struct ProcessList {
-    /// A `/proc`.
+    /// An open `/proc`.
     pub(crate) processes: OwnedFd,
-    /// Whether it lists the processes of this run and no others.
+    /// Whether it lists only the processes of this run.
     pub(crate) is_namespace: bool,
 }
 
 impl ProcessList {
-    /// The processes in the namespace of this one.
+    /// The processes in the namespace of this process.
     pub(crate) fn of_namespace(process: u32) -> rustix::io::Result<Self> {
         Ok(Self {
             processes: open(&format!("/proc/{process}/root/proc"))?,
@@ -25,7 +25,7 @@ impl ProcessList {
         })
     }
 
-    /// The descendants of the process that asks.
+    /// The descendants of the calling process.
     pub(crate) fn of_descendants() -> rustix::io::Result<Self> {
         Ok(Self {
             processes: open("/proc")?,
@@ -33,7 +33,7 @@ impl ProcessList {
         })
     }
 
-    /// The numbers of the processes that there are now.
+    /// The ids of the current processes.
     pub(crate) fn numbers(&self) -> Vec<String> {
         if !self.is_namespace {
             let descendants = subreaper::descendants();
@@ -48,7 +48,7 @@ impl ProcessList {
             .collect()
     }
 
-    /// A file below this `/proc`, up to a megabyte of it.
+    /// A file below this `/proc`, at most one megabyte of it.
     pub(crate) fn read(&self, path: &str) -> Option<String> {
         let file = openat(&self.processes, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
         let mut content = String::new();

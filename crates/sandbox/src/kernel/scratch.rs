@@ -1,4 +1,4 @@
-//! A private directory on disk for one run, outside of every workspace, and gone with it.
+//! A private directory on disk for one run, outside of every workspace, removed with the run.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::{fs, io};
 
 use crate::kernel::{cgroup, files};
 
-/// Directories that everyone may write to; the first is not in memory on most machines.
+/// World-writable directories; the first is not in memory on most machines.
 const PLACES: [&str; 2] = ["/var/tmp", "/tmp"];
 
-/// A directory that others can pass through but not list; removed when dropped.
+/// A directory that others can enter but not list; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes one for the run of this name.
+    /// Creates one for the run with this name.
     pub(crate) fn make(run: &str) -> io::Result<Self> {
         let name = format!("{run}-{}", ulid::Ulid::new());
         let mut made = Err(io::ErrorKind::NotFound.into());
@@ -32,7 +32,7 @@ impl Scratch {
         &self.0
     }
 
-    /// A new directory in it, for its owner alone.
+    /// A new directory in it that only its owner can access.
     pub(crate) fn directory(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.0.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path)?;
@@ -48,7 +48,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes the directories of this user whose greenlight is dead.
+/// Removes directories of this user whose greenlight is dead.
 pub(crate) fn remove_orphans() {
     let own = rustix::process::geteuid().as_raw();
     for entry in PLACES

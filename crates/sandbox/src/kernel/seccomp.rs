@@ -1,6 +1,6 @@
-//! The filter of system calls: what no test needs and what reaches beyond namespaces is refused.
-//! It allows by default, because a list of everything that test suites may call would be wrong every month;
-//! files, processes and the network are confined by other means.
+//! The system call filter: it refuses calls that no test needs and that reach beyond namespaces. It allows by
+//! default, because a list of everything that test suites may call would be outdated every month. Other mechanisms
+//! confine files, processes and the network.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, apply_filter, sock_filter,
 };
 
-/// A system call by its name, with the prefix of its constant, and by its number.
+/// A system call: the name of its constant, and its number.
 pub(crate) type Syscall = (&'static str, c_long);
 
-/// A condition on an argument: which one, how it is compared, and with what.
+/// A condition on an argument: its index, the comparison, and the value.
 pub(crate) type Condition = (u8, SeccompCmpOp, i32);
 
-/// A call that is refused when all conditions of one of these lists hold; without a list, always.
+/// A call that is refused if all conditions of one of these lists are true, or always if there are no lists.
 pub(crate) type Refusal = (Syscall, Vec<Vec<Condition>>);
 
 macro_rules! call {
@@ -34,9 +34,9 @@ macro_rules! calls {
 }
 pub(crate) type SyscallRules = BTreeMap<c_long, Vec<SeccompRule>>;
 
-/// Refused no matter what their arguments are.
+/// Refused with any arguments.
 const REFUSED: &[Syscall] = calls![
-    // Keys and tracing are shared across namespaces, or were too often the way into the kernel.
+    // Keys and tracing cross namespaces, and have often been used to attack the kernel.
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_request_key,
@@ -47,7 +47,7 @@ const REFUSED: &[Syscall] = calls![
     libc::SYS_pidfd_getfd,
     libc::SYS_syslog,
     libc::SYS_lookup_dcookie,
-    // Does what other calls do without passing this filter.
+    // Performs the operations of other calls without passing this filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -67,7 +67,7 @@ const REFUSED: &[Syscall] = calls![
     libc::SYS_setns,
     libc::SYS_open_by_handle_at,
     libc::SYS_name_to_handle_at,
-    // The machine as a whole.
+    // Calls that affect the whole machine.
     libc::SYS_kexec_load,
     libc::SYS_init_module,
     libc::SYS_finit_module,
@@ -88,7 +88,7 @@ const REFUSED: &[Syscall] = calls![
     libc::SYS_nfsservctl,
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
-    // Memory of others, and pages handed to the kernel.
+    // Memory of other processes, and pages passed to the kernel.
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
     libc::SYS_vmsplice,
@@ -105,21 +105,22 @@ const REFUSED_HERE: &[Syscall] = calls![
     libc::SYS_ustat,
     libc::SYS_sysfs,
 ];
-/// `kexec_file_load`, which not every library names.
+/// `kexec_file_load`, which not every library defines.
 #[cfg(target_arch = "aarch64")]
 const REFUSED_HERE: &[Syscall] = &[("SYS_kexec_file_load", 294)];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const REFUSED_HERE: &[Syscall] = &[];
 
-/// New in Linux 6.6 and not known to every library yet.
+/// New in Linux 6.6, and not yet defined in every library.
 const FCHMODAT2: Syscall = ("SYS_fchmodat2", 452);
 
-/// New in Linux 6.15 and known to no library yet: a mount call in other clothes.
+/// New in Linux 6.15, and not yet defined in any library: a variant of a mount call.
 const OPEN_TREE_ATTR: Syscall = ("SYS_open_tree_attr", 467);
 
-/// Answered as an older kernel would, so that callers use what the filter can judge: the first two hide their
-/// arguments in memory, the third makes memory that no one can count. Contexts of asynchronous I/O, which the last makes,
-/// are one number for the whole machine (`fs.aio-max-nr`), and anyone who takes them all leaves none to others.
+/// Refused as if by an older kernel, so that callers fall back to calls that the filter can check. The first two pass
+/// their arguments in memory, and the third creates memory that nobody can count. The last creates contexts for
+/// asynchronous I/O, whose number is limited for the whole machine (`fs.aio-max-nr`), so one process could take them
+/// all.
 pub(crate) const UNKNOWN: &[Syscall] = calls![
     libc::SYS_clone3,
     libc::SYS_openat2,
@@ -127,12 +128,11 @@ pub(crate) const UNKNOWN: &[Syscall] = calls![
     libc::SYS_io_setup,
 ];
 
-/// The first number that this file knows nothing about. It lies above every call of Linux 6.18, and below those of
-/// the x32 interface.
+/// The first unknown number, above every call of Linux 6.18 and below those of the x32 interface.
 const FIRST_UNKNOWN: u32 = 470;
 
-/// Where the calls that can make a set-user-ID file have its permissions: the argument with the mode, and the one with
-/// flags that say whether the mode counts.
+/// Calls that can set permissions, and so create a set-user-ID file: the index of the mode argument, and that of the
+/// flags that say whether the mode is used.
 const MODES: &[(Syscall, u8, Option<u8>)] = &[
     (call!(libc::SYS_fchmod), 1, None),
     (call!(libc::SYS_fchmodat), 2, None),
@@ -151,37 +151,37 @@ const MODES_HERE: &[(Syscall, u8, Option<u8>)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const MODES_HERE: &[(Syscall, u8, Option<u8>)] = &[];
 
-/// Installs the filter for this process and all it starts.
+/// Installs the filter for this process and everything it starts.
 ///
-/// `counted` says that a control group counts memory; without one, calls are refused that take memory out of sight.
+/// `counted` says that a control group counts memory. Without one, calls that hide memory are refused as well.
 pub(crate) fn apply(counted: bool) -> anyhow::Result<()> {
-    apply_filter(&unknown_calls(counted)).context("install the filter of system calls")?;
-    apply_filter(&compile_all(&[promises()], libc::EOPNOTSUPP)?).context("install the filter of system calls")?;
-    apply_filter(&refused_calls()?).context("install the filter of system calls")
+    apply_filter(&unknown_calls(counted)).context("install the system call filter")?;
+    apply_filter(&compile_all(&[promises()], libc::EOPNOTSUPP)?).context("install the system call filter")?;
+    apply_filter(&refused_calls()?).context("install the system call filter")
 }
 
-/// Room on disk that is taken in an instant, before anybody could look. File systems that have no such thing say the same,
-/// and libraries then write.
+/// Preallocation of disk space, which is too fast for anybody to notice in time. File systems without it return the
+/// same error, and libraries then write the file instead.
 fn promises() -> Refusal {
     let without_hole = (1, MaskedEq(2), 0);
     (call!(libc::SYS_fallocate), vec![vec![without_hole]])
 }
 
-/// Refuses sockets of the internet, where a loopback interface is there that should not be.
+/// Refuses internet sockets, if there is an unwanted loopback interface.
 pub(crate) fn forbid_internet() -> anyhow::Result<()> {
     let families = [libc::AF_INET, libc::AF_INET6].map(|family| vec![(0, Eq, family)]);
     let refusal = (call!(libc::SYS_socket), families.to_vec());
-    // What a kernel without them says.
+    // The error of a kernel without these sockets.
     let filter = compile_all(&[refusal], libc::EAFNOSUPPORT)?;
-    apply_filter(&filter).context("install the filter of sockets")
+    apply_filter(&filter).context("install the socket filter")
 }
 
-/// A process of another architecture is killed by this one, so the next can trust the numbers.
+/// This filter kills processes of other architectures, so the next one can rely on the numbers.
 fn refused_calls() -> anyhow::Result<BpfProgram> {
     compile_all(&refusals(), libc::EPERM)
 }
 
-/// What is refused, in any form of filter.
+/// The refused calls, independent of the filter's format.
 pub(crate) fn refusals() -> Vec<Refusal> {
     let always = REFUSED.iter().chain(REFUSED_HERE).chain(&[OPEN_TREE_ATTR]);
     let mut refusals: Vec<Refusal> = always.map(|call| (*call, Vec::new())).collect();
@@ -198,10 +198,10 @@ pub(crate) fn refusals() -> Vec<Refusal> {
     refusals.push((call!(libc::SYS_clone), clone));
     refusals.push((call!(libc::SYS_socket), sockets()));
     refusals.push((call!(libc::SYS_socketpair), vec![vec![(0, Ne, libc::AF_UNIX)]]));
-    // Both type into the terminal of anyone who started greenlight.
+    // Both inject input into the terminal that greenlight was started from.
     let terminal = vec![vec![(1, Eq, 0x5412)], vec![(1, Eq, 0x541c)]];
     refusals.push((call!(libc::SYS_ioctl), terminal));
-    // A lease on a file that is shown makes others wait who open it.
+    // A lease on a mounted file would block other processes that open it.
     refusals.push((call!(libc::SYS_fcntl), vec![vec![(1, Eq, libc::F_SETLEASE)]]));
     for (call, mode, flags) in MODES.iter().chain(MODES_HERE) {
         refusals.push((*call, set_id_modes(*mode, *flags)));
@@ -218,17 +218,17 @@ fn compile_all(refusals: &[Refusal], error: i32) -> anyhow::Result<BpfProgram> {
     compile(rules, error)
 }
 
-/// A filter that answers these calls with an error, and allows all others.
+/// A filter that refuses these calls with an error, and allows all others.
 pub(crate) fn compile(rules: SyscallRules, error: i32) -> anyhow::Result<BpfProgram> {
     let refuse = SeccompAction::Errno(error.cast_unsigned());
     let architecture = std::env::consts::ARCH
         .try_into()
-        .context("this processor has no filter")?;
+        .context("this processor architecture is not supported")?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture).context("write the filter")?;
     filter.try_into().context("compile the filter")
 }
 
-/// Everything but ordinary sockets of the four families that a network namespace confines and programs expect.
+/// Refuses all sockets but ordinary ones of the four families that a network namespace confines and programs expect.
 fn sockets() -> Vec<Vec<Condition>> {
     const FAMILY: u8 = 0;
     const PROTOCOL: u8 = 2;
@@ -252,7 +252,7 @@ fn sockets() -> Vec<Vec<Condition>> {
     ]
 }
 
-/// A file that runs with the rights of its owner would carry them out of the workspace.
+/// A set-user-ID file would carry the rights of its owner out of the workspace.
 fn set_id_modes(mode: u8, flags: Option<u8>) -> Vec<Vec<Condition>> {
     const SET_IDS: [i32; 2] = [0o4000, 0o2000];
     let mut rules = Vec::new();
@@ -269,12 +269,13 @@ fn set_id_modes(mode: u8, flags: Option<u8>) -> Vec<Vec<Condition>> {
     rules
 }
 
-/// An argument has this bit.
+/// The argument has this bit.
 fn has(argument: u8, bit: i32) -> Condition {
     (argument, MaskedEq(u64::from(bit.cast_unsigned())), bit)
 }
 
-/// All conditions hold. Only the lower halves are compared, as the kernel does with arguments of type `int`.
+/// All conditions must be true. Only the lower halves are compared, like the kernel does with arguments of type
+/// `int`.
 pub(crate) fn rule(conditions: &[Condition]) -> anyhow::Result<SeccompRule> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, Dword, operator.clone(), u64::from(value.cast_unsigned()))
@@ -282,7 +283,7 @@ pub(crate) fn rule(conditions: &[Condition]) -> anyhow::Result<SeccompRule> {
     Ok(SeccompRule::new(conditions.collect::<Result<_, _>>()?)?)
 }
 
-/// Answers calls that this file does not know, or should not, with "function not implemented".
+/// Refuses calls that are unknown to this file, or must not be available, with "function not implemented".
 fn unknown_calls(counted: bool) -> BpfProgram {
     // From <linux/bpf_common.h> and <linux/seccomp.h>.
     const LOAD: u16 = 0x20;

@@ -1,5 +1,5 @@
-//! The filter of system calls once more, in the form that engines of containers read. It is the coarser of the two, is
-//! there before the first process inside is, and holds for anything that an engine starts there.
+//! The system call filter in the format of container engines. It is less precise, but it is in place before the first
+//! process inside starts, and covers everything that an engine starts there.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::seccomp::{Condition, UNKNOWN, refusals};
 
-/// The comparisons with one argument, of which one has to hold.
+/// Comparisons of one argument, of which one must be true.
 type Alternatives = Vec<Value>;
 
 /// A profile for `--security-opt seccomp=`, see <https://docs.docker.com/engine/security/seccomp/>.
@@ -35,15 +35,15 @@ fn refuse(name: &str, error: i32, arguments: &[Value]) -> Value {
     json!({ "names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": error, "args": arguments })
 }
 
-/// The conditions without a "none of these", which that form cannot say: an engine takes several comparisons with the
-/// same argument for alternatives.
+/// The conditions without "none of these values", which the format cannot express: an engine treats several
+/// comparisons of the same argument as alternatives.
 fn combinations(conditions: &[Condition]) -> Vec<Vec<Value>> {
     let mut by_argument: BTreeMap<u8, Alternatives> = BTreeMap::new();
     let mut excluded: BTreeMap<u8, Vec<i32>> = BTreeMap::new();
     for (argument, operator, value) in conditions {
         match operator {
             Ne => excluded.entry(*argument).or_default().push(*value),
-            // Only the lower half counts, as in the kernel.
+            // Only the lower half is compared, as in the kernel.
             Eq => by_argument
                 .entry(*argument)
                 .or_default()
@@ -71,7 +71,7 @@ fn combinations(conditions: &[Condition]) -> Vec<Vec<Value>> {
     })
 }
 
-/// Every value but these.
+/// Every value except these.
 fn outside(argument: u8, values: &[i32]) -> Alternatives {
     let greatest = values.iter().copied().max().unwrap_or(0);
     let mut others: Alternatives = (0..greatest)

@@ -1,5 +1,5 @@
-//! Further filters of system calls, on top of the one that every sandbox has: for what a backend cannot confine by
-//! namespaces, and therefore refuses.
+//! Further system call filters, in addition to the one of every sandbox: they refuse what a backend cannot confine
+//! with namespaces.
 
 use std::ffi::c_int;
 
@@ -15,12 +15,12 @@ use crate::kernel::seccomp::{SyscallRules, compile, rule};
 pub(crate) struct Shared {
     /// The user who runs greenlight, with all their files.
     pub(crate) own_user: bool,
-    /// Whether Landlock rules over `truncate`, which it does since Linux 6.2.
+    /// Whether Landlock restricts `truncate`, as it does since Linux 6.2.
     pub(crate) truncation_is_ruled: bool,
 }
 
-/// Refused no matter what their arguments are: sockets of every kind, because Landlock knows only some; the memory of
-/// others.
+/// Refused with any arguments: all sockets, because Landlock covers only some kinds; and access to the memory of
+/// other processes.
 const REACH_OUT: &[c_long] = &[
     libc::SYS_socket,
     libc::SYS_ptrace,
@@ -30,7 +30,7 @@ const REACH_OUT: &[c_long] = &[
     libc::SYS_process_mrelease,
 ];
 
-/// Answered as a kernel without them would: all programs of one namespace share these objects, and they outlive them.
+/// Refused as if by a kernel without them: all programs in a namespace share these objects, which outlive them.
 const SHARED_OBJECTS: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -48,7 +48,8 @@ const SHARED_OBJECTS: &[c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Only for the caller itself, which is process 0 in their first argument: otherwise any process of the same user.
+/// Allowed only for the caller itself, which is process 0 in their first argument. Otherwise they reach any process
+/// of the same user.
 const OF_ANY_PROCESS: &[c_long] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
@@ -57,8 +58,8 @@ const OF_ANY_PROCESS: &[c_long] = &[
     libc::SYS_sched_setattr,
 ];
 
-/// What Landlock does not rule over, and the owner of a file may do wherever it lies: permissions, owners, attributes
-/// (by name or through a file that is open for reading). Anyone who watches a directory learns names in it.
+/// Operations that Landlock does not restrict, and that the owner of a file may do anywhere: changing permissions,
+/// owners and attributes (by name, or through a file opened for reading). Watching a directory reveals names in it.
 const OF_OWN_FILES: &[c_long] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -89,8 +90,8 @@ const OF_OWN_FILES_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OF_OWN_FILES_HERE: &[c_long] = &[];
 
-/// Requests of `ioctl` that change a file which is open for reading only: flags, attributes, version, encryption, and
-/// verity, which makes it read-only for good. From <linux/fs.h>, <linux/fscrypt.h> and <linux/fsverity.h>.
+/// Requests of `ioctl` that change a file opened only for reading: flags, attributes, version, encryption, and
+/// verity, which makes it permanently read-only. From <linux/fs.h>, <linux/fscrypt.h> and <linux/fsverity.h>.
 const ATTRIBUTE_REQUESTS: [u32; 6] = [
     0x4008_6602,
     0x4004_6602,
@@ -100,13 +101,13 @@ const ATTRIBUTE_REQUESTS: [u32; 6] = [
     0x4080_6685,
 ];
 
-/// Refuses what namespaces would keep apart.
+/// Refuses what namespaces would isolate.
 pub(crate) fn without_namespaces(shared: &Shared) -> anyhow::Result<()> {
     let mut rules: SyscallRules = REACH_OUT.iter().map(|number| (*number, Vec::new())).collect();
     for number in OF_ANY_PROCESS {
         rules.insert(*number, vec![rule(&[(0, Ne, 0)])?]);
     }
-    // The first argument says of what kind the second is: a process, a group or a user.
+    // The first argument says whether the second is a process, a group or a user.
     for (number, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
         rules.insert(number, vec![rule(&[(0, Ne, process)])?, rule(&[(1, Ne, 0)])?]);
     }
@@ -120,7 +121,7 @@ pub(crate) fn without_namespaces(shared: &Shared) -> anyhow::Result<()> {
                 .chain(OF_OWN_FILES_HERE)
                 .map(|number| (*number, Vec::new())),
         );
-        // Without a name it means an open file, of which only times can be changed. The whole pointer counts.
+        // Without a name, the call applies to an open file and can only change times. The whole pointer is compared.
         let has_name = SeccompCondition::new(1, Qword, Ne, 0)?;
         rules.insert(libc::SYS_utimensat, vec![SeccompRule::new(vec![has_name])?]);
         let requests = ATTRIBUTE_REQUESTS.map(|request| rule(&[(1, Eq, request.cast_signed())]));
@@ -130,19 +131,19 @@ pub(crate) fn without_namespaces(shared: &Shared) -> anyhow::Result<()> {
     forbid_shared_objects()
 }
 
-/// Refuses semaphores and queues, where no control group counts the memory that they take in the kernel.
+/// Refuses semaphores and queues if no control group counts their kernel memory.
 pub(crate) fn forbid_queues() -> anyhow::Result<()> {
     let of_memory = [libc::SYS_shmget, libc::SYS_shmat, libc::SYS_shmctl, libc::SYS_shmdt];
     let others = SHARED_OBJECTS.iter().filter(|number| !of_memory.contains(number));
     install(others.map(|number| (*number, Vec::new())).collect(), libc::ENOSYS)
 }
 
-/// Refuses shared memory and queues that outlive who made them, where they cannot be kept apart or counted.
+/// Refuses shared memory and queues that outlive their creators, if they cannot be isolated or counted.
 pub(crate) fn forbid_shared_objects() -> anyhow::Result<()> {
     let objects = SHARED_OBJECTS.iter().map(|number| (*number, Vec::new())).collect();
     install(objects, libc::ENOSYS)
 }
 
 fn install(rules: SyscallRules, error: c_int) -> anyhow::Result<()> {
-    apply_filter(&compile(rules, error)?).context("install the stricter filter of system calls")
+    apply_filter(&compile(rules, error)?).context("install the stricter system call filter")
 }

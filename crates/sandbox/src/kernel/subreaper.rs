@@ -1,5 +1,4 @@
-//! The descendants of a command that has no process namespace: they stay in sight of a process that is not one of them,
-//! and are killed by it.
+//! The descendants of a command without a process namespace: an outer process keeps track of them, and kills them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,16 +6,16 @@ use std::{fs, io, thread};
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
-/// How often the orphans are looked for; a tree that forks faster than it is killed is given up after that.
+/// How many rounds of killing there are. After that, a tree that forks faster than it is killed is abandoned.
 const ROUNDS: usize = 1000;
 
-/// Makes every descendant that loses its parent a child of this process.
+/// Makes every orphaned descendant a child of this process.
 pub(crate) fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Kills descendants until there are none. They are stopped before, parents first: what is stopped cannot fork, and
-/// still takes the place of another process under a limit.
+/// Kills descendants until there are none. They are stopped first, parents before children: a stopped process cannot
+/// fork, but still counts towards the process limit.
 pub(crate) fn end() {
     let mut stopped = BTreeSet::new();
     for round in 0..ROUNDS {
@@ -31,7 +30,7 @@ pub(crate) fn end() {
             .iter()
             .filter(|process| stopped.insert(process.as_raw_pid()))
             .count();
-        // Anyone who forks without end is stopped for long enough; then the killing begins in any case.
+        // A tree that forks endlessly is stopped for a limited time; then the killing begins in any case.
         if news == 0 || round > ROUNDS / 10 {
             for process in found {
                 let _ = kill_process(process, Signal::KILL);
@@ -46,7 +45,7 @@ pub(crate) fn descendants() -> Vec<Pid> {
     walk(|_| ())
 }
 
-/// Visits every descendant before its children are looked for.
+/// Visits every descendant before its children are looked up.
 fn walk(mut visit: impl FnMut(Pid)) -> Vec<Pid> {
     let mut found = children_of("self");
     let mut next = 0;
@@ -58,14 +57,14 @@ fn walk(mut visit: impl FnMut(Pid)) -> Vec<Pid> {
     found
 }
 
-/// Every process that can be seen but this one, which is alone with them in its namespace.
+/// Every visible process except this one, which shares its namespace only with them.
 pub(crate) fn others() -> Vec<Pid> {
     let list = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = list.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
     numbers.filter(|process| *process != getpid()).collect()
 }
 
-/// The first child of a process of this user.
+/// The first child of a process with this user.
 pub(crate) fn child_of(process: u32) -> Option<u32> {
     let child = children_of(&process.to_string()).first()?.as_raw_pid();
     u32::try_from(child).ok()

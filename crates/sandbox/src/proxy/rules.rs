@@ -1,10 +1,10 @@
-//! Which names and addresses a command may reach while it installs. Pure decisions; nothing is looked up here.
+//! Which names and addresses a command may reach during an installation. Pure decisions, without look-ups.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where code can be pushed to, or read that a token protects: anyone who reaches these from inside has a way out. They
-/// are refused with everything below them, no matter what is allowed.
+/// Hosts where code can be pushed, or read with a token: a way out for any code inside that reaches them. They and
+/// their subdomains are refused, even if the configuration allows them.
 const NEVER: [&str; 7] = [
     "github.com",
     "githubusercontent.com",
@@ -15,13 +15,13 @@ const NEVER: [&str; 7] = [
     "ghe.com",
 ];
 
-/// The only port: package registries are read over TLS.
+/// The only allowed port: package registries use TLS.
 const PORT: &str = "443";
 
-/// Addresses that belong to nobody's public server, from the registries of special addresses of IANA
-/// (<https://www.iana.org/assignments/iana-ipv4-special-registry>): network and length of the prefix.
+/// Addresses that belong to no public server, from IANA's registries of special addresses
+/// (<https://www.iana.org/assignments/iana-ipv4-special-registry>): network and prefix length.
 ///
-/// Those for documentation are not among them: nothing private is there, and closed networks map public names to them.
+/// Documentation addresses are not listed: nothing private uses them, and closed networks map public names to them.
 const SPECIAL_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -39,28 +39,28 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Of the global unicast addresses of IPv6 the ones that lead elsewhere: special uses, tunnels, and
-/// addresses that carry one of IPv4.
+/// Global unicast addresses of IPv6 that lead elsewhere: special uses, tunnels, and addresses that contain an IPv4
+/// address.
 const SPECIAL_V6: [(Ipv6Addr, u32); 3] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
 ];
 
-/// Why something is not connected to.
+/// Why a connection is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// No host of the list.
+    /// The host is not on the list.
     NotAllowed,
-    /// GitHub, where nothing is installed from.
+    /// The host belongs to GitHub; no packages are installed from there.
     GitHub,
-    /// Another port than that of HTTPS.
+    /// The port is not that of HTTPS.
     Port,
-    /// No name, but an address or nonsense.
+    /// The target is not a host name, but an address or nonsense.
     NoName,
-    /// A name that does not lead to a public address.
+    /// The name has no public address.
     NotPublic,
-    /// A host that does not answer.
+    /// The host does not answer.
     Unreachable,
 }
 
@@ -71,17 +71,17 @@ impl Why {
             Self::NotAllowed => "is not allowed",
             Self::GitHub => "belongs to GitHub and is never allowed",
             Self::Port => "is not allowed: the only port is 443",
-            Self::NoName => "is not allowed: only names of hosts are",
-            Self::NotPublic => "leads to no public address",
+            Self::NoName => "is not allowed: only host names are",
+            Self::NotPublic => "has no public address",
             Self::Unreachable => "does not answer",
         }
     }
 }
 
-/// The host of a target `host:port`, if it may be connected to.
+/// The host of a target `host:port`, if connecting to it is allowed.
 ///
 /// # Errors
-/// Why not.
+/// The reason if it is not.
 pub(super) fn permit(target: &str, hosts: &BTreeSet<String>) -> Result<String, Why> {
     let (host, port) = target.rsplit_once(':').ok_or(Why::Port)?;
     let host = host_name(host).ok_or(Why::NoName)?;
@@ -96,7 +96,7 @@ pub(super) fn permit(target: &str, hosts: &BTreeSet<String>) -> Result<String, W
     }
 }
 
-/// A full host name in its one spelling: lower case, no dot at the end. No address, and in ASCII only.
+/// A full host name in canonical form: lower case, ASCII, no trailing dot, not an address.
 pub fn host_name(text: &str) -> Option<String> {
     let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
     let is_label = |label: &str| {
@@ -106,26 +106,26 @@ pub fn host_name(text: &str) -> Option<String> {
             && !label.ends_with('-')
     };
     let last = name.rsplit('.').next().unwrap_or_default();
-    // Some resolvers take `1.2.3`, `0x7f.1` and the like for addresses.
+    // Some resolvers treat `1.2.3`, `0x7f.1` and similar names as addresses.
     let is_address = last.starts_with(|first: char| first.is_ascii_digit());
     let is_name = name.len() <= 253 && name.contains('.') && name.split('.').all(is_label) && !is_address;
     is_name.then_some(name)
 }
 
-/// Whether a host is GitHub's, so that no list can allow it.
+/// Whether a host belongs to GitHub, so that no list can allow it.
 pub fn is_github(host: &str) -> bool {
     NEVER
         .iter()
         .any(|never| host == *never || host.strip_suffix(never).is_some_and(|above| above.ends_with('.')))
 }
 
-/// Whether an address is one of the public internet, not of this machine, its network or its provider.
+/// Whether an address is on the public internet, not on this machine, its network or its provider.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4
             .iter()
             .any(|(network, length)| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0),
-        // Everything outside of 2000::/3 is local, reserved, multicast, or an address of IPv4 in disguise.
+        // Everything outside of 2000::/3 is local, reserved, multicast, or contains an IPv4 address.
         IpAddr::V6(address) => {
             address.to_bits() >> 125 == 1
                 && !SPECIAL_V6

@@ -1,5 +1,6 @@
-//! How greenlight and a driver speak: two named pipes in a directory that is mounted into the sandbox. Everything read
-//! from them may be forged by the code in the session; it is bounded, and believed no more than the code's output.
+//! How greenlight and a driver communicate: through two named pipes in a directory that is mounted into the sandbox.
+//! Code in the session may forge everything that arrives, so it is bounded, and no more trusted than the code's
+//! output.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -18,16 +19,16 @@ use super::language::Language;
 /// The longest value or error text of a cell, in bytes.
 pub(super) const MAX_VALUE: usize = 64 << 10;
 
-/// As base64, with a number and a word before it.
+/// The longest line: base64, after a number and a word.
 const MAX_LINE: usize = MAX_VALUE / 3 * 4 + 64;
 
-/// How much that is no answer may come before one.
+/// How many bytes that are not an answer may arrive before one.
 const MAX_STRANGE: usize = 1 << 20;
 
-/// The number of the driver's own first word.
+/// The number of the driver's initial message.
 const HELLO: u64 = 0;
 
-/// A driver's word on how a cell went.
+/// A driver's report on how a cell ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Ok,
@@ -35,18 +36,18 @@ pub(super) enum Status {
     Interrupted,
 }
 
-/// What a driver answered.
+/// A driver's answer.
 #[derive(Debug)]
 pub(super) struct DriverReply {
     pub(super) status: Status,
     pub(super) value: String,
 }
 
-/// What a driver says while a cell runs.
+/// A driver's message while a cell runs.
 #[derive(Debug)]
 pub(super) enum Heard {
     Answer(DriverReply),
-    /// Code of the cell calls greenlight, and waits for what it says. The number is the driver's own; the text is
+    /// Code of the cell calls greenlight, and waits for the answer. The driver assigns the number; the text is
     /// untrusted, and at most [`MAX_VALUE`] bytes long.
     Call {
         number: u64,
@@ -57,19 +58,20 @@ pub(super) enum Heard {
 /// greenlight's ends of the two pipes.
 pub(super) struct Channel {
     language: Language,
-    /// The parent is for greenlight alone to list; who does not know the directory's name cannot enter it.
+    /// Only greenlight can list the parent, so others cannot enter the directory without knowing its name.
     _parent: TempDir,
     directory: PathBuf,
     requests: pipe::Sender,
     responses: pipe::Receiver,
-    /// Both pipes once more, so that neither ends before the driver has opened it.
+    /// Additional handles of both pipes, so that neither reports its end before the driver has opened it.
     held_open: Option<[File; 2]>,
     last: u64,
     unread: Vec<u8>,
 }
 
 impl Channel {
-    /// Makes the directory with the driver and the pipes, readable for whichever user the sandbox gives to the command.
+    /// Creates the directory with the driver and the pipes, readable for any user that the sandbox runs the command
+    /// as.
     pub(super) fn create(language: Language) -> io::Result<Self> {
         let parent = tempfile::tempdir()?;
         fs::set_permissions(&parent, Permissions::from_mode(0o711))?;
@@ -93,20 +95,20 @@ impl Channel {
         })
     }
 
-    /// What has to be mounted.
+    /// The directory to mount.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Waits until the driver has opened both pipes; from then on no one else can.
+    /// Waits until the driver has opened both pipes; from then on nobody else can.
     ///
     /// # Errors
-    /// When something else than the driver answers.
+    /// When something other than the driver answers.
     pub(super) async fn greet(&mut self) -> io::Result<()> {
         if self.held_open.is_some() {
             self.heard(HELLO).await?;
             for pipe in pipes(&self.directory) {
-                // Without confinement the code can have removed it.
+                // Unconfined code may have removed it.
                 let _ = fs::remove_file(pipe);
             }
             self.held_open = None;
@@ -114,7 +116,7 @@ impl Channel {
         Ok(())
     }
 
-    /// The line that asks for a cell to be run.
+    /// The line that requests running a cell.
     pub(super) fn request(&mut self, code: &str) -> String {
         self.last += 1;
         format!("{} {}\n", self.last, self.language.encode(code))
@@ -125,17 +127,17 @@ impl Channel {
         format!("={number} {}\n", STANDARD.encode(text))
     }
 
-    /// Sends one line and waits for what is said about the last cell. Dropped halfway, the channel is good for nothing
-    /// but the same wait.
+    /// Sends one line and waits for a message about the last cell. If this is dropped midway, the channel can only be
+    /// used to wait for the same message.
     ///
     /// # Errors
-    /// When the driver has closed its side, or what comes is neither answer nor call.
+    /// When the driver has closed its side, or sends neither an answer nor a call.
     pub(super) async fn exchange(&mut self, line: &str) -> io::Result<Heard> {
         self.requests.write_all(line.as_bytes()).await?;
         self.heard(self.last).await
     }
 
-    /// Waits for the word on the cell of this number; others are late, or forged.
+    /// Waits for a message about the cell with this number; messages about others are late or forged.
     async fn heard(&mut self, number: u64) -> io::Result<Heard> {
         let mut strange = 0;
         while strange < MAX_STRANGE {
@@ -145,7 +147,7 @@ impl Channel {
                 _ => strange += line.len() + 1,
             }
         }
-        Err(io::Error::other("too much that is no answer"))
+        Err(io::Error::other("too much output that is not an answer"))
     }
 
     async fn line(&mut self) -> io::Result<Vec<u8>> {
@@ -157,7 +159,7 @@ impl Channel {
                 return Ok(line);
             }
             if self.unread.len() > MAX_LINE {
-                return Err(io::Error::other("an answer without end"));
+                return Err(io::Error::other("an answer is too long"));
             }
             self.unread.reserve(16 << 10);
             if self.responses.read_buf(&mut self.unread).await? == 0 {
@@ -173,7 +175,7 @@ fn pipes(directory: &Path) -> [PathBuf; 2] {
 
 fn make_pipe(path: &Path) -> io::Result<File> {
     mkfifoat(CWD, path, Mode::from_raw_mode(0o666))?;
-    // Anything that the mask of new files was.
+    // Independent of the umask.
     fs::set_permissions(path, Permissions::from_mode(0o666))?;
     File::options().read(true).write(true).open(path)
 }
@@ -193,7 +195,7 @@ fn parse(line: &[u8], language: Language) -> Option<(u64, Heard)> {
     Some((about, Heard::Answer(DriverReply { status, value })))
 }
 
-/// A call, as its number and its text in base64.
+/// A call: its number, and its text in base64.
 fn call(words: &[u8]) -> Option<Heard> {
     let at = words.iter().position(|byte| *byte == b' ')?;
     let text = bounded(&STANDARD.decode(&words[at + 1..]).ok()?);
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_none() {
+    fn invalid_answers_are_ignored() {
         check("7 ok NDI=", Some((7, Status::Ok, "42")));
         check("7 err ", Some((7, Status::Error, "")));
         check("7 int", Some((7, Status::Interrupted, "")));

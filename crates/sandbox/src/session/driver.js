@@ -1,7 +1,7 @@
-// Runs cells of JavaScript one after the other in one context.
+// Runs cells of JavaScript one after another in one context.
 //
 // Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with one line in the pipe
-// `responses`, `<id> ok|err|int <base64 of the value or of the error>`. Whatever cells print goes elsewhere.
+// `responses`, `<id> ok|err|int <base64 of the value or of the error>`. The output of cells goes elsewhere.
 'use strict';
 
 const fs = require('node:fs');
@@ -14,19 +14,19 @@ const LONGEST = 64 << 10;
 
 const directory = process.argv[2];
 const responses = fs.openSync(`${directory}/responses`, fs.constants.O_WRONLY);
-// A socket, because a read in the thread pool would keep `process.exit` waiting.
+// A socket, because a read in the thread pool would delay `process.exit`.
 const requests = new net.Socket({
   fd: fs.openSync(`${directory}/requests`, fs.constants.O_RDONLY),
   readable: true,
   writable: false,
 });
 
-// What the interactive Node does to `await` outside of functions: declarations stay outside of the function around.
+// Handles top-level `await` like Node's REPL, which keeps declarations outside of the wrapping function.
 let withoutAwait = () => null;
 try {
   withoutAwait = require('internal/repl/await').processTopLevelAwait;
 } catch {
-  // Then the names that such a cell declares are its own.
+  // In this case, names that such a cell declares stay local to it.
   withoutAwait = (code) => (/\bawait\b/.test(code) ? `(async () => {\n${code}\n})()` : null);
 }
 process.execArgv.length = 0;
@@ -58,7 +58,7 @@ function show(value) {
 
 function describe(error) {
   if (!util.types.isNativeError(error)) return `Uncaught ${show(error)}`;
-  // The frames below the cell are this file's and Node's own.
+  // The frames below the cell belong to this file and to Node.
   const foreign = (line) => /^ +at /.test(line) && (line.includes(__filename) || line.includes('(node:'));
   return show(error)
     .split('\n')
@@ -70,10 +70,10 @@ function compile(code, filename) {
   const options = { filename, importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER };
   if (/^\s*\{/.test(code) && !/;\s*$/.test(code)) {
     try {
-      // An object rather than a block.
+      // Parsed as an object first.
       return [new vm.Script(`(${code.trim()})\n`, options), false];
     } catch {
-      // A block after all.
+      // It is a block.
     }
   }
   if (code.includes('await')) {
@@ -81,14 +81,14 @@ function compile(code, filename) {
     try {
       asynchronous = withoutAwait(code);
     } catch {
-      // The error of the plain script says more.
+      // The error of the plain script is more helpful.
     }
     if (asynchronous !== null) return [new vm.Script(asynchronous, options), true];
   }
   return [new vm.Script(code, options), false];
 }
 
-// What was printed is not to come after the answer, nor to be lost with the process.
+// Output must not come after the answer, or be lost when the process exits.
 const printed = [process.stdout, process.stderr];
 for (const stream of printed) stream._handle?.setBlocking?.(true);
 const { write } = printed[0];
@@ -124,7 +124,7 @@ process.on('SIGINT', () => {
   error.code = 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
   interrupt?.(error);
 });
-// What callbacks of earlier cells throw is no reason to lose the state.
+// An exception in a callback of an earlier cell must not lose the state.
 for (const kind of ['uncaughtException', 'unhandledRejection']) {
   process.on(kind, (error) => console.error(describe(error)));
 }

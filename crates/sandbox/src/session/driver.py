@@ -1,7 +1,7 @@
-"""Runs cells of Python one after the other in one namespace.
+"""Runs cells of Python one after another in one namespace.
 
 Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with one line in the pipe `responses`,
-`<id> ok|err|int <base64 of the value or of the error>`. Whatever cells print goes elsewhere.
+`<id> ok|err|int <base64 of the value or of the error>`. The output of cells goes elsewhere.
 
 A cell calls greenlight with `_call_tool`: `<id> call <number> <base64 of JSON>`, answered by
 `=<number> <base64 of a text>`. It runs under Python 3.7 and later.
@@ -35,7 +35,7 @@ def main(directory):
 
     os.register_at_fork(after_in_child=leave)
 
-    # What cells see is a program of their own in the directory where the session started.
+    # Cells run as a separate `__main__` module in the directory where the session started.
     cells = types.ModuleType("__main__")
     cells.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = cells
@@ -47,14 +47,14 @@ def main(directory):
     answer(responses, "0", "ok", "")
     for line in requests:
         if line.startswith(b"="):
-            # Nobody waits for it any more.
+            # Nobody is waiting for it any more.
             continue
         number, _, code = line.partition(b" ")
         number = number.decode()
         calls.cell = number
         status, text, code = perform(cells, number, base64.b64decode(code).decode())
         if os.getpid() != session:
-            # A cell forked, and this is the child that ran to the end of it.
+            # The cell forked, and this is the child, which has reached its end.
             if status != "ok":
                 os.write(2, encode(text))
             os._exit(code)
@@ -64,7 +64,7 @@ def main(directory):
 
 
 class Lines:
-    """The lines of a pipe until nobody writes to it any more."""
+    """The lines of a pipe, until all writers have closed it."""
 
     def __init__(self, pipe):
         self.pipe, self.unread, self.complete = pipe, b"", []
@@ -83,7 +83,7 @@ class Lines:
 
 
 class Calls:
-    """What cells ask of greenlight, one call at a time."""
+    """The calls that cells make to greenlight, one at a time."""
 
     def __init__(self, requests, responses, session):
         self.requests, self.responses, self.session = requests, responses, session
@@ -98,7 +98,7 @@ class Calls:
         with self.lock:
             if self.cell is None:
                 raise RuntimeError("tools can only be called while a block runs")
-            # An interrupt comes before or after, and tears nothing apart.
+            # Interrupts are delayed, so that they cannot split a message.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 self.last += 1
@@ -128,11 +128,11 @@ def encode(text):
 
 
 def ignore(*_):
-    """Unlike SIG_IGN, this is not inherited by other programs."""
+    """Ignores a signal. Unlike SIG_IGN, other programs do not inherit this."""
 
 
 def perform(cells, number, code):
-    """Runs one cell; everything that may call back into it can be interrupted."""
+    """Runs one cell; all code that may call back into it can be interrupted."""
     status, text, exit_code = "ok", "", 0
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -159,8 +159,8 @@ def perform(cells, number, code):
 
 
 def evaluate(cells, name, code):
-    """Returns the value of the last statement, if that is an expression."""
-    # Where tracebacks find the lines of the cell.
+    """Returns the value of the last statement if it is an expression."""
+    # Tracebacks look up the lines of the cell here.
     linecache.cache[name] = (len(code), None, code.splitlines(True), name)
     await_allowed = getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)
     tree = compile(code, name, "exec", ast.PyCF_ONLY_AST | await_allowed, dont_inherit=True)
@@ -185,7 +185,7 @@ def run(cells, code):
         return loop.run_until_complete(task)
     except KeyboardInterrupt:
         if task.cancel():
-            # Lets it clean up, and learn what happened to it.
+            # Lets it clean up and see the interrupt.
             loop.run_until_complete(asyncio.wait([task], timeout=0.2))
         raise
 

@@ -1,12 +1,12 @@
-# Runs cells of bash one after the other in one shell.
+# Runs cells of bash one after another in one shell.
 #
-# Each line of the pipe `requests` is `<id> <code>`, with escapes that `printf %b` knows; each is answered with one line
-# in the pipe `responses`, `<id> ok|err|int <exit code>`. Whatever cells print goes elsewhere.
+# Each line of the pipe `requests` is `<id> <code>`, with escapes for `printf %b`; each is answered with one line in the
+# pipe `responses`, `<id> ok|err|int <exit code>`. The output of cells goes elsewhere.
 #
-# Names begin with two underscores because cells share this shell. It is no function, so that `declare` in a cell makes
-# global variables, and it reads itself for each cell, so that `return` leaves the cell.
+# Names begin with two underscores because cells share this shell. Cells do not run in a function, so that `declare`
+# makes global variables. The script sources itself for each cell, so that `return` leaves the cell.
 #
-# The trap is kept in a variable on purpose.
+# The trap is in a variable on purpose.
 # shellcheck shell=bash disable=SC2016,SC2064
 
 if ((${#BASH_SOURCE[@]} > 1)); then
@@ -18,7 +18,7 @@ __greenlight_driver=${BASH_SOURCE[0]}
 exec 3<"$1/requests" 4>"$1/responses" || exit 70
 set --
 
-# Ctrl-c leaves what runs now, and then, by the trap before each command, every function around it up to the cell.
+# SIGINT leaves the current function, and then, through the DEBUG trap before each command, every caller up to the cell.
 __greenlight_interrupt='
     __greenlight_interrupted=1
     if ((${#BASH_SOURCE[@]} > 1)); then
@@ -35,14 +35,14 @@ trap "$__greenlight_interrupt" INT
 while builtin :; do
     builtin echo "$__greenlight_id $__greenlight_word $__greenlight_status" >&4 || builtin exit 70
     until IFS=' ' builtin read -r -u 3 __greenlight_id __greenlight_code; do
-        # More than 128 is a signal, less is the end of the pipe.
+        # A status above 128 means a signal, a lower one the end of the pipe.
         (($? > 128)) || builtin exit 70
     done
     builtin printf -v __greenlight_code %b "$__greenlight_code"
     __greenlight_interrupted=
     builtin trap "$__greenlight_interrupt" INT
-    # One round of a loop, which a stray `break` may end. Left of `||`, `set -e` ends nothing, if it is not `builtin` that
-    # stands there.
+    # A loop with one iteration, so that a stray `break` ends only the cell. Left of `||`, `set -e` has no effect,
+    # unless the command is `builtin`.
     # shellcheck disable=SC2043
     for __greenlight_word in err; do
         command source "$__greenlight_driver" 3<&- 4>&- && __greenlight_word=ok || __greenlight_status=$?

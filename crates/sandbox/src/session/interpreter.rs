@@ -1,5 +1,5 @@
-//! One running interpreter and one conversation with it at a time: ask, wait, interrupt, give up; and in the meantime
-//! read what it prints. That a session survives its interpreter is not known here.
+//! One running interpreter, and one exchange with it at a time: sends a cell, waits, interrupts, gives up, and
+//! meanwhile reads the output. Restarting after an interpreter's death is the session's job.
 
 use std::io;
 use std::pin::pin;
@@ -18,19 +18,19 @@ use crate::spec::command::{Access, Mount};
 use crate::spec::output::{Capture, Captured};
 use crate::{Error, Inner, Policy};
 
-/// Where the driver and its pipes are found inside.
+/// The directory inside with the driver and its pipes.
 const INSIDE: &str = "/run/greenlight-session";
 
 /// How long an interpreter may take to open its pipes.
 const START: Duration = Duration::from_secs(30);
 
-/// How long a cell may continue after it was interrupted, and how long the reason of a death may take to be known.
+/// How long a cell may continue after it was interrupted, and how long finding out why the interpreter died may take.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Calls of one cell that are answered; this many more are refused, and then it is ended.
+/// How many calls of one cell are answered. As many more are refused, and then the interpreter is ended.
 const MAX_CALLS: u32 = 200;
 
-/// A call is waited for as long as anyone who answers it needs, who has their own limits.
+/// How long to wait for the answer to a call, whose provider has separate limits.
 const ANSWER: Duration = Duration::from_secs(24 * 3600);
 
 /// An interpreter in its sandbox. Dropping it ends the sandbox.
@@ -41,7 +41,7 @@ pub(super) struct Interpreter {
     stderr: pipe::Receiver,
 }
 
-/// One conversation.
+/// One exchange.
 pub(super) struct Exchange {
     pub(super) fate: InterpreterExit,
     pub(super) stdout: Captured,
@@ -49,11 +49,11 @@ pub(super) struct Exchange {
     pub(super) wall: Duration,
 }
 
-/// How a conversation ended.
+/// How an exchange ended.
 pub(super) enum InterpreterExit {
     Answered {
         answer: DriverReply,
-        /// Whether the answer had to be asked for with an interrupt.
+        /// Whether the answer came only after an interrupt.
         late: bool,
         interpreter: Box<Interpreter>,
     },
@@ -63,26 +63,26 @@ pub(super) enum InterpreterExit {
     },
 }
 
-/// What a cell is given.
+/// One cell to run.
 pub(super) struct CellRequest<'a> {
     pub(super) code: &'a str,
     pub(super) limit: Duration,
     pub(super) cancel: &'a CancellationToken,
-    /// Bytes kept of each stream.
+    /// How many bytes of each stream are kept.
     pub(super) keep: usize,
-    /// Who answers calls of its code.
+    /// Receives the calls of its code.
     pub(super) calls: Option<&'a mpsc::Sender<CellCall>>,
 }
 
-/// Why an answer did not come.
+/// Why there is no answer.
 enum Silence {
     Died(Ending),
-    /// It is alive, and has to be ended for this.
+    /// The interpreter is alive, and must be ended for this reason.
     Ends(LostReason),
 }
 
 impl Interpreter {
-    /// Starts one, and does not wait for it.
+    /// Starts an interpreter, and does not wait until it is ready.
     pub(super) async fn start(
         inner: &Inner,
         language: Language,
@@ -108,7 +108,7 @@ impl Interpreter {
             stdout: pipe::Receiver::from_owned_fd(launched.stdout.into_owned_fd()?)?,
             stderr: pipe::Receiver::from_owned_fd(launched.stderr.into_owned_fd()?)?,
             keeper: Keeper::of(
-                (launched.supervisor, launched.ground),
+                (launched.supervisor, launched.resources),
                 launched.reports,
                 launched.orders,
                 policy.limits.wall,
@@ -116,7 +116,7 @@ impl Interpreter {
         })
     }
 
-    /// Whether it died while nothing was asked of it.
+    /// Whether it died while it was idle.
     pub(super) fn is_dead(&self) -> bool {
         self.keeper.has_ended()
     }
@@ -126,7 +126,7 @@ impl Interpreter {
         self.keeper.tell(KeeperOrder::Rest(time)).await;
     }
 
-    /// Ends it, after a moment to leave alone: what the killed took of the processor is not known.
+    /// Ends it, after giving it a moment to exit: the CPU time of a killed process is unknown.
     pub(super) async fn end(self) -> io::Result<Ending> {
         let Self {
             channel, mut keeper, ..
@@ -138,7 +138,7 @@ impl Interpreter {
         }
     }
 
-    /// Runs one cell. An interpreter that gives no answer does not survive it.
+    /// Runs one cell. An interpreter that does not answer is ended.
     pub(super) async fn run(self, request: &CellRequest<'_>) -> io::Result<Exchange> {
         let Self {
             mut channel,
@@ -150,25 +150,25 @@ impl Interpreter {
         let mut began = Instant::now();
         let talked = {
             let mut drained = pin!(async { tokio::join!(out.drain(&mut stdout), err.drain(&mut stderr)) });
-            let talk = async {
-                let talked = talk(&mut channel, &mut keeper, request, &mut began).await?;
+            let exchange = async {
+                let talked = converse(&mut channel, &mut keeper, request, &mut began).await?;
                 Ok::<_, io::Error>(match talked {
                     Ok(answered) => Ok((answered, keeper)),
                     Err(Silence::Died(ending)) => Err((None, ending)),
                     Err(Silence::Ends(why)) => Err((Some(why), keeper.end().await?)),
                 })
             };
-            let mut talk = pin!(talk);
+            let mut exchange = pin!(exchange);
             let mut open = true;
             let talked = loop {
                 tokio::select! {
                     biased;
-                    talked = &mut talk => break talked?,
+                    talked = &mut exchange => break talked?,
                     _ = &mut drained, if open => open = false,
                 }
             };
             if talked.is_err() && open {
-                // All writers are dead or strangers, who are not waited for.
+                // Remaining writers are dead or do not belong to the run; nobody waits for them.
                 let _ = timeout(GRACE, drained).await;
             }
             talked
@@ -204,8 +204,8 @@ impl Interpreter {
     }
 }
 
-/// Asks, and says whether the answer came only after an interrupt.
-async fn talk(
+/// Runs the exchange, and says whether the answer came only after an interrupt.
+async fn converse(
     channel: &mut Channel,
     keeper: &mut Keeper,
     request: &CellRequest<'_>,
@@ -219,7 +219,7 @@ async fn talk(
     match greeted {
         Ok(Some(())) => {}
         Ok(None) => {
-            let reason = format!("the interpreter said nothing for {} s", START.as_secs());
+            let reason = format!("the interpreter did not answer within {} s", START.as_secs());
             return Ok(Err(Silence::Ends(LostReason::DidNotStart(reason))));
         }
         Err(silence) => return Ok(Err(silence)),
@@ -240,13 +240,13 @@ async fn talk(
                 heard => heard,
             }
         };
-        // What the answer of a call takes is not counted.
+        // The time for answering a call does not count.
         left = if late { GRACE } else { left }.saturating_sub(since.elapsed());
         line = match heard {
             Ok(Some(Heard::Answer(answer))) => return Ok(Ok((answer, late))),
             Ok(Some(Heard::Call { number, text })) => {
                 calls += 1;
-                match answered(text, calls, keeper, request).await? {
+                match answer_call(text, calls, keeper, request).await? {
                     Ok(said) => Channel::reply(number, &said),
                     Err(silence) => return Ok(Err(silence)),
                 }
@@ -257,8 +257,8 @@ async fn talk(
     }
 }
 
-/// Has a call answered, which is the so manieth of its cell.
-async fn answered(
+/// Answers a call, the `count`th of its cell.
+async fn answer_call(
     text: String,
     count: u32,
     keeper: &mut Keeper,
@@ -266,7 +266,7 @@ async fn answered(
 ) -> io::Result<Result<String, Silence>> {
     let sender = match request.calls {
         _ if count > 2 * MAX_CALLS => {
-            let why = "its code calls without end".to_owned();
+            let why = "its code makes too many calls".to_owned();
             return Ok(Err(Silence::Ends(LostReason::ChannelBroken(why))));
         }
         Some(sender) if count <= MAX_CALLS => sender,
@@ -274,7 +274,7 @@ async fn answered(
     };
     let (answer, said) = oneshot::channel();
     let mut waited = pin!(async {
-        // Anyone who is gone answers nothing.
+        // If the receiver is gone, there is no answer.
         let sent = sender.send(CellCall { text, answer }).await.is_ok();
         let said = if sent { said.await.ok() } else { None };
         Ok(said.unwrap_or_else(|| "not done: nobody answers.".into()))
@@ -284,7 +284,7 @@ async fn answered(
         .and_then(|said| said.ok_or(Silence::Ends(LostReason::TimedOut))))
 }
 
-/// Waits for an answer until the limit, which gives none.
+/// Waits for an answer until the time limit; `None` if it is reached.
 async fn attend<T>(
     answer: &mut (impl Future<Output = io::Result<T>> + Unpin),
     keeper: &mut Keeper,
@@ -301,7 +301,7 @@ async fn attend<T>(
         ending = keeper.died() => return Ok(Err(Silence::Died(ending?))),
         () = sleep(limit) => return Ok(Ok(None)),
     };
-    // Anyone who dies closes the channel, and that is seen first.
+    // If the interpreter died, its channel was closed, which is noticed first.
     Ok(Err(match timeout(GRACE, keeper.died()).await {
         Ok(ending) => Silence::Died(ending?),
         Err(_) => Silence::Ends(LostReason::ChannelBroken(broken.to_string())),

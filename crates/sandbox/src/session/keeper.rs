@@ -1,5 +1,5 @@
-//! The task that holds the sandbox of one interpreter: it hands on interrupts, ends what is idle too long, and learns
-//! why an interpreter died. What the interpreter is told and prints is not its business.
+//! The task that owns the sandbox of one interpreter: it passes on interrupts, ends an interpreter that is idle for
+//! too long, and finds out why one died. It does not see the cells or their output.
 
 use std::io;
 use std::pin::pin;
@@ -17,18 +17,18 @@ use crate::host::launch::{RunResources, receive};
 use crate::spec::output::Outcome;
 use crate::wire::{ExitReport, INTERRUPT};
 
-/// How long the end of a sandbox may take.
+/// How long ending a sandbox may take.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// How much longer than the run itself the supervisor may take before it is given up.
+/// How much longer than the run the supervisor may take before it is killed.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// What a keeper is told.
+/// A message to the keeper.
 pub(super) enum KeeperOrder {
     Interrupt,
     /// A cell begins.
     Work,
-    /// A cell has ended, and the next one has to begin within this time.
+    /// A cell ended, and the next one must begin within this time.
     Rest(Duration),
 }
 
@@ -43,26 +43,26 @@ pub(super) struct Ending {
 
 /// A sandbox that ends when this is dropped.
 pub(super) struct Keeper {
-    words: mpsc::Sender<KeeperOrder>,
+    sender: mpsc::Sender<KeeperOrder>,
     task: JoinHandle<io::Result<Ending>>,
 }
 
 impl Keeper {
-    /// Takes charge of a supervisor that has its orders to run for `wall` at most.
+    /// Takes over a supervisor that has orders to run for at most `wall`.
     pub(super) fn of(
-        (supervisor, ground): (Child, RunResources),
+        (supervisor, resources): (Child, RunResources),
         reports: OwnedReadHalf,
         orders: OwnedWriteHalf,
         wall: Duration,
     ) -> Self {
-        let (words, inbox) = mpsc::channel(4);
-        let task = tokio::spawn(keep((supervisor, ground), (reports, orders), inbox, wall));
-        Self { words, task }
+        let (sender, receiver) = mpsc::channel(4);
+        let task = tokio::spawn(keep((supervisor, resources), (reports, orders), receiver, wall));
+        Self { sender, task }
     }
 
     pub(super) async fn tell(&self, word: KeeperOrder) {
-        // A keeper that is gone has said why.
-        let _ = self.words.send(word).await;
+        // A keeper that is gone has already reported why.
+        let _ = self.sender.send(word).await;
     }
 
     /// Whether the interpreter is known to be dead.
@@ -70,22 +70,22 @@ impl Keeper {
         self.task.is_finished()
     }
 
-    /// Waits for the death of the interpreter. Not to be asked again once it has answered.
+    /// Waits for the death of the interpreter. Must not be called again after it has returned.
     pub(super) async fn died(&mut self) -> io::Result<Ending> {
         (&mut self.task).await.map_err(io::Error::other)?
     }
 
-    /// Ends the sandbox and waits until nothing is left of it.
+    /// Ends the sandbox, and waits until all its processes are gone.
     pub(super) async fn end(self) -> io::Result<Ending> {
-        drop(self.words);
+        drop(self.sender);
         self.task.await.map_err(io::Error::other)?
     }
 }
 
 async fn keep(
-    (mut supervisor, _ground): (Child, RunResources),
+    (mut supervisor, _resources): (Child, RunResources),
     (mut reports, mut orders): (OwnedReadHalf, OwnedWriteHalf),
-    mut inbox: mpsc::Receiver<KeeperOrder>,
+    mut receiver: mpsc::Receiver<KeeperOrder>,
     wall: Duration,
 ) -> io::Result<Ending> {
     let mut report = pin!(receive(&mut reports));
@@ -95,8 +95,8 @@ async fn keep(
     let ended = loop {
         tokio::select! {
             ended = &mut report => break Some(ended),
-            word = inbox.recv() => match word {
-                // Fails only when the supervisor is dead.
+            word = receiver.recv() => match word {
+                // Fails only if the supervisor is dead.
                 Some(KeeperOrder::Interrupt) => drop(orders.write_all(&[INTERRUPT]).await),
                 Some(KeeperOrder::Work) => idle.set(sleep(Duration::MAX)),
                 Some(KeeperOrder::Rest(time)) => idle.set(sleep(time)),
@@ -112,21 +112,21 @@ async fn keep(
     let ended = match ended {
         Some(ended) => ended,
         None => {
-            // The supervisor takes the end of this stream for the end of the run.
+            // The supervisor treats the end of this stream as the end of the run.
             let _ = orders.shutdown().await;
             timeout(ENDING, report)
                 .await
-                .unwrap_or_else(|_| Err(io::Error::other("it hangs")))
+                .unwrap_or_else(|_| Err(io::Error::other("it does not respond")))
         }
     };
     match ended {
         Ok(report) => {
-            // It has nothing left to do but to exit.
+            // The supervisor only has to exit now.
             let _ = timeout(ENDING, supervisor.wait()).await;
             Ok(ending(report, why))
         }
         Err(error) => {
-            // Its death is the death of the whole tree.
+            // If it dies, all processes of the run die.
             let _ = supervisor.kill().await;
             Err(io::Error::other(format!(
                 "the supervisor of a session is gone: {error}"

@@ -1,5 +1,5 @@
-//! The interpreters that a session can have: how each is started, and how code travels to it. What its driver does with
-//! the code is told in the driver.
+//! The interpreters that a session supports: how each is started, and how code is sent to it. Each driver documents
+//! how it runs the code.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// What the cells of a session are written in.
+/// The language of a session's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// `python3`.
@@ -20,7 +20,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The file that plays interpreter, by its name and content.
+    /// The driver script: its name and content.
     pub(super) fn driver(self) -> (&'static str, &'static str) {
         match self {
             Self::Python => ("driver.py", include_str!("driver.py")),
@@ -29,10 +29,10 @@ impl Language {
         }
     }
 
-    /// The command that runs the driver, which finds itself and its pipes in this directory.
+    /// The command that runs the driver from the directory that also has its pipes.
     pub(super) fn argv(self, directory: &Path) -> Vec<OsString> {
         let interpreter: &[&str] = match self {
-            // Unbuffered, so that what was printed before a kill is not lost.
+            // Unbuffered, so that output before a kill is not lost.
             Self::Python => &["python3", "-u"],
             Self::Node => &["node", "--expose-internals"],
             Self::Bash => &["bash", "--norc", "--noprofile"],
@@ -56,7 +56,7 @@ impl Language {
         }
     }
 
-    /// What a driver answered.
+    /// Decodes a driver's value.
     pub(super) fn decode(self, value: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Python | Self::Node => STANDARD.decode(value).ok(),
@@ -66,7 +66,7 @@ impl Language {
     }
 }
 
-/// Escapes that bash undoes alone; it has no base64 without starting another program.
+/// Escapes that bash decodes itself; it has no base64 without starting another program.
 fn escape(code: &str) -> String {
     let mut line = String::with_capacity(code.len());
     for byte in code.bytes() {

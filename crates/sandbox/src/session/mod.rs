@@ -1,11 +1,11 @@
-//! Interpreters whose state lasts from one piece of code to the next, each in a sandbox like any other command's.
+//! Interpreters whose state lasts from one piece of code to the next, each in a sandbox like those of other commands.
 //!
-//! A driver in the interpreter's own language runs the cells. It hears of them and answers through two named pipes
-//! (`channel.rs`), so that what cells print cannot be mistaken for an answer. No matter what the code in a session does
-//! to its driver, its pipes or its output, an execution ends within its limit, and says truthfully whether the state is
-//! kept.
+//! A driver in the interpreter's own language runs the cells. It receives them and answers through two named pipes
+//! (`channel.rs`), so that output of cells cannot be mistaken for an answer. No matter what the code in a session
+//! does to its driver, its pipes or its output, an execution ends within its limit, and reports truthfully whether
+//! the state was kept.
 //!
-//! Not in here: what to execute, and what a value means.
+//! The caller decides what to execute, and interprets the values.
 
 mod channel;
 mod interpreter;
@@ -33,29 +33,29 @@ use crate::{Inner, Sandbox};
 /// The longest code of one cell, in bytes.
 const MAX_CODE: usize = 1 << 20;
 
-/// Cells of one session.
+/// The maximum number of cells in one session.
 const MAX_CELLS: u32 = 10_000;
 
-/// Interpreters of one session after its first.
+/// How often the interpreter of one session may be restarted.
 const MAX_RESTARTS: u32 = 16;
 
-/// How long a session may hold a sandbox without being used, unless said otherwise.
+/// How long a session may keep a sandbox without using it, by default.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// Where a session happens; as in [`Command`].
+/// The files of a session; as in [`Command`].
 #[derive(Debug, Clone)]
 pub struct SessionPaths {
-    /// The directory in which code may write.
+    /// The directory that code may write to.
     pub workspace: PathBuf,
-    /// What becomes of changes to it.
+    /// What happens to changes of it.
     pub changes: Changes,
     /// Where the interpreter starts, relative to the workspace.
     pub cwd: PathBuf,
-    /// The whole environment, besides what the sandbox sets itself.
+    /// The whole environment, except for variables that the sandbox sets itself.
     pub env: BTreeMap<String, String>,
-    /// What else is visible inside.
+    /// Other files and directories that are visible inside.
     pub mounts: Vec<Mount>,
-    /// How long the session may lie idle before its sandbox is ended.
+    /// How long the session may be idle before its sandbox is ended.
     pub idle: Duration,
 }
 
@@ -83,30 +83,30 @@ impl SessionPaths {
     }
 }
 
-/// A call that code of a cell makes, and waits for. Its text is untrusted, and at most 64 KiB long.
+/// A call made by a cell's code, which waits for the answer. Its text is untrusted, and at most 64 KiB long.
 #[derive(Debug)]
 pub struct CellCall {
-    /// What the code asks, in its own words.
+    /// The request in the code's own format.
     pub text: String,
-    /// What the code is told; dropped, it is told that nothing was done.
+    /// The answer to the code. If it is dropped, the code is told that nothing was done.
     pub answer: oneshot::Sender<String>,
 }
 
-/// What came of one execution. All of it is a claim of untrusted code, except that state was lost.
+/// The result of one execution. All of it is a claim of untrusted code, except that state was lost.
 #[derive(Debug, Clone)]
 pub struct Cell {
     /// How it ended.
     pub outcome: CellOutcome,
-    /// The value of the last expression as its language shows it, or the error, or, of bash, the exit code; at most
-    /// 64 KiB. Empty when there is none.
+    /// The value of the last expression as its language displays it, the error, or the exit code for bash; at most 64
+    /// KiB. Empty if there is none.
     pub value: String,
-    /// What was printed since the previous execution.
+    /// The output since the previous execution.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// The output on standard error.
     pub stderr: Captured,
-    /// From the moment that the interpreter had the code.
+    /// The time since the interpreter received the code.
     pub wall: Duration,
-    /// Why the state of earlier executions was gone and this one had a fresh interpreter. Said once.
+    /// Why the state of earlier executions was lost and this one ran in a new interpreter. Reported once.
     pub restarted: Option<LostReason>,
 }
 
@@ -117,22 +117,22 @@ pub enum CellOutcome {
     Ok,
     /// The code failed; state is kept.
     Error,
-    /// The code ran into its limit and was interrupted; state is kept.
+    /// The code reached its time limit and was interrupted; state is kept.
     Interrupted,
-    /// The interpreter is dead, and with it all state. The next execution starts a fresh one.
+    /// The interpreter is dead, and all state is lost. The next execution starts a new one.
     StateLost(LostReason),
 }
 
 /// Why an interpreter is dead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LostReason {
-    /// The code did not end on being interrupted, or the time of the session was up.
+    /// The code did not end after an interrupt, or the session's time was up.
     TimedOut,
     /// The interpreter exited with this code.
     Exited(i32),
     /// This signal killed the interpreter.
     Signalled(i32),
-    /// It took more memory than its limit.
+    /// It used more memory than its limit.
     OutOfMemory,
     /// It wrote more to the workspace than its limit.
     DiskLimit,
@@ -140,24 +140,24 @@ pub enum LostReason {
     Cancelled,
     /// The session was not used for too long.
     Idle,
-    /// The code got between greenlight and the driver; the text is for people.
+    /// The code interfered between greenlight and the driver; the text is for people.
     ChannelBroken(String),
     /// The interpreter did not start; the reason is for people.
     DidNotStart(String),
 }
 
-/// What a session took.
+/// The resources that a session used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Of all processes together.
+    /// CPU time of all processes together.
     pub cpu: Duration,
-    /// Bytes, of the interpreter with the most.
+    /// Peak memory in bytes, of the interpreter with the highest.
     pub peak_memory: u64,
-    /// Of all interpreters, from their start to their death.
+    /// Time of all interpreters, from start to death.
     pub wall: Duration,
     /// How many cells were executed.
     pub cells: u32,
-    /// How often the interpreter was started anew.
+    /// How often the interpreter was restarted.
     pub restarts: u32,
 }
 
@@ -169,17 +169,17 @@ pub struct Session {
     policy: Policy,
     started: Instant,
     interpreter: Option<Interpreter>,
-    /// Why there is no interpreter, until the next execution has said so.
+    /// Why there is no interpreter, until the next execution has reported it.
     lost: Option<LostReason>,
     spent: Spent,
 }
 
 impl Sandbox {
-    /// Starts an interpreter whose state lasts from one execution to the next, until the wall clock limit of the policy.
-    /// An interpreter that cannot be started is the outcome of the first execution.
+    /// Starts an interpreter whose state lasts from one execution to the next, until the policy's time limit. If it
+    /// cannot be started, the first execution reports that.
     ///
     /// # Errors
-    /// When the request makes no sense, or greenlight's own processes fail.
+    /// When the request is invalid, or greenlight's own processes fail.
     pub async fn session(&self, language: Language, place: &SessionPaths, policy: &Policy) -> Result<Session, Error> {
         place.command(language.argv("/".as_ref())).check()?;
         let mut session = Session {
@@ -198,9 +198,8 @@ impl Sandbox {
 }
 
 impl Session {
-    /// Executes some code with the state that earlier executions left. Code that is not done within the limit is
-    /// interrupted, and killed with the whole session if it does not heed that; a cancellation kills at once, and so
-    /// does dropping the future.
+    /// Executes code with the state of earlier executions. Code that exceeds the limit is interrupted, and killed
+    /// with the whole session if it ignores that. A cancellation, or dropping the future, kills at once.
     ///
     /// # Errors
     /// When the code is too long, when the session has used up its time, cells or restarts, or when greenlight's own
@@ -209,11 +208,11 @@ impl Session {
         self.execute_with(code, limit, None, cancel).await
     }
 
-    /// The same for code that may call: of Python, where `_call_tool(name, arguments)` sends both as JSON and returns what
-    /// it is told. The time until then does not count. At most two hundred calls of one execution are answered.
+    /// The same for Python code that may make calls: `_call_tool(name, arguments)` sends both as JSON and returns the
+    /// answer. The time until then does not count. At most two hundred calls of one execution are answered.
     ///
     /// # Errors
-    /// As of [`execute`](Self::execute).
+    /// Those of [`execute`](Self::execute).
     pub async fn execute_with(
         &mut self,
         code: &str,
@@ -222,14 +221,14 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<Cell, Error> {
         self.admit(code)?;
-        self.bury().await?;
+        self.check_liveness().await?;
         let interpreter = match self.interpreter.take() {
             Some(interpreter) => interpreter,
             None => self.restart().await?,
         };
         let restarted = self.lost.take();
         self.spent.cells += 1;
-        // For the case that this future is dropped.
+        // In case this future is dropped.
         self.lost = Some(LostReason::Cancelled);
         let request = CellRequest {
             code,
@@ -277,7 +276,7 @@ impl Session {
         })
     }
 
-    /// Ends the session and says what it took.
+    /// Ends the session, and returns what it used.
     ///
     /// # Errors
     /// When greenlight's own processes fail.
@@ -302,8 +301,8 @@ impl Session {
         }
     }
 
-    /// Takes notice of an interpreter that died in between.
-    async fn bury(&mut self) -> Result<(), Error> {
+    /// Checks whether the interpreter died since the previous execution.
+    async fn check_liveness(&mut self) -> Result<(), Error> {
         if let Some(dead) = self.interpreter.take_if(|interpreter| interpreter.is_dead()) {
             self.lost = Some(LostReason::Cancelled);
             let ending = dead.end().await?;

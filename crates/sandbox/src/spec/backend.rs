@@ -1,30 +1,31 @@
-//! The ways of confining a command, by name. What each of them does is elsewhere.
+//! The names of the backends, which are the ways to confine a command.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A way of confining commands.
+/// A way to confine commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// greenlight's own namespaces, mounts and filter of system calls.
+    /// greenlight's own namespaces, mounts and system call filter.
     Native,
-    /// The same, with the namespaces and mounts made by `bwrap`, which some systems allow what they refuse to others.
+    /// The same with namespaces and mounts made by `bwrap`, which some systems allow to do what they forbid to other
+    /// programs.
     Bubblewrap,
     /// A container of a Docker daemon on this machine.
     Docker,
-    /// A container of Podman, through the same interface.
+    /// A Podman container, through the same API.
     Podman,
-    /// Access rules for files and a stricter filter of system calls, in the namespaces of the host.
+    /// Access rules for files and a stricter system call filter, in the namespaces of the host.
     Landlock,
-    /// No confinement: what its caller may do, the command may do.
+    /// No confinement: the command may do everything that its caller may do.
     None,
 }
 
 impl Backend {
-    /// Every one, from the preferred to the last resort.
+    /// All backends, most preferred first.
     pub const ALL: [Self; 6] = [
         Self::Native,
         Self::Bubblewrap,
@@ -46,7 +47,7 @@ impl Backend {
         }
     }
 
-    /// Whether its commands live in separate namespaces, with their own root directory and process 1.
+    /// Whether its commands run in separate namespaces, with a separate root directory and process 1.
     pub(crate) fn has_namespaces(self) -> bool {
         match self {
             Self::Native | Self::Bubblewrap | Self::Docker | Self::Podman => true,
@@ -54,7 +55,7 @@ impl Backend {
         }
     }
 
-    /// Whether its commands are shut in by the engine of containers.
+    /// Whether a container engine confines its commands.
     pub(crate) fn is_container(self) -> bool {
         matches!(self, Self::Docker | Self::Podman)
     }

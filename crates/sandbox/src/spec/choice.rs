@@ -1,16 +1,16 @@
-//! Which protection is wanted, and where things are that it needs.
+//! The requested protection, and the paths that a sandbox needs.
 
 use std::path::{Path, PathBuf};
 
 use super::backend::Backend;
 
-/// Where things are that a sandbox needs.
+/// The paths that a sandbox needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// The absolute path of the greenlight binary, `std::env::current_exe()` in production; its `main` has to begin
+    /// The absolute path of the greenlight binary, `std::env::current_exe()` in production; its `main` must begin
     /// with [`is_wanted`](crate::helpers::is_wanted).
     pub helper: PathBuf,
-    /// The socket of Docker or Podman, when it is not one of the usual ones.
+    /// The socket of Docker or Podman, if it is not at a usual path.
     pub container_socket: Option<PathBuf>,
 }
 
@@ -35,11 +35,11 @@ impl From<&str> for Places {
     }
 }
 
-/// Which protection is wanted.
+/// The requested protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The best this machine has.
+    /// The best available on this machine.
     Auto,
-    /// This one, or nothing. No confinement has to be asked for explicitly.
+    /// Exactly this one. Running without confinement must be requested explicitly.
     Only(Backend),
 }

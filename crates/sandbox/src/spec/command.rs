@@ -1,4 +1,4 @@
-//! What a caller asks for: the command, the files it sees, and the bounds it runs in. Only words, nothing is done here.
+//! The caller's request: the command, the files it sees, and its limits. Only data types.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::error::Error;
 
-/// Where the workspace is found inside the sandbox.
+/// The path of the workspace inside the sandbox.
 pub const WORKSPACE: &str = "/workspace";
 
 /// One command, to be run in one workspace.
@@ -17,14 +17,14 @@ pub const WORKSPACE: &str = "/workspace";
 pub struct Command {
     /// The program and its arguments. A program without a slash is looked up in the sandbox's own `PATH`.
     pub argv: Vec<OsString>,
-    /// A directory that only greenlight owns; it is mounted read-write at [`WORKSPACE`] and belongs to the
-    /// untrusted code from then on: read it with [`crate::kernel::files`] only, and never give two checkouts the same inodes.
+    /// A directory that only greenlight owns. It is mounted read-write at [`WORKSPACE`], and belongs to the untrusted
+    /// code from then on: read it only with [`crate::kernel::files`], and never let two checkouts share inodes.
     pub workspace: PathBuf,
-    /// What becomes of what the command writes there.
+    /// What happens to what the command writes there.
     pub changes: Changes,
     /// Where in the workspace the command starts; empty means its root.
     pub cwd: PathBuf,
-    /// Added to the environment that the sandbox builds from scratch; nothing else gets in.
+    /// Added to the environment that the sandbox builds from scratch; no other variables get in.
     pub env: BTreeMap<String, String>,
     /// Further files and directories of the host.
     pub mounts: Vec<Mount>,
@@ -43,7 +43,7 @@ impl Command {
         }
     }
 
-    /// Checks what would otherwise be misunderstood further down, where the error would be less clear.
+    /// Rejects requests that would otherwise fail later with a less clear error.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let invalid = |what: String| Err(Error::InvalidCommand(what));
         if self.argv.first().is_none_or(|program| program.is_empty()) {
@@ -84,20 +84,20 @@ impl Command {
     }
 }
 
-/// What becomes of what a command writes to its workspace.
+/// What happens to what a command writes to its workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changes {
-    /// It stays, for anyone who reads the workspace next.
+    /// It stays, for the next reader of the workspace.
     #[default]
     Kept,
-    /// It is gone with the command; the workspace is not touched.
+    /// It is discarded after the command; the workspace is not changed.
     Discarded {
-        /// How much there may be of it.
+        /// How many bytes the command may write.
         bytes: u64,
     },
 }
 
-/// A file or directory of the host, shown inside.
+/// A file or directory of the host that is visible inside.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Mount {
     /// The file or directory of the host.
@@ -125,42 +125,44 @@ impl Mount {
 /// Whether the command may write through a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
-    /// It can be read only.
+    /// The command can only read it.
     ReadOnly,
-    /// The same, but for named pipes that lie in the directory when the command starts: those can be written to. Where
-    /// mounts confine, that holds for all that is read-only, because writing to a pipe changes no file system.
+    /// The same, except that named pipes in the directory can be written to if they exist when the command starts.
+    /// Backends that use mounts allow this for everything read-only, because writing to a pipe does not change a file
+    /// system.
     ReadOnlyButPipes,
-    /// Of directories only. They belong to the command like its workspace, and count as parts of it.
+    /// Directories only. The command owns them like its workspace, and they count as parts of it.
     ReadWrite,
 }
 
-/// The bounds of one run.
+/// The limits of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// The bounds of its resources.
+    /// Limits on resources.
     pub limits: Limits,
-    /// What it can reach.
+    /// Which hosts it can reach.
     pub network: Network,
 }
 
-/// How much of everything one run may take. Every one of them ends or fails the command, none of them hangs it.
+/// Limits on the resources of one run. Reaching any of them ends or fails the command; none makes it hang.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// From the start of the command to its end.
     pub wall: Duration,
-    /// Of each process, rounded up to seconds.
+    /// CPU time of each process, rounded up to seconds.
     pub cpu_time: Duration,
-    /// Bytes of memory of all processes together, including what they put in `/tmp`, `/dev/shm` and their home.
+    /// Bytes of memory of all processes together, including files in `/tmp`, `/dev/shm` and their home.
     pub memory: u64,
     /// Processes and threads at the same time.
     pub processes: u64,
     /// Bytes of the largest file.
     pub file_size: u64,
-    /// Bytes of the whole workspace on disk, with what was there before.
+    /// Bytes of the whole workspace on disk, including what was there before.
     pub disk: u64,
     /// Open files of each process.
     pub open_files: u64,
-    /// Bytes kept of each output stream, half from its start and half from its end; the rest is counted and dropped.
+    /// How many bytes of each output stream are kept, half from its start and half from its end; the rest is counted
+    /// and dropped.
     pub output: usize,
 }
 
@@ -171,7 +173,7 @@ impl Default for Limits {
             wall: Duration::from_secs(10 * 60),
             cpu_time: Duration::from_secs(30 * 60),
             memory: 2 * GIB,
-            // Maven, the virtual machine that it starts, and a server with its clients in it are some four hundred.
+            // Maven, the virtual machine that it starts, and a server with its clients use about four hundred.
             processes: 1024,
             file_size: GIB,
             disk: 4 * GIB,
@@ -184,12 +186,12 @@ impl Default for Limits {
 /// What a command can reach over the network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {
-    /// Nothing, not even itself.
+    /// Nothing, not even its own processes.
     None,
-    /// Only its own processes, over a loopback interface that no one else has.
+    /// Only its own processes, over a private loopback interface.
     #[default]
     Loopback,
-    /// Besides its own processes these hosts, by their exact names, on port 443 and only through a proxy.
+    /// Its own processes, and these hosts, by exact name, on port 443 and only through a proxy.
     Registries(Vec<String>),
 }
 
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_said_so() {
+    fn invalid_requests_are_refused_with_a_reason() {
         check(|_| {}, None);
         check(|command| command.argv.clear(), Some("name a program"));
         check(|command| command.argv.push("a\0b".into()), Some("NUL"));

@@ -1,4 +1,4 @@
-//! Why there is no sandbox, or no outcome.
+//! Why there is no sandbox, or a run has no outcome.
 
 /// This machine cannot confine an untrusted command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -10,16 +10,16 @@ pub struct Unusable {
     pub remedy: String,
 }
 
-/// A run that has no outcome.
+/// A run without an outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request makes no sense; the text says what to change.
+    /// The request is invalid; the text says what to change.
     #[error("{0}")]
     InvalidCommand(String),
-    /// The sandbox could not be set up; of a command, this is [`crate::Outcome::DidNotStart`].
+    /// The sandbox could not be set up; for a command, this is [`crate::Outcome::DidNotStart`].
     #[error("the sandbox cannot be set up: {0}")]
     NotReady(String),
     /// greenlight's own processes failed.
-    #[error("the sandbox broke: {0}")]
+    #[error("the sandbox failed: {0}")]
     Broken(#[from] std::io::Error),
 }

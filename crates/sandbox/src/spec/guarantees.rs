@@ -1,18 +1,18 @@
-//! What a way of confining code holds, property by property, and what has to be held. How it is held is not in here.
+//! Which properties a backend enforces, and how well. The backends implement them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How well a property is held.
+/// How well a property is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Guarantee {
-    /// Not at all.
+    /// It is not enforced.
     None,
-    /// Against accidents and simple attacks, or with a delay.
+    /// Enforced against accidents and simple attacks, or with a delay.
     Partial,
-    /// By the kernel, at once.
+    /// Enforced by the kernel, immediately.
     Enforced,
 }
 
@@ -26,13 +26,13 @@ impl fmt::Display for Guarantee {
     }
 }
 
-/// Something that confined code must not be able to do.
+/// A property of confined code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Property {
-    /// Files of the host that were not given cannot be read.
+    /// Files of the host that were not mounted cannot be read.
     FileReads,
-    /// Files of the host that were not given cannot be changed.
+    /// Files of the host that were not mounted cannot be changed.
     FileWrites,
     /// No other machine and no service of this one can be reached.
     Network,
@@ -40,7 +40,7 @@ pub enum Property {
     Processes,
     /// Environment, memory, descriptors and credential files of greenlight and its user cannot be read.
     Secrets,
-    /// The user that runs the command owns nothing else on this machine.
+    /// The command's user owns nothing else on this machine.
     SeparateUser,
     /// The memory of all processes together is bounded.
     Memory,
@@ -50,12 +50,12 @@ pub enum Property {
     Disk,
     /// System calls that tests do not need are refused.
     SystemCalls,
-    /// When a run ends, none of its processes lives on.
+    /// When a run ends, none of its processes survives.
     TreeKill,
 }
 
 impl Property {
-    /// Every one, the weightiest first.
+    /// All properties, most important first.
     pub const ALL: [Self; 11] = [
         Self::Secrets,
         Self::FileReads,
@@ -94,7 +94,7 @@ impl fmt::Display for Property {
     }
 }
 
-/// What is held, each property of [`Property`] by its name.
+/// How well each property is enforced; the fields have the names of [`Property`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guarantees {
     /// [`Property::FileReads`].
@@ -122,7 +122,7 @@ pub struct Guarantees {
 }
 
 impl Guarantees {
-    /// What is held when nothing is confined: limits that a watchdog keeps.
+    /// The guarantees without confinement: limits that a watchdog enforces.
     pub const fn none() -> Self {
         const NOT: Guarantee = Guarantee::None;
         Self {
@@ -140,7 +140,7 @@ impl Guarantees {
         }
     }
 
-    /// How well one property is held.
+    /// How well one property is enforced.
     pub fn of(&self, property: Property) -> Guarantee {
         match property {
             Property::FileReads => self.file_reads,
@@ -157,12 +157,12 @@ impl Guarantees {
         }
     }
 
-    /// Every property, and how well it is held.
+    /// Every property, and how well it is enforced.
     pub fn all(&self) -> [(Property, Guarantee); 11] {
         Property::ALL.map(|property| (property, self.of(property)))
     }
 
-    /// The first of these properties that is not enforced.
+    /// The first of these properties that is not fully enforced.
     pub fn missing(&self, required: &[Property]) -> Option<(Property, Guarantee)> {
         let with_guarantee = required.iter().map(|property| (*property, self.of(*property)));
         with_guarantee

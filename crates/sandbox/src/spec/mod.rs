@@ -1,5 +1,5 @@
-//! What a caller says and hears: the command and its bounds, what is held, what came of it. Only words; nothing is done
-//! here.
+//! Data types for callers: the command and its limits, guarantees, and results. They have no behaviour of the sandbox
+//! itself.
 
 pub(crate) mod backend;
 pub(crate) mod choice;

@@ -1,4 +1,4 @@
-//! What came of a run, and the bounded reading of its output streams. Nothing in here knows how it was confined.
+//! The result of a run, and bounded capture of its output streams, independent of the backend.
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -8,7 +8,7 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// What came of one run. Its outcome and output are claims of untrusted code.
+/// The result of one run. Its outcome and output are claims of untrusted code.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// How the run ended.
@@ -17,11 +17,12 @@ pub struct Output {
     pub stdout: Captured,
     /// What it wrote to standard error.
     pub stderr: Captured,
-    /// Of all processes together, to a hundredth of a second.
+    /// CPU time of all processes together, to a hundredth of a second.
     pub cpu: Duration,
-    /// Bytes of all processes together; sampled, so possibly too low, where the machine cannot count it.
+    /// Peak memory in bytes of all processes together. On machines that cannot count it, it is sampled and may be too
+    /// low.
     pub peak_memory: u64,
-    /// From the start of the command to the death of its last process.
+    /// The time from the start of the command to the death of its last process.
     pub wall: Duration,
 }
 
@@ -36,7 +37,7 @@ pub enum Outcome {
     TimedOut,
     /// The memory limit was reached.
     OutOfMemory,
-    /// A file or the workspace grew over its limit.
+    /// A file or the workspace exceeded its limit.
     DiskLimit,
     /// The caller cancelled.
     Cancelled,
@@ -45,7 +46,7 @@ pub enum Outcome {
 }
 
 impl fmt::Display for Outcome {
-    /// Follows a subject, as in `it exited with 1`; the reason of what never started is in it.
+    /// Text after a subject, as in `it exited with 1`. For a command that never started, it includes the reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exited with {code}"),
@@ -64,19 +65,19 @@ impl fmt::Display for Outcome {
 pub struct Captured {
     /// The first bytes.
     pub head: Vec<u8>,
-    /// Empty when everything fits in the head.
+    /// Empty if everything fits into the head.
     pub tail: Vec<u8>,
-    /// Bytes that were written, kept or not.
+    /// How many bytes were written in total.
     pub total: u64,
 }
 
 impl Captured {
-    /// Bytes that were dropped between head and tail.
+    /// How many bytes were dropped between head and tail.
     pub fn omitted(&self) -> u64 {
         self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
     }
 
-    /// The stream as text, with a line in place of what was dropped.
+    /// The stream as text, with a line that replaces the dropped bytes.
     pub fn text(&self) -> String {
         match self.omitted() {
             0 => String::from_utf8_lossy(&[self.head.as_slice(), &self.tail].concat()).into_owned(),
@@ -115,16 +116,16 @@ impl Capture {
         }
     }
 
-    /// Reads to the end of the stream. Dropped halfway, what was read so far is kept.
+    /// Reads to the end of the stream. If this is dropped midway, the bytes read so far are kept.
     pub(crate) async fn drain(&mut self, mut stream: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 64 << 10];
-        // A read error of a pipe means what its end means: nothing more will come.
+        // A read error of a pipe means the same as its end: nothing more will come.
         while let Ok(length @ 1..) = stream.read(&mut buffer).await {
             self.push(&buffer[..length]);
         }
     }
 
-    /// Reads what is in a pipe at this moment, and nothing that is written to it meanwhile.
+    /// Reads what is in a pipe now, without what is written to it later.
     pub(crate) fn take_what_is_there(&mut self, stream: &impl AsFd) -> io::Result<()> {
         let mut left = usize::try_from(rustix::io::ioctl_fionread(stream)?).unwrap_or(usize::MAX);
         let mut buffer = vec![0; left.min(64 << 10)];

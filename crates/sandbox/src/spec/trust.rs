@@ -1,21 +1,21 @@
-//! Whose code a sandbox is good enough for. What it holds was found out elsewhere.
+//! Decides for whose code a sandbox is good enough, based on its guarantees.
 
 use crate::Sandbox;
 use crate::spec::backend::Backend;
 use crate::spec::error::Unusable;
 use crate::spec::guarantees::Property;
 
-/// Whose code is to be run.
+/// Whose code will run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// The user's own, or of a branch that only people with write access can push to.
+    /// The user's own code, or code of a branch that only people with write access can push to.
     Trusted,
-    /// Of a fork, where anybody may have written it.
+    /// Code of a fork, which anybody may have written.
     OfFork,
 }
 
 impl Sandbox {
-    /// Checks that this sandbox may run such code, and enforces everything in `required`.
+    /// Checks that this sandbox may run such code, and enforces all of `required`.
     ///
     /// # Errors
     /// What is missing and how to get it. Nothing weaker is used instead.

@@ -1,19 +1,20 @@
-//! The two ways in which models write patches: the unified diff, and the `*** Begin Patch` that several of them were
-//! taught, <https://cookbook.openai.com/examples/gpt4-1_prompting_guide#reference-implementation-apply_patchpy>. Read
-//! leniently: how many lines a hunk has is seen, not believed.
+//! Parses both styles in which models write patches: unified diffs, and the `*** Begin Patch` format that several
+//! models were trained on,
+//! <https://cookbook.openai.com/examples/gpt4-1_prompting_guide#reference-implementation-apply_patchpy>. Parsing is
+//! lenient: hunks end where their lines end, not where their headers say.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// More of either in one patch are not taken.
+/// The maximum number of files and hunks in one patch.
 const MAX_FILES: usize = 20;
 const MAX_HUNKS: usize = 100;
 
 /// The header of a hunk; the first number is where it begins in the old file.
 static HUNK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^@@ -(\d{1,9})(?:,\d+)? \+\d+(?:,\d+)? @@").ok());
 
-/// What a patch does to one file.
+/// The changes of a patch to one file.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) path: String,
@@ -21,19 +22,19 @@ pub(super) struct Change {
     pub(super) hunks: Vec<LineChange>,
 }
 
-/// Lines in the place of others.
+/// Lines, and the lines that replace them.
 #[derive(Debug, Default)]
 pub(super) struct LineChange {
-    /// The line, from 1, where it is said to begin.
+    /// The line, from 1, where the header says that it begins.
     pub(super) near: Option<usize>,
-    /// It is below the first line that reads so.
+    /// It is below the first line with this text.
     pub(super) below: Option<String>,
     pub(super) old: Vec<String>,
     pub(super) new: Vec<String>,
 }
 
 impl LineChange {
-    /// Takes a line of the patch; false if it is none of a hunk.
+    /// Takes a line of the patch; false if it does not belong to a hunk.
     fn take(&mut self, line: &str) -> bool {
         match (line.as_bytes().first(), line.get(1..)) {
             (Some(b'+'), Some(rest)) => self.new.push(rest.to_owned()),
@@ -42,7 +43,7 @@ impl LineChange {
                 self.old.push(rest.to_owned());
                 self.new.push(rest.to_owned());
             }
-            // The space of an empty line gets lost easily.
+            // The leading space of an empty context line is easily lost.
             (None, _) => {
                 self.old.push(String::new());
                 self.new.push(String::new());
@@ -58,7 +59,7 @@ impl LineChange {
     }
 }
 
-/// Every change of a patch; or a sentence saying what is wrong with it.
+/// Every change of a patch, or a sentence that says what is wrong with it.
 pub(super) fn changes(patch: &str) -> Result<Vec<Change>, String> {
     let patch = patch.replace("\r\n", "\n");
     let mut changes = if patch.contains("*** Begin Patch") {
@@ -68,7 +69,7 @@ pub(super) fn changes(patch: &str) -> Result<Vec<Change>, String> {
     };
     for change in &mut changes {
         for hunk in &mut change.hunks {
-            // An empty line at the very end is the end of the patch rather than one of the file.
+            // An empty line at the very end ends the patch, and is not a line of the file.
             while hunk.old.last().is_some_and(String::is_empty) && hunk.new.last().is_some_and(String::is_empty) {
                 hunk.old.pop();
                 hunk.new.pop();
@@ -182,7 +183,7 @@ fn unified(patch: &str) -> Result<Vec<Change>, String> {
     Ok(changes)
 }
 
-/// The path in a header, without the time that some tools write behind it.
+/// The path in a header, without the timestamp that some tools write after it.
 fn name(header: &str) -> &str {
     header.split('\t').next().unwrap_or(header).trim()
 }

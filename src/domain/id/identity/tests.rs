@@ -1,4 +1,4 @@
-//! What is the same, what is not, and what older versions wrote.
+//! Which values are equal, which are not, and reading the data of older versions.
 
 use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! One sample of each kind of credential, and what looks like one and is none. Samples are put together here, so that
-//! no scanner reports this file.
+//! One sample of each kind of credential, and similar text that is not one. The samples are assembled at run time, so
+//! that no scanner reports this file.
 
 use super::*;
 
-/// A template with random text in it: `{a24}` is 24 letters and digits, `l` small letters, `u` capitals and digits, `h`
-/// hexadecimal digits, `d` digits, `b` base 64. `~` is left out, because it keeps prefixes apart in this
-/// file; `^` stands for one.
+/// Fills a template with random text: `{a24}` becomes 24 letters and digits, `l` small letters, `u` capitals and
+/// digits, `h` hexadecimal digits, `d` digits, `b` base 64. `~` only separates prefixes in this file and is removed;
+/// `^` stands for a `~`.
 fn sample(template: &str) -> String {
     let mut state = 7_u32;
     let mut next = || {
@@ -40,7 +40,7 @@ fn sample(template: &str) -> String {
     text.replace('~', "").replace('^', "~")
 }
 
-/// Kind, credential, and what is none. Where a credential has a name before it, `|` stands between them.
+/// Kind, credential, and similar text that is not one. A `|` separates a credential from the name before it.
 const KINDS: &[(&str, &str, &str)] = &[
     ("GitHub, personal", "gh~p_{a36}", "ghp_token"),
     ("GitHub, fine-grained", "github_~pat_{a22}_{a59}", "github_pat_name"),
@@ -182,7 +182,7 @@ fn a_credential_of_each_kind_is_taken_out() {
         let secret = secret.split(['&', ';', ' ']).next().unwrap();
         let whole = credential.replacen('|', "", 1);
         let (from, to) = secret.split_at(secret.len() / 2);
-        // In prose, in code, in a list, at the end of a text.
+        // In prose, in code, in a list, and at the end of a text.
         for (before, after) in [
             ("it said ", " and left"),
             ("f(\"", "\");"),
@@ -199,7 +199,7 @@ fn a_credential_of_each_kind_is_taken_out() {
     }
 }
 
-/// What a repair and a review have to show as it is.
+/// Text that a repair or a review must show unchanged.
 #[test]
 fn what_only_looks_like_a_credential_stays() {
     for (kind, _, harmless) in KINDS {
@@ -262,7 +262,7 @@ fn credentials_are_taken_out() {
     assert_eq!(redact("sk-1 ghs_x AKIA"), "sk-1 ghs_x AKIA");
 }
 
-/// Each of the tokens that begin here continues to the end. Walking there for every one of them took minutes.
+/// Each of the tokens that begin here continues to the end. Scanning to the end for every one of them took minutes.
 #[test]
 fn beginnings_of_credentials_are_walked_over_once() {
     for piece in ["eyJaaaaaaaa-AKIA0123456789012345-", "ghs_-AKIA0123456789012345.é"] {

@@ -1,4 +1,4 @@
-//! What makes an approval, and what each missing piece is called.
+//! The conditions of an approval, and the error for each one that is missing.
 
 use super::*;
 use crate::domain::permission::Permission;
@@ -97,7 +97,7 @@ fn one_of_two_is_too_few_and_everybody_counts_once() {
     }
     approves(&mut run, "mia", Timestamp::UNIX_EPOCH);
     assert!(run.approved(&writers(&["ada", "mia"])).is_ok());
-    // Both still have to be allowed to.
+    // Both must still have permission.
     let refused = run.approved(&writers(&["mia"])).unwrap_err();
     assert_eq!(refused, NotApproved::NoWriteAccess { by: ada() });
 }
@@ -111,7 +111,7 @@ fn a_request_for_no_approvers_still_needs_one() {
 }
 
 #[test]
-fn an_approval_after_the_expiry_is_none() {
+fn an_approval_after_the_expiry_does_not_count() {
     let mut run = proposed_to(1);
     approves(&mut run, "ada", Timestamp::UNIX_EPOCH + HOUR);
     assert_eq!(
@@ -149,7 +149,7 @@ fn another_patch_or_another_head_than_the_approved_one_does_not_land() {
     run.started.head = sha('c');
     let refused = run.approved(&writers(&["ada"])).unwrap_err();
     assert!(matches!(refused, NotApproved::OtherHead { .. }), "{refused}");
-    // A head that is changed in both places is not what the digest was made of.
+    // The digest does not cover a head that was changed in both places.
     run.gates[0].gate.head = sha('c');
     assert_eq!(run.approved(&writers(&["ada"])).unwrap_err(), NotApproved::OtherContent);
 }

@@ -1,4 +1,4 @@
-//! What a model asks for while it works: a gate that ends nothing, whose approval is for one thing, once.
+//! Requests of a model while it works: their gates end nothing, and each approval permits one thing once.
 
 use super::*;
 use crate::domain::execution::{Execution, MAX_SHOWN, Resolution, What};
@@ -22,7 +22,7 @@ fn deferred(execution: &Execution) -> Step {
     }))
 }
 
-/// Asks, and opens the gate.
+/// Makes the request and opens its gate.
 fn asks(run: &mut Run, execution: &Execution) {
     run.take(deferred(execution));
     assert_eq!(run.next(true), Next::OpenGate(GateNeeded::Execute));
@@ -67,7 +67,7 @@ fn an_approval_is_for_this_one_thing() {
     assert_eq!(run.deferred, None);
     assert_eq!(run.next(true), Next::Work { may_execute: false });
     assert!(!run.may_execute() && run.vouched_by().is_empty());
-    // What comes of it is still only read, and needs its own word to be executed.
+    // Its result was still only read, so executing it needs a separate approval.
     run.take(proposed(None));
     run.take(Step::ReviewPosted {
         review: 7,
@@ -98,7 +98,7 @@ fn a_rejection_ends_nothing_and_its_reason_goes_to_the_model() {
 }
 
 #[test]
-fn nobody_answers_and_the_run_goes_on() {
+fn nobody_answers_and_the_run_continues() {
     let mut run = by_command();
     asks(&mut run, &command("make"));
     answers(&mut run, Answer::Expired);
@@ -117,7 +117,7 @@ fn the_same_thing_twice_is_asked_twice() {
     resolved(&mut run);
     asks(&mut run, &command("make"));
     assert_ne!(run.gates[0].gate.id, run.gates[1].gate.id);
-    // The approval of the first says nothing about the second.
+    // The approval of the first request does not cover the second.
     assert_eq!(run.next(true), Next::Wait);
     answers(&mut run, Answer::Expired);
     assert_eq!(run.next(true), Next::Resolve(Resolution::NoAnswer));
@@ -219,7 +219,7 @@ fn a_request_beside_a_rejected_proposal_leaves_both_as_they_are() {
         },
     );
     resolved(&mut run);
-    // The rejection without a reason was of the request; the proposal's had one.
+    // The rejection without a reason was for the request; the one of the proposal had a reason.
     assert_eq!(run.next(true), Next::Work { may_execute: true });
     assert_eq!(run.turned_down.len(), 1);
     run.take(proposed(Some(evidence())));
@@ -280,7 +280,7 @@ fn the_tests_of_a_specification_wait_for_their_own_word() {
     written(&mut run);
     approve(&mut run);
     assert_eq!(run.next(true), Next::Work { may_execute: true });
-    // A request on the way to the code does not take that word back.
+    // A request while the code is written does not revoke that approval.
     asks(&mut run, &command("make"));
     answers(&mut run, Answer::Expired);
     resolved(&mut run);

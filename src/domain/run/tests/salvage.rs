@@ -1,4 +1,4 @@
-//! Journals of which some steps cannot be read.
+//! Journals with unreadable steps.
 
 use super::*;
 

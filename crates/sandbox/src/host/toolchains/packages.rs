@@ -1,16 +1,17 @@
-//! Packages outside of the system's own directories: what of `/opt` and `/usr/local` a command may see. Anything can lie
-//! there, so only what the user runs programs from is shown, and of that not what looks like settings or data.
+//! Packages outside of the system's own directories: the parts of `/opt` and `/usr/local` that a command may see.
+//! These may contain anything, so only packages that the user runs programs from are mounted, without what looks like
+//! settings or data.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
 
-/// Where people unpack software by hand.
+/// Where people unpack software manually.
 pub(super) const ROOTS: [&str; 2] = ["/opt", "/usr/local"];
 
-/// Directories of `/usr/local` that hold programs, libraries, and what these read. `etc`, `src` and `var` are not among
-/// them, and neither is a directory of any other name, unless the search path leads there.
+/// Directories of `/usr/local` with programs, libraries and their data. `etc`, `src`, `var` and directories with any
+/// other name are excluded, unless the search path refers to them.
 pub(super) const LOCAL: [&str; 13] = [
     "bin",
     "sbin",
@@ -27,11 +28,11 @@ pub(super) const LOCAL: [&str; 13] = [
     "ssl/openssl.cnf",
 ];
 
-/// More links than any program is behind.
+/// The maximum number of links that are followed to a program.
 const MAX_LINKS: usize = 16;
 
-/// The packages below one of the roots that this search path leads to, by a separate directory or by a link to a
-/// program; and anything else that lies there that commands are known to need. Outer directories come first.
+/// The packages below a root that this search path refers to, by a directory or by a link to a program, and others
+/// there that commands are known to need. Outer directories come first.
 pub(super) fn find(root: &Path, path: &OsStr) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     // The tool cache of GitHub's runners, see <https://github.com/actions/toolkit/tree/main/packages/tool-cache>.
@@ -42,7 +43,7 @@ pub(super) fn find(root: &Path, path: &OsStr) -> BTreeSet<PathBuf> {
         found.extend(packages_of(&directory, root));
         let links = fs::read_dir(&directory).into_iter().flatten().flatten();
         for link in links.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())) {
-            for program in hops(link.path()) {
+            for program in link_chain(link.path()) {
                 match program.parent() {
                     Some(parent) if parent == root => drop(found.insert(program)),
                     Some(parent) => found.extend(packages_of(parent, root)),
@@ -55,7 +56,7 @@ pub(super) fn find(root: &Path, path: &OsStr) -> BTreeSet<PathBuf> {
     found
 }
 
-/// What of a package is shown: all of it, unless something at its top is not part of its programs.
+/// The parts of a package to mount: all of it, unless an entry at its top level does not belong to its programs.
 pub(super) fn pieces(package: &Path) -> Vec<PathBuf> {
     let is_directory = fs::symlink_metadata(package).is_ok_and(|meta| meta.is_dir());
     let entries: Vec<PathBuf> = fs::read_dir(package)
@@ -65,7 +66,7 @@ pub(super) fn pieces(package: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .collect();
     let has_private = |entries: &[PathBuf]| entries.iter().any(|entry| is_private(entry));
-    // Maven keeps how it logs beside its `settings.xml`, which has passwords.
+    // Maven keeps its logging configuration beside its `settings.xml`, which contains passwords.
     let conf = package.join("conf");
     let beside_settings = if is_directory && entries.contains(&conf) {
         pieces(&conf)
@@ -90,7 +91,7 @@ pub(super) fn is_agent(package: &Path) -> bool {
         .any(|name| package.join(name).exists())
 }
 
-/// Whether a file or directory at the top of a package holds settings, data or credentials by its name.
+/// Whether the name of a package's top-level entry suggests settings, data or credentials.
 fn is_private(entry: &Path) -> bool {
     const NAMES: [&str; 26] = [
         "etc",
@@ -126,7 +127,7 @@ fn is_private(entry: &Path) -> bool {
     name.starts_with('.') || NAMES.contains(&stem) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// The package that a directory of programs belongs to, under the name it has and the one it resolves to.
+/// The package that a directory of programs belongs to, by its name and by its resolved name.
 fn packages_of(directory: &Path, root: &Path) -> impl Iterator<Item = PathBuf> {
     let resolved = directory.canonicalize().ok();
     let names = [Some(directory.to_owned()), resolved];
@@ -152,8 +153,8 @@ fn packages_of(directory: &Path, root: &Path) -> impl Iterator<Item = PathBuf> {
         .into_iter()
 }
 
-/// Every file that a link leads to, one after the other: inside, each has to be there.
-fn hops(mut link: PathBuf) -> Vec<PathBuf> {
+/// Every file in a chain of links; each must exist inside.
+fn link_chain(mut link: PathBuf) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for _ in 0..MAX_LINKS {
         let Ok(content) = fs::read_link(&link) else { break };
@@ -172,7 +173,7 @@ fn hops(mut link: PathBuf) -> Vec<PathBuf> {
     found
 }
 
-/// The runtimes of Java at or below the top of a root, which build tools look for on their own.
+/// Java runtimes at or directly below a root, which build tools find without the search path.
 fn runtimes(root: &Path) -> Vec<PathBuf> {
     let below = |directory: &Path| -> Vec<PathBuf> {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();

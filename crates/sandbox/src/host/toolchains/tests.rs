@@ -1,4 +1,4 @@
-//! What is shown of a home and of the system, and what is not.
+//! Which parts of a home and of the system are mounted, and which are not.
 
 use super::*;
 
