@@ -1,4 +1,4 @@
-//! PHPUnit: its JUnit report and its text, and what PHP says of code that it cannot load.
+//! PHPUnit: reads its JUnit report and its text, and PHP's errors about code that it cannot load.
 
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation
 }
 
-/// `--filter /^(A::a|A::b)$/`, with everything escaped that could mean something.
+/// `--filter /^(A::a|A::b)$/`, with all special characters escaped.
 fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let argv = &command.argv;
     let at = argv
@@ -78,16 +78,16 @@ static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^(\S.*\.p
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"(?m)^Failed asserting that (.+?) (?:is identical to|matches expected|is equal to) (.+?)\.$")
 });
-/// `PHP Fatal error:  Uncaught ParseError: … in shop.php:2`, once for the log and once for people.
+/// `PHP Fatal error:  Uncaught ParseError: … in shop.php:2`, printed once for the log and once for people.
 static FATAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:PHP )?(?:Fatal|Parse) error: +(.+?) in (\S.*?)(?::| on line )(\d+)$"));
-/// Lines of one failure that are kept.
+/// Maximum number of lines kept of one failure.
 const MAX_LINES: usize = 100;
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let told = sums(printed.text);
     let mut parsed = match from_reports(printed) {
-        // PHPUnit may have run twice, and the report is of the last time.
+        // PHPUnit may have run twice, and the report covers the last run only.
         Some(parsed)
             if told
                 .as_ref()
@@ -130,10 +130,10 @@ fn take(parsed: &mut ParsedRun, case: &Case) {
     match case.verdict {
         CaseVerdict::Passed => parsed.pass(&name),
         CaseVerdict::Skipped => parsed.skip_named(&name),
-        // Told as an error by PHPUnit 9, which ends well all the same.
+        // PHPUnit 9 reports a risky test as an error but succeeds.
         CaseVerdict::Error if case.kind.contains("RiskyTest") => parsed.pass(&name),
         CaseVerdict::Failed | CaseVerdict::Error => {
-            // Begins with the name of the test.
+            // The text starts with the name of the test.
             let text = case.text.split_once('\n').map_or(case.text.as_str(), |(_, text)| text);
             let message = [case.message.as_str(), text].map(str::trim).join("\n");
             let own = || {
@@ -163,7 +163,7 @@ fn fail(parsed: &mut ParsedRun, name: &str, place: Option<Location>, message: &s
     }
 }
 
-/// The last line of the trace that is in the test's own file, else the first.
+/// The last line of the trace that is in the test's own file, else the first line.
 fn place(message: &str, file: &str) -> Option<Location> {
     let places = || PLACE.iter().flat_map(|place| place.captures_iter(message));
     let found = places()
@@ -172,7 +172,7 @@ fn place(message: &str, file: &str) -> Option<Location> {
     location(&found[1], &found[2])
 }
 
-/// The summaries of all runs together.
+/// The totals of all runs.
 #[derive(Default)]
 struct RunTotals {
     all: u32,
@@ -182,7 +182,7 @@ struct RunTotals {
 }
 
 fn sums(text: &str) -> Option<RunTotals> {
-    // In PHPUnit 9 and before a warning is what a test ends in, later something it says on the side.
+    // Up to PHPUnit 9 a warning is the result of a test; later it is printed in addition to a result.
     let is_old = (4..10).any(|version| text.contains(&format!("PHPUnit {version}.")));
     let mut told: Option<RunTotals> = None;
     for line in text.lines() {
@@ -244,7 +244,7 @@ fn read_text(text: &str, told: Option<&RunTotals>) -> ParsedRun {
     parsed
 }
 
-/// Takes what PHP says when it ends itself, inside of the tests or before them.
+/// Reads PHP's message when it aborts, inside of the tests or before them.
 fn broken(text: &str, parsed: &mut ParsedRun) {
     for line in text.lines() {
         if line.contains("Allowed memory size of ") && line.contains(" bytes exhausted") {

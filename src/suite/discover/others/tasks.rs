@@ -1,6 +1,6 @@
-//! Targets and tasks that are named after tests: make, just, Task.
+//! Targets and tasks named after tests: make, just, Task.
 //!
-//! What they run is read from what they print.
+//! Results are read from their output.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ static RECIPE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^@?(test|tests|check)(?: +[^:\n]+)? *:(?:[^=\n].*)?$"));
 static TASK: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r#"(?m)^(?: {1,4}|\t)['"]?(test|tests|check)['"]?:(?: .*)?$"#));
-/// The names, the best first.
+/// Names of targets, preferred ones first.
 const NAMES: [&str; 3] = ["test", "check", "tests"];
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
