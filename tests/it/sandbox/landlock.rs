@@ -1,4 +1,4 @@
-//! What a command may try that lives among the processes of the host.
+//! Attacks by a command that shares the host's processes.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -96,7 +96,7 @@ refused('elsewhere', lambda: socket.create_connection(('1.1.1.1', 53), timeout=2
     lab.network(Network::Loopback).attack(script).await;
 }
 
-/// Without a network namespace there is only the loopback interface of the host, with all its services.
+/// Without a network namespace, the only loopback interface is the host's, with all its services.
 async fn loopback_that_is_not_private_is_no_network(lab: Lab) {
     let script = "
 for family in [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK]:
