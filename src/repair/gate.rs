@@ -92,7 +92,7 @@ impl Gate<'_> {
                 rivals = rivals.len(),
                 nearest,
                 agree,
-                "a patch is sure alone"
+                "a patch is certain on its own"
             );
             return Ok(match agree {
                 true => Decision::Propose(*chosen, Box::new(after)),
@@ -110,7 +110,7 @@ impl Gate<'_> {
         }
         match candidate.template.kind() {
             EditKind::Removal => risks.push("it only removes code"),
-            EditKind::Insertion => risks.push("it adds a way around the code that fails"),
+            EditKind::Insertion => risks.push("it only works around the failing code"),
             _ => {}
         }
         if candidate.weight < MIN_WEIGHT {

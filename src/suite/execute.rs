@@ -121,7 +121,7 @@ fn own_packages(suite: &Suite) -> Option<String> {
 /// The reason why not, for people and models.
 pub fn can_reach(suite: &Suite) -> Result<(), &'static str> {
     match suite.sandbox.backend() {
-        Backend::Landlock => Err("the landlock sandbox has no separate network, so nothing can be reached from it"),
+        Backend::Landlock => Err("the landlock sandbox has no separate network, so it cannot reach any host"),
         _ => Ok(()),
     }
 }

@@ -94,7 +94,7 @@ pub enum InstallError {
     Checkout(#[from] checkout::Error),
     #[error(transparent)]
     Sandbox(#[from] sandbox::Error),
-    #[error("the installed packages cannot be kept in {0}: {1}")]
+    #[error("the installed packages cannot be stored in {0}: {1}")]
     Store(String, std::io::Error),
 }
 
@@ -334,7 +334,7 @@ impl Run<'_> {
         for (target, why) in self.proxy.refused() {
             text += &format!("; it needs {target}, which {}", why.text());
             if why == Why::NotAllowed {
-                text += " (`[sandbox] network` in greenlight.toml of the base branch names the hosts)";
+                text += " (add it to `[sandbox] network` in greenlight.toml on the base branch)";
             }
         }
         match super::text::tail(printed, SHOWN_BYTES).as_str() {

@@ -58,7 +58,7 @@ pub(super) async fn behaviours(
     };
     tree.put(build.task, observed.files.into_iter().collect()).await?;
     let built = build.build(&tree, stop).await?;
-    tracing::debug!(built.is_complete, "candidates are compared");
+    tracing::debug!(built.is_complete, "comparing candidates");
     let is_go = matches!(build.compiler, Compiler::Go(_));
     let script = script((&build.targets, is_go), candidates.len(), build.limit);
     let Some(script) = script.filter(|_| built.is_complete) else {

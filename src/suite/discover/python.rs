@@ -7,7 +7,7 @@ pub(in crate::suite) use tasks::tox_requirements;
 use super::Directory;
 use crate::suite::{Framework, TestCommand};
 
-/// What is looked for; people whose tests were not found read it.
+/// What is looked for, shown to people whose tests were not found.
 pub(super) const LOOKS_FOR: &str = "Python test files or pytest settings";
 /// Files that make a directory a separate project.
 const MANIFESTS: [&str; 9] = [

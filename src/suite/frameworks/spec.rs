@@ -88,7 +88,7 @@ pub(in crate::suite) struct Spec {
     /// Other ecosystems whose installed packages its commands may use.
     pub(in crate::suite) also_uses: &'static [Ecosystem],
 
-    /// What identifies it in a project; people whose tests were not found read it.
+    /// What identifies it in a project, shown to people whose tests were not found.
     pub(in crate::suite) looks_for: Option<&'static str>,
     /// Files that make a directory a separate module, at any depth.
     pub(in crate::suite) modules: &'static [&'static str],

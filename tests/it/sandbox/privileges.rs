@@ -46,7 +46,7 @@ arm = dict(add_key=217, request_key=218, keyctl=219, perf_event_open=241, bpf=28
 for name, number in (x86 if platform.machine() == 'x86_64' else arm).items():
     refused(name, lambda: syscall(number, 0, 0, 0, 0, 0), errno.EPERM)
 refused('pidfd_getfd', lambda: syscall(438, os.pidfd_open(1), 0, 0), errno.EPERM)
-# One sandbox could take all the contexts that the machine has.
+# One sandbox could use up all the contexts of the machine.
 refused('io_setup', lambda: syscall(206 if platform.machine() == 'x86_64' else 0, 1, ctypes.byref(ctypes.c_ulong(0))), errno.ENOSYS)
 for number in [447, 470, 500]:
     refused(number, lambda: syscall(number, 0, 0, 0), errno.ENOSYS)
@@ -55,7 +55,7 @@ if child == 0:
     refused('a number of x32', lambda: syscall(0x40000000 + 39, 0, 0, 0), errno.ENOSYS)
     sys.stdout.flush()
     os._exit(0)
-# Whoever uses them may be killed for it, too.
+# The kernel may also kill a process that uses them.
 assert os.waitpid(child, 0)[1] in [0, signal.SIGSYS]
 ";
     lab.attack(script).await;

@@ -187,7 +187,7 @@ for request in ['connect allowed.example:443 HTTP/1.1', 'CONNECT\\tallowed.examp
     denied(f'{request}\\r\\n\\r\\n', '405')
 denied(b'CONNECT allowed.example\\xff:443 HTTP/1.1\\r\\n\\r\\n')
 assert '200' not in say('CONNECT allowed.example:443 HTTP/1.1\\r\\nX: ' + 'x' * 10000 + '\\r\\n\\r\\n')
-# No more than is read: an answer is lost when something was left unread.
+# Send only what is read: unread data would make the answer get lost.
 denied('CONNECT allowed.example:443 HTTP/1.1\\r\\nX: '.ljust(8192, 'x'), '431')
 for family in ['/run/registries', '/proc/1/root/run/registries']:
     direct = socket.socket(socket.AF_UNIX)

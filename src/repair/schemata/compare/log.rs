@@ -68,7 +68,7 @@ pub(super) fn read(
     let varied = varied(vary, most_varied, functions);
     // Without an edit, values need not be visible.
     if runs.iter().skip(1).any(|run| run.has_opaque) || has_opaque(&varied) {
-        tracing::debug!("what came of a call cannot be seen");
+        tracing::debug!("the result of a call cannot be observed");
         return None;
     }
     let mut rows = observed(&runs, candidates);

@@ -205,12 +205,13 @@ async function measured({ known: { lost, deadly, only }, run, all, reported, pas
   for (const name of lost) run.results.set(name, false);
   const names = reported.filter((name) => run.results.get(plain(name)) === false);
   const elsewhere = reported.filter((name) => run.results.get(plain(name)) !== false);
-  if (elsewhere.length > 0) return { why: `these fail elsewhere only: ${elsewhere.slice(0, 3).join(', ')}` };
+  if (elsewhere.length > 0) return { why: `these tests do not fail here: ${elsewhere.slice(0, 3).join(', ')}` };
   const isSeen = (name) => only === null || run.results.has(plain(name));
   const wrong = passing.filter(
     (name) => run.results.get(plain(name)) !== true && isSeen(name) && !lost.includes(plain(name)),
   );
-  if (wrong.length > passing.length / 10) return { why: `these pass elsewhere only: ${wrong.slice(0, 3).join(', ')}` };
+  if (wrong.length > passing.length / 10)
+    return { why: `these tests do not pass here: ${wrong.slice(0, 3).join(', ')}` };
   const wanted = new Set(names.map(plain));
   const known = [...run.results].filter(([name, ok]) => !ok && !wanted.has(name)).map(([name]) => name);
   // The files of the failing tests, found one by one.

@@ -18,7 +18,7 @@ use super::{Directory, TestCommand};
 use crate::suite::Framework;
 use crate::suite::shell::Word;
 
-/// What is looked for; people whose tests were not found read it.
+/// What is looked for, shown to people whose tests were not found.
 pub(super) const LOOKS_FOR: &str = "a `test` script in `package.json`";
 /// Scripts that run tests, the usual one first.
 const SCRIPTS: [&str; 8] = [

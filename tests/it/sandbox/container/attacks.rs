@@ -25,7 +25,7 @@ refused('call', lambda: socket.socket(socket.AF_UNIX).connect('/run/greenlight.s
 refused('listen', lambda: socket.socket(socket.AF_UNIX).bind('/run/greenlight.socket'), errno.EADDRINUSE, errno.EROFS)
 refused('remove', lambda: os.unlink('/run/greenlight.socket'), errno.EBUSY, errno.EACCES, errno.EROFS)
 import struct
-# What init would say, to whatever is open here.
+# Sends what init would send, to every open descriptor.
 body = b'{\"Exited\":77}'
 for number in range(1, 256):
     for file in [number]:

@@ -50,7 +50,7 @@ class Survey:
         self.look([at for at in range(len(self.tests.ids)) if at not in known])
         took = self.see_again()
         if not judge.failing:
-            raise Refused("no test fails, hangs or ends its process here, or not twice")
+            raise Refused("no test fails, hangs or ends its process twice here")
         files = {self.tests.file(at) for at in judge.failing}
         beside = [at for at in sorted(known) if self.tests.file(at) in files]
         self.look(beside[:MOST_BESIDE])
