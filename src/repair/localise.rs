@@ -138,9 +138,9 @@ fn called(outlines: &[Outline], evidence: &Evidence) -> Vec<Vec<bool>> {
         is_own && (owner.is_none() || definition.owner.is_none() || definition.owner == *owner)
     };
     let all = || outlines.iter().flat_map(|outline| &outline.definitions);
-    let telling = |said: &&(Option<String>, String)| all().filter(|one| is_meant(one, said)).count() <= MAX_SAME;
-    let said: Vec<_> = evidence.called.iter().take(MAX_CALLED).filter(telling).collect();
-    let is_called = |definition: &Definition| said.iter().any(|said| is_meant(definition, said));
+    let telling = |named: &&(Option<String>, String)| all().filter(|one| is_meant(one, named)).count() <= MAX_SAME;
+    let named: Vec<_> = evidence.called.iter().take(MAX_CALLED).filter(telling).collect();
+    let is_called = |definition: &Definition| named.iter().any(|named| is_meant(definition, named));
     let of = |outline: &Outline| outline.definitions.iter().map(is_called).collect();
     outlines.iter().map(of).collect()
 }

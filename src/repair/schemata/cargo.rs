@@ -79,8 +79,8 @@ impl Cargo {
                     let target = self.target(task, program, &[], &listed.libraries);
                     (target, tests.as_slice())
                 });
-                let asked: Vec<(Target, &[String])> = targets.collect();
-                let culprit = hanging_test::hanging_test((task.suite, workspace), &asked, stop).await?;
+                let targets: Vec<(Target, &[String])> = targets.collect();
+                let culprit = hanging_test::hanging_test((task.suite, workspace), &targets, stop).await?;
                 found = culprit.map_or_else(Vec::new, |test| self.with_tests(task, &listed, &[test]));
             }
             if !found.is_empty() {

@@ -235,7 +235,7 @@ pub(super) async fn trials(
 }
 
 /// The trials that ended, and those that started but did not end.
-fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Vec<u32>) {
+fn answers(printed: &str, requested: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Vec<u32>) {
     let mut ended = BTreeMap::new();
     let mut started = Vec::new();
     for line in printed.lines() {
@@ -243,7 +243,7 @@ fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Ve
         let id = words
             .get(1)
             .and_then(|id| id.parse().ok())
-            .filter(|id| asked.contains(id));
+            .filter(|id| requested.contains(id));
         match (words.as_slice(), id) {
             (["s", _], Some(id)) if !started.contains(&id) => started.push(id),
             (["e", _, code], Some(id)) => {

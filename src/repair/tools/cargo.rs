@@ -67,7 +67,7 @@ pub(super) async fn fix(
         let found = suggestions::read(&ran.printed);
         if found.errors == 0 {
             let is_built = ran.outcome == crate::sandbox::Outcome::Exited(0);
-            return Ok((made > 0 && is_built).then(|| told(&bench, part)).flatten());
+            return Ok((made > 0 && is_built).then(|| tool_fix(&bench, part)).flatten());
         }
         if round == ROUNDS {
             break;
@@ -102,7 +102,7 @@ fn source(task: &Task<'_>, part: &CommandPart, file: &str) -> Option<crate::doma
     }
 }
 
-fn told(bench: &ToolRunner<'_>, part: &CommandPart) -> Option<ToolFix> {
+fn tool_fix(bench: &ToolRunner<'_>, part: &CommandPart) -> Option<ToolFix> {
     let patch = bench.patch();
     let first = patch.paths().next()?.to_string();
     let tool = if part.argv.iter().any(|word| word == "clippy") {

@@ -87,7 +87,7 @@ async fn run_remedies(
     cancel: &CancellationToken,
 ) -> Result<Option<ToolFix>, suite::Error> {
     let mut bench = ToolRunner::new(task).await?;
-    let mut told: Vec<(String, usize)> = Vec::new();
+    let mut applied: Vec<(String, usize)> = Vec::new();
     for remedy in remedies {
         let check = bench.run(&remedy.part, &remedy.part.to_run(), cancel).await?;
         if cancel.is_cancelled() {
@@ -103,15 +103,15 @@ async fn run_remedies(
         }
         let taken = bench.take(&named);
         if taken > 0 {
-            told.push((remedy.display(), taken));
+            applied.push((remedy.display(), taken));
         }
     }
     let patch = bench.patch();
     let first = patch.paths().next().map(ToString::to_string);
-    let (Some(first), false) = (first, told.is_empty()) else {
+    let (Some(first), false) = (first, applied.is_empty()) else {
         return Ok(None);
     };
-    let tools: Vec<String> = told.into_iter().map(|(tool, _)| tool).collect();
+    let tools: Vec<String> = applied.into_iter().map(|(tool, _)| tool).collect();
     let shown: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
     let verb = if shown.len() == 1 { "fixes" } else { "fix" };
     Ok(Some(ToolFix {

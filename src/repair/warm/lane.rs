@@ -87,8 +87,8 @@ impl Lane {
             was_ended: task.before.outcome.was_ended(),
             limit_ms: millis(START),
         };
-        let said = lane.ask::<Started>(&HarnessRequest::Start(start), START, stop).await?;
-        let LaneAnswer::Answer(started) = said else {
+        let answer = lane.ask::<Started>(&HarnessRequest::Start(start), START, stop).await?;
+        let LaneAnswer::Answer(started) = answer else {
             tracing::debug!("the harness does not answer");
             return Ok(None);
         };

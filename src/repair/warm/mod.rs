@@ -110,13 +110,13 @@ impl<'a> Pool<'a> {
         let request = HarnessRequest::Spectrum { wall_ms: millis(wall) };
         let taken = std::mem::take(&mut *self.lanes.lock().unwrap_or_else(PoisonError::into_inner));
         let asking = taken.into_iter().map(async |mut lane| {
-            let said = lane.ask::<Followed>(&request, wall, stop).await?;
-            Ok::<_, suite::Error>((lane, said))
+            let answer = lane.ask::<Followed>(&request, wall, stop).await?;
+            Ok::<_, suite::Error>((lane, answer))
         });
         let mut best: Option<Spectrum> = None;
-        for asked in join_all(asking).await {
-            let (lane, said) = asked?;
-            let LaneAnswer::Answer(followed) = said else { continue };
+        for result in join_all(asking).await {
+            let (lane, answer) = result?;
+            let LaneAnswer::Answer(followed) = answer else { continue };
             self.give_back(lane);
             let spectrum = spectrum(followed);
             if best
@@ -213,8 +213,8 @@ impl<'a> Pool<'a> {
             wall_ms: millis(BEHAVING),
             candidates: &edits,
         };
-        let said = lane.ask::<Behaved>(&request, BEHAVING, stop).await?;
-        let LaneAnswer::Answer(behaved) = said else {
+        let answer = lane.ask::<Behaved>(&request, BEHAVING, stop).await?;
+        let LaneAnswer::Answer(behaved) = answer else {
             self.count_lost();
             return Ok(None);
         };

@@ -111,7 +111,7 @@ pub(super) struct AnswerPiece {
 mod tests {
     use super::*;
 
-    fn said(request: &HarnessRequest<'_>) -> String {
+    fn as_json(request: &HarnessRequest<'_>) -> String {
         serde_json::to_string(request).unwrap()
     }
 
@@ -127,7 +127,7 @@ mod tests {
             limit_ms: 9,
         };
         assert_eq!(
-            said(&HarnessRequest::Start(start)),
+            as_json(&HarnessRequest::Start(start)),
             r#"{"op":"start","argv":["pytest"],"framework":"pytest","failing":[],"passing":[],"was_ended":false,"limit_ms":9}"#
         );
         let edit = Edit {
@@ -137,15 +137,15 @@ mod tests {
             text: "é",
         };
         assert_eq!(
-            said(&HarnessRequest::Judge {
+            as_json(&HarnessRequest::Judge {
                 limit_ms: 5,
                 candidates: &[edit]
             }),
             r#"{"op":"judge","limit_ms":5,"candidates":[{"path":"a.py","start":1,"end":2,"text":"é"}]}"#
         );
-        assert_eq!(said(&HarnessRequest::More { from: 7 }), r#"{"op":"more","from":7}"#);
+        assert_eq!(as_json(&HarnessRequest::More { from: 7 }), r#"{"op":"more","from":7}"#);
         assert_eq!(
-            said(&HarnessRequest::Spectrum { wall_ms: 7 }),
+            as_json(&HarnessRequest::Spectrum { wall_ms: 7 }),
             r#"{"op":"spectrum","wall_ms":7}"#
         );
     }

@@ -131,18 +131,19 @@ const NOT_BUILT: &str = "Unable to find executable";
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let why = reasons(printed.text);
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let text = || read_text(printed.text, &why);
     let mut parsed = match from_report(printed, &why) {
         // CTest may have run twice, and the report covers the last run only.
         Some(report)
-            if told.is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) =>
+            if totals
+                .is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) =>
         {
             report
         }
         _ => text(),
     };
-    if let Some((failed, total)) = told {
+    if let Some((failed, total)) = totals {
         parsed.tell("failed", failed);
         parsed.tell("total", total);
     }

@@ -147,9 +147,9 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     cases.iter().for_each(|case| read_case(case, &files, &mut parsed));
     // A report without a failure may be left over from another run, so failures in the text take precedence.
     if !parsed.shows_a_failure() {
-        let told = read_text(printed.text);
-        if !parsed.ran() || told.failed > 0 {
-            parsed = told;
+        let from_text = read_text(printed.text);
+        if !parsed.ran() || from_text.failed > 0 {
+            parsed = from_text;
         }
     }
     read_uncaught(printed.text, &mut parsed);

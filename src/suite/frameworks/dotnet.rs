@@ -141,7 +141,7 @@ struct UnitTestResult {
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let reports: Option<Vec<ParsedRun>> = printed.reports.iter().map(|report| from_trx(&report.bytes)).collect();
     let from_reports = reports.filter(|readings| !readings.is_empty()).map(|readings| {
         let mut all = ParsedRun::default();
@@ -149,10 +149,10 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         all
     });
     let mut parsed = match from_reports {
-        Some(parsed) if told.is_none_or(|(_, failed, _)| failed <= parsed.failed) => parsed,
-        _ => read_text(printed.text, told),
+        Some(parsed) if totals.is_none_or(|(_, failed, _)| failed <= parsed.failed) => parsed,
+        _ => read_text(printed.text, totals),
     };
-    if let Some((passed, failed, skipped)) = told {
+    if let Some((passed, failed, skipped)) = totals {
         for (word, count) in [("Passed", passed), ("Failed", failed), ("Skipped", skipped)] {
             parsed.tell(word, count);
         }
@@ -291,7 +291,7 @@ fn sums(text: &str) -> Option<(u32, u32, u32)> {
     sums
 }
 
-fn read_text(text: &str, told: Option<(u32, u32, u32)>) -> ParsedRun {
+fn read_text(text: &str, totals: Option<(u32, u32, u32)>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut open: Option<(&str, Vec<&str>)> = None;
     for line in text.lines() {
@@ -312,7 +312,7 @@ fn read_text(text: &str, told: Option<(u32, u32, u32)>) -> ParsedRun {
     if let Some((name, lines)) = open {
         fail(&mut parsed, name, &lines.join("\n"));
     }
-    if let Some((passed, failed, skipped)) = told {
+    if let Some((passed, failed, skipped)) = totals {
         parsed.reconcile_totals(passed, failed, skipped);
     }
     parsed

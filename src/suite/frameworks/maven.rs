@@ -133,8 +133,8 @@ static POM_FILE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/\S+\.xml
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let text = printed.text;
-    let (mut parsed, mut sums, mut told) = (ParsedRun::default(), None::<Cases>, Vec::new());
-    read_text(text, &mut sums, &mut told);
+    let (mut parsed, mut sums, mut failing) = (ParsedRun::default(), None::<Cases>, Vec::new());
+    read_text(text, &mut sums, &mut failing);
     let counted = jvm::read_reports(printed.reports, &mut parsed, named);
     let whole = !text.contains(" bytes left out]\n");
     let counts = sums
@@ -143,7 +143,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     // If a class ran twice, the report of the first run was overwritten.
     if counts.red() > counted.red() {
         let known: Vec<String> = parsed.failures.iter().map(|failure| failure.name.clone()).collect();
-        let unknown = told
+        let unknown = failing
             .iter()
             .filter(|(class, test, _)| !known.contains(&named(class, test)));
         for (class, test, lines) in unknown {
@@ -187,7 +187,7 @@ fn named(class: &str, test: &str) -> String {
 type FailingTest<'a> = (String, String, Vec<&'a str>);
 
 /// Reads the totals of the modules, and the failing tests with class, name and output.
-fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, told: &mut Vec<FailingTest<'a>>) {
+fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, failing: &mut Vec<FailingTest<'a>>) {
     let mut is_open = false;
     for line in text.lines() {
         if let Some(sum) = SUM.as_ref().and_then(|sum| sum.captures(line)) {
@@ -203,14 +203,14 @@ fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, told: &mut Vec<Failing
             }
         } else if let Some(failed) = FAILED.as_ref().and_then(|failed| failed.captures(line)) {
             let (class, test) = split(&failed[1]);
-            is_open = told.len() < 10_000;
+            is_open = failing.len() < 10_000;
             if is_open {
-                told.push((class, test, Vec::new()));
+                failing.push((class, test, Vec::new()));
             }
         } else if line.is_empty() || line.starts_with("[INFO]") {
             is_open = false;
         } else if is_open
-            && let Some((_, _, lines)) = told.last_mut()
+            && let Some((_, _, lines)) = failing.last_mut()
             && lines.len() < 100
         {
             lines.push(line);

@@ -85,19 +85,19 @@ static FATAL: LazyLock<Option<Regex>> =
 const MAX_LINES: usize = 100;
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let mut parsed = match from_reports(printed) {
         // PHPUnit may have run twice, and the report covers the last run only.
         Some(parsed)
-            if told
+            if totals
                 .as_ref()
-                .is_none_or(|told| told.failed <= parsed.failed && told.all <= total(&parsed)) =>
+                .is_none_or(|totals| totals.failed <= parsed.failed && totals.all <= total(&parsed)) =>
         {
             parsed
         }
-        _ => read_text(printed.text, told.as_ref()),
+        _ => read_text(printed.text, totals.as_ref()),
     };
-    for (word, count) in told.map(|told| told.words).unwrap_or_default() {
+    for (word, count) in totals.map(|totals| totals.words).unwrap_or_default() {
         parsed.tell(&word, count);
     }
     broken(printed.text, &mut parsed);
@@ -184,36 +184,36 @@ struct RunTotals {
 fn sums(text: &str) -> Option<RunTotals> {
     // Up to PHPUnit 9 a warning is the result of a test; later it is printed in addition to a result.
     let is_old = (4..10).any(|version| text.contains(&format!("PHPUnit {version}.")));
-    let mut told: Option<RunTotals> = None;
+    let mut totals: Option<RunTotals> = None;
     for line in text.lines() {
         if let Some(fine) = FINE.as_ref().and_then(|fine| fine.captures(line)) {
-            let told = told.get_or_insert_default();
+            let totals = totals.get_or_insert_default();
             let number = fine[1].parse().unwrap_or(0);
-            told.all = told.all.saturating_add(number);
-            told.words.push(("Tests".into(), number));
+            totals.all = totals.all.saturating_add(number);
+            totals.words.push(("Tests".into(), number));
         } else if SUM.as_ref().is_some_and(|sum| sum.is_match(line)) {
-            let told = told.get_or_insert_default();
+            let totals = totals.get_or_insert_default();
             for count in COUNT.iter().flat_map(|count| count.captures_iter(line)) {
                 let number: u32 = count[2].parse().unwrap_or(0);
                 let sum = match &count[1] {
-                    "Tests" => &mut told.all,
-                    "Errors" | "Failures" => &mut told.failed,
-                    "Skipped" | "Incomplete" => &mut told.skipped,
-                    "Warnings" if is_old => &mut told.skipped,
+                    "Tests" => &mut totals.all,
+                    "Errors" | "Failures" => &mut totals.failed,
+                    "Skipped" | "Incomplete" => &mut totals.skipped,
+                    "Warnings" if is_old => &mut totals.skipped,
                     _ => &mut 0,
                 };
                 *sum = sum.saturating_add(number);
-                told.words.push((count[1].to_string(), number));
+                totals.words.push((count[1].to_string(), number));
             }
         }
-        if let Some(told) = &mut told {
-            told.words.truncate(20);
+        if let Some(totals) = &mut totals {
+            totals.words.truncate(20);
         }
     }
-    told
+    totals
 }
 
-fn read_text(text: &str, told: Option<&RunTotals>) -> ParsedRun {
+fn read_text(text: &str, totals: Option<&RunTotals>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut is_red = false;
     let mut open: Option<(String, Vec<&str>)> = None;
@@ -237,9 +237,9 @@ fn read_text(text: &str, told: Option<&RunTotals>) -> ParsedRun {
         let message = lines.join("\n");
         fail(&mut parsed, &name, place(&message, ""), message.trim());
     }
-    if let Some(told) = told {
-        let passed = told.all.saturating_sub(told.failed).saturating_sub(told.skipped);
-        parsed.reconcile_totals(passed, told.failed, told.skipped);
+    if let Some(totals) = totals {
+        let passed = totals.all.saturating_sub(totals.failed).saturating_sub(totals.skipped);
+        parsed.reconcile_totals(passed, totals.failed, totals.skipped);
     }
     parsed
 }
@@ -254,16 +254,16 @@ fn broken(text: &str, parsed: &mut ParsedRun) {
             .and_then(|fatal| fatal.captures(line))
             .filter(|_| !parsed.ran())
         {
-            let said = &fatal[1];
-            let is_missing = said.contains("Failed opening required") || said.contains("\" not found");
+            let message = &fatal[1];
+            let is_missing = message.contains("Failed opening required") || message.contains("\" not found");
             let anomaly = if is_missing {
                 Anomaly::MissingModule
             } else {
                 Anomaly::NotCollected
             };
             parsed.anomaly = parsed.anomaly.or(Some(anomaly));
-            let said = said.trim_start_matches("Uncaught ");
-            parsed.diagnose(said, location(&fatal[2], &fatal[3]), said);
+            let message = message.trim_start_matches("Uncaught ");
+            parsed.diagnose(message, location(&fatal[2], &fatal[3]), message);
         }
     }
     if !parsed.ran() && parsed.anomaly.is_none() && text.contains("\nCannot open file \"") {

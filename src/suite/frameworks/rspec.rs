@@ -121,7 +121,7 @@ struct Exception {
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let from_text = || read_text(printed.text);
     let reports: Option<Vec<Document>> = printed
         .reports
@@ -132,7 +132,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         Some(documents) if !documents.is_empty() => {
             let parsed = from_documents(&documents);
             // RSpec may have run twice, and the report covers the last run only.
-            let more = told.is_some_and(|(examples, failures, ..)| {
+            let more = totals.is_some_and(|(examples, failures, ..)| {
                 failures > parsed.failed || examples > parsed.failed + parsed.passed + parsed.skipped
             });
             if more && parsed.anomaly != Some(Anomaly::Crash) {
@@ -143,7 +143,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         }
         _ => from_text(),
     };
-    if let Some((examples, failures, pending, errors)) = told {
+    if let Some((examples, failures, pending, errors)) = totals {
         for (word, count) in [
             ("examples", examples),
             ("failures", failures),
@@ -319,7 +319,7 @@ fn read_text(text: &str) -> ParsedRun {
     for (index, (title, lines)) in sections.iter().enumerate() {
         let name = reruns
             .get(index)
-            .filter(|(_, told)| told == title)
+            .filter(|(_, known)| known == title)
             .map_or(*title, |(id, _)| *id);
         let message = lines.join("\n");
         parsed.fail(name, place(&message), &format!("{title}\n{message}"));

@@ -99,26 +99,29 @@ impl Tools {
         let mut tools = Self::default();
         let (mut cargo, mut pip_default) = (String::new(), None);
         for line in text.lines() {
-            let (who, said) = line.split_once(' ').unwrap_or((line, ""));
+            let (who, answer) = line.split_once(' ').unwrap_or((line, ""));
             match who {
-                "tool" => drop(tools.present.insert(said.to_owned())),
-                "version" => tools.versions += &format!("{said}\n"),
-                "pip" => match said.strip_prefix("default ") {
+                "tool" => drop(tools.present.insert(answer.to_owned())),
+                "version" => tools.versions += &format!("{answer}\n"),
+                "pip" => match answer.strip_prefix("default ") {
                     Some(url) => pip_default = Some(url.to_owned()),
-                    None => tools.pip(said),
+                    None => tools.pip(answer),
                 },
                 "npm" | "yarn" => {
-                    let url = tools.add_url(who, said);
+                    let url = tools.add_url(who, answer);
                     if let Some(url) = url.filter(|_| who == "npm") {
                         tools.set("npm_config_registry", &url);
                         tools.set("YARN_NPM_REGISTRY_SERVER", url.as_str().trim_end_matches('/'));
                     }
                 }
-                "cargo" => cargo += &format!("{said}\n"),
-                "go" => tools.go(said),
-                "sum" => drop(tools.add_url("go", &format!("https://{}", said.split('+').next().unwrap_or_default()))),
+                "cargo" => cargo += &format!("{answer}\n"),
+                "go" => tools.go(answer),
+                "sum" => drop(tools.add_url(
+                    "go",
+                    &format!("https://{}", answer.split('+').next().unwrap_or_default()),
+                )),
                 "mvn" => {
-                    for url in said.split("<url>").skip(1) {
+                    for url in answer.split("<url>").skip(1) {
                         tools.add_url("mvn", url.split('<').next().unwrap_or_default());
                     }
                 }

@@ -30,12 +30,12 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
         let file = files.iter().find(|file| place.has(file))?;
         let text = place.text(file)?;
         let names = names.as_ref()?;
-        let told: Vec<&str> = names
+        let targets: Vec<&str> = names
             .captures_iter(&text)
             .filter_map(|found| found.get(1))
             .map(|name| name.as_str())
             .collect();
-        let name = NAMES.into_iter().find(|name| told.contains(name))?;
+        let name = NAMES.into_iter().find(|name| targets.contains(name))?;
         place.command(&[program, name], Framework::Other, file)
     })
 }

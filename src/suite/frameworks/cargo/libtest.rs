@@ -329,14 +329,14 @@ impl Scan {
                 .max(parsed.failed),
             sums.ignored.saturating_add(unsummed(&[TestOutcome::Ignored])),
         );
-        let told = [
+        let counts = [
             ("passed", sums.passed),
             ("failed", sums.failed),
             ("ignored", sums.ignored),
             ("measured", sums.measured),
             ("filtered out", sums.filtered_out),
         ];
-        for (word, sum) in told.into_iter().filter(|(_, sum)| *sum > 0) {
+        for (word, sum) in counts.into_iter().filter(|(_, sum)| *sum > 0) {
             parsed.tell(word, sum);
         }
         if !parsed.ran() && self.died.is_none() {

@@ -157,10 +157,10 @@ fn read_events(events: &[Event], text: &str) -> ParsedRun {
         .map(|key| key.0)
         .collect();
     for (name, package) in dead {
-        let said = package.death.as_ref().map_or("", |(_, text)| text.as_str());
-        parsed.anomaly = parsed.anomaly.or(Some(cause(said)));
+        let output = package.death.as_ref().map_or("", |(_, text)| text.as_str());
+        parsed.anomaly = parsed.anomaly.or(Some(cause(output)));
         if !blamed.contains(*name) {
-            let message = if said.is_empty() { &package.output } else { said };
+            let message = if output.is_empty() { &package.output } else { output };
             parsed.note(name, place(message, name), message);
         }
     }
@@ -214,9 +214,9 @@ impl Package {
             "pass" | "skip" | "fail" if event.test.is_empty() => self.action.clone_from(&event.action),
             "output" => {
                 let line = event.output.as_str();
-                if let Some((_, said)) = &mut self.death {
-                    if said.len() < 2 * MAX_MESSAGE {
-                        said.push_str(line);
+                if let Some((_, output)) = &mut self.death {
+                    if output.len() < 2 * MAX_MESSAGE {
+                        output.push_str(line);
                     }
                 } else if is_death(line) {
                     self.death = Some((event.test.clone(), line.to_string()));
@@ -246,7 +246,7 @@ impl Package {
 fn is_under_way(test: &GoTest, package: &Package) -> bool {
     let is_open = matches!(test.action.as_str(), "run" | "cont" | "output" | "");
     let panicked =
-        matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));
+        matches!(&package.death, Some((_, output)) if output.contains("repanicked]") || output.contains("[recovered]"));
     is_open && !panicked
 }
 
@@ -258,8 +258,8 @@ fn is_death(line: &str) -> bool {
 }
 
 /// Why a package died, from what it printed then.
-fn cause(said: &str) -> Anomaly {
-    let first = said.lines().next().unwrap_or_default();
+fn cause(output: &str) -> Anomaly {
+    let first = output.lines().next().unwrap_or_default();
     if first.starts_with("panic: test timed out after") {
         Anomaly::TimedOut
     } else if first.contains("out of memory") || first.contains("cannot allocate memory") {

@@ -35,9 +35,9 @@ const OTHER_GO: [&str; 3] = ["GOTOOLCHAIN=local", "toolchain not available", "do
 pub(super) fn read(text: &str, parsed: &mut ParsedRun) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        let said = COMPILER.as_ref().and_then(|compiler| compiler.captures(line));
-        let message = match &said {
-            Some(said) => said.get(3).map_or("", |message| message.as_str()),
+        let error = COMPILER.as_ref().and_then(|compiler| compiler.captures(line));
+        let message = match &error {
+            Some(error) => error.get(3).map_or("", |message| message.as_str()),
             None => line,
         };
         let has = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str, parsed: &mut ParsedRun) {
             parsed.anomaly = parsed.anomaly.or(Some(Anomaly::Environment));
             continue;
         }
-        if said.is_none() && !is_error_of_go(line) {
+        if error.is_none() && !is_error_of_go(line) {
             continue;
         }
         let mut whole = line.to_string();
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, parsed: &mut ParsedRun) {
             whole.push('\n');
             whole.push_str(more);
         }
-        let place = said.as_ref().and_then(|said| location(&said[1], &said[2]));
+        let place = error.as_ref().and_then(|error| location(&error[1], &error[2]));
         parsed.diagnose(message.trim_start_matches("go: "), place, &whole);
     }
 }
@@ -73,8 +73,8 @@ fn is_error_of_go(line: &str) -> bool {
         "warning: ",
         "errors parsing ",
     ];
-    let Some(said) = line.strip_prefix("go: ") else {
+    let Some(message) = line.strip_prefix("go: ") else {
         return false;
     };
-    !NEWS.iter().any(|news| said.starts_with(news))
+    !NEWS.iter().any(|news| message.starts_with(news))
 }
