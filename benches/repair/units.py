@@ -53,7 +53,7 @@ def command(library, units, hidden):
 
 
 def outcomes(library, tree, seconds):
-    """Every unit and whether it passed; None if a run took too long or its output is unreadable."""
+    """Every unit and whether it passed. None if a run took too long or its output is unreadable."""
     return {"pytest": pytest, "cargo": cargo, "mocha": mocha}.get(library["runner"], files)(library, tree, seconds)
 
 
