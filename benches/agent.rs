@@ -1,11 +1,11 @@
-//! What greenlight itself costs: a trivial repair in five turns of a scripted model, with the real binary.
+//! The overhead of greenlight itself: a trivial repair in five turns of a scripted model, with the real binary.
 //!
-//! The model is a server in this process that answers at once; the repository is one wrong operator and one failing
-//! test. What is left of the wall clock without the tests and the model is greenlight's own. As many plain runs of
-//! pytest are timed beside it, turn by turn, so that a busy machine is as unfair to one as to another.
+//! The model is a server in this process that answers immediately; the repository has one wrong operator and one
+//! failing test. The overhead is the wall clock time minus the time of the tests and the model. The same number of
+//! plain pytest runs is timed in alternation, so that a busy machine affects both equally.
 //!
-//! `cargo bench --bench agent` prints the table; `cargo bench --bench agent -- 30` takes thirty rounds. Memory is looked
-//! at in its own rounds, because looking takes time.
+//! `cargo bench --bench agent` prints the table; `cargo bench --bench agent -- 30` runs thirty rounds. Memory is
+//! measured in separate rounds, because measuring takes time.
 
 #[path = "agent/model.rs"]
 mod model;
@@ -36,7 +36,8 @@ const FILES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Peers on the same work, in four turns: net s, CPU s, MiB of the tree, s to the first call, KB of prompt, MB installed.
+/// Other tools with the same work, in four turns: net s, CPU s, MiB of the tree, s to the first call, KB of prompt,
+/// MB installed.
 const PEERS: [(&str, [f64; 6]); 9] = [
     ("goose 1.34", [0.24, 1.07, 141.0, 0.18, 67.0, 549.0]),
     ("codex 0.169", [0.32, 1.28, 219.0, 0.12, 164.0, 404.0]),
@@ -49,7 +50,7 @@ const PEERS: [(&str, [f64; 6]); 9] = [
     ("openhands-sdk 1.58", [11.9, 10.9, 276.0, 9.47, 113.0, 517.0]),
 ];
 
-/// What was measured, once a round.
+/// The measurements, one for each round.
 #[derive(Default)]
 struct Rows(Vec<(&'static str, Vec<f64>)>);
 
@@ -61,7 +62,7 @@ impl Rows {
         }
     }
 
-    /// Least, median and most.
+    /// Minimum, median and maximum.
     fn of(&self, name: &str) -> [f64; 3] {
         let found = self.0.iter().find(|(known, _)| *known == name);
         let mut values = found.map(|(_, values)| values.clone()).unwrap_or_default();
@@ -97,7 +98,7 @@ fn main() -> anyhow::Result<()> {
     let model = Model::start()?;
     let mut rows = Rows::default();
     let mut last = Value::Null;
-    // Once for the caches, and to see that all of it works.
+    // A warm-up round, which also checks that everything works.
     repair(&model)?;
     for _ in 0..rounds {
         last = time(&model, &mut rows)?;
@@ -111,7 +112,7 @@ fn main() -> anyhow::Result<()> {
     show(&rows, &last["spent"], model.prompt_bytes(), rounds)
 }
 
-/// One round: the repair, the start alone, and the floor.
+/// One round: the repair, the start alone, and the baseline.
 fn time(model: &Model, rows: &mut Rows) -> anyhow::Result<Value> {
     let (document, ended, served) = repair(model)?;
     let spent = &document["spent"];
@@ -141,8 +142,8 @@ fn time(model: &Model, rows: &mut Rows) -> anyhow::Result<Value> {
     Ok(document)
 }
 
-/// From the start of the program to its first word to the model, without the tests before it: the model refuses to say
-/// anything, so that there are no others.
+/// The time from the start of the program to its first request to the model, without the tests before it. The model
+/// rejects the request, so there are no others.
 fn first_call(model: &Model) -> anyhow::Result<f64> {
     model.refuse();
     let repository = repository()?;

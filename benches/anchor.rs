@@ -1,5 +1,5 @@
-//! How many suggestions a second are cut and proved, and how that grows with the patch, with the diff, and with files
-//! that are hard to compare. `cargo bench --bench anchor`.
+//! How many suggestions are cut and verified in a second, and how that depends on the patch, on the diff, and on
+//! files that are hard to compare. `cargo bench --bench anchor`.
 
 #![expect(clippy::unwrap_used, reason = "what is measured is known to be right")]
 
@@ -16,7 +16,8 @@ const SIZES: [usize; 3] = [300, 3_000, 30_000];
 criterion_group!(benches, patch_size, diff_size, hard);
 criterion_main!(benches);
 
-/// A patch with this many removed and added lines, each apart from the next, on a file that the diff shows whole.
+/// A patch with this many removed and added lines, all apart from each other, on a file that the diff shows
+/// completely.
 fn patch_size(criterion: &mut Criterion) {
     let mut group = group(criterion, "lines_of_the_patch");
     for lines in SIZES {
@@ -26,7 +27,7 @@ fn patch_size(criterion: &mut Criterion) {
     }
 }
 
-/// The same small patch, on diffs of this many lines, in its own file and in others.
+/// The same small patch, with diffs of this many lines, in its own file and in others.
 fn diff_size(criterion: &mut Criterion) {
     let mut group = group(criterion, "lines_of_the_diff");
     for lines in SIZES {
@@ -58,7 +59,7 @@ fn diff_size(criterion: &mut Criterion) {
     }
 }
 
-/// Files for which comparing lines may take long.
+/// Files whose lines may take long to compare.
 fn hard(criterion: &mut Criterion) {
     let mut group = group(criterion, "hard");
     for lines in SIZES {
@@ -80,7 +81,7 @@ fn hard(criterion: &mut Criterion) {
             &reversed,
             &[shown_whole(&before)],
         );
-        // A formatter that changes two lines of three, among lines that are often the same.
+        // A formatter changes two of three lines, among lines that are often equal.
         let braces: Vec<String> = (0..lines)
             .map(|line| ["{", "}", "x();"][line * 7 % 11 % 3].into())
             .collect();
@@ -138,7 +139,7 @@ fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, Wal
     group
 }
 
-/// Measures cutting and proving, by suggestions.
+/// Measures cutting and verifying, by number of suggestions.
 fn measure(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -163,7 +164,7 @@ fn measure(
     });
 }
 
-/// Lines as in source code: most of them different, some the same.
+/// Lines as in source code: most of them different, some equal.
 fn code(lines: usize) -> Vec<String> {
     (0..lines)
         .map(|line| match line % 7 {
@@ -201,7 +202,7 @@ fn other(number: usize, lines: &[String]) -> DiffFile {
     }
 }
 
-/// A hunk of one line for every fifth line.
+/// A one-line hunk for every fifth line.
 fn shown_every_fifth(lines: &[String]) -> DiffFile {
     let hunks = lines
         .iter()

@@ -1,5 +1,5 @@
-//! How fast a log of 100 MB is distilled, and how much memory that takes, beside a plain search for a word in the same
-//! bytes. `cargo bench --bench distil`.
+//! How fast a log of 100 MB is distilled, and how much memory that takes, compared with a plain search for a word in
+//! the same bytes. `cargo bench --bench distil`.
 
 #![expect(clippy::unwrap_used, reason = "what is measured is known to be right")]
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -13,7 +13,7 @@ const BYTES: usize = 100 << 20;
 const TIMES: usize = 5;
 
 fn main() {
-    // Another bench is asked for, or none: cargo's own flags are not for this one.
+    // Cargo asks for a list of benchmarks, or for another one: its own flags do not concern this one.
     if std::env::args().any(|argument| argument == "--list") {
         return;
     }
@@ -86,7 +86,7 @@ fn count_lines_with(chunk: &[u8], word: &[u8]) -> u64 {
         .count() as u64
 }
 
-/// The most memory that this process had, in KiB.
+/// The peak memory usage of this process, in KiB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -94,7 +94,7 @@ fn peak() -> u64 {
         .unwrap_or(0)
 }
 
-/// A log of a build and its tests, made while it is read: it is never in memory as a whole.
+/// A log of a build and its tests, generated while it is read: it is never in memory as a whole.
 struct Log {
     left: usize,
     number: usize,

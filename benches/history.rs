@@ -1,10 +1,10 @@
-//! Cuts real history: every commit is taken as a pull request, and the one after it as a patch on that.
+//! Cuts real history into suggestions: every commit serves as a pull request, and the next one as a patch on it.
 //!
-//! `cargo bench --bench history -- REPOSITORY… [--commits N] [--span N]` walks the first parents of `HEAD` of each
-//! repository, which may be bare, from the newest commit back. With a span, the pull request is this many commits long,
-//! which shows more lines to suggest on. What is suggested is judged by the double's rules and committed there, and
-//! what remains is applied by `git apply`. The result has to be the tree of the commit, byte for byte; the exit code is 1
-//! if it once is not.
+//! `cargo bench --bench history -- REPOSITORY… [--commits N] [--span N]` follows the first parents of `HEAD` of each
+//! repository, which may be bare, from the newest commit back. With a span, each pull request consists of this many
+//! commits, which shows more lines to suggest on. The double's rules judge the suggestions and commit them, and `git
+//! apply` applies the remainder. The result must equal the tree of the commit, byte for byte; otherwise the exit code
+//! is 1.
 
 #![expect(
     clippy::print_stdout,
@@ -28,15 +28,15 @@ use greenlight::domain::anchor::{LeftOut, cut, proves};
 use greenlight::domain::id::RepoPath;
 use trees::{comment, diff_files, patch_between, patched};
 
-/// At most this many comments go into one review.
+/// Maximum number of comments in one review.
 const BATCH: usize = 30;
 
-/// What is asked for on the command line.
+/// The command line arguments.
 struct Task {
     repositories: Vec<String>,
-    /// How many commits to look at, counted from the newest.
+    /// Maximum number of commits, counted from the newest.
     commits: usize,
-    /// How many commits a pull request has.
+    /// The number of commits in a pull request.
     span: usize,
 }
 
@@ -46,15 +46,15 @@ struct Row {
     commits: usize,
     patches: usize,
     suggestions: usize,
-    /// Patches of which suggestions are all, a part, or nothing.
+    /// Patches of which suggestions cover everything, a part, or nothing.
     whole: usize,
     partly: usize,
     remainder: usize,
     failed: usize,
-    /// In cutting and proving.
+    /// Time for cutting and verifying.
     engine: Duration,
     all: Duration,
-    /// How many files are not, or not wholly, suggested, by reason.
+    /// Number of files that are not, or only partly, suggested, by reason.
     left_out: BTreeMap<LeftOut, usize>,
 }
 
@@ -92,7 +92,7 @@ fn task() -> anyhow::Result<Task> {
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            // Added by Cargo.
+            // Cargo adds this.
             "--bench" => {}
             "--commits" => task.commits = words.next().context("--commits needs a number")?.parse()?,
             "--span" => task.span = words.next().context("--span needs a number")?.parse::<usize>()?.max(1),
@@ -117,7 +117,7 @@ fn walk(path: &str, task: &Task) -> anyhow::Result<Row> {
     };
     for (index, pair) in commits.windows(2).enumerate() {
         let tree = |id: Oid| git.find_commit(id).and_then(|commit| commit.tree());
-        // The first pull request of all begins with nothing.
+        // The very first pull request starts from an empty tree.
         let first = commits[(index + 1).saturating_sub(task.span)];
         let base = git.find_commit(first)?.parent_id(0).and_then(tree).ok();
         let trees = [base, Some(tree(pair[0])?), Some(tree(pair[1])?)];
@@ -132,7 +132,7 @@ fn walk(path: &str, task: &Task) -> anyhow::Result<Row> {
     Ok(row)
 }
 
-/// The files in which one of the trees differs from the next. Others play no part, not even for renames.
+/// The files in which one of the trees differs from the next. Others do not matter, not even for renames.
 fn touched(git: &Repository, trees: &[Option<Tree<'_>>; 3]) -> anyhow::Result<BTreeSet<RepoPath>> {
     let mut paths = BTreeSet::new();
     for pair in trees.windows(2) {
@@ -140,7 +140,7 @@ fn touched(git: &Repository, trees: &[Option<Tree<'_>>; 3]) -> anyhow::Result<BT
         for delta in diff.deltas().filter(|delta| delta.status() != Delta::Unmodified) {
             let names = [delta.old_file().path_bytes(), delta.new_file().path_bytes()];
             let names = names.into_iter().flatten().map(std::str::from_utf8);
-            // Names that greenlight does not take, it does not take from a patch either.
+            // Names that greenlight rejects are rejected in a patch as well.
             paths.extend(names.filter_map(|name| name.ok()?.parse().ok()));
         }
     }
@@ -153,7 +153,7 @@ fn files(git: &Repository, tree: &Tree<'_>, paths: &BTreeSet<RepoPath>) -> anyho
         let Ok(entry) = tree.get_path(path.as_str().as_ref()) else {
             continue;
         };
-        // Submodules are no files.
+        // Submodules are not files.
         if entry.kind() == Some(ObjectType::Blob) {
             let mode = match entry.filemode() {
                 0o100_755 => 0o100_755,
@@ -168,7 +168,8 @@ fn files(git: &Repository, tree: &Tree<'_>, paths: &BTreeSet<RepoPath>) -> anyho
 }
 
 impl Row {
-    /// Cuts the patch from `head` to `after` for the pull request from `base` to `head`, and says what is wrong.
+    /// Cuts the patch from `head` to `after` for the pull request from `base` to `head`. Returns an error if the
+    /// result is wrong.
     fn judge(&mut self, base: &Files, head: &Files, after: &Files) -> Result<(), String> {
         let patch = patch_between(head, after);
         if patch.is_empty() {

@@ -1,10 +1,10 @@
-//! Repair without a model on faults that independent mutation tools put into real libraries.
+//! Repair without a model, on faults that independent mutation tools put into real libraries.
 //!
 //! `cargo bench --bench repair -- [--language python] [--limit 20] [--jobs 1] [--timeout 120s] [--out results.jsonl]`
-//! runs the real program on the cases of `benches/repair/cases` and prints how many it repaired, how much of what it
-//! posted was right, and how long it took. With `--all-visible` no test is hidden from it, with `--erasures` faults
-//! that took a whole body away are tried too, with `--only ID` one case is; `--speed` times the search beside a new
-//! test process for each candidate. It takes python3, git, npm and cargo, and downloads the libraries once.
+//! runs the real program on the cases in `benches/repair/cases` and prints how many it repaired, how much of what it
+//! posted was right, and how long it took. `--all-visible` hides no tests from it, `--erasures` includes faults that
+//! removed a whole body, and `--only ID` runs one case. `--speed` compares the search with a new test process for
+//! each candidate. It needs python3, git, npm and cargo, and downloads the libraries once.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this is for")]
 
@@ -30,7 +30,7 @@ use anyhow::{Context as _, bail};
 use case::{Case, Place};
 use judge::{Judge, Verdict};
 
-/// What is asked for on the command line.
+/// The command line arguments.
 struct Asked {
     cases: PathBuf,
     language: Option<String>,
@@ -85,7 +85,7 @@ fn place(worker: usize) -> anyhow::Result<Place> {
     })
 }
 
-/// Every case in turn, by this many workers each with its own tree.
+/// Judges all cases with this many workers, each with a separate tree.
 fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
     let out = asked.out.as_ref().map(File::create).transpose()?.map(Mutex::new);
     let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -129,7 +129,7 @@ fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
     verdicts.into_inner().ok().context("a worker is gone")
 }
 
-/// At most this many of every language, and of all its libraries alike.
+/// At most this many cases of every language, spread evenly over its libraries.
 fn chosen(asked: &Asked) -> anyhow::Result<Vec<Case>> {
     let mut cases = case::read(&asked.cases)?;
     cases.retain(|case| {

@@ -1,7 +1,8 @@
-//! How long `true` takes from start to exit, in every sandbox of this machine, beside a bare spawn and beside `bwrap`.
+//! How long `true` takes from start to exit, in every sandbox of this machine, compared with a bare spawn and
+//! `bwrap`.
 //!
-//! All of them take turns within one run, so that a busy machine is as unfair to one as to another. `cargo bench`
-//! prints the table; `cargo bench -- 200` takes two hundred turns.
+//! They alternate within one run, so that a busy machine affects all of them equally. `cargo bench` prints the table;
+//! `cargo bench -- 200` runs two hundred rounds.
 
 #![expect(clippy::print_stdout, reason = "a table is what this is for")]
 
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 const TURNS: usize = 50;
 
-/// What is measured, and how long each turn took.
+/// A method, and the duration of each of its rounds.
 struct Row {
     name: String,
     times: Vec<Duration>,
@@ -26,7 +27,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn compare(turns: usize) -> anyhow::Result<()> {
-    // An engine that was started for the tests serves here, too.
+    // An engine that was started for the tests can be used here, too.
     let socket = concat!(env!("CARGO_MANIFEST_DIR"), "/target/ci/docker.sock");
     let places = Places {
         container_socket: std::fs::read_to_string(socket)
@@ -71,7 +72,7 @@ async fn compare(turns: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The strictest form of what READMEs recommend.
+/// The strictest form that READMEs recommend.
 const BWRAP: [&str; 26] = [
     "bwrap",
     "--unshare-all",

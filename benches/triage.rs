@@ -1,5 +1,6 @@
-//! What a verdict on a red test is worth: how often each is reached over tests of known rates, and with how many runs.
-//! Exact numbers, not measurements: every course that a trial can take is walked through.
+//! The reliability of triage verdicts on failing tests: how often each verdict is reached for tests with known
+//! failure rates, and after how many runs. The numbers are exact, not measured: every possible course of a trial is
+//! enumerated.
 //!
 //! `cargo bench --bench triage` prints the table for the defaults and for other settings of `[triage]`.
 

@@ -1,4 +1,4 @@
-//! The model of the bench: chat completions, answered at once and in order, with a clock around each.
+//! The scripted model of the benchmark: chat completions, answered immediately and in order, and timed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
 
-/// How many turns the repair takes.
+/// The number of turns of the repair.
 pub(super) const TURNS: usize = 5;
 
 /// The server. It ends with the process.
@@ -68,12 +68,12 @@ impl Model {
         format!("http://{}/v1", self.address)
     }
 
-    /// Begins again.
+    /// Restarts the script.
     pub(super) fn play(&self) {
         *lock(&self.script) = Script::default();
     }
 
-    /// Says nothing from now on.
+    /// Rejects all requests from now on.
     pub(super) fn refuse(&self) {
         *lock(&self.script) = Script {
             refuses: true,
@@ -81,7 +81,7 @@ impl Model {
         };
     }
 
-    /// How long the requests were here since it began.
+    /// Total time spent on requests since the restart.
     pub(super) fn served(&self) -> Duration {
         lock(&self.script).served
     }
@@ -90,7 +90,7 @@ impl Model {
         lock(&self.script).first
     }
 
-    /// Of the first turn.
+    /// Size of the prompt in the first turn.
     pub(super) fn prompt_bytes(&self) -> usize {
         lock(&self.script).prompt_bytes
     }
@@ -112,7 +112,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
             .into_response();
     }
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
-    // Whether tools are taken is asked first, by offering one that does nothing.
+    // The client first probes for tool support by offering a tool that does nothing.
     let is_trial = request["tools"][0]["function"]["name"] == "nothing";
     let call = if is_trial { None } else { tool(script.turn) };
     if !is_trial {
@@ -126,7 +126,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
     response
 }
 
-/// A streamed answer, in one piece.
+/// A streamed answer in one piece.
 fn events(turn: usize, call: Option<(&str, Value)>, size: usize) -> Response {
     let (delta, reason) = match call {
         Some((name, arguments)) => {

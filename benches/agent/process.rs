@@ -1,4 +1,4 @@
-//! A process of the bench: how long it takes, what it costs the processors, and how much memory its tree needs.
+//! A process of the benchmark: its duration, its processor time, and the peak memory of its process tree.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-/// Between two looks at the memory.
+/// Interval between memory measurements.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 pub(super) struct Started {
@@ -20,16 +20,17 @@ pub(super) struct Started {
     began: Instant,
 }
 
-/// What a process left.
+/// The measurements of a process.
 pub(super) struct Ended {
     pub(super) began: Instant,
     pub(super) printed: String,
     pub(super) wall: Duration,
-    /// Seconds of the process itself, all of its threads.
+    /// Processor time of the process itself, over all threads, in seconds.
     pub(super) cpu_own: f64,
-    /// Seconds of those that it waited for, and of those that they waited for.
+    /// Processor time of its waited-for descendants, in seconds.
     pub(super) cpu_below: f64,
-    /// The most KiB of the process with all of its descendants, of itself, and of those that run the same program.
+    /// Peak memory in KiB: of the process with all its descendants, of the process alone, and of those that run the
+    /// same program.
     pub(super) tree: u64,
     pub(super) alone: u64,
     pub(super) kin: u64,
@@ -74,7 +75,7 @@ impl Started {
         Ok(Self { child, began })
     }
 
-    /// Waits for its end, looking at its memory if that is wanted.
+    /// Waits for its end, and measures its memory if requested.
     pub(super) fn end(mut self, is_watched: bool) -> anyhow::Result<Ended> {
         let id = self.child.id();
         let mut ended = Ended {
@@ -87,7 +88,7 @@ impl Started {
             let watch = scope.spawn(|| watch(id, &is_over));
             let pid = i32::try_from(id).ok().and_then(Pid::from_raw).context("no process")?;
             let read = stdout.read_to_string(&mut ended.printed);
-            // It is not taken away yet, so that its figures can still be read.
+            // It is not reaped yet, so its statistics can still be read.
             let waited = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
             ended.wall = self.began.elapsed();
             is_over.store(true, Ordering::Relaxed);
@@ -104,7 +105,7 @@ impl Started {
     }
 }
 
-/// What the kernel says of a process. <https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html>
+/// The kernel's statistics of a process. <https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html>
 struct Stat {
     parent: u32,
     own: f64,
@@ -114,7 +115,7 @@ struct Stat {
 impl Stat {
     fn of(process: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The name may have blanks and its own parentheses.
+        // The name may contain spaces and parentheses.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         // A tick is a hundredth of a second on every Linux that this runs on.
         let seconds = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / 100.0);
@@ -126,7 +127,7 @@ impl Stat {
     }
 }
 
-/// The most KiB that were seen: of the tree, of its root, and of those in it that run the same program.
+/// The peaks in KiB: of the tree, of its root, and of those in it that run the same program.
 fn watch(root: u32, is_over: &AtomicBool) -> (u64, u64, u64) {
     let mut most = (0, 0, 0);
     let program = program(root);
@@ -134,7 +135,7 @@ fn watch(root: u32, is_over: &AtomicBool) -> (u64, u64, u64) {
     while !is_over.load(Ordering::Relaxed) {
         let (mut tree, mut kin) = (0, 0);
         for process in descendants(root) {
-            // Until it starts its own program, a new child has its parent's memory, which is not there twice.
+            // Until it executes its program, a new child shares its parent's memory, which must not be counted twice.
             if process != root && fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|its| its == words) {
                 continue;
             }
@@ -155,7 +156,7 @@ fn program(process: u32) -> Option<std::ffi::OsString> {
     link.file_name().map(OsStr::to_owned)
 }
 
-/// A process and everything below it.
+/// A process and all its descendants.
 fn descendants(root: u32) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -172,7 +173,7 @@ fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// Pages that are shared count in parts. None can be read of what runs as somebody else, unless this is root.
+/// Shared pages count proportionally. Processes of other users can only be measured by root.
 fn proportional_kib(process: u32) -> u64 {
     let rollup = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));

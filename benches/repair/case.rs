@@ -1,4 +1,4 @@
-//! The cases as they are stored, and the tree that each is laid out in.
+//! The stored cases, and the tree that is laid out for each.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use serde::Deserialize;
 
 use super::process;
 
-/// Bytes of a test command in the settings.
+/// Maximum length of a test command in the settings.
 const MAX_COMMAND: usize = 2_000;
-/// For one download and one installation.
+/// Time limit of one download or installation.
 const LAYING_OUT: Duration = Duration::from_secs(900);
-/// For git.
+/// Time limit of git.
 const QUICK: Duration = Duration::from_secs(60);
-/// What a person installed beside the sources, or built there.
+/// Files that a person installed beside the sources, or built there.
 const INSTALLED: [&str; 3] = [".venv", "node_modules", "target"];
 
 #[derive(Deserialize, Clone)]
@@ -63,7 +63,7 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Where libraries lie: sources as they were, and a tree with what the tests need for each worker.
+/// The folder of the libraries: original sources, and for each worker a tree with the dependencies of the tests.
 pub(super) struct Place {
     pub(super) root: PathBuf,
     pub(super) scripts: PathBuf,
@@ -124,7 +124,7 @@ impl Place {
     }
 }
 
-/// A command without the last of its hidden tests, until it is as short as the settings want it.
+/// A command without the last of its hidden tests, shortened to the limit of the settings.
 fn fitting(command: &str) -> &str {
     let mut fitting = command;
     while fitting.len() > MAX_COMMAND {
@@ -137,7 +137,7 @@ fn fitting(command: &str) -> &str {
     fitting
 }
 
-/// Puts a patch into the tree.
+/// Applies a patch to the tree.
 pub(super) fn apply(tree: &Path, patch: &str) -> anyhow::Result<()> {
     let file = tempfile::NamedTempFile::new()?;
     fs::write(file.path(), patch)?;
@@ -147,7 +147,7 @@ pub(super) fn apply(tree: &Path, patch: &str) -> anyhow::Result<()> {
     )
 }
 
-/// As it was committed, with the fault.
+/// Resets the tree to the committed state, with the fault.
 pub(super) fn reset(tree: &Path) -> anyhow::Result<()> {
     git(tree, &["reset", "-q", "--hard"])?;
     git(tree, &["clean", "-qfd"])

@@ -1,8 +1,8 @@
-//! Runs the program on a case and says what its answer is worth.
+//! Runs the program on a case and judges its answer.
 //!
-//! The answer is right when the files are upstream's again, spaces and lines of comment aside; failing that, when all
-//! of upstream's tests pass, the hidden ones too. Where no test was hidden, that would say nothing, and the answer is
-//! only `different`.
+//! The answer is right if the files equal upstream's again, apart from spaces and comment lines; failing that, if all
+//! of upstream's tests pass, including the hidden ones. If no test was hidden, passing tests would say nothing, and
+//! the answer only counts as `different`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,25 @@ use serde_json::Value;
 use super::case::{Case, Place, apply, reset};
 use super::process;
 
-/// For all tests of upstream.
+/// Time limit for all of upstream's tests.
 const JUDGING: Duration = Duration::from_secs(120);
-/// What the program may take to come to its own end.
+/// Additional time for the program to end.
 const GRACE: Duration = Duration::from_secs(15);
-/// How many suspects count.
+/// The number of suspects that count.
 const FIRST: usize = 5;
-/// How far from the fault a suspect may lie when it lies in no function.
+/// Maximum distance from the fault, in lines, for a suspect outside of functions.
 const NEAR: u32 = 3;
 
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Worth {
-    /// As upstream has it.
+    /// Equal to upstream.
     Same,
-    /// Not as upstream has it, and all of upstream's tests pass, some of which were hidden.
+    /// Different from upstream, but all of upstream's tests pass, some of which were hidden.
     HeldOut,
-    /// Not as upstream has it, and nothing was hidden: to be read.
+    /// Different from upstream, and nothing was hidden: a person must read it.
     Different,
-    /// Passes what was to be seen, and fails what was hidden.
+    /// Passes the visible tests, but fails hidden ones.
     Wrong,
 }
 
@@ -43,7 +43,7 @@ impl Worth {
     }
 }
 
-/// What became of a case.
+/// The result of a case.
 #[derive(Serialize, Default)]
 pub(super) struct Verdict {
     pub(super) id: String,
@@ -51,19 +51,19 @@ pub(super) struct Verdict {
     pub(super) library: String,
     pub(super) operator: String,
     pub(super) kind: String,
-    /// Of the program, as it says itself; or that it was ended.
+    /// As reported by the program, or that it had to be ended.
     pub(super) outcome: String,
     pub(super) posted: Option<Worth>,
     /// The first finding that was not posted.
     pub(super) unverified: Option<Worth>,
     pub(super) suspects: usize,
-    /// The place of the changed function among the suspects, from 1.
+    /// The position of the changed function among the suspects, from 1.
     pub(super) rank: Option<usize>,
     pub(super) tried: Option<u64>,
     pub(super) seconds: f64,
     pub(super) patch: Option<String>,
     pub(super) message: Option<String>,
-    /// What went wrong in the bench itself.
+    /// An error in the benchmark itself.
     pub(super) broken: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Anything that goes wrong is part of the verdict.
+    /// All errors become part of the verdict.
     pub(super) fn judge(&self, place: &Place, case: &Case) -> Verdict {
         let mut verdict = Verdict {
             id: case.id.clone(),
@@ -127,7 +127,8 @@ impl Judge {
         Ok(())
     }
 
-    /// Candidates, seconds of the search as the program says where it does, and seconds of the whole program.
+    /// The number of candidates, the seconds of the search if the program reports them, and the seconds of the whole
+    /// program.
     pub(super) fn timed(&self, place: &Place, case: &Case) -> anyhow::Result<(u64, f64, f64)> {
         let tree = place.set_up(case, &case.visible_command, self.at_most)?;
         let (document, wall) = self.fix(&tree)?;
@@ -136,7 +137,7 @@ impl Judge {
         Ok((tried, search.unwrap_or(wall.as_secs_f64()), wall.as_secs_f64()))
     }
 
-    /// The document of the program, which is null when it had to be ended.
+    /// The program's document, which is null if it had to be ended.
     fn fix(&self, tree: &Path) -> anyhow::Result<(Value, Duration)> {
         let data = tempfile::tempdir()?;
         let variables = [("GREENLIGHT_DATA_DIR", data.path().display().to_string())];
@@ -175,7 +176,7 @@ impl Judge {
     }
 }
 
-/// What the tests find in a shell where the environment is active.
+/// The variables that tests see in a shell with the active environment.
 #[expect(clippy::disallowed_methods, reason = "the bench is started from a shell")]
 pub(super) fn variables_of_tests(tree: &Path) -> [(&'static str, String); 2] {
     let rest = std::env::var("PATH").unwrap_or_default();
@@ -200,7 +201,7 @@ fn is_same(one: &Path, other: &Path, language: &str) -> bool {
     read(one) == read(other)
 }
 
-/// Without lines of comment and empty lines; spaces count where they stand in front of Python.
+/// Without comment lines and empty lines; only Python's indentation counts.
 fn normalised(text: &str, language: &str) -> Vec<String> {
     let is_python = language == "python";
     let comments: &[&str] = if is_python { &["#"] } else { &["//"] };
@@ -214,13 +215,13 @@ fn normalised(text: &str, language: &str) -> Vec<String> {
         } else {
             0
         };
-        // Elsewhere than in Rust, a text is the same between quotes of either kind.
+        // Except in Rust, both kinds of quotes are equivalent.
         let line = if language == "rust" {
             line.to_owned()
         } else {
             line.replace('"', "'")
         };
-        // Between names and words a space means something; beside anything else it does not.
+        // A space matters only between names and words.
         let mut bare = String::new();
         for word in line.split_whitespace() {
             let is_name = |c: char| c.is_alphanumeric() || c == '_';

@@ -1,7 +1,8 @@
-"""Lays out a library as a person would have it: its sources, and what its tests need, installed beside them.
+"""Lays out a library as a person would have it: its sources, with the dependencies of its tests installed beside
+them.
 
-`python3 library.py NAME CACHE INTO [--sources]` prints nothing and fails loudly. Archives come through the package
-manager of each language and must have the digest that is noted beside the cases.
+`python3 library.py NAME CACHE INTO [--sources]` prints nothing and fails loudly. Archives come from the package
+manager of each language and must match the digest that is stored beside the cases.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ def run(command, cwd, **more):
 
 
 def download(library, folder):
-    """The archive, by the ordinary client of its registry."""
+    """Downloads the archive with the registry's ordinary client."""
     name, version = library["name"], library["version"]
     folder.mkdir(parents=True, exist_ok=True)
     if library["registry"] == "pypi":
@@ -73,7 +74,7 @@ def archive(library, cache):
 
 
 def unpack(path, into):
-    """Without the folder that everything in it lies in."""
+    """Unpacks an archive without its top-level folder."""
     with tarfile.open(path) as tar:
         members = []
         for member in tar.getmembers():
@@ -85,7 +86,7 @@ def unpack(path, into):
 
 
 def strip(library, into):
-    """Leaves out what would name the library's own tools: settings of coverage, linters as part of the tests."""
+    """Removes what needs the library's own tools: coverage settings, and linters that run with the tests."""
     if library["language"] == "javascript":
         manifest = into / "package.json"
         read = json.loads(manifest.read_text())
@@ -104,7 +105,7 @@ def strip(library, into):
 
 
 def install(library, into):
-    """What the tests need, where a person would have it; a virtual environment knows its own path."""
+    """Installs the dependencies of the tests where a person would; a virtual environment contains its own path."""
     if library["language"] == "python":
         run([sys.executable, "-m", "venv", ".venv"], into)
         run([".venv/bin/pip", "install", "-q", *library["packages"]], into)
@@ -122,7 +123,7 @@ def lay_out(library, cache, into):
 
 
 def sources(library, cache, into):
-    """Without what the tests need."""
+    """Lays out the sources without the dependencies of the tests."""
     path, digest = archive(library, cache)
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)

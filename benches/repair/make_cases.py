@@ -1,9 +1,10 @@
-"""How the cases were made: `python3 make_cases.py CACHE LANGUAGE [LIBRARY…]` does it again and writes `cases/`.
+"""Generates the cases: `python3 make_cases.py CACHE LANGUAGE [LIBRARY…]` writes `cases/`.
 
-Needs cosmic-ray in the Python that runs it, cargo-mutants on PATH, and `@stryker-mutator/instrumenter` in STRYKER_HOME.
-Nothing is chosen by hand. Of every library the tool's mutants are dealt out by file and operator in an order that only
-the seed decides, and each is tested in turn until enough were seen by a test that passes without it. Mutants that don't
-build, that hang or that no test sees are counted in `made.json` and left out.
+Needs cosmic-ray in the Python that runs it, cargo-mutants on PATH, and `@stryker-mutator/instrumenter` in
+STRYKER_HOME. Nothing is chosen by hand. The tool's mutants of every library are sorted by file and operator in an
+order that only depends on the seed, and each is tested in turn until enough were detected by a test that passes
+without the fault. Mutants that do not build, that hang or that no test detects are counted in `made.json` and left
+out.
 """
 
 import difflib
@@ -28,7 +29,7 @@ MAX_HIDDEN = 30
 
 
 def dealt(found, chance):
-    """Round by round one of every file and operator."""
+    """Takes one mutant of every file and operator in each round."""
     strata = {}
     for each in found:
         strata.setdefault((each["path"], each["group"]), []).append(each)
@@ -40,13 +41,13 @@ def dealt(found, chance):
 
 
 def split(passing, seeing, chance):
-    """What is hidden: half of the tests that see the fault, but never all, and half of the others."""
+    """The hidden tests: half of those that detect the fault, but never all, and half of the others."""
     seeing, others = sorted(seeing), sorted(passing - seeing)
     chance.shuffle(seeing)
     chance.shuffle(others)
     hidden = seeing[: min(len(seeing) // 2, MAX_HIDDEN)]
     hidden += others[: min(len(others) // 2, max(MAX_HIDDEN - len(hidden), 0))]
-    # Frameworks deselect by prefix, which must not take what is to be seen.
+    # Frameworks deselect by prefix, which must not match visible tests.
     kept = passing - set(hidden)
     return sorted(unit for unit in hidden if not any(other.startswith(unit) for other in kept))
 
@@ -90,7 +91,7 @@ def make(library, cache, tree):
 
 
 def judged(library, tree, made, known, run):
-    """The case, if a test sees it."""
+    """The case, if a test detects it."""
     (each, tool), (every, passing), (counts, chance, seconds) = made, known, run
     path = tree / each["path"]
     before = path.read_text()
@@ -143,7 +144,7 @@ def main():
             continue
         try:
             of_library, row = make(library, Path(cache), Path(cache) / "trees" / name.replace("/", "+"))
-        except (SystemExit, Exception) as error:  # One library that cannot be had must not cost the others.
+        except (SystemExit, Exception) as error:  # One unavailable library must not cost the others.
             print(f"{name}: {error!r}", file=sys.stderr, flush=True)
             continue
         cases += of_library

@@ -1,7 +1,7 @@
-"""Every mutant of a library as an independent tool makes it: path, text with the fault, operator, and the function.
+"""Every mutant of a library as an independent tool makes it: path, text with the fault, operator, and function.
 
-cosmic-ray and its operators are used as a library, cargo-mutants and Stryker's instrumenter are asked for their lists.
-None of them runs the tests here: that is done by `make_cases.py`, in one way for all languages.
+cosmic-ray and its operators are used as a library; cargo-mutants and Stryker's instrumenter list their mutants. None
+of them runs the tests here: `make_cases.py` does that in the same way for all languages.
 """
 
 import ast
@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Of these the text is gone for good: a whole body was replaced, so that no small edit undoes them; and so it is of
-# anything that takes more lines than this away.
+# These operators replace a whole body, so no small edit undoes them. The same holds for mutants that remove more
+# lines than the maximum below.
 ERASURES = {"FnValue", "BlockStatement"}
 MAX_LINES = 10
 
@@ -75,7 +75,7 @@ def innermost(spans, line):
 
 
 def replaced(text, start, end, replacement):
-    """Of a text whose lines count from 0, and so do their columns."""
+    """Converts lines and columns from 0 to offsets."""
     lines = text.splitlines(keepends=True)
     offsets = [0]
     for line in lines:

@@ -1,4 +1,4 @@
-//! A process of the bench that is ended with all that it started when it takes too long.
+//! A process of the benchmark, which is ended with all its descendants if it takes too long.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 pub(super) struct Ended {
-    /// None when it was ended.
+    /// `None` if it had to be ended.
     pub(super) code: Option<i32>,
     pub(super) printed: String,
     pub(super) wall: Duration,
 }
 
-/// Runs it to its end; what it prints to standard output is kept, up to what the disk holds.
+/// Runs it to its end. Its standard output is kept, limited only by the disk.
 #[expect(clippy::disallowed_methods, reason = "the bench starts programs itself")]
 pub(super) fn run(
     words: &[&str],
@@ -41,7 +41,7 @@ pub(super) fn run(
     Ok(Ended { code, printed, wall })
 }
 
-/// What it says beside that lies next to its folder, for looking at.
+/// Its standard error goes to a file beside its folder, for inspection.
 fn said(directory: &Path) -> Stdio {
     File::create(directory.with_extension("stderr")).map_or_else(|_| Stdio::null(), Stdio::from)
 }
@@ -51,7 +51,7 @@ fn wait(mut child: Child, at_most: Duration) -> anyhow::Result<Option<i32>> {
     let (tell, told) = channel();
     std::thread::spawn(move || tell.send(child.wait()));
     let ended = told.recv_timeout(at_most);
-    // What it left behind goes too.
+    // End the processes that it left behind.
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -1,8 +1,8 @@
-//! Candidates a second of the search, beside a new test process for each candidate.
+//! Candidates a second of the search, compared with a new test process for each candidate.
 //!
-//! The naive way runs the failing tests, and only those, of one case again and again without the sandbox, and in Rust
-//! compiles what changed; what it would take to make candidates is not counted against it. The search is timed from
-//! start to end, with everything that comes before the first candidate, or by the time it names itself.
+//! The naive way repeatedly runs only the failing tests of one case without the sandbox, and in Rust compiles what
+//! changed; the time to generate candidates is not counted. The search is timed from start to end, including
+//! everything before the first candidate, or by the time that it reports.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,12 +17,12 @@ use super::process;
 
 /// How often the naive way is timed.
 const TIMES: u32 = 10;
-/// One run of the failing tests.
+/// Time limit for one run of the failing tests.
 const RUN: Duration = Duration::from_secs(120);
-/// How many cases of a language are tried until this many searches took candidates enough to be timed.
+/// Maximum number of cases of a language that are tried, and number of rows that are wanted.
 const CASES: usize = 16;
 const ROWS: usize = 3;
-/// Candidates enough.
+/// A search with at least this many candidates can be timed.
 const ENOUGH: u64 = 50;
 
 /// Up to three rows for every language.
@@ -65,7 +65,7 @@ fn naive(case: &Case, judge: &Judge, place: &Place) -> anyhow::Result<f64> {
     words.extend(seen.map(String::as_str));
     let command = process::run(&words, &tree, &[], RUN)?.printed;
     let once = || again(&tree, case, command.trim());
-    // Once for the caches.
+    // A warm-up run.
     once()?;
     let mut all = Duration::ZERO;
     for _ in 0..TIMES {
@@ -74,7 +74,7 @@ fn naive(case: &Case, judge: &Judge, place: &Place) -> anyhow::Result<f64> {
     Ok(f64::from(TIMES) / all.as_secs_f64())
 }
 
-/// One candidate: the file is new, so everything made from it is made again.
+/// One candidate: the file's modification time is new, so everything that depends on it is rebuilt.
 fn again(tree: &Path, case: &Case, command: &str) -> anyhow::Result<Duration> {
     let path = tree.join(&case.path);
     let text = fs::read(&path).context("the file with the fault")?;

@@ -1,4 +1,5 @@
-// Prints Stryker's mutants of one file as JSON: `node stryker.mjs FILE`, where @stryker-mutator/instrumenter is installed.
+// Prints Stryker's mutants of one file as JSON: `node stryker.mjs FILE`, where @stryker-mutator/instrumenter is
+// installed.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,7 +21,7 @@ const { mutants } = await instrumenter.instrument(files, options);
 const shown = mutants.filter((mutant) => mutant.status === undefined);
 const fields = ({ mutatorName, replacement, location }) => ({ mutatorName, replacement, location });
 
-// Where functions begin and end, from the same parser.
+// The beginnings and ends of functions, from the same parser.
 const { parse } = createRequire(from)('@babel/core');
 const functions = [];
 const walk = (node) => {

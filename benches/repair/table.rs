@@ -1,4 +1,4 @@
-//! The tables, in Markdown.
+//! The result tables, in Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ const HEAD: &str = "\
 right / posted | function in first 5 suspects | seconds, median / mean | candidates, median / mean |\n\
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
 
-/// By language and library, then by operator.
+/// Tables by language and library, then by operator.
 pub(super) fn tables(verdicts: &[Verdict]) -> String {
     let mut text = HEAD.to_owned();
     for (language, of_language) in grouped(verdicts.iter(), |verdict| verdict.language.clone()) {
@@ -42,7 +42,7 @@ pub(super) fn tables(verdicts: &[Verdict]) -> String {
     text
 }
 
-/// As the tool names it, without what became what.
+/// The operator as the tool names it, without the replaced and new code.
 fn group(operator: &str) -> &str {
     let bare = operator.strip_prefix("core/").unwrap_or(operator);
     bare.split('_').next().unwrap_or(bare)
@@ -59,7 +59,7 @@ fn grouped<'a>(
     groups
 }
 
-/// Posted and right, wrong, to be read; not posted and right, wrong.
+/// Posted and right, posted and wrong, posted and to be read; not posted and right, not posted and wrong.
 fn counts(verdicts: &[&Verdict]) -> [usize; 5] {
     let posted = |test: fn(Worth) -> bool| {
         verdicts

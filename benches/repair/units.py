@@ -1,6 +1,6 @@
-"""What can be hidden of a library's tests without editing them, and how a run says which of it failed.
+"""Which of a library's tests can be hidden without editing them, and which of them failed in a run.
 
-A unit is a test function of pytest, a test of cargo or Mocha by its full name, and a file of tape and `node --test`.
+A unit is a test function of pytest, a test of cargo or Mocha by its full name, or a file of tape and `node --test`.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 
 
 def finish(command, cwd, seconds):
-    """Exit code (none when it took too long) and what was printed; ends all processes that it started."""
+    """The exit code (None if it took too long) and the output; ends all processes that it started."""
     started = subprocess.Popen(
         ["bash", "-c", command],
         cwd=cwd,
@@ -35,7 +35,7 @@ def finish(command, cwd, seconds):
 
 
 def command(library, units, hidden):
-    """The line of shell for `[test] command` that runs all units but the hidden ones."""
+    """The shell command for `[test] command` that runs all units except the hidden ones."""
     runner = library["runner"]
     quoted = " ".join(shlex.quote(test) for test in library["tests"])
     if runner == "pytest":
@@ -53,7 +53,7 @@ def command(library, units, hidden):
 
 
 def outcomes(library, tree, seconds):
-    """Every unit and whether it passed; none when a run took too long or said nothing that can be read."""
+    """Every unit and whether it passed. None if a run took too long or its output is unreadable."""
     return {"pytest": pytest, "cargo": cargo, "mocha": mocha}.get(library["runner"], files)(library, tree, seconds)
 
 
@@ -103,7 +103,7 @@ def mocha(library, tree, seconds):
 
 
 def files(library, tree, seconds):
-    """Each in a separate process. A file that hangs has failed; after the second such file the rest is skipped."""
+    """Runs each in a separate process. A file that hangs has failed; after the second such file the rest is skipped."""
     found, hung = {}, 0
     names = sorted({str(path.relative_to(tree)) for pattern in library["tests"] for path in tree.glob(pattern)})
     for name in names:
@@ -118,7 +118,7 @@ def files(library, tree, seconds):
 
 
 def command_of_only(library, shown):
-    """The line of shell that runs these units and no others: what a naive search starts for each candidate."""
+    """The shell command that runs only these units: what a naive search starts for each candidate."""
     quoted = " ".join(shlex.quote(unit) for unit in shown)
     if library["runner"] == "pytest":
         return f"python -m pytest -q {quoted}"

@@ -1,4 +1,4 @@
-//! Single edits of the whole tree, the most promising first, made as they are asked for.
+//! Generates single edits of the whole tree lazily, the most promising first.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
@@ -15,31 +15,31 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 
-/// Edits that a kilobyte of code usually gives; only for estimates.
+/// Typical number of edits for a kilobyte of code; only for estimates.
 const PER_KILOBYTE: usize = 60;
-/// Edits that are made at most, over all files.
+/// Maximum number of edits over all files.
 const MAX_CANDIDATES: usize = 200_000;
-/// Lines of one definition whose suspicion is looked up.
+/// Maximum number of lines of one definition whose suspicion is looked up.
 const MAX_LINES: usize = 2_000;
 
 /// One edit of one file.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) path: RepoPath,
-    /// The whole file with the edit.
+    /// The whole file after the edit.
     pub(super) text: String,
     /// The bytes of the file that are replaced.
     pub(super) range: Range<usize>,
-    /// What they are replaced by.
+    /// The replacement.
     pub(super) replacement: String,
     pub(super) template: Template,
-    /// How likely such an edit is the fix, wherever it is.
+    /// How likely such an edit is a fix, regardless of its place.
     pub(super) weight: f32,
     /// How promising it is, from 0 to 1: suspicion times weight.
     pub(super) score: f32,
-    /// The line that is edited, from 1.
+    /// The edited line, from 1.
     pub(super) line: u32,
-    /// The function or constant around it.
+    /// The function or constant that contains it.
     pub(super) within: String,
     /// The edited expression or statement, without the rest of its line.
     pub(super) before: String,
@@ -47,57 +47,57 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Names the candidate: the file, and the text it would have.
+    /// Identifies the candidate by its file and the file's new text.
     pub(super) fn digest(&self) -> String {
         let digest = digest(&self.path, &self.text);
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The checkout with the edit.
+    /// The checkout with the edit applied.
     pub(super) fn tree(&self, checkout: &Checkout) -> Checkout {
         let mut edited = checkout.clone();
         edited.edit_text(self.path.clone(), self.text.as_str());
         edited
     }
 
-    /// The edit on top of what the checkout has.
+    /// A patch of the edit together with the edits that the checkout already has.
     pub(super) fn patch(&self, checkout: &Checkout) -> Patch {
         self.tree(checkout).patch()
     }
 }
 
-/// The candidates that are left.
+/// The remaining candidates.
 pub(super) struct Candidates {
     checkout: Checkout,
-    /// Texts that failures print.
+    /// Texts printed by failures.
     printed: Arc<[String]>,
     heap: BinaryHeap<QueueEntry>,
     excluded: HashSet<String>,
-    /// The highest score of an excluded edit so far, from 0.
+    /// The highest score of an excluded edit so far, or 0.
     likeliest_excluded: f32,
     tried: HashSet<String>,
     seen: HashSet<[u8; 32]>,
-    /// How many edits were made; for the order among equals.
+    /// How many edits were made; orders edits with equal scores.
     made: usize,
 }
 
-/// A file or a definition not yet looked into, by the best that could come of it; or an edit.
+/// A file or definition that is still to be expanded, with the best score that it may yield, or an edit.
 struct QueueEntry {
     score: f32,
     suspect: Arc<Suspect>,
-    /// Breaks ties: what is not yet looked into before edits, edits in the order they were made.
+    /// Breaks ties: unexpanded work comes before edits, and edits keep the order in which they were made.
     order: usize,
     what: QueuedWork,
 }
 
 enum QueuedWork {
     File,
-    /// The definition of the outline, in one stage.
+    /// The definition at this index of the outline, and its stage.
     Definition(usize, Stage, Arc<Read>),
     Edit(Edit, Arc<Read>),
 }
 
-/// A file that was looked into.
+/// A parsed file.
 struct Read {
     source: Source,
     known: KnownNames,
@@ -105,8 +105,8 @@ struct Read {
 }
 
 impl Candidates {
-    /// For a tree whose failures print these texts. Leaves out patches with an excluded digest, and candidates that were
-    /// tried before.
+    /// Candidates for a tree whose failures print these texts, without patches that have an excluded digest and
+    /// without candidates that were tried before.
     pub(super) fn new(
         (checkout, printed): (&Checkout, Vec<String>),
         suspects: Vec<Suspect>,
@@ -135,12 +135,12 @@ impl Candidates {
         }
     }
 
-    /// The highest score of an excluded edit that would have come by now; 0 if there was none.
+    /// The highest score of an excluded edit among those that were due so far; 0 if there was none.
     pub(super) fn likeliest_excluded(&self) -> f32 {
         self.likeliest_excluded
     }
 
-    /// How many are left, roughly.
+    /// A rough estimate of how many are left.
     pub(super) fn estimate(&self) -> u32 {
         let bytes = |entry: &QueueEntry, index: usize| {
             let outline = &entry.suspect.outline;
@@ -158,7 +158,7 @@ impl Candidates {
         u32::try_from(left.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    /// Reads a file and looks forward to what its definitions may give.
+    /// Parses a file and queues its definitions with their best possible scores.
     fn look_into(&mut self, suspect: &Arc<Suspect>) {
         let path = suspect.path().as_str();
         let Some(source) = self.checkout.read_text(path).and_then(|text| Source::parse(path, text)) else {
@@ -245,7 +245,7 @@ impl Candidates {
 impl Iterator for Candidates {
     type Item = Candidate;
 
-    /// The most promising edit that is left and gives a file that parses.
+    /// The most promising remaining edit whose file still parses.
     fn next(&mut self) -> Option<Candidate> {
         while let Some(entry) = self.heap.pop() {
             match &entry.what {
@@ -262,7 +262,7 @@ impl Iterator for Candidates {
     }
 }
 
-/// The name of what is around a range, if it has its own.
+/// The name of the definition around a range, if it has one.
 fn named(suspect: &Suspect, bytes: &Range<usize>) -> Option<String> {
     let around = suspect.around(bytes).filter(|definition| !definition.is_module);
     around.map(|definition| definition.name.clone())

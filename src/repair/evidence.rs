@@ -1,5 +1,5 @@
-//! What a red test run and the pull request's diff say about where the fault is. The text of failures comes from
-//! untrusted code: it is only searched for paths of files that exist and for lines.
+//! Collects clues about the fault from a failing test run and the pull request's diff. The text of failures comes
+//! from untrusted code: it is only searched for line numbers and paths of existing files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
@@ -9,9 +9,9 @@ use regex::Regex;
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
 
-/// Frames looked at per failure, the last ones: the innermost calls.
+/// Maximum number of frames examined for each failure; the last ones are the innermost calls.
 const MAX_FRAMES: usize = 40;
-/// Bytes of a failure's message that are searched.
+/// Maximum number of bytes of a failure's message that are searched.
 const MAX_MESSAGE: usize = 64 * 1024;
 
 /// `File "path", line 3`, `at pkg.Class.method(Class.java:3)`, and `path:3`.
@@ -21,13 +21,14 @@ const FRAME: &str = concat!(
     r"|(?<path>[[:alnum:]_./+@-]+\.[[:alnum:]]{1,4}):(?<line>[0-9]{1,7})",
 );
 
-/// What says that a function was not called as it is declared: Python's `A.f() takes 1 positional argument but 2 were given`
-/// and `f() got an unexpected keyword argument`, and V8's `a.f is not a function`, where `a` is any value.
+/// Messages about a call that does not match its function's declaration: Python's `A.f() takes 1 positional argument
+/// but 2 were given` and `f() got an unexpected keyword argument`, and V8's `a.f is not a function`, where `a` is any
+/// value.
 const CALLED: &str = concat!(
     r"(?:(?<owner>[[:alnum:]_]+)\.)?(?<name>[[:alnum:]_]+)\(\) (?:takes|missing|got)\b",
     r"|(?<value>[[:alnum:]_$]+) is not a function\b",
 );
-/// Such names of one failure.
+/// Maximum number of such names in one failure.
 const MAX_CALLED: usize = 10;
 
 /// Clues, before any code is read.
@@ -35,20 +36,20 @@ const MAX_CALLED: usize = 10;
 pub(super) struct Evidence {
     pub(super) failing: Vec<TestName>,
     pub(super) passing: Vec<TestName>,
-    /// Lines that failures point at, the weight from 0 to 1.
+    /// Lines that failures point at, each with a weight from 0 to 1.
     pub(super) frames: BTreeMap<RepoPath, BTreeMap<u32, f32>>,
-    /// Functions that were not called as they are declared, so that no frame is theirs: the class, where it is named, and
-    /// the name.
+    /// Functions that were called with wrong arguments, so that no frame is inside them: the class, if it is named,
+    /// and the function's name.
     pub(super) called: BTreeSet<(Option<String>, String)>,
     pub(super) changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
 }
 
-/// A test's name as its function is called, and the file, if the framework names it.
+/// A test's name as its function is called, and its file if the framework names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TestName {
     pub(super) function: String,
     pub(super) file: Option<RepoPath>,
-    /// As the framework prints it: tests may have titles instead of functions.
+    /// The name as the framework prints it: tests may have titles instead of functions.
     pub(super) full: String,
 }
 
@@ -83,14 +84,14 @@ impl Evidence {
         self.frames.keys().chain(self.changed.keys()).chain(tests).collect()
     }
 
-    /// Reads `path:line`, Python's `File "path", line n`, and what V8, Java and Go print. The innermost call is printed
-    /// first where lines start with `at` or end with an offset, and last elsewhere.
+    /// Reads `path:line`, Python's `File "path", line n`, and the frames of V8, Java and Go. The innermost call comes
+    /// first if lines start with `at` or end with an offset, and last otherwise.
     fn frames_of(&mut self, paths: &BTreeSet<RepoPath>, message: &str) {
         let mut end = message.len().min(MAX_MESSAGE);
         while !message.is_char_boundary(end) {
             end -= 1;
         }
-        // The pattern is a constant; a test below would fail if it were wrong.
+        // The pattern is a constant; a test below fails if it is invalid.
         let Ok(frame) = Regex::new(FRAME) else { return };
         let (mut first, mut last) = (Vec::new(), Vec::new());
         let message = &message[..end];
@@ -136,7 +137,7 @@ impl Evidence {
 }
 
 impl TestName {
-    /// Reads `tests/test_a.py::Case::test_b[1]`, `pkg.test_a.Case.test_b`, `test_b (pkg.test_a.Case)`,
+    /// Parses `tests/test_a.py::Case::test_b[1]`, `pkg.test_a.Case.test_b`, `test_b (pkg.test_a.Case)`,
     /// `binary module::test_b` and `module::test_b - should panic`.
     fn read(name: &str, paths: &BTreeSet<RepoPath>) -> Self {
         let file = name.split("::").next().and_then(|file| resolve(file, paths));
@@ -146,7 +147,7 @@ impl TestName {
         let word = name.split_whitespace().last().unwrap_or_default();
         let word = word.trim_end_matches("()");
         let function = word.rsplit([':', '.', '>', '#']).next().unwrap_or(word);
-        // Go's subtests.
+        // Drop Go's subtests.
         let function = function.split('/').next().unwrap_or(function);
         Self {
             function: function.into(),
@@ -156,7 +157,7 @@ impl TestName {
     }
 }
 
-/// Whether the line around a frame is one of a trace that starts with the innermost call.
+/// Whether the line of a frame belongs to a trace that starts with the innermost call.
 fn is_innermost_first(message: &str, frame: &Range<usize>) -> bool {
     let before = message.get(..frame.start).unwrap_or_default();
     let before = before.rsplit('\n').next().unwrap_or_default().trim_start();
@@ -174,7 +175,8 @@ fn java_path(method: &str, file: &str) -> Option<String> {
     Some(format!("{package}{file}"))
 }
 
-/// The file of the tree that a printed path means: the longest one it ends in, or the only one that ends in it.
+/// The file of the tree that a printed path refers to: the longest path that it ends with, or the only path that ends
+/// with it.
 fn resolve(printed: &str, paths: &BTreeSet<RepoPath>) -> Option<RepoPath> {
     let printed = printed.trim_start_matches("./");
     let mut rest = printed;
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(frames, [("a.py", 7, 0.8), ("b.py", 12, 1.0), ("test_a.py", 3, 1.0)]);
     }
 
-    /// Every frame that one failure with this message points at.
+    /// Every frame found in one failure with this message.
     fn frames(message: &str, tree: &[&str]) -> Vec<(String, u32, f32)> {
         let mut evidence = Evidence::default();
         evidence.frames_of(&paths(tree), message);

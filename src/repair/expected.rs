@@ -1,5 +1,5 @@
-//! Texts that failures print: what was expected, and what there was instead. They come from untrusted code and are only
-//! put where a text stands.
+//! Extracts texts that failures print: the expected ones and the actual ones. They come from untrusted code and are
+//! only inserted into string literals.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use regex::Regex;
 use crate::domain::redact::hidden;
 use crate::domain::test_run::TestRun;
 
-/// Texts that are kept, and how long one may be in bytes.
+/// Maximum number of texts that are kept, and maximum length of one in bytes.
 const MAX_TEXTS: usize = 40;
 const MAX_TEXT: usize = 200;
-/// Bytes of a failure's message that are searched.
+/// Maximum number of bytes of a failure's message that are searched.
 const MAX_MESSAGE: usize = 64 * 1024;
-/// A text between quotes of one kind, on one line, and one line of a difference as pytest and unittest print it.
+/// A quoted text on one line, and one line of a diff as pytest and unittest print it.
 const PRINTED: &[&str] = &[
     r#""((?:[^"\\\n]|\\.){1,200})""#,
     r"'((?:[^'\\\n]|\\.){1,200})'",
@@ -21,11 +21,11 @@ const PRINTED: &[&str] = &[
     r"(?m)^[ E]*[-+] (\S[^\n]{0,199})$",
 ];
 
-/// Texts that are offered for one, and places in a text at which it is looked for.
+/// Maximum number of replacements offered for one text, and of its occurrences that are considered.
 const MAX_OFFERED: usize = 8;
 const MAX_PLACES: usize = 20;
 
-/// What failures print as texts, each once, in the order in which it comes.
+/// The texts that failures print, each once, in order of appearance.
 pub(super) fn texts(before: &TestRun) -> Vec<String> {
     let patterns: Vec<Regex> = PRINTED.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect();
     let mut seen = BTreeSet::new();
@@ -47,8 +47,8 @@ pub(super) fn texts(before: &TestRun) -> Vec<String> {
     texts
 }
 
-/// What `own`, a part of one printed text, has to be for that text to become another one that was printed. Where nothing
-/// was printed that it is part of, it is part of nothing.
+/// Replacements for `own`, a part of one printed text, that turn this text into another printed one. Empty if `own`
+/// occurs in no printed text.
 pub(super) fn instead_of(own: &str, texts: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for actual in texts.iter().map(String::as_str).chain(own.is_empty().then_some("")) {
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(instead_of("", &texts(&["it is missing"])), ["it is missing"]);
         assert_eq!(instead_of("", &texts(&["ab", "a-b"])), ["-", "ab", "a-b"]);
         assert!(instead_of("cat", &texts(&["7 cat!"])).is_empty());
-        // However much is printed, few are offered.
+        // With a lot of output, still only a few are offered.
         let many: Vec<String> = (1..40).map(|n| "a".repeat(n)).collect();
         assert_eq!(instead_of("a", &many).len(), MAX_OFFERED);
     }

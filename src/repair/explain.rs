@@ -1,15 +1,15 @@
-//! Says what a candidate does, in one sentence of Markdown. The code it quotes is untrusted: it stays inside code
-//! spans and on one line.
+//! Describes a candidate's edit in one sentence of Markdown. The code that it quotes is untrusted: it stays inside
+//! code spans and on one line.
 
 use super::candidates::Candidate;
 use super::templates::EditKind;
 use crate::domain::count::count;
 
-/// Characters of code that are quoted at most, on each side.
+/// Maximum number of characters of code quoted on each side.
 const MAX_QUOTED: usize = 80;
 
-/// `` `a < b` became `a <= b` in `src/lib.rs:12` (`last_index`) ``, for any candidate; what is only added or taken away
-/// is not said to have become something.
+/// `` `a < b` became `a <= b` in `src/lib.rs:12` (`last_index`) ``, for any candidate. Pure insertions and removals
+/// are worded differently.
 pub(super) fn sentence(candidate: &Candidate) -> String {
     let place = code(&format!("{}:{}", candidate.path, candidate.line));
     let within = if candidate.within.is_empty() {
@@ -29,7 +29,8 @@ pub(super) fn sentence(candidate: &Candidate) -> String {
     format!("{edit} {place}{within}")
 }
 
-/// Some code in a sentence: its only line, or its first and how many follow; none of blanks.
+/// Quotes code in a sentence: its only line, or its first line and the number of lines that follow. `None` for blank
+/// code.
 fn lines(text: &str) -> Option<String> {
     let mut filled = text.lines().filter(|line| !line.trim().is_empty());
     let first = code(filled.next()?);
@@ -39,7 +40,8 @@ fn lines(text: &str) -> Option<String> {
     })
 }
 
-/// A code span that its content cannot end: <https://spec.commonmark.org/0.31.2/#code-spans>. Runs of blanks are one.
+/// A code span that its content cannot end: <https://spec.commonmark.org/0.31.2/#code-spans>. Runs of whitespace are
+/// collapsed.
 fn code(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,8 +1,8 @@
-//! Decides whether a patch that passes the tests is sure enough to be proposed.
+//! Decides whether a patch that passes the tests is certain enough to be proposed.
 //!
-//! On real code most patches that pass the tests are wrong, so what is not sure is shown as a finding and not proposed. A
-//! patch is sure when it is where the fault most likely is, is of a kind that often is the fix, takes nothing away, and no
-//! other edit that is about as likely passes the tests as well and behaves differently.
+//! In real code, most patches that pass the tests are wrong, so an uncertain patch is shown as a finding and not
+//! proposed. A patch is certain if it is where the fault most likely is, is of a kind that often is the fix, removes
+//! nothing, and no other edit of similar likelihood also passes the tests but behaves differently.
 
 use tokio_util::sync::CancellationToken;
 
@@ -17,41 +17,41 @@ use crate::domain::search::Unverified;
 use crate::domain::test_run::{TestRun, is_better};
 use crate::suite;
 
-/// Edits of a lower weight are seldom the fix.
+/// Edits with a lower weight are seldom the fix.
 const MIN_WEIGHT: f32 = 0.3;
-/// What a score may fall behind another to be about as likely: where behaviour can be compared, and where it cannot.
+/// The share of a score that makes another edit about as likely: if behaviour can be compared, and if it cannot.
 const COMPARED: f32 = 0.7;
 const UNCOMPARED: f32 = 0.9;
 /// After a rejection, a fix is offered only if its score is at least this share of the rejected one's.
 const UNLIKELY: f32 = 1.0 / 3.0;
-/// At most this many rivals are compared.
+/// Maximum number of rivals that are compared.
 const MAX_RIVALS: usize = 12;
-/// At most this many findings are proved by a run of the whole suite, and shown.
+/// Maximum number of findings that are shown, each confirmed by a run of the whole suite.
 const MAX_FINDINGS: usize = 3;
 
-/// What the gate says to the patches that passed so far.
+/// The gate's decision about the patches that passed so far.
 pub(super) enum Decision {
-    /// The candidate of this index, with the run of the whole suite on a fresh copy.
+    /// Propose the candidate with this index; the run is that of the whole suite on a fresh copy.
     Propose(usize, Box<TestRun>),
-    /// None is sure, but a later one may be.
+    /// No patch is certain yet, but a later one may be.
     Wait,
-    /// None is sure, and none can be any more: those that are as likely disagree.
+    /// No patch can become certain any more: equally likely ones disagree.
     Disagreement,
 }
 
-/// What patches are judged by.
+/// The context in which patches are judged.
 pub(super) struct Gate<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) runner: &'a Runner<'a>,
     pub(super) ranking: &'a Ranking,
-    /// What was turned down.
+    /// Patches that were turned down.
     pub(super) turned_down: &'a TurnedDown<'a>,
-    /// The caller's; its time limit is another matter.
+    /// The caller's token; the time limit has a separate one.
     pub(super) cancel: &'a CancellationToken,
 }
 
 impl Gate<'_> {
-    /// How low a score may be for its candidate to be a rival of one with this score.
+    /// The lowest score that makes a candidate a rival of one with this score.
     pub(super) fn least_rival(&self, score: f32) -> f32 {
         match self.runner.can_compare() {
             true => score * COMPARED,
@@ -59,8 +59,8 @@ impl Gate<'_> {
         }
     }
 
-    /// Judges candidates that pass the tests; all that are about as likely as the first sure one have to be among them.
-    /// `turned_down` is the score of the likeliest edit that passes and was turned down.
+    /// Judges candidates that pass the tests. They must include every candidate about as likely as the first certain
+    /// one. `turned_down` is the score of the likeliest edit that passes and was turned down.
     ///
     /// # Errors
     /// When the sandbox fails.
@@ -92,7 +92,7 @@ impl Gate<'_> {
                 rivals = rivals.len(),
                 nearest,
                 agree,
-                "a patch is sure alone"
+                "a patch is certain on its own"
             );
             return Ok(match agree {
                 true => Decision::Propose(*chosen, Box::new(after)),
@@ -102,7 +102,7 @@ impl Gate<'_> {
         Ok(Decision::Wait)
     }
 
-    /// Why a candidate is not sure, no matter what else passes the tests.
+    /// Why a candidate is uncertain, no matter what else passes the tests.
     fn risks(&self, candidate: &Candidate, turned_down: f32) -> Vec<&'static str> {
         let mut risks = Vec::new();
         if !self.is_near(candidate) {
@@ -110,7 +110,7 @@ impl Gate<'_> {
         }
         match candidate.template.kind() {
             EditKind::Removal => risks.push("it only removes code"),
-            EditKind::Insertion => risks.push("it adds a way around the code that fails"),
+            EditKind::Insertion => risks.push("it only works around the failing code"),
             _ => {}
         }
         if candidate.weight < MIN_WEIGHT {
@@ -129,15 +129,15 @@ impl Gate<'_> {
             || self.ranking.has(&candidate.path, &candidate.range)
     }
 
-    /// Whether all do the same with the same inputs, as far as that can be seen. Where it cannot, any that is as likely
-    /// may do something else.
+    /// Whether all do the same with the same inputs, as far as can be observed. If behaviour cannot be compared, a
+    /// rival of similar score counts as a disagreement.
     async fn agree(
         &self,
         candidate: &Candidate,
         rivals: &[Candidate],
         stop: &CancellationToken,
     ) -> Result<bool, suite::Error> {
-        // Who turned one down wants to see another, and chooses between those that are as likely.
+        // A person who turned one patch down wants to see another one, and chooses between equally likely ones.
         if rivals.is_empty() || !self.task.excluded.is_empty() {
             return Ok(true);
         }
@@ -148,7 +148,8 @@ impl Gate<'_> {
         })
     }
 
-    /// Proves the likeliest of these candidates and says what makes each of them unsure. When the time is up, one is tried.
+    /// Confirms the likeliest of these candidates and says why each of them is uncertain. If the time is up, only one
+    /// is confirmed.
     ///
     /// # Errors
     /// When the sandbox fails.
@@ -192,7 +193,7 @@ fn alike(behaviours: &[Behaviour]) -> bool {
     behaviours.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// The run of the whole suite on a fresh copy with the candidate, if it is better.
+/// The run of the whole suite on a fresh copy with the candidate, if it is an improvement.
 async fn confirmed(
     task: &Task<'_>,
     candidate: &Candidate,

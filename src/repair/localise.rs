@@ -1,5 +1,5 @@
-//! Ranks code by how likely it holds the fault: what the failing tests mention and the passing ones don't, what
-//! failures point at, and what the pull request changed. Nothing is executed for it.
+//! Ranks code by how likely it contains the fault: what the failing tests mention and the passing ones do not, what
+//! failures point at, and what the pull request changed. Nothing is executed.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -15,17 +15,17 @@ use super::syntax::Source;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 
-/// Bounds on what is read of a large tree; files that the evidence names come first.
+/// Limits on the files read from a large tree; files that the evidence names come first.
 const MAX_FILES: usize = 3_000;
 const MAX_TOTAL_BYTES: usize = 16 << 20;
-/// How strongly each kind of evidence speaks on its own.
+/// How suspicious each kind of evidence makes code on its own.
 const MENTIONED: f32 = 0.6;
 const POINTED_AT: f32 = 0.7;
 const CHANGED: f32 = 0.75;
-/// What the neighbours of suspicious code in the same file get.
+/// The suspicion of code that is next to suspicious code in the same file.
 const NEIGHBOUR: f32 = 0.03;
-/// At most this many functions that failures name as called in another way are looked for, and this many may share the
-/// name.
+/// Limits on the functions that failures report as called with wrong arguments: how many of them are looked up, and
+/// how many may share a name.
 const MAX_CALLED: usize = 20;
 const MAX_SAME: usize = 3;
 
@@ -47,7 +47,7 @@ pub(super) fn suspects(
         .collect::<Vec<Vec<f32>>>();
     let is_open =
         |outline: &Outline, definition: &Definition| !definition.is_test_code && editable.contains(&outline.path);
-    // Tests reach themselves, which says nothing of the code under test.
+    // Tests reach themselves, which says nothing about the code under test.
     let nothing_is_known = outlines.iter().zip(&scores).all(|(outline, scores)| {
         let mut definitions = outline.definitions.iter().zip(scores);
         definitions.all(|(definition, score)| *score <= 0.0 || !is_open(outline, definition))
@@ -108,7 +108,7 @@ fn outlines(checkout: &Checkout, evidence: &Evidence, cancel: &CancellationToken
     Some(outlines)
 }
 
-/// Rust declares a file to be a test module in another file.
+/// In Rust, another file declares that a file is a test module.
 fn mark_test_modules(outlines: &mut [Outline]) {
     let modules: Vec<String> = outlines
         .iter()
@@ -124,28 +124,28 @@ fn mark_test_modules(outlines: &mut [Outline]) {
     }
 }
 
-/// Whether a definition has one of these lines.
+/// Whether a definition contains one of these lines.
 fn touches(outline: &Outline, definition: &Definition, lines: &RangeInclusive<u32>) -> bool {
     let from = *lines.start().max(definition.lines.start());
     let to = *lines.end().min(definition.lines.end());
     from <= to && (!definition.is_module || (from..=to).any(|line| outline.has_line(definition, line)))
 }
 
-/// For each definition whether a failure says that it was not called as it is declared. A name that many have says nothing.
+/// For each definition, whether a failure says that it was called with wrong arguments. A common name says nothing.
 fn called(outlines: &[Outline], evidence: &Evidence) -> Vec<Vec<bool>> {
     let is_meant = |definition: &Definition, (owner, name): &(Option<String>, String)| {
         let is_own = !definition.is_module && !definition.is_test_code && definition.name == *name;
         is_own && (owner.is_none() || definition.owner.is_none() || definition.owner == *owner)
     };
     let all = || outlines.iter().flat_map(|outline| &outline.definitions);
-    let telling = |said: &&(Option<String>, String)| all().filter(|one| is_meant(one, said)).count() <= MAX_SAME;
-    let said: Vec<_> = evidence.called.iter().take(MAX_CALLED).filter(telling).collect();
-    let is_called = |definition: &Definition| said.iter().any(|said| is_meant(definition, said));
+    let telling = |named: &&(Option<String>, String)| all().filter(|one| is_meant(one, named)).count() <= MAX_SAME;
+    let named: Vec<_> = evidence.called.iter().take(MAX_CALLED).filter(telling).collect();
+    let is_called = |definition: &Definition| named.iter().any(|named| is_meant(definition, named));
     let of = |outline: &Outline| outline.definitions.iter().map(is_called).collect();
     outlines.iter().map(of).collect()
 }
 
-/// Kinds of evidence are taken as independent of each other.
+/// Combines the kinds of evidence as if they were independent.
 fn scores(outline: &Outline, (reached, called): (&[f32], &[bool]), evidence: &Evidence) -> Vec<f32> {
     let changed = evidence.changed.get(&outline.path);
     let frames = evidence.frames.get(&outline.path);
@@ -204,7 +204,7 @@ def test_count():
     assert count([]) == 0
 ";
 
-    /// Names of the suspects, the worst first, without those that only stand next to them.
+    /// The names of the suspects, the worst first, without those that are merely next to a suspect.
     fn ranked(before: &TestRun, changed: &[(&str, std::ops::RangeInclusive<u32>)]) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         for (path, text) in [

@@ -1,13 +1,14 @@
-//! Fixes without a model: what the tools would do automatically, hunks of the pull request put back, and single small
-//! edits, the most promising first, each judged by the tests.
+//! Fixes without a model: the tools' own fixes, reverted hunks of the pull request, and single small edits, the most
+//! promising first. The tests judge each of them.
 //!
-//! The order decides how long it takes. Code is ranked by what failing tests mention and execute, by what failures point
-//! at and by what the pull request changed ([`localise`], [`suspect`]); edits by the idea behind them ([`templates`]); and a
-//! candidate by both ([`candidates`]). They are tried in the fastest way there is ([`runner`]); a candidate counts only when
-//! the whole suite is better with it in a fresh copy of the tree, and is proposed only when it is sure enough ([`gate`]).
-//! Test code is never edited, nor is what the caller protects.
+//! The order decides how long a search takes. Code is ranked by what failing tests mention and execute, by what
+//! failures point at and by what the pull request changed ([`localise`], [`suspect`]). Edits are ranked by their
+//! template ([`templates`]), and a candidate by both ([`candidates`]). Candidates are tried in the fastest available
+//! way ([`runner`]). A candidate counts only if it improves the whole suite in a fresh copy of the tree, and is
+//! proposed only if it is certain enough ([`gate`]). Test code is never edited, nor are files that the caller
+//! protects.
 //!
-//! Not here: in which order all of that is done, and what becomes of it.
+//! Not here: the order of these rungs, and what happens to their results.
 
 mod candidates;
 mod evidence;
@@ -58,48 +59,49 @@ use crate::domain::test_run::{Outcome, TestRun};
 use crate::sandbox;
 use crate::suite::{self, Suite};
 
-/// What of the time goes into finding out what the tests execute, at most.
+/// At most one part in this many of the time is spent on finding out what the tests execute.
 const SPECTRUM_SHARE: u32 = 6;
 
-/// When to give up.
+/// Limits of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// How many candidates may be tried.
+    /// Maximum number of candidates that are tried.
     pub candidates: u32,
-    /// How long it may take in all.
+    /// Time limit of the whole search.
     pub wall: Duration,
 }
 
 /// What to repair.
 pub struct Task<'a> {
-    /// The tree with the fault; edits it already has become part of the patch.
+    /// The tree with the fault. Its edits become part of the patch.
     pub checkout: &'a Checkout,
     pub suite: &'a Suite,
-    /// The run of the whole suite that was red.
+    /// The failing run of the whole suite.
     pub before: &'a TestRun,
-    /// Lines that the pull request changed, from 1, in the tree as it is now; may be empty.
+    /// Lines that the pull request changed, from 1, in the current tree; may be empty.
     pub changed: &'a BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
-    /// The files that the pull request changed, as they were before it, where they were there; may be empty.
+    /// The previous content of files that the pull request changed, if they existed before; may be empty.
     pub originals: &'a BTreeMap<RepoPath, String>,
     /// Says which files must not be edited, besides test code.
     pub protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
     /// Digests of patches that were rejected before ([`Patch::digest`]).
     pub excluded: &'a [String],
-    /// Patches of this tree that were rejected before: what says the same in other words, or does the same, is left out.
+    /// Patches of this tree that were rejected before. Equivalent edits, and edits that behave the same, are left
+    /// out.
     pub turned_down: &'a [Patch],
-    /// Digests of candidates that were tried before, as [`Progress`] told them, and are not tried again.
+    /// Digests of candidates from earlier searches, as reported by [`Progress`]; they are not tried again.
     pub tried: &'a [String],
 }
 
-/// How far the search is.
+/// The progress of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     pub tried: u32,
-    /// How many candidates there are at most, within the budget; an estimate that gets better.
+    /// Estimated upper bound of the number of candidates, within the budget; it gets better over time.
     pub total_estimate: u32,
     /// The file that was edited last.
     pub current: RepoPath,
-    /// The digest of the candidate that was judged last, if it did not hold.
+    /// The digest of the candidate that was judged last, if it failed.
     pub failed: Option<String>,
 }
 
@@ -107,22 +109,22 @@ pub struct Progress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassingPatch {
     pub patch: Patch,
-    /// One sentence without its full stop, in Markdown: what became what, and where.
+    /// One sentence of Markdown without its full stop: what was changed to what, and where.
     pub explanation: String,
     pub candidates_tried: u32,
-    /// Where it comes from: a hunk that was put back, or a small edit.
+    /// The rung that found it: a reverted hunk, or a small edit.
     pub rung: Rung,
-    /// The places that looked most suspicious, the worst first.
+    /// The most suspicious locations, the worst first.
     pub suspects: Vec<(RepoPath, u32)>,
-    /// The whole suite on a fresh copy with the patch, which shares nothing with the search.
+    /// The run of the whole suite on a fresh copy with the patch, which shares nothing with the search.
     pub after: TestRun,
 }
 
-/// What was looked at.
+/// What a search examined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tried {
     pub candidates: u32,
-    /// The places that looked most suspicious, the worst first.
+    /// The most suspicious locations, the worst first.
     pub suspects: Vec<(RepoPath, u32)>,
     /// Patches that pass the tests, the likeliest first.
     pub unverified: Vec<Unverified>,
@@ -132,9 +134,9 @@ pub struct Tried {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Found(Box<PassingPatch>),
-    /// Every candidate was tried, or what passes the tests is as likely as something else that does, too.
+    /// All candidates were tried, or equally likely patches that pass the tests disagree.
     NotFound(Tried),
-    /// There are more candidates than the budget has room for.
+    /// There are more candidates than the budget allows.
     BudgetSpent(Tried),
     Cancelled,
 }
@@ -142,7 +144,7 @@ pub enum End {
 /// Searches for a single edit that makes the tests better, and reports after each candidate.
 ///
 /// # Errors
-/// When the tree cannot be copied, or the sandbox fails; nothing that the candidates do is an error.
+/// When the tree cannot be copied, or the sandbox fails. A failing candidate is not an error.
 pub async fn search(
     task: &Task<'_>,
     budget: &Budget,
@@ -202,8 +204,8 @@ pub async fn search(
     })
 }
 
-/// Whether small edits are tried at all: code that does not build, or that a linter complains about, is seldom fixed by
-/// one, but perhaps by putting back what the pull request changed. What fails while tests are loaded was executed, too.
+/// Whether small edits are tried. They seldom fix code that does not build, or that a linter complains about, but
+/// reverting a hunk may. An error while tests are loaded counts as executed code.
 fn is_searched(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -216,14 +218,14 @@ fn is_searched(outcome: Outcome) -> bool {
     )
 }
 
-/// Cancels at the deadline and never returns, so that what is cancelled can come to its own end.
+/// Cancels at the deadline and never returns, so that the cancelled work can finish.
 async fn stop_at(deadline: Instant, stop: &CancellationToken) -> std::convert::Infallible {
     sleep_until(deadline).await;
     stop.cancel();
     std::future::pending().await
 }
 
-/// The places that look most suspicious by what can be read, the worst first; nothing is executed.
+/// The most suspicious locations judged by reading alone, the worst first; nothing is executed.
 ///
 /// # Errors
 /// When the tree cannot be read.

@@ -1,5 +1,5 @@
-//! What a file defines and what each definition mentions: enough to follow names from a failing test to the code it
-//! exercises. Names are compared as text; scopes and types are not resolved.
+//! Lists what a file defines and what each definition mentions: enough to follow names from a failing test to the
+//! code it exercises. Names are compared as text; scopes and types are not resolved.
 
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
@@ -12,20 +12,20 @@ use crate::domain::id::RepoPath;
 use crate::domain::test_path::is_test_path;
 use crate::guard;
 
-/// A file without its text and tree.
+/// The definitions of a file, without its text and syntax tree.
 #[derive(Debug)]
 pub(super) struct Outline {
     pub(super) path: RepoPath,
-    /// By their start; a nested one comes after the one around it. Last comes what the file does outside of all others,
-    /// in languages where a file does anything when it is loaded.
+    /// Sorted by their start; a nested definition follows the one around it. The last one is the top-level code of
+    /// the file, in languages whose files run code when loaded.
     pub(super) definitions: Vec<Definition>,
-    /// Classes, each with what it is derived from.
+    /// Classes, each with its base class.
     pub(super) bases: Vec<(String, String)>,
-    /// Files that hold tests only, or folders when they end in `/`, as this file says.
+    /// Files, or folders if they end in `/`, that contain only tests according to this file.
     pub(super) test_modules: Vec<String>,
 }
 
-/// A function, a constant outside functions, a default in a class, or what a file does when it is loaded.
+/// A function, a constant outside of functions, a default in a class, or the top-level code of a file.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) name: String,
@@ -35,7 +35,7 @@ pub(super) struct Definition {
     /// From 1.
     pub(super) lines: RangeInclusive<u32>,
     pub(super) is_test_code: bool,
-    /// Whether it is what the file does when it is loaded. Its bytes and lines are the whole file's.
+    /// Whether it is the top-level code. Its bytes and lines are those of the whole file.
     pub(super) is_module: bool,
     pub(super) mentions: BTreeSet<String>,
     /// Methods that it calls without naming them, such as those of operators.
@@ -52,7 +52,7 @@ impl Outline {
         };
         let is_test_path = is_test_path(path.as_str());
         let mut module = None;
-        // Where the test item ends that the walk is in.
+        // The end of the test item that the walk is in.
         let mut tests_until = 0;
         source.walk(|steps| {
             let Some(step) = steps.last() else {
@@ -93,13 +93,12 @@ impl Outline {
         named[..from].iter().rposition(|d| d.bytes.end >= bytes.end).or(module)
     }
 
-    /// Whether a line belongs to a definition: to what the file does when it is loaded only those outside of all
-    /// others.
+    /// Whether a line belongs to a definition. Top-level code has only the lines outside of all other definitions.
     pub(super) fn has_line(&self, definition: &Definition, line: u32) -> bool {
         definition.lines.contains(&line) && !(definition.is_module && self.named().any(|d| d.lines.contains(&line)))
     }
 
-    /// The bytes of a definition: of what the file does when it is loaded those outside of all others.
+    /// The bytes of a definition. Top-level code has only the bytes outside of all other definitions.
     pub(super) fn own_bytes(&self, definition: &Definition) -> Vec<Range<usize>> {
         if !definition.is_module {
             return vec![definition.bytes.clone()];
@@ -143,7 +142,7 @@ impl Outline {
             .extend(implied.into_iter().flat_map(|(_, methods)| methods.iter()));
     }
 
-    /// Only classes: Rust's traits hold no state, and are reached by the names of their methods.
+    /// Only for classes: Rust's traits hold no state, and are reached by the names of their methods.
     fn derive(&mut self, source: &Source, step: &Step<'_>) {
         if !step.node.kind().starts_with("class") {
             return;
@@ -176,7 +175,7 @@ impl Outline {
 }
 
 impl Definition {
-    /// It is called as others call the file: by its name, or by that of its folder.
+    /// The name that other files use for this one: its own, or that of its folder.
     fn of_module(path: &RepoPath, source: &Source, is_test_code: bool) -> Self {
         let mut parts = path
             .as_str()
@@ -185,7 +184,7 @@ impl Definition {
         let is_telling = |part: &&str| !matches!(*part, "index" | "__init__" | "__main__" | "main" | "src" | "lib");
         let end = source.text.len();
         Self {
-            // A file of tests is often called as what it tests.
+            // A test file is often named after the file that it tests.
             name: parts
                 .find(is_telling)
                 .filter(|_| !is_test_code)
@@ -225,7 +224,7 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
         let owner = source.text_of(step.node.child_by_field_name(field)?);
         Some(owner.split('<').next().unwrap_or(owner).trim().to_string())
     });
-    // Go names the type before the method.
+    // Go writes the receiver's type before the method.
     let receiver = step.node.child_by_field_name("receiver").map(|receiver| {
         let of = source.text_of(receiver).split('[').next().unwrap_or_default();
         let of = of.rsplit([' ', '*', '(']).next().unwrap_or_default();
@@ -249,12 +248,12 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
     })
 }
 
-/// Whether a name is a text in quotes.
+/// Whether a name is a quoted text.
 fn title_marks(name: &str) -> bool {
     name.starts_with(['"', '\'', '`'])
 }
 
-/// The name that a function without its own is given by what holds it.
+/// The name that a surrounding node gives to an anonymous function.
 fn named_value<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
     let language = source.language;
     let (_, name, value) = language.named_values.iter().find(|(kind, _, _)| *kind == node.kind())?;
@@ -263,7 +262,7 @@ fn named_value<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
     node.child_by_field_name(name).filter(|_| is_function)
 }
 
-/// The title of a test that is a call: `it("adds", () => …)`.
+/// The title of a test written as a call: `it("adds", () => …)`.
 fn title<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
     let language = source.language;
     if language.style.titled.is_empty() || !language.calls.contains(&node.kind()) {

@@ -1,7 +1,7 @@
-//! Runs the tests on a candidate with the test command itself: the failing ones first, then all.
+//! Judges a candidate by running the test command itself: the failing tests first, then all.
 //!
-//! Candidates share workspaces, because a warm build is what makes a trial cheap. Anything that the code under test
-//! leaves behind there can make a wrong candidate look good only until the fresh copy.
+//! Candidates share workspaces, because a warm build is what makes a trial cheap. Files that the code under test
+//! leaves behind can make a wrong candidate look good, but only until it is run in a fresh copy.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,10 +22,10 @@ use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::sandbox;
 use crate::suite::{self, Runtime, Suite};
 
-/// How long a candidate may take where the tests without it never end, so that nothing can be measured.
+/// Time limit of a candidate if the tests without it never end, so that nothing can be measured.
 const UNMEASURED: Duration = Duration::from_secs(30);
 
-/// Options that choose what cargo builds.
+/// Options that select what cargo builds.
 const TARGETS: [&str; 9] = [
     "--lib",
     "--bins",
@@ -38,10 +38,10 @@ const TARGETS: [&str; 9] = [
     "--example",
 ];
 
-/// Where candidates are tried.
+/// Runs candidates in a few workspaces.
 pub(super) struct ProcessRunner<'a> {
     task: &'a Task<'a>,
-    /// Tests that fail without a candidate; all when empty.
+    /// Tests that fail without a candidate; all if empty.
     only: Vec<String>,
     /// The suite with the time limit of one trial.
     short: Suite,
@@ -56,11 +56,11 @@ struct Lane {
 }
 
 impl<'a> ProcessRunner<'a> {
-    /// Runs the failing tests without any candidate, once to build and once to see how long they take. None when
-    /// they don't fail here, so that nothing could be learned from them, or when stopped.
+    /// Runs the failing tests without any candidate, once to build and once to measure them. `None` if they do not
+    /// fail here, so that nothing could be learned from them, or if stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         let lanes = match task.suite.command.framework.runtime() {
-            // Cargo uses all cores itself, and every lane would be its own build.
+            // Cargo uses all cores, and every lane would need a separate build.
             Some(Runtime::Cargo) => 1,
             _ => workers(),
         };
@@ -79,7 +79,7 @@ impl<'a> ProcessRunner<'a> {
         if !bench.narrow_down(&lane, stop).await? {
             return Ok(None);
         }
-        // As if there were a candidate, so that what is rebuilt for one is measured too.
+        // Touch a file as a candidate would, so that the rebuild is measured too.
         let mut places = task
             .before
             .failures
@@ -98,7 +98,7 @@ impl<'a> ProcessRunner<'a> {
         Ok((!stop.is_cancelled()).then_some(bench))
     }
 
-    /// Settles on the least that has to run for the failing tests to fail; false when they don't fail here at all.
+    /// Finds the smallest command that still makes the failing tests fail. Returns false if they do not fail here.
     async fn narrow_down(&mut self, lane: &Lane, stop: &CancellationToken) -> Result<bool, suite::Error> {
         let whole = self.task.suite;
         let failing: Vec<String> = self.task.before.failing_names().map(String::from).collect();
@@ -116,7 +116,7 @@ impl<'a> ProcessRunner<'a> {
             if stop.is_cancelled() {
                 return Ok(false);
             }
-            // Otherwise the framework does not find the tests that way, or they fail together with others only.
+            // Otherwise the framework does not find the tests by name, or they only fail together with others.
             if is_red(&run) {
                 (self.short, self.only) = (suite, only);
                 return Ok(true);
@@ -170,7 +170,7 @@ impl<'a> ProcessRunner<'a> {
         })
     }
 
-    /// Whether the failing tests pass in the lane as it is now, and then all of them.
+    /// Whether the failing tests pass in the lane as it is now, and then all tests.
     async fn passes(&self, lane: &Lane, stop: &CancellationToken) -> Result<bool, suite::Error> {
         let run = suite::run(&self.short, &lane.workspace, &self.only, stop).await?;
         if !run.is_green() || self.only.is_empty() {
@@ -205,18 +205,18 @@ impl Lane {
         })
     }
 
-    /// Makes the tree the original one, but for this file.
+    /// Restores the original tree, except for this file.
     async fn put(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> Result<(), suite::Error> {
         if self.write(task, path, blob).is_err() {
-            // The code under test has changed the copy so much that it cannot be used any more.
+            // The code under test has changed the copy so much that it is unusable.
             *self = Self::new(task).await?;
             self.write(task, path, blob).map_err(sandbox::Error::Broken)?;
         }
         Ok(())
     }
 
-    /// Every write gives the file a new time, also the one that brings the original back: builds go by times, and
-    /// must not take an old result for a current one.
+    /// Every write gives the file a new modification time, even if it restores the original: builds compare times,
+    /// and must not mistake an old result for a current one.
     fn write(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> io::Result<()> {
         if let Some(edited) = self.edited.take().filter(|edited| edited != path)
             && let Some(original) = task.checkout.read(&edited)
@@ -228,7 +228,7 @@ impl Lane {
     }
 }
 
-/// Options with which cargo builds only the test binaries in whose source the failures are, as it seems.
+/// Options with which cargo builds only the test binaries whose sources seem to contain the failures.
 pub(super) fn targets(task: &Task<'_>) -> Option<Vec<String>> {
     let command = &task.suite.command;
     let is_plain = command.framework.runtime() == Some(Runtime::Cargo)
@@ -250,7 +250,7 @@ pub(super) fn targets(task: &Task<'_>) -> Option<Vec<String>> {
     (!targets.is_empty()).then(|| targets.into_iter().collect())
 }
 
-/// Whether an option chooses what cargo builds.
+/// Whether an option selects what cargo builds.
 pub(super) fn is_target(word: &str) -> bool {
     TARGETS.contains(&word.split('=').next().unwrap_or(word))
 }

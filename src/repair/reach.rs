@@ -1,5 +1,5 @@
-//! Follows names from tests to the code they exercise, and tells what the failing ones reach from what the passing
-//! ones reach. An approximation of coverage that costs no execution.
+//! Follows names from tests to the code they exercise, and distinguishes what the failing tests reach from what the
+//! passing ones reach. An approximation of coverage that executes nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,25 +9,25 @@ use super::evidence::{Evidence, TestName};
 use super::outline::{Definition, Outline};
 use crate::domain::id::RepoPath;
 
-/// How far names are followed from a test.
+/// Maximum number of calls followed from a test.
 const MAX_HOPS: usize = 5;
-/// Tests that names are followed from, each of the failing and the passing ones.
+/// Maximum number of failing and of passing tests from which names are followed.
 const MAX_TESTS: usize = 200;
-/// What is left of a suspicion one call further away from the test.
+/// The factor by which suspicion decreases with each further call.
 const DECAY: f32 = 0.8;
-/// How likely a method is called when its class is all that is mentioned: what makes an object, and any other.
+/// How likely a method is called if only its class is mentioned: a constructor, and any other method.
 const CONSTRUCTION: f32 = 0.7;
 const OTHER_METHOD: f32 = 0.15;
-/// What a name says about a method of a type that the test has nothing to do with.
+/// The factor for methods of types that are unrelated to the test.
 const STRANGER: f32 = 0.2;
 
-/// How well each definition, counted through all files, separates failing from passing tests.
+/// How well each definition, numbered across all files, separates failing from passing tests.
 ///
 /// This is Ochiai's coefficient (Abreu et al., 2006) over what tests mention instead of what they execute.
 pub(super) struct Reach(Vec<f32>);
 
 impl Reach {
-    /// None when cancelled.
+    /// `None` when cancelled.
     pub(super) fn new(outlines: &[Outline], evidence: &Evidence, cancel: &CancellationToken) -> Option<Self> {
         let graph = Graph::new(outlines);
         let (failing, failing_tests) = graph.sums(&evidence.failing, cancel)?;
@@ -83,7 +83,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// For each definition the sum of what the tests say about it, and how many tests there are. `None` when cancelled.
+    /// For each definition the sum of its weights over all tests, and the number of tests. `None` when cancelled.
     fn sums(&self, tests: &[TestName], cancel: &CancellationToken) -> Option<(Vec<f32>, f32)> {
         let mut sums = vec![0.0_f32; self.definitions.len()];
         let mut count = 0.0;
@@ -100,7 +100,7 @@ impl<'a> Graph<'a> {
         Some((sums, count))
     }
 
-    /// Every definition that can be reached from a test, with what is left of its weight.
+    /// Every definition that can be reached from a test, with its remaining weight.
     fn reached_from(&self, test: &TestName) -> BTreeMap<usize, f32> {
         let bodies = self.bodies(test);
         let live = self.live(&bodies);
@@ -129,7 +129,7 @@ impl<'a> Graph<'a> {
         weights
     }
 
-    /// The test's own function, and what its class sets up.
+    /// The test's function, and the setup of its class.
     fn bodies(&self, test: &TestName) -> Vec<usize> {
         let by_title = self.titled(test);
         if !by_title.is_empty() {
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
             }));
         }
         if bodies.is_empty() {
-            // Better the whole file than nothing.
+            // As a last resort, use the whole file.
             let (Some(file), all) = (&test.file, self.definitions.iter().enumerate()) else {
                 return bodies;
             };
@@ -160,7 +160,7 @@ impl<'a> Graph<'a> {
         bodies
     }
 
-    /// Tests whose title is the end of the name, the longest titles only.
+    /// Tests whose title is the end of the name; only those with the longest titles.
     fn titled(&self, test: &TestName) -> Vec<usize> {
         let is_it = |definition: &Definition| {
             let before = test.full.strip_suffix(definition.name.as_str());
@@ -179,8 +179,8 @@ impl<'a> Graph<'a> {
         titled
     }
 
-    /// Types that the test has to do with: those that its code names, those that what it calls names, and what
-    /// these are derived from.
+    /// Types that are related to the test: those that its code names, those that its callees name, and their base
+    /// classes.
     fn live(&self, bodies: &[usize]) -> BTreeSet<&'a str> {
         let mut reached: BTreeSet<usize> = bodies.iter().copied().collect();
         let mut front: Vec<usize> = bodies.to_vec();
@@ -210,7 +210,7 @@ impl<'a> Graph<'a> {
         live
     }
 
-    /// Helpers of tests are looked for in the test's own file first.
+    /// Test helpers are searched for in the test's own file first.
     fn near(&self, from: usize, all: Vec<usize>) -> Vec<usize> {
         let is_near = |index: &usize| *index != from && self.definitions[*index].0 == self.definitions[from].0;
         if all.iter().any(is_near) {
@@ -220,7 +220,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Definitions that a definition mentions; a name that many share says less about each of them.
+    /// The definitions that a definition mentions. A name with many definitions says less about each of them.
     fn mentioned_by(&self, from: usize, live: &BTreeSet<&str>) -> Vec<(usize, f32)> {
         let definition = self.definitions[from].1;
         let fits = |index: &usize| {
@@ -242,7 +242,7 @@ impl<'a> Graph<'a> {
             );
             for index in self.by_owner.get(name.as_str()).into_iter().flatten() {
                 let called = self.definitions[*index].1.name.as_str();
-                // Java's constructors are called as their class is.
+                // Java's constructors have the name of their class.
                 let is_construction = matches!(called, "__init__" | "new" | "constructor") || called == name;
                 let share = if is_construction { CONSTRUCTION } else { OTHER_METHOD };
                 mentioned.push((*index, share));

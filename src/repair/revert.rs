@@ -1,4 +1,4 @@
-//! Hunks of the pull request's own diff, put back one at a time: what broke the tests often is one of them.
+//! Reverts single hunks of the pull request's own diff: one of them often broke the tests.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::templates::Template;
 use crate::domain::id::RepoPath;
 use crate::domain::test_path::is_test_path;
 
-/// Hunks that are tried at most, over all files.
+/// Maximum number of hunks that are tried, over all files.
 const MAX_HUNKS: usize = 100;
-/// A larger hunk is its own change, and not a slip.
+/// A larger hunk is a deliberate change, not a slip.
 const MAX_HUNK_BYTES: usize = 16 << 10;
-/// A longer file is left alone; nobody waits for its diff.
+/// A larger file is left alone; its diff would take too long.
 const MAX_FILE_BYTES: usize = 1 << 20;
-/// More promising than any small edit.
+/// Higher than the score of any small edit.
 const SCORE: f32 = 1.25;
 
-/// One range of a file as it is now, and what was there before the pull request.
+/// A range of the current file, and the text before the pull request.
 #[derive(Debug, PartialEq, Eq)]
 struct RevertedRange {
     range: Range<usize>,
@@ -27,7 +27,7 @@ struct RevertedRange {
     line: u32,
 }
 
-/// A candidate for each hunk, without those in tests and protected files.
+/// A candidate for each hunk, except in tests and protected files.
 pub(super) fn candidates(task: &Task<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (path, original) in task.originals {

@@ -1,6 +1,6 @@
-//! Lines of a text, counted from 1.
+//! Line numbers of a text, from 1.
 
-/// Where the lines of a text start.
+/// The offsets at which the lines of a text start.
 pub(super) struct Rows(Vec<usize>);
 
 impl Rows {
@@ -14,7 +14,7 @@ impl Rows {
     }
 }
 
-/// A line from 1, for a row from 0.
+/// Converts a row from 0 to a line from 1.
 pub(super) fn line(row: usize) -> u32 {
     u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
 }

@@ -1,5 +1,5 @@
-//! The ways to try candidates, the fastest that shows the failure first. What a runner says is a claim of the code under
-//! test and orders the search; only a fresh run of the whole suite counts as proof.
+//! The ways to try candidates; the fastest one that reproduces the failure is used. A runner's verdict is a claim of
+//! the code under test and only orders the search; proof requires a fresh run of the whole suite.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use super::verdict::{Behaviour, CandidateVerdict};
 use super::{Task, process_runner, schemata, warm};
 use crate::suite;
 
-/// Where candidates are tried.
+/// A way to try candidates.
 pub(super) enum Runner<'a> {
     /// In an interpreter that has everything loaded.
     Warm(Box<warm::Pool<'a>>),
-    /// Many compiled into one program, each behind a switch.
+    /// Many candidates compiled into one program, each behind a switch.
     Schemata(Box<schemata::Build<'a>>),
-    /// A new process of the test command each.
+    /// A new process of the test command for each candidate.
     Process(Box<process_runner::ProcessRunner<'a>>),
 }
 
 impl<'a> Runner<'a> {
-    /// Settles on the fastest way in which the failing tests fail without a candidate. `None` when there is no such
-    /// way, or when stopped.
+    /// Picks the fastest way in which the failing tests fail without a candidate. `None` if there is no such way, or
+    /// when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         if !super::is_searched(task.before.outcome) {
             return Ok(process_runner::ProcessRunner::set_up(task, stop)
@@ -50,8 +50,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How many candidates are best judged in one go, when this many were judged before: the first are few, because
-    /// among them the fix often is.
+    /// The best batch size after this many candidates were judged. The first batches are small, because the fix is
+    /// often among the first candidates.
     pub(super) fn batch(&self, judged: u32) -> usize {
         match self {
             Self::Warm(pool) => pool.batch(judged),
@@ -60,7 +60,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What the tests execute, as far as it can be found out in this time. `None` where it cannot.
+    /// What the tests execute, as far as this can be measured in the given time. `None` if it cannot.
     pub(super) async fn spectrum(
         &self,
         wall: Duration,
@@ -73,7 +73,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Judges candidates: a verdict for each, in their order.
+    /// Judges candidates; returns a verdict for each, in their order.
     pub(super) async fn judge(
         &self,
         candidates: &[Candidate],
@@ -86,13 +86,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether behaviours can be found out here.
+    /// Whether this runner can compare behaviours.
     pub(super) fn can_compare(&self) -> bool {
         matches!(self, Self::Warm(_) | Self::Schemata(_))
     }
 
-    /// What the functions that these candidates edit do with inputs that were seen in the tests, and with inputs made from
-    /// those; one for each candidate, or none where that cannot be found out.
+    /// What the functions that these candidates edit do with inputs recorded from the tests, and with inputs derived
+    /// from those. One behaviour for each candidate, or `None` if it cannot be determined.
     pub(super) async fn behaviours(
         &self,
         candidates: &[Candidate],

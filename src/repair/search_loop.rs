@@ -1,5 +1,5 @@
-//! Tries candidates in their order until one is sure enough to be proposed. Several are tried at the same time, but they
-//! are judged one after the other, so that the result does not depend on which was faster.
+//! Tries candidates in order until one is certain enough to be proposed. Several are tried in parallel, but they are
+//! judged one after the other, so that the result does not depend on which was faster.
 
 use std::time::Duration;
 
@@ -18,25 +18,25 @@ use crate::domain::search::Rung;
 use crate::domain::test_run::TestRun;
 use crate::suite;
 
-/// After the first candidate that passes, this many more are tried at most for others that are about as likely, and for
-/// so long.
+/// Limits on the search for rivals of the first candidate that passes: how many more candidates are tried, and for
+/// how long.
 const MAX_RIVALS_TRIED: u32 = 400;
 const RIVALS_WALL: Duration = Duration::from_secs(20);
-/// Of candidates that pass, this many are kept.
+/// Maximum number of passing candidates that are kept.
 const MAX_PASSING: usize = 50;
 
-/// How a hunt ended.
+/// How a search ended.
 pub(super) enum End {
     Found(Box<PassingPatch>),
-    /// Every candidate was tried, or no further one can change what was found.
+    /// Every candidate was tried, or no further one can change the result.
     NothingLeft,
-    /// At a limit, or from outside.
+    /// Stopped at a limit, or from outside.
     Stopped,
 }
 
-/// What is hunted, in order.
+/// The candidates of a search, in order.
 pub(super) struct CandidateSource<'a> {
-    /// Hunks to put back, which come before all else.
+    /// Hunks to revert, which come first.
     pub(super) reverts: std::vec::IntoIter<Candidate>,
     pub(super) edits: Option<&'a mut Candidates>,
 }
@@ -58,7 +58,7 @@ impl CandidateSource<'_> {
     }
 }
 
-/// When to stop looking for rivals of the candidates that passed.
+/// Limits on the search for rivals of the candidates that passed.
 struct Window {
     least: f32,
     tried: u32,
@@ -69,7 +69,7 @@ struct Window {
 pub(super) async fn search_candidates(
     gate: &Gate<'_>,
     limit: u32,
-    quarry: &mut CandidateSource<'_>,
+    source: &mut CandidateSource<'_>,
     (tried, progress): (&mut Tried, &mut (dyn FnMut(Progress) + Send)),
     stop: &CancellationToken,
 ) -> Result<End, suite::Error> {
@@ -78,12 +78,13 @@ pub(super) async fn search_candidates(
     let mut window: Option<Window> = None;
     let mut judging = FuturesOrdered::new();
     let mut compared = 0;
-    // A turned-down edit is not offered again, but it passes the tests, and what is offered instead is measured by it.
+    // An edit that was turned down is not offered again, but since it passes the tests, its score sets the bar for
+    // others.
     let mut turned_down: f32 = 0.0;
     let (mut is_done, mut is_settled) = (false, false);
     loop {
         while !is_done && judging.len() < gate.runner.lanes() && started < limit && !stop.is_cancelled() {
-            let batch = batch(gate.runner, quarry, started, limit);
+            let batch = batch(gate.runner, source, started, limit);
             if batch.is_empty() {
                 break;
             }
@@ -95,7 +96,7 @@ pub(super) async fn search_candidates(
             let new = (&mut passing, compared);
             gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
             compared = passing.len();
-            turned_down = turned_down.max(quarry.turned_down());
+            turned_down = turned_down.max(source.turned_down());
             match gate.decide((&passing, turned_down), stop).await? {
                 Decision::Propose(index, after) => {
                     let candidate = passing.swap_remove(index);
@@ -118,7 +119,7 @@ pub(super) async fn search_candidates(
                 tried,
                 &candidate,
                 verdict,
-                (limit.min(started.saturating_add(quarry.estimate())), &mut *progress),
+                (limit.min(started.saturating_add(source.estimate())), &mut *progress),
             );
             if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
                 continue;
@@ -142,9 +143,9 @@ pub(super) async fn search_candidates(
     }
     let new = (&mut passing, compared);
     gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
-    let is_complete = is_settled || (!stop.is_cancelled() && quarry.next().is_none());
-    // What was found is said even when the time is up.
-    turned_down = turned_down.max(quarry.turned_down());
+    let is_complete = is_settled || (!stop.is_cancelled() && source.next().is_none());
+    // Findings are reported even if the time is up.
+    turned_down = turned_down.max(source.turned_down());
     tried.unverified = gate.findings((&passing, turned_down), stop).await?;
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })
 }
@@ -153,10 +154,10 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-fn batch(runner: &Runner<'_>, quarry: &mut CandidateSource<'_>, started: u32, limit: u32) -> Vec<Candidate> {
+fn batch(runner: &Runner<'_>, source: &mut CandidateSource<'_>, started: u32, limit: u32) -> Vec<Candidate> {
     let room = usize::try_from(limit - started).unwrap_or(usize::MAX);
     let size = runner.batch(started).min(room);
-    std::iter::from_fn(|| quarry.next()).take(size).collect()
+    std::iter::from_fn(|| source.next()).take(size).collect()
 }
 
 fn note(

@@ -1,31 +1,32 @@
-//! What tests executed, and how suspicious that makes a line.
+//! Which lines tests executed, and how suspicious that makes each line.
 //!
 //! Ochiai's coefficient (Abreu, Zoeteweij, van Gemund: "On the Accuracy of Spectrum-based Fault Localization", 2007):
-//! the tests that fail and execute the line, over the root of all that fail times all that execute it.
+//! the number of failing tests that execute the line, divided by the square root of the product of all failing tests
+//! and all tests that execute it.
 
 use std::collections::BTreeMap;
 
 use crate::domain::id::RepoPath;
 
-/// How many tests executed a line.
+/// The number of failing and passing tests that executed a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Hits {
     pub(super) failing: u32,
     pub(super) passing: u32,
 }
 
-/// Lines that at least one failing test executed, by file, with how many tests did. What is not in it was not executed.
-/// A claim of the code under test: it orders candidates and nothing more.
+/// Lines that at least one failing test executed, by file, with the number of tests. Lines that are not listed were
+/// not executed by any. A claim of the code under test, which only orders candidates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Spectrum {
-    /// Failing tests that were followed.
+    /// The number of failing tests that were traced.
     pub(super) failing: u32,
-    /// Lines from 1.
+    /// Line numbers start at 1.
     pub(super) files: BTreeMap<RepoPath, BTreeMap<u32, Hits>>,
 }
 
 impl Spectrum {
-    /// From 0 to 1 for a line of a file; 0 where no failing test has been.
+    /// The suspicion of a line, from 0 to 1; 0 if no failing test executed it.
     pub(super) fn ochiai(&self, path: &RepoPath, line: u32) -> f32 {
         let Some(hits) = self.files.get(path).and_then(|lines| lines.get(&line)) else {
             return 0.0;

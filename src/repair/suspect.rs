@@ -1,4 +1,4 @@
-//! Code under suspicion, once it is known how suspicious it is: what was executed is added, and the first suspects are named.
+//! Code and its suspicion: what tests executed is added to the other evidence, and the top suspects are named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -7,16 +7,16 @@ use super::outline::{Definition, Outline};
 use super::spectrum::Spectrum;
 use crate::domain::id::RepoPath;
 
-/// How many suspects are named.
+/// Maximum number of suspects that are named.
 const MAX_NAMED: usize = 10;
-/// How much what was executed says beside what is mentioned, pointed at and changed.
+/// The weight of execution compared with the other evidence.
 const EXECUTED: f32 = 0.6;
-/// What is left of a suspicion that no failing test confirmed by executing the code: of a constant, and of anything else.
+/// The factor for the suspicion of code that no failing test executed: of a constant, and of anything else.
 const CONSTANT: f32 = 0.6;
 const NEVER_EXECUTED: f32 = 0.15;
-/// What a line that no failing test executed counts for, beside lines of the same definition that one did.
+/// The factor for a line that no failing test executed, in a definition with lines that one did.
 const NOT_EXECUTED: f32 = 0.5;
-/// How many definitions are first suspects, and how near others have to come to the last of them to be so, too.
+/// The number of top suspects, and the share of the last one's score from which further definitions count as well.
 const MAX_FIRST: usize = 5;
 const AS_SUSPICIOUS: f32 = 0.9;
 
@@ -24,11 +24,11 @@ const AS_SUSPICIOUS: f32 = 0.9;
 #[derive(Debug)]
 pub(super) struct Suspect {
     pub(super) outline: Outline,
-    /// From 0 to 1, for each definition of the outline. `None` for one that is not to be edited.
+    /// The suspicion of each definition of the outline, from 0 to 1. `None` if it must not be edited.
     pub(super) definitions: Vec<Option<f32>>,
-    /// Definitions of which a failure says that they were not called as they are declared.
+    /// Whether a failure says that a definition was called with wrong arguments.
     pub(super) called: Vec<bool>,
-    /// How suspicious a line is by what was executed, once that is known.
+    /// The suspicion of each line from what was executed, once that is known.
     pub(super) executed: Option<BTreeMap<u32, f32>>,
     pub(super) frames: BTreeMap<u32, f32>,
     pub(super) changed: BTreeSet<u32>,
@@ -39,12 +39,12 @@ impl Suspect {
         &self.outline.path
     }
 
-    /// No edit of the file is more suspicious.
+    /// An upper bound for the suspicion of any edit of the file.
     pub(super) fn most(&self) -> f32 {
         self.definitions.iter().flatten().copied().fold(0.0, f32::max)
     }
 
-    /// The definition around a range, if it is suspicious at all.
+    /// The definition around a range, if it is suspicious.
     pub(super) fn around(&self, bytes: &Range<usize>) -> Option<&Definition> {
         let index = self.outline.around(bytes)?;
         (self.score(index) > 0.0).then(|| &self.outline.definitions[index])
@@ -54,14 +54,14 @@ impl Suspect {
         self.definitions.get(definition).copied().flatten().unwrap_or(0.0)
     }
 
-    /// How suspicious code is that stands at these bytes on this line.
+    /// The suspicion of the code at these bytes on this line.
     pub(super) fn suspicion(&self, bytes: &Range<usize>, line: u32) -> f32 {
         let Some(index) = self.outline.around(bytes) else {
             return 0.0;
         };
         let definition = &self.outline.definitions[index];
         if definition.is_module {
-            // Its lines are between those of others, which were changed, executed or pointed at individually.
+            // Its lines lie between other definitions, and were changed, executed or pointed at individually.
             return self.score(index) * self.module_factor(line);
         }
         let lines = &definition.lines;
@@ -86,8 +86,7 @@ impl Suspect {
         self.score(index) * factor
     }
 
-    /// The same for what a file does when it is loaded: that a line was not executed says nothing where it is not known
-    /// which were.
+    /// The factor for top-level code. A line without execution data is only penalised if execution data exists.
     fn module_factor(&self, line: u32) -> f32 {
         let executed = self
             .executed
@@ -98,13 +97,13 @@ impl Suspect {
         factor(executed, 0.8) * factor(changed, 0.6)
     }
 
-    /// What is suspicious at all.
+    /// Suspicious definitions with their scores.
     fn scored(&self) -> impl Iterator<Item = (f32, &Self, &Definition)> {
         let suspicious = self.outline.definitions.iter().zip(&self.definitions);
         suspicious.filter_map(move |(definition, score)| Some((score.filter(|score| *score > 0.0)?, self, definition)))
     }
 
-    /// The most suspicious definitions, each by its most telling line.
+    /// The most suspicious definitions, each with its most telling line.
     pub(super) fn lines(&self) -> impl Iterator<Item = (f32, u32)> {
         self.scored().map(|(suspicion, _, definition)| {
             let is_own = |line: &&u32| self.outline.has_line(definition, **line);
@@ -116,12 +115,12 @@ impl Suspect {
     }
 }
 
-/// The most suspicious first.
+/// Sorts the most suspicious files first.
 pub(super) fn sort(suspects: &mut [Suspect]) {
     suspects.sort_by(|a, b| b.most().total_cmp(&a.most()).then_with(|| a.path().cmp(b.path())));
 }
 
-/// Adds what was seen to be executed: it says more than what is only mentioned.
+/// Adds what was executed, which says more than what is merely mentioned.
 pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
     for suspect in suspects.iter_mut() {
         let lines = spectrum.files.get(suspect.path()).into_iter().flatten();
@@ -135,15 +134,15 @@ pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
             let own = lines.filter(|(line, _)| suspect.outline.has_line(definition, **line));
             let most = own.map(|(_, score)| *score).fold(0.0, f32::max);
             *score = if definition.is_module {
-                // No matter what a test does, the file was loaded before.
+                // The file is loaded no matter what a test does.
                 CONSTANT * (EXECUTED * most + (1.0 - EXECUTED) * *score)
             } else if most > 0.0 {
                 EXECUTED * most + (1.0 - EXECUTED) * *score
             } else if *is_called {
-                // It would have been executed.
+                // The failing call never reached its body.
                 *score
             } else if is_constant(definition) {
-                // It was executed before any test.
+                // It was evaluated before any test.
                 *score * CONSTANT
             } else {
                 *score * NEVER_EXECUTED
@@ -154,18 +153,18 @@ pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
     sort(suspects);
 }
 
-/// By its name, as most languages write them.
+/// Judged by its name, which most languages write in capitals.
 fn is_constant(definition: &Definition) -> bool {
     !definition.name.chars().any(char::is_lowercase)
 }
 
-/// The first suspects: files with the bytes of the definition.
+/// The top suspects: files and byte ranges of definitions.
 #[derive(Debug, Default)]
 pub(super) struct Ranking(Vec<(RepoPath, Range<usize>)>);
 
 impl Ranking {
-    /// The most suspicious definitions, those about as suspicious as the last of them, and what the file of the first does
-    /// when it is loaded, before any of those is called.
+    /// The most suspicious definitions, those about as suspicious as the last of them, and the top-level code of the
+    /// most suspicious file, which runs before any of them is called.
     pub(super) fn of(suspects: &[Suspect]) -> Self {
         let mut all: Vec<(f32, &Suspect, &Definition)> = suspects.iter().flat_map(Suspect::scored).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -188,7 +187,7 @@ impl Ranking {
     }
 }
 
-/// The most suspicious places, the worst first.
+/// The most suspicious locations, the worst first.
 pub(super) fn places(suspects: &[Suspect]) -> Vec<(RepoPath, u32)> {
     let mut places: Vec<(f32, &RepoPath, u32)> = suspects
         .iter()

@@ -1,5 +1,5 @@
-//! A file with what the search knows of its language; [`greenlight_syntax`] parses and walks it, here within
-//! tighter bounds.
+//! A parsed file with the search's description of its language. [`greenlight_syntax`] parses and walks it, here
+//! within tighter bounds.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use tree_sitter::{Node, Tree};
 
 use super::language::{self, TemplateLanguage};
 
-/// Larger files are generated, and slow to search.
+/// Larger files are usually generated, and slow to search.
 const BOUNDS: Bounds = Bounds {
     bytes: 512 * 1024,
     time: Duration::from_millis(1_500),
 };
-/// Code nested deeper than this is not looked at.
+/// Maximum nesting depth of code that is visited.
 const MAX_DEPTH: usize = 200;
 
-/// More than this is not quoted, nor from further up.
+/// Maximum length of a quote, and maximum number of levels above a node that it may include.
 const MAX_QUOTED: usize = 60;
 const MAX_LEVELS_QUOTED: usize = 4;
 
-/// A file and its tree.
+/// A file and its syntax tree.
 pub(super) struct Source {
     pub(super) language: &'static TemplateLanguage,
     pub(super) text: String,
@@ -30,7 +30,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Parses a file. `None` if its language is not known, or it is too large or too slow to parse.
+    /// Parses a file. `None` if its language is unknown, or it is too large or too slow to parse.
     pub(super) fn parse(path: &str, text: String) -> Option<Self> {
         let language = language::of(path)?;
         let tree = parse(language.syntax, &text, BOUNDS, None)?;
@@ -45,12 +45,12 @@ impl Source {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Visits every node with the steps that lead to it, itself last, parents before children.
+    /// Visits every node with the path from the root to it, parents before children.
     pub(super) fn walk<'t>(&'t self, visit: impl FnMut(&[Step<'t>]) -> Below) {
         greenlight_syntax::walk(&self.tree, MAX_DEPTH, visit);
     }
 
-    /// A range with a little of what is around it, as a person would quote it: the expression an operator is in.
+    /// A range extended to what a person would quote: the expression that contains an operator.
     pub(super) fn quotable(&self, range: &Range<usize>) -> Range<usize> {
         let quotable = |node: &Node<'_>| {
             let text = self.text_of(*node);
@@ -67,7 +67,7 @@ impl Source {
         range.clone()
     }
 
-    /// The text with one range replaced, if that brings no new syntax error.
+    /// The text with one range replaced, if that causes no new syntax error.
     pub(super) fn replaced(&self, range: &Range<usize>, replacement: &str) -> Option<String> {
         let file = (self.language.syntax, self.text.as_str(), &self.tree);
         greenlight_syntax::replaced(file, range, replacement, BOUNDS)

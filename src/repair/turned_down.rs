@@ -1,5 +1,5 @@
-//! Keeps out of a search what somebody turned down: what says the same, and what does the same as far as that can be
-//! seen. Anyone who turned down an edit does not want it in other words.
+//! Keeps edits out of a search that a person turned down, together with edits that mean the same or, as far as can be
+//! observed, behave the same. A person who turned down an edit does not want it in a different spelling.
 
 use std::ops::Range;
 
@@ -15,16 +15,16 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::suite;
 
-/// At most this many that were turned down are compared with others by what they do, the newest first.
+/// Maximum number of turned-down edits whose behaviour is compared, the newest first.
 const MAX_REJECTED: usize = 4;
-/// At most this many candidates are compared with them in one go.
+/// Maximum number of candidates that are compared with them at once.
 const MAX_COMPARED: usize = 12;
 
-/// What was turned down.
+/// The edits that were turned down.
 pub(super) struct TurnedDown<'a> {
     checkout: &'a Checkout,
     spellings: Spellings<'a>,
-    /// Those that are one edit of one file.
+    /// Those that are a single edit of one file.
     edits: Vec<Candidate>,
 }
 
@@ -38,13 +38,13 @@ impl<'a> TurnedDown<'a> {
         }
     }
 
-    /// Whether a candidate says the same as one of them.
+    /// Whether a candidate means the same as one of them.
     pub(super) fn has(&self, candidate: &Candidate) -> bool {
         !self.spellings.is_empty() && self.spellings.have(&candidate.patch(self.checkout))
     }
 
-    /// Takes out those that do the same as one of them with all inputs that can be tried, of the candidates from this one
-    /// on. Where that cannot be tried, they stay.
+    /// Removes the candidates, from this index on, that behave like one of them with all inputs that can be tried. If
+    /// none can be tried, they stay.
     ///
     /// # Errors
     /// When the sandbox fails.
@@ -73,7 +73,7 @@ impl<'a> TurnedDown<'a> {
     }
 }
 
-/// A patch as a candidate, to be run like one. `None` if it is more than one file.
+/// A patch as a candidate, so that it can be run like one. `None` if it changes more than one file.
 fn edit(patch: &Patch) -> Option<Candidate> {
     let mut files = patch.files();
     let ((path, change), None) = (files.next()?, files.next()) else {
@@ -110,7 +110,7 @@ fn line(text: &str, at: usize) -> u32 {
     u32::try_from(before).map_or(u32::MAX, |before| before.saturating_add(1))
 }
 
-/// The bytes that differ, and what is there instead, both up to the next white space, so that no word is cut.
+/// The bytes that differ and their replacement, both extended to the next whitespace, so that no word is split.
 fn difference(before: &str, after: &str) -> Option<(Range<usize>, String)> {
     let same = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
     let shorter = before.len().min(after.len());

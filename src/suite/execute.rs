@@ -1,7 +1,7 @@
-//! Runs other programs than the tests, where the tests would run and with what is installed for them; and installs
-//! packages for one such program, in its own run.
+//! Runs programs other than the tests, in the same place and with the same installed packages as the tests; and
+//! installs packages for one such program, in a separate sandbox run.
 //!
-//! Not here: whether anything may run, and which hosts it may reach.
+//! Not here: the decision whether anything may run, and which hosts it may reach.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,39 +16,39 @@ use crate::checkout::Workspace;
 use crate::domain::execution::REGISTRIES;
 use crate::sandbox::{self, Access, Backend, Mount, Network, Outcome};
 
-/// Where packages are found inside that were installed for one program.
+/// Where packages installed for one program are mounted.
 const PACKAGES: &str = "/packages";
-/// How long an installation may take.
+/// Time limit of an installation.
 const INSTALL: Duration = Duration::from_secs(10 * 60);
-/// How much of what a failed installation printed is shown, in bytes.
+/// How much of a failed installation's output is shown, in bytes.
 const SHOWN_BYTES: usize = 1_500;
 
 /// A program to run at the root of the tree.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub argv: Vec<String>,
-    /// Hosts that it may reach. `None` means no network.
+    /// Hosts that it may reach. No hosts means no network.
     pub hosts: Vec<String>,
     pub wall: Duration,
 }
 
-/// What came of it; its output is a claim of untrusted code.
+/// The result of a program; its output is a claim of untrusted code.
 #[derive(Debug, Clone)]
 pub struct Ran {
     pub outcome: Outcome,
-    /// Both of its streams, without control characters.
+    /// Standard output and standard error, without control characters.
     pub printed: String,
     pub wall: Duration,
 }
 
-/// Where packages come from.
+/// The registry that packages come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registry {
     Python,
     Node,
 }
 
-/// Packages that were installed for one program; removed when dropped.
+/// Packages that were installed for one program; removed on drop.
 #[derive(Debug, Default)]
 pub struct Packages {
     env: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ pub struct Packages {
 /// Runs a program in a workspace as it is now.
 ///
 /// # Errors
-/// When the sandbox fails; no matter what the program does is an outcome.
+/// When the sandbox fails. A failing program is not an error.
 pub async fn execute(
     suite: &Suite,
     workspace: &Workspace,
@@ -95,7 +95,7 @@ pub async fn execute(
     })
 }
 
-/// Where an interpreter runs in a workspace: at its root, with what is installed, and finding the project's own packages.
+/// Where an interpreter runs: at the root of the workspace, with the installed packages and the project's own.
 pub fn place(suite: &Suite, workspace: &Workspace) -> sandbox::SessionPaths {
     let mut place = sandbox::SessionPaths::new(workspace.path());
     place.env = environment();
@@ -107,7 +107,7 @@ pub fn place(suite: &Suite, workspace: &Workspace) -> sandbox::SessionPaths {
     place
 }
 
-/// Where Python finds the project's own packages, from the root of the tree.
+/// Where Python finds the project's own packages, relative to the root of the tree.
 fn own_packages(suite: &Suite) -> Option<String> {
     let root = suite.command.import_root.as_deref()?;
     Some(match &suite.command.directory {
@@ -116,18 +116,18 @@ fn own_packages(suite: &Suite) -> Option<String> {
     })
 }
 
-/// Whether programs can be given single hosts, or packages, in this sandbox; or why not.
+/// Whether this sandbox can give programs access to single hosts, or packages.
 ///
 /// # Errors
-/// The reason, for people and models.
+/// The reason why not, for people and models.
 pub fn can_reach(suite: &Suite) -> Result<(), &'static str> {
     match suite.sandbox.backend() {
-        Backend::Landlock => Err("the landlock sandbox has no separate network, so nothing can be reached from it"),
+        Backend::Landlock => Err("the landlock sandbox has no separate network, so it cannot reach any host"),
         _ => Ok(()),
     }
 }
 
-/// The hosts that granted words stand for: themselves, or the registries of this machine's own tools.
+/// The hosts that granted words stand for: themselves, or the registries configured for this machine's tools.
 ///
 /// # Errors
 /// When the sandbox fails.
@@ -143,8 +143,8 @@ pub async fn granted_hosts(
     Ok(hosts.into_iter().collect())
 }
 
-/// Installs packages by their names, ready-made ones only, so that nothing of them runs while there is a network. The
-/// inner error says what went wrong.
+/// Installs packages by name, prebuilt ones only, so that none of their code runs while there is a network. The inner
+/// error says what went wrong.
 ///
 /// # Errors
 /// When the sandbox fails.
@@ -155,7 +155,7 @@ pub async fn packages(
     cancel: &CancellationToken,
 ) -> Result<Result<Packages, String>, sandbox::Error> {
     if suite.sandbox.backend() == Backend::None {
-        return Ok(Err("packages are only installed in a sandbox that confines".into()));
+        return Ok(Err("packages are only installed in a sandbox with confinement".into()));
     }
     if let Err(why) = can_reach(suite) {
         return Ok(Err(why.into()));
@@ -169,7 +169,7 @@ pub async fn packages(
         .prefix("packages-")
         .tempdir_in(&suite.workspaces)?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
-    // Nothing of the tree is there to tell the tool where to install from.
+    // Nothing from the tree can tell the tool where to install from.
     let empty = tempfile::tempdir_in(&suite.workspaces)?;
     let shown = |access| Mount {
         source: folder.path().to_path_buf(),
@@ -192,10 +192,7 @@ pub async fn packages(
     let output = suite.sandbox.exec(&command, &policy, cancel).await?;
     if output.outcome != Outcome::Exited(0) {
         let printed = text::tail(&text::printed(&output.stdout, &output.stderr), SHOWN_BYTES);
-        return Ok(Err(format!(
-            "the installation of the packages {}\n{printed}",
-            output.outcome
-        )));
+        return Ok(Err(format!("the package installation {}\n{printed}", output.outcome)));
     }
     sandbox::take_back(folder.path())?;
     Ok(Ok(Packages {
@@ -205,8 +202,8 @@ pub async fn packages(
     }))
 }
 
-/// Becomes the tool. What stands for Python in a `PATH` may be a script that wants to write beside Python afterwards, so
-/// Python itself is asked where it is.
+/// Executes the installer. The Python in `PATH` may be a wrapper script that writes beside Python, so Python itself
+/// is asked where it is.
 const INSTALLER: &str = r#"umask 022; mkdir -p "$TMPDIR"
 if [ "$1" = python3 ]; then shift; set -- "$(python3 -I -c 'import sys; print(sys.executable)')" "$@"; fi
 exec "$@" 2>&1"#;
@@ -245,7 +242,7 @@ fn network(hosts: &[String]) -> Network {
     }
 }
 
-/// Asking tools for their registries fails for no other reason than the sandbox.
+/// Reading the registries can only fail because of the sandbox.
 fn sandbox_errors<T>(asked: Result<T, InstallError>) -> Result<T, sandbox::Error> {
     asked.map_err(|error| match error {
         InstallError::Sandbox(error) => error,

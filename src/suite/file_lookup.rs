@@ -1,7 +1,7 @@
-//! Finds the file of the tree that a place of a failure means, where what was printed is only the end of its path, or
-//! has the name of a package in front of it: `com/example/ShopTest.java`, `example.com/shop/sub/sub_test.go`.
+//! Finds the file in the tree that a failure's location refers to, if only the end of its path was printed, or a
+//! package name precedes it: `com/example/ShopTest.java`, `example.com/shop/sub/sub_test.go`.
 //!
-//! The tree belongs to untrusted code: only names are looked at, links are not followed, and the search is bounded.
+//! The tree belongs to untrusted code: only names are read, links are not followed, and the search is bounded.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use ignore::WalkBuilder;
 
 use crate::domain::id::RepoPath;
 
-/// More files than this are not looked at.
+/// Maximum number of files that are visited.
 const MAX_ENTRIES: usize = 500_000;
-/// Files lie no deeper than this.
+/// Maximum depth of directories.
 const MAX_DEPTH: usize = 32;
-/// Directories of what was installed or built.
+/// Directories of installed or built files.
 const LEFT_OUT: [&str; 4] = ["node_modules", ".git", ".greenlight-cache", "target"];
 
-/// The files of one tree, listed once somebody needs them.
+/// The files of one tree, listed when first needed.
 pub(super) struct Places<'a> {
     root: &'a Path,
     /// Where the command ran, relative to the root.
@@ -33,22 +33,22 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The path of the one file that is meant; the path itself where there is no tree to look into.
+    /// The path of the one file that is meant, or the path itself if there is no tree.
     pub(super) fn find(&mut self, relative: &Path) -> Option<PathBuf> {
-        // What leads out of the tree is not looked for.
+        // A path outside of the tree is not looked up.
         let named: RepoPath = relative.to_str()?.parse().ok()?;
         if self.is_file(relative) || !self.root.is_dir() {
             return Some(relative.to_path_buf());
         }
         let printed = relative.strip_prefix(self.directory).unwrap_or(relative).to_path_buf();
-        // A module's path, or the part of an import path that is not in the tree.
+        // Try without a module's name, or without the part of an import path that is not in the tree.
         let mut rest = printed.components();
         while rest.next().is_some() && !rest.as_path().as_os_str().is_empty() {
             let below = self.directory.join(rest.as_path());
             let found = [below.as_path(), rest.as_path()]
                 .into_iter()
                 .find(|path| self.is_file(path));
-            // A bare name says nothing of where it lies: only in the directory of the command itself.
+            // A bare name says nothing about its directory, so it only counts in the directory of the command.
             if let Some(found) = found {
                 return Some(found.to_path_buf());
             }
@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
                 [_, ..] => return None,
                 [] => {}
             }
-            // Kotlin leaves out the directories that all packages share, and import paths have a host in front.
+            // Kotlin omits the directories that all packages share, and import paths start with a host.
             end = end.split_once('/')?.1;
             if !end.contains('/') && extension == "go" {
                 return None;

@@ -1,15 +1,15 @@
-//! Installs what a project's tests need, as its own phase: first with a network that leads to package registries
-//! only, then, for what has to be built, without any. Tests come later and find the result read-only.
+//! Installs the dependencies of a project's tests in a separate phase: first with access to package registries only,
+//! then, for what must be built, without any network. Tests run later and see the result read-only.
 //!
-//! **Which hosts**: those that the machine's own tools are configured for, and those that the caller names; a file of
-//! the tree can ask for another one, but the proxy refuses it and the failure names it.
+//! **Which hosts**: those that the machine's own tools are configured for, and those that the caller names. A file of
+//! the tree can ask for another host, but the proxy refuses it and the error names it.
 //!
-//! **What is kept**: a result is named by the digest of everything that the installation saw, it is put in place by
-//! greenlight once it is complete, and nothing can write to it afterwards. So a pull request can neither change what
-//! another one finds, nor what the base branch finds, except by being the very same input. Every repository has its own
-//! directory.
+//! **What is kept**: a result is named after the digest of everything that the installation saw. greenlight puts it
+//! in place once it is complete, and nothing can write to it afterwards. So a pull request can change neither what
+//! another one finds nor what the base branch finds, unless their inputs are identical. Every repository has a
+//! separate directory.
 //!
-//! Not here: whether anything may be installed at all.
+//! Not here: the decision whether anything may be installed.
 
 mod install_tree;
 mod javascript;
@@ -41,50 +41,51 @@ use crate::sandbox::proxy::rules::Why;
 use crate::sandbox::proxy::{Proxy, World};
 use crate::sandbox::{self, Access, Backend, Limits, Mount, Network, Outcome, Policy, Sandbox};
 
-/// Where the result is found inside, while it is made and afterwards.
+/// Where the result is mounted, during the installation and afterwards.
 const INSTALLED: &str = "/installed";
-/// How long one step may take.
+/// Time limit of one step.
 const WALL: Duration = Duration::from_secs(15 * 60);
-/// Bytes of a single file: archives of compilers and models are large.
+/// Maximum size of a single file in bytes: archives of compilers and models are large.
 const FILE_SIZE: u64 = 4 << 30;
-/// How much of what a failed step printed is shown.
+/// How much of a failed step's output is shown, in bytes.
 const SHOWN_BYTES: usize = 1_500;
 
-/// What is granted.
+/// What an installation may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstallSettings {
-    /// A line of shell to run instead of what the project's files suggest.
+    /// A shell command to run instead of what the project's files suggest.
     pub command: Option<String>,
-    /// Hosts to reach.
+    /// Hosts that it may reach.
     pub hosts: Vec<String>,
-    /// Whether the registries of the machine's own tools are reached too.
+    /// Whether it may also reach the registries of the machine's own tools.
     pub registries: bool,
-    /// Hosts that are never reached, besides GitHub's own.
+    /// Hosts that it may never reach, besides GitHub's own.
     pub never: Vec<String>,
 }
 
 impl InstallSettings {
-    /// Whether there is anything to do: nobody asked for an installation where nothing is granted.
+    /// Whether anything is granted; otherwise nobody asked for an installation.
     pub fn asks_for_something(&self) -> bool {
         self.command.is_some() || self.registries || !self.hosts.is_empty()
     }
 }
 
-/// What tests need of an installation; nothing, by default.
+/// What tests need from an installation; nothing by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Installed {
     pub env: BTreeMap<String, String>,
     pub mounts: Vec<Mount>,
-    /// What a person should know of it.
+    /// Notes for people.
     pub notes: Vec<String>,
-    /// Whether nothing was installed: it lay beside a person's own checkout.
+    /// Whether nothing was installed because the packages of a person's checkout are reused.
     pub is_reused: bool,
 }
 
-/// Why tests cannot be run. The first two are the machine's or the configuration's matter, not that of the code.
+/// Why dependencies could not be installed. The first two are problems of the machine or the configuration, not of
+/// the code.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// A step did not work out; the text says which and names the hosts that were missing.
+    /// A step failed; the text says which one and names the hosts that were refused.
     #[error("{0}")]
     Failed(String),
     #[error("the installation was interrupted")]
@@ -93,11 +94,11 @@ pub enum InstallError {
     Checkout(#[from] checkout::Error),
     #[error(transparent)]
     Sandbox(#[from] sandbox::Error),
-    #[error("the installed packages cannot be kept in {0}: {1}")]
+    #[error("the installed packages cannot be stored in {0}: {1}")]
     Store(String, std::io::Error),
 }
 
-/// Everything an installation works with.
+/// The inputs of an installation.
 pub struct InstallRequest<'a> {
     pub sandbox: &'a Sandbox,
     pub checkout: &'a Checkout,
@@ -105,16 +106,16 @@ pub struct InstallRequest<'a> {
     pub settings: &'a InstallSettings,
     /// Memory, processes and disk as for the tests.
     pub policy: &'a Policy,
-    /// For throw-away copies of what the installation sees.
+    /// Directory for throw-away copies of the files that the installation sees.
     pub workspaces: &'a Path,
-    /// This repository's own directory of results; no other repository's installation writes there.
+    /// This repository's own directory of results; no other repository's installation writes to it.
     pub store: &'a Path,
 }
 
-/// Installs what the tests need, or finds that it was done before.
+/// Installs what the tests need, or finds an earlier result.
 ///
 /// # Errors
-/// [`InstallError::Failed`] when a step fails, which is a matter of the environment.
+/// [`InstallError::Failed`] when a step fails, which is a problem of the environment.
 pub async fn install(request: &InstallRequest<'_>, cancel: &CancellationToken) -> Result<Installed, InstallError> {
     if let backend @ (Backend::Landlock | Backend::None) = request.sandbox.backend() {
         let why = "has no separate network or file system, so nothing can be installed in it; use another one, or \
@@ -149,7 +150,7 @@ pub async fn install(request: &InstallRequest<'_>, cancel: &CancellationToken) -
     Err(failed)
 }
 
-/// A plan, what it is shown, and the name of what comes of it.
+/// A plan, the files it sees, and the name of its result.
 struct Attempt {
     plan: Plan,
     files: InstallTree,
@@ -164,7 +165,7 @@ impl Attempt {
     }
 }
 
-/// Runs the steps of a plan and keeps the result; `empty` is a directory with nothing in it.
+/// Runs the steps of a plan and keeps the result. `empty` is an empty directory.
 async fn make(
     request: &InstallRequest<'_>,
     Attempt { plan, files, key }: &Attempt,
@@ -197,7 +198,7 @@ async fn make(
         .map_err(|error| at(request.store, error))
 }
 
-/// Removes what was installed in this directory of a repository and not used for long.
+/// Removes old unused packages from a repository's directory of results.
 pub fn remove_old_packages(directory: &Path) {
     if let Ok(store) = Store::open(directory) {
         store.remove_old("");
@@ -215,7 +216,7 @@ pub async fn hosts_of_tools(sandbox: &Sandbox, cancel: &CancellationToken) -> Re
     Ok(tools.hosts_of(&present.collect()).into_iter().collect())
 }
 
-/// The registries that one of the machine's own tools is configured for, and the variables that tell it so.
+/// The registries that one of the machine's own tools is configured for, and the variables that pass them on.
 ///
 /// # Errors
 /// When the sandbox fails.
@@ -230,7 +231,7 @@ pub(super) async fn of_tool(
     Ok((hosts, tools.env))
 }
 
-/// The hosts of this installation: what is granted, less what never is.
+/// The hosts of this installation: those that are granted, without those that are forbidden.
 fn hosts(settings: &InstallSettings, tools: &registries::Tools, plan: &Plan) -> Vec<String> {
     let own = tools.hosts_of(&plan.tools);
     let own = own.into_iter().filter(|_| settings.registries);
@@ -252,19 +253,19 @@ fn policy(of_tests: &Policy) -> Policy {
     }
 }
 
-/// One installation under way.
+/// An installation in progress.
 struct Run<'a> {
     request: &'a InstallRequest<'a>,
     proxy: Proxy,
     policy: Policy,
     env: BTreeMap<String, String>,
-    /// What becomes the result.
+    /// The directory that becomes the result.
     into: PathBuf,
     workspace: Workspace,
 }
 
 impl Run<'_> {
-    /// Runs one step, or what to do when it fails; returns what to note.
+    /// Runs one step, or its fallback if it fails. Returns a note for people, if any.
     async fn step(&self, step: &Step, cancel: &CancellationToken) -> Result<Option<String>, InstallError> {
         let Err(failure) = self.attempt(step, &step.argv, cancel).await? else {
             return Ok(None);
@@ -280,7 +281,7 @@ impl Run<'_> {
         Err(InstallError::Failed(failure))
     }
 
-    /// Runs one command; the inner error says what went wrong, for people.
+    /// Runs one command. The inner error says what went wrong, for people.
     async fn attempt(
         &self,
         step: &Step,
@@ -333,7 +334,7 @@ impl Run<'_> {
         for (target, why) in self.proxy.refused() {
             text += &format!("; it needs {target}, which {}", why.text());
             if why == Why::NotAllowed {
-                text += " (`[sandbox] network` in greenlight.toml of the base branch names the hosts)";
+                text += " (add it to `[sandbox] network` in greenlight.toml on the base branch)";
             }
         }
         match super::text::tail(printed, SHOWN_BYTES).as_str() {
@@ -343,10 +344,10 @@ impl Run<'_> {
     }
 }
 
-/// What the tests get to see of a result.
+/// What the tests see of a result.
 fn installed(plan: &Plan, sandbox: &Sandbox, result: store::StoredInstall) -> Installed {
     let mut env = plan.environment(sandbox);
-    // These are for the installation only.
+    // These variables are for the installation only.
     env.retain(|name, _| !plan::ONLY_WHILE_INSTALLING.contains(&name.as_str()));
     Installed {
         env,
@@ -361,7 +362,7 @@ fn installed(plan: &Plan, sandbox: &Sandbox, result: store::StoredInstall) -> In
 }
 
 impl StepDirectory {
-    /// Where a step runs inside, and where the workspace is entered.
+    /// The directory of a step inside the sandbox, and the host directory of the workspace.
     fn directories(&self) -> (String, PathBuf) {
         let below = |directory: &Option<RepoPath>| directory.as_ref().map_or("", |path| path.as_str()).to_owned();
         match self {

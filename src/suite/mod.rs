@@ -1,10 +1,10 @@
-//! Knows test commands: finds them, runs them in the sandbox, reads their results, distils CI logs.
+//! Everything about test commands: finds them, runs them in the sandbox, parses their results, distils CI logs.
 //!
-//! What a test command prints is a claim of the code under test. It is bounded and cleaned, it never steers, and a
-//! run counts as passed only when the exit code, the counts and the absence of failures agree.
+//! The output of a test command is a claim of the code under test. It is bounded and cleaned, and it never controls
+//! greenlight. A run counts as passed only if the exit code, the counts and the absence of failures agree.
 //!
-//! Not here: whether a change made things better ([`crate::domain::test_run::is_better`]), what kind of red a red
-//! run is ([`crate::domain::triage`]).
+//! Not here: whether a change improved anything ([`crate::domain::test_run::is_better`]), and how a failing run is
+//! classified ([`crate::domain::triage`]).
 
 mod ci_log;
 mod discover;
@@ -45,19 +45,19 @@ pub use self::text::clean;
 pub use self::workflow::{Failed, ReadFile, failed_step};
 use crate::domain::id::RepoPath;
 
-/// How long a test command may take when nothing else is configured.
+/// The time limit of a test command, unless another one is configured.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Where files are found inside that a build left among the sources of a Python project; they are copied to where the
-/// command runs, unless the tree has them.
+/// Where files are mounted that a build left among the sources of a Python project. They are copied to the directory
+/// of the command, unless the tree has them.
 const GENERATED: &str = "/generated";
 
 /// The `[test]` table of `greenlight.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestSettings {
-    /// The command as a person would type it in a shell. `None` means it is found.
+    /// The command as a person would type it in a shell. `None` means that greenlight finds one.
     pub command: Option<String>,
-    /// None means [`DEFAULT_TIMEOUT`].
+    /// `None` means [`DEFAULT_TIMEOUT`].
     pub timeout: Option<Duration>,
 }
 
@@ -65,21 +65,21 @@ pub struct TestSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCommand {
     pub argv: Vec<String>,
-    /// Where in the tree it runs. `None` is the root.
+    /// The directory in which it runs. `None` is the root.
     pub directory: Option<RepoPath>,
     pub framework: Framework,
     /// Where the command was found.
     pub source: Source,
     pub timeout: Duration,
-    /// The directory, relative to where the command runs, in which Python finds the project's own packages.
+    /// The directory, relative to that of the command, in which Python finds the project's own packages.
     pub import_root: Option<String>,
-    /// Variables of the CI step it comes from.
+    /// Variables of the CI step that it comes from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
 }
 
 impl TestCommand {
-    /// A command that runs at the root, with nothing but its arguments.
+    /// A command that runs at the root, with only these arguments.
     pub fn new(argv: Vec<String>, framework: Framework, source: Source) -> Self {
         Self {
             argv,
@@ -94,7 +94,7 @@ impl TestCommand {
 }
 
 impl fmt::Display for TestCommand {
-    /// Writes the command as a person would type it, with the variables that are set for it.
+    /// Writes the command as a person would type it, with its variables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(directory) = &self.directory {
             write!(f, "cd {} && ", discover::quoted(directory.as_str()))?;
@@ -118,7 +118,7 @@ impl fmt::Display for TestCommand {
 pub enum Source {
     /// `[test] command` of `greenlight.toml`.
     Settings,
-    /// The step of the CI that failed: the file of its workflow, and the names of job and step.
+    /// The failed CI step: its workflow file, and the names of the job and the step.
     Step {
         workflow: RepoPath,
         job: String,

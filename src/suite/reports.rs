@@ -1,4 +1,4 @@
-//! The report files that a framework was asked to write: cleared away before a run, collected after it.
+//! The report files that a framework writes: removed before a run, collected after it.
 //!
 //! The tree belongs to untrusted code. Links are not followed, and number, depth and size are bounded.
 
@@ -11,21 +11,21 @@ use ignore::WalkBuilder;
 use super::parse::Report;
 use crate::sandbox;
 
-/// Bytes of all reports together that are read.
+/// Maximum size of all reports together, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// More reports than this are not read.
+/// Maximum number of reports that are read.
 const MAX_REPORTS: usize = 5_000;
-/// More files than this are not looked at.
+/// Maximum number of files that are visited.
 const MAX_ENTRIES: usize = 500_000;
-/// Reports lie no deeper than this.
+/// Maximum depth of reports in the tree.
 const MAX_DEPTH: usize = 16;
 
-/// Removes what fits the patterns, which are relative to `directory` of the workspace.
+/// Removes files that match the patterns, which are relative to `directory` of the workspace.
 ///
 /// # Errors
-/// When something that fits cannot be removed.
+/// When a matching file cannot be removed.
 pub(super) fn clear(workspace: &Path, directory: &Path, patterns: &[String]) -> io::Result<()> {
-    // A directory that is a link leads somewhere else, where nothing is ours.
+    // If the directory is a link, it leads elsewhere, where no file is ours.
     if !is_inside(workspace, directory) {
         return Ok(());
     }
@@ -47,14 +47,14 @@ pub(super) fn clear(workspace: &Path, directory: &Path, patterns: &[String]) -> 
 
 fn is_inside(workspace: &Path, directory: &Path) -> bool {
     let root = workspace.canonicalize().ok().map(|root| root.join(directory));
-    // The empty path ends in a slash, which is no difference.
+    // Joining the empty path appends a slash, which makes no difference here.
     root.is_some_and(|root| workspace.join(directory).canonicalize().is_ok_and(|real| real == root))
 }
 
-/// Reads what fits the patterns, in the order of the names.
+/// Reads the files that match the patterns, in the order of their names.
 ///
-/// Of what is there but cannot be read (too large, empty, a link, a pipe, a directory, one too many) the report has no
-/// content, so that it is not taken for one that was never written.
+/// A report that exists but cannot be read (too large, empty, a link, a pipe, a directory, one too many) has no
+/// content, so that it is not mistaken for one that was never written.
 pub(super) fn collect(workspace: &Path, directory: &Path, patterns: &[String]) -> Vec<Report> {
     let mut left = MAX_BYTES;
     let mut reports = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn collect(workspace: &Path, directory: &Path, patterns: &[String]) -
     reports
 }
 
-/// What fits, relative to the workspace, and whether that is all.
+/// The matching files, relative to the workspace, and whether the list is complete.
 fn matching(workspace: &Path, directory: &Path, patterns: &[String]) -> (Vec<PathBuf>, bool) {
     let is_plain = |pattern: &&String| !pattern.contains(['*', '?', '[', '{']);
     let (plain, globs): (Vec<&String>, Vec<&String>) = patterns.iter().partition(is_plain);
@@ -170,7 +170,7 @@ mod tests {
                 "target/surefire-reports/TEST-x.xml"
             ]
         );
-        // The link is seen, and not followed.
+        // The link is found but not followed.
         assert!(collect(tree.path(), Path::new("a"), &patterns)[2].bytes.is_empty());
         std::os::unix::fs::symlink("a", tree.path().join("link")).unwrap();
         assert_eq!(found("link"), ["link"]);

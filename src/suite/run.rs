@@ -1,4 +1,4 @@
-//! Runs a test command in the sandbox and reads what came of it.
+//! Runs a test command in the sandbox and reads its result.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,17 +17,17 @@ use crate::domain::redact::redact;
 use crate::domain::test_run::TestRun;
 use crate::sandbox::{self, Mount, Policy, Sandbox};
 
-/// Bytes of output that are kept to be read; a suite of some ten thousand tests fits.
+/// Maximum size of the output that is kept, in bytes; enough for some ten thousand tests.
 const MAX_OUTPUT: usize = 8 << 20;
 
-/// Prepares the workspace and becomes the command. Everything that others name stays in its arguments and variables, so
-/// that no name is read by the shell.
+/// Prepares the workspace and then executes the command. All text from others stays in arguments and variables, so
+/// the shell never parses it.
 const WRAPPER: &str = include_str!("run/wrapper.sh");
 
-/// How long it may take to put into a workspace what is reused or built.
+/// Time limit for adding reused packages and build output to a workspace.
 const PREPARING: Duration = Duration::from_secs(60);
 
-/// What the variables begin with by which [`WRAPPER`] is told what is reused or installed.
+/// Prefix of the variables that tell [`WRAPPER`] what is reused or installed.
 const OWN_VARIABLES: &str = "GREENLIGHT_";
 
 /// A test command and what it needs to run.
@@ -35,7 +35,7 @@ const OWN_VARIABLES: &str = "GREENLIGHT_";
 pub struct Suite {
     pub sandbox: Sandbox,
     pub command: TestCommand,
-    /// The time limit is the command's own, and at least [`MAX_OUTPUT`] of output is kept.
+    /// The time limit is that of the command, and at least [`MAX_OUTPUT`] of output is kept.
     pub policy: Policy,
     /// A directory for throw-away copies of the tree.
     pub workspaces: PathBuf,
@@ -43,26 +43,26 @@ pub struct Suite {
     pub installed: Installed,
     /// The compiled library of Go, where the tests need it.
     pub go_library: GoLibrary,
-    /// How long its test commands took so far, from start to end, without what their sandbox took to be there.
+    /// Total time of its test commands so far, without the start of their sandboxes.
     pub clock: Clock,
 }
 
 impl Suite {
-    /// The variables of what its commands find besides the tree.
+    /// Variables for the commands: those of the installed dependencies, and of the compiled library.
     pub(super) fn env(&self) -> BTreeMap<String, String> {
         let library = self.go_library.get().into_iter().flat_map(|library| &library.env);
         let all = self.installed.env.iter().chain(library);
         all.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Where its commands find that.
+    /// Mounts for the commands, likewise.
     pub(super) fn mounts(&self) -> Vec<Mount> {
         let library = self.go_library.get().map(|library| &library.mount);
         self.installed.mounts.iter().chain(library).cloned().collect()
     }
 }
 
-/// Why tests could not be run in their own workspace.
+/// Why tests could not be run in a workspace.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -83,18 +83,18 @@ pub async fn run_fresh(
 ) -> Result<TestRun, Error> {
     let workspace = checkout.fresh_copy(&suite.workspaces).await?;
     let run = run(suite, &workspace, only, cancel).await?;
-    // Removing a large tree takes a while too.
+    // Removing a large tree takes time, so do it in the background.
     tokio::task::spawn_blocking(move || drop(workspace));
     Ok(run)
 }
 
 /// Runs the named tests, or all of them if none is named, in a workspace as it is now, and reads the result.
 ///
-/// Names are those of [`TestRun`]; where they cannot be passed on, all tests run. A run that was cancelled has the
-/// outcome [`DidNotStart`](crate::domain::test_run::Outcome::DidNotStart), which says nothing about the code.
+/// Names are those of [`TestRun`]; if they cannot be passed on, all tests run. A cancelled run has the outcome
+/// [`DidNotStart`](crate::domain::test_run::Outcome::DidNotStart), which says nothing about the code.
 ///
 /// # Errors
-/// When the sandbox fails; no matter what the tests do is an outcome.
+/// When the sandbox fails. Failing tests are not an error.
 pub async fn run(
     suite: &Suite,
     workspace: &Workspace,
@@ -105,7 +105,7 @@ pub async fn run(
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let invocation = reporters::invocation(command, filter::argv(command, only));
-    // Removed first, so that a report of an earlier run is never taken for one of this run.
+    // Old reports are removed first, so that none is mistaken for a report of this run.
     let (root, below, patterns) = (
         workspace.path().to_path_buf(),
         PathBuf::from(directory),
@@ -151,7 +151,7 @@ pub async fn run(
     Ok(run)
 }
 
-/// A run goes into journals, which others may read. Names stay as they are: they select tests.
+/// Runs are stored in journals, which others may read. Names stay unchanged: they select tests.
 fn without_secrets(mut run: TestRun) -> TestRun {
     for failure in &mut run.failures {
         failure.message = redact(&failure.message);
@@ -167,25 +167,26 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
     let root = command.import_root.clone().unwrap_or_default();
-    // From where the command runs to the root of the tree.
+    // The path from the directory of the command to the root of the tree.
     let parts = command.directory.iter().flat_map(|path| path.as_str().split('/'));
     let up: Vec<&str> = ["."].into_iter().chain(parts.map(|_| "..")).collect();
     in_wrapper(root, up.join("/"), argv)
 }
 
-/// The wrapper with its arguments; those of a command that runs at the root of the tree are the directory where Python
-/// finds the project's own packages, and `.`.
+/// The wrapper with its arguments. For a command at the root of the tree, these are the directory where Python finds
+/// the project's own packages, and `.`.
 pub(super) fn in_wrapper(root: String, up: String, argv: Vec<String>) -> Vec<OsString> {
     let shell = ["sh", "-c", WRAPPER, "sh"].map(OsString::from);
     let words = [root, up].into_iter().chain(argv).map(OsString::from);
     shell.into_iter().chain(words).collect()
 }
 
-/// The same for every command: no network, and nothing kept between runs that could hide a change. Colours are forbidden
-/// to linters alone; elsewhere they are taken out of what is printed, because programs are tested for theirs.
+/// Variables for every command: no network access, and no state kept between runs that could hide a change. Only
+/// linters are told not to print colours; for tests they are removed from the output, because a project may test its
+/// colours.
 pub(super) fn environment() -> BTreeMap<String, String> {
     [
-        // Where it is set, most tools watch nothing, ask nothing and draw nothing.
+        // With this set, most tools do not watch files, ask questions or draw progress bars.
         ("CI", "true"),
         ("NO_COLOR", "1"),
         ("TERM", "dumb"),
@@ -194,7 +195,7 @@ pub(super) fn environment() -> BTreeMap<String, String> {
         ("CARGO_NET_OFFLINE", "true"),
         ("GOPROXY", "off"),
         ("GOTOOLCHAIN", "local"),
-        // Python takes compiled code for current if size and second agree, which two edits in a row can.
+        // Python considers compiled code current if size and second match, which two quick edits can cause.
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("PYTHONUNBUFFERED", "1"),
         ("npm_config_offline", "true"),
@@ -204,10 +205,10 @@ pub(super) fn environment() -> BTreeMap<String, String> {
     .into()
 }
 
-/// Puts into a workspace what every run of the tests puts there first: links to packages that are reused, and what was built.
+/// Adds to a workspace what every test run starts with: links to reused packages, and build output.
 ///
 /// # Errors
-/// When the sandbox fails. That something could not be put there is seen by the tests.
+/// When the sandbox fails. If something could not be added, the tests show it.
 pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &CancellationToken) -> Result<(), sandbox::Error> {
     if !suite.env().keys().any(|name| name.starts_with(OWN_VARIABLES)) {
         return Ok(());
@@ -226,7 +227,7 @@ pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &Cancellation
 }
 
 /// Where an interpreter runs the tests of a suite alone: in the directory of the command, with its variables, in a
-/// workspace that is [prepared](prepare). `GREENLIGHT_UP` is the way from there to the root of the tree.
+/// [prepared](prepare) workspace. `GREENLIGHT_UP` is the path from there to the root of the tree.
 pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::SessionPaths {
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
@@ -258,17 +259,18 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::SessionP
     place
 }
 
-/// Variables, without those by which greenlight speaks to its wrapper.
+/// Variables without those that greenlight passes to its wrapper.
 fn not_our_own(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut env = env.clone();
     env.retain(|name, _| !name.starts_with(OWN_VARIABLES));
     env
 }
 
-/// Makes the places of failures relative to the root of the tree; those outside of it are of no use to anyone.
+/// Makes the locations of failures relative to the root of the tree; locations outside of it are removed, as they
+/// help nobody.
 fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
     let roots = [Path::new(sandbox::WORKSPACE), workspace];
-    // Names that begin with a file begin where the command ran.
+    // File names in test names are relative to the directory of the command.
     let here = roots.map(|root| format!("{}/", root.join(directory).display().to_string().trim_end_matches('/')));
     let names = run.failures.iter_mut().map(|failure| &mut failure.name);
     for name in names.chain(&mut run.passed_names).chain(&mut run.skipped_names) {
@@ -289,7 +291,7 @@ fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
             Some(Path::new(directory).join(path.strip_prefix("./").unwrap_or(path)))
         };
         let relative = relative.and_then(|relative| places.find(&relative));
-        // A path of the repository, or none at all: what is printed is a claim.
+        // A path in the repository, or none: the output is only a claim.
         match relative.as_deref().and_then(Path::to_str).map(str::parse::<RepoPath>) {
             Some(Ok(relative)) => place.path = relative.to_string(),
             _ => failure.location = None,
@@ -327,7 +329,7 @@ mod tests {
         check("/workspace/../etc/passwd", "", None);
     }
 
-    /// The variables by which the wrapper is told of what is reused are nobody else's.
+    /// Only greenlight can set the variables that tell the wrapper what is reused.
     #[test]
     fn a_step_cannot_speak_to_the_wrapper() {
         let variables = |names: &[&str]| {

@@ -1,4 +1,4 @@
-//! The output of commands as text that is fit to be read.
+//! Makes the output of commands readable text.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ pub(super) use greenlight_readers::text::{bounded, one_line, pattern, tail};
 
 use crate::sandbox::Captured;
 
-/// The whole of what a command printed on both channels, cleaned. A mark stands where bytes were left out.
+/// The whole output of a command on both streams, cleaned. A mark shows where bytes were left out.
 pub(super) fn printed(stdout: &Captured, stderr: &Captured) -> String {
     let mut text = clean(&joined(stdout));
     if stderr.total > 0 {

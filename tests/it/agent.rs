@@ -1,4 +1,4 @@
-//! Stories of the agent's loop: a scripted model on the wire, a real checkout, and anything that the model tries.
+//! The agent's loop: a scripted model on the wire, a real checkout, and everything that the model tries.
 
 mod codeact;
 mod deferred;
@@ -47,7 +47,7 @@ const LIMITS: AgentLimits = AgentLimits {
     wall: Duration::from_secs(60),
 };
 
-/// A small repository, and what the loop kept of its work there.
+/// A small repository, and the transcript of the loop's work on it.
 struct Scene {
     repository: tempfile::TempDir,
     tests: Option<Suite>,
@@ -57,7 +57,7 @@ struct Scene {
     journal: Arc<Mutex<Vec<Item>>>,
 }
 
-/// How a run ended, and the diff it left.
+/// How a run ended, and its final diff.
 #[derive(Debug, PartialEq)]
 struct Ending {
     exit: Exit,
@@ -76,7 +76,7 @@ impl Scene {
         }
     }
 
-    /// A library with one fault, whose tests may not be run.
+    /// A library with one fault, whose tests must not be run.
     fn new() -> Self {
         let scene = Self::empty();
         scene.file("src/lib.rs", LIB);

@@ -1,4 +1,4 @@
-//! Suggestions posted to the GitHub double and committed there, which has its own idea of what commits them.
+//! Suggestions posted to the GitHub double and committed there; the double implements GitHub's rules independently.
 
 use github_double::{AUTHOR, Double, NewPullRequest, World};
 use greenlight::domain::anchor::{Cut, DiffFile, cut, parse_hunks, proves};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const PATH: &str = "src/it's a \"file\".py";
 
-/// A stream of numbers that is the same in every run.
+/// A sequence of pseudo-random numbers that is the same in every run.
 struct Numbers(u64);
 
 impl Numbers {

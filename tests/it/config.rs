@@ -1,5 +1,5 @@
-//! What is written down about settings, compared with the code that reads them: the example of a `greenlight.toml`, and
-//! the inputs of the action.
+//! Compares the documented settings with the code that reads them: the example of a `greenlight.toml`, and the inputs
+//! of the action.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The example with its `#:` lines switched on.
+/// The example with its `#:` lines uncommented.
 fn uncommented() -> String {
     read("greenlight.example.toml").replace("\n#: ", "\n")
 }
 
-/// The fields of a section, as the parser lists them when it meets one that no section has.
+/// The fields of a section, as the parser lists them in its error about an unknown field.
 fn fields(section: &str) -> Vec<String> {
     let header = if section.is_empty() {
         String::new()
@@ -41,7 +41,7 @@ fn the_example_with_every_line_switched_on_is_understood() {
     let config = RepoConfig::parse(&uncommented()).unwrap();
     assert_eq!(config.test.command.as_deref(), Some("pytest -q"));
     assert_eq!(config.limits.day.patch_lines, Some(2_000));
-    // Nothing but the fields without a default differs from it.
+    // Only fields without a default may differ from the defaults.
     let default = RepoConfig::default();
     assert_eq!(
         (config.execution, &config.gate, &config.sandbox),

@@ -1,4 +1,4 @@
-//! The tables of README.md, docs/ and the fixtures' own list are complete.
+//! Checks that the tables in README.md, docs/ and the fixtures' README are complete.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +26,8 @@ fn every_framework_is_in_the_table() {
     }
 }
 
-/// A framework is a file, a folder of recorded outputs and a row; the last two are for what prints its own results.
+/// A framework has a file, a folder of recorded outputs and a row. The last two are only for those that print
+/// results.
 #[test]
 fn every_framework_has_a_file_and_recorded_outputs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -48,7 +49,7 @@ fn every_framework_has_a_file_and_recorded_outputs() {
     assert_eq!(files, frameworks);
     let mut folders = names("tests/fixtures/outputs");
     assert!(folders.remove("README"));
-    // It stands for what is not known.
+    // `other` stands for every unknown framework.
     folders.insert("other".into());
     assert_eq!(folders, frameworks);
 }
@@ -66,7 +67,7 @@ fn every_command_is_in_the_table_with_its_arguments() {
     assert_eq!(shown, commands.iter().map(|command| command.trim()).collect());
 }
 
-/// The words in back quotes of a cell.
+/// The words in backquotes in a cell.
 fn quoted(cell: &str) -> BTreeSet<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
@@ -112,7 +113,7 @@ fn every_recorded_output_has_its_version() {
     }
 }
 
-/// Every field, as `section.field`, of a configuration in which each has a value.
+/// Every field, as `section.field`, of a configuration that sets all of them.
 fn fields() -> BTreeSet<String> {
     let example = text("greenlight.example.toml");
     let lines = example.lines().map(|line| line.trim_start_matches("#: "));

@@ -1,4 +1,5 @@
-//! The double follows GitHub's rules: each rule once, over plain HTTP, and real git as the independent peer.
+//! The double follows GitHub's rules: each rule is tested once, over plain HTTP, with real git as the independent
+//! peer.
 
 mod access;
 mod events;
@@ -44,7 +45,7 @@ async fn serve(world: World) -> (Client, u64) {
     )
 }
 
-/// A client that knows nothing but HTTP.
+/// A client that knows only HTTP.
 struct Client {
     http: reqwest::Client,
     double: Double,

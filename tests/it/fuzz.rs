@@ -1,4 +1,4 @@
-//! The seeds of the fuzz targets, so that they and what is checked with them stay alive without a nightly compiler.
+//! Runs the seeds of the fuzz targets, so that the targets and their checks keep working without a nightly compiler.
 
 #[path = "../../fuzz/src/lib.rs"]
 #[expect(unreachable_pub, reason = "it is the library of the fuzz targets")]
@@ -9,8 +9,8 @@ use std::path::Path;
 
 use greenlight::suite::Framework;
 
-/// How long the inputs are that are made of seeds, and how many are made of each. Anything that is walked over again
-/// for each of this many bytes takes longer than a target allows.
+/// Length of the inputs derived from seeds, and number of inputs for each seed. With inputs this long, code with
+/// quadratic run time exceeds the time limit of a target.
 const LONG: usize = 48 << 10;
 const OF_EACH: usize = 6;
 
@@ -82,7 +82,7 @@ fn any_bytes_may_be_results_of_tests() {
     each_seed_and_long_ones("report", targets::report);
 }
 
-/// What the real tools print, cut off and made longer at some place, is read like anything else.
+/// Real tools' output, truncated or extended at any position, is read like any other.
 #[test]
 fn recorded_results_of_tests_may_be_of_any_length() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs");

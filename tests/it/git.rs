@@ -1,4 +1,4 @@
-//! Fetching over HTTP from real git, exporting trees, and what hostile servers and trees can try.
+//! Fetching over HTTP from real git, exporting trees, and attacks by hostile servers and trees.
 
 mod apply;
 mod hostile;
@@ -17,7 +17,7 @@ use greenlight::domain::patch::{Blob, FileChange, FileMode, Patch};
 use greenlight::git::{Error, Exported, Mirror, local_head};
 use origin::{World, git, limits};
 
-/// Everything below a directory: the permission to execute and the bytes, or where a link leads.
+/// Everything below a directory: the executable bit and the bytes, or the target of a link.
 fn contents(root: &Path) -> BTreeMap<String, (bool, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut directories = vec![root.to_path_buf()];
@@ -81,7 +81,7 @@ async fn an_export_is_the_tree_that_git_has() {
         };
         assert_eq!(found[*path], expected, "{path}");
     }
-    // Real git finds nothing wrong with what was fetched, and sees the same tree in it.
+    // Real git finds no error in the fetched data, and sees the same tree in it.
     git(&world.path("mirror"), &["fsck", "--full", "--strict"]);
     let list = ["ls-tree", "-r", "--full-tree", sha.as_str()];
     assert_eq!(git(&world.path("mirror"), &list), git(&world.path("o/r.git"), &list));
@@ -185,7 +185,7 @@ async fn a_tree_with_a_patch_is_what_git_would_make_of_it() {
         String::from_utf8(tree).unwrap().trim()
     );
 
-    // `gone` is gone already.
+    // `gone` was already removed.
     let error = mirror.tree_with(&second, &patch).unwrap_err();
     assert!(matches!(error, Error::UnsafeTree { .. }), "{error:?}");
     let below_a_file = FileChange {

@@ -1,4 +1,5 @@
-//! Weakened tests are seen, and better ones are left alone: before and after, case by case and language by language.
+//! Weakened tests are detected, and improved ones are accepted: before and after, case by case and language by
+//! language.
 
 mod compiled;
 mod javascript;
@@ -10,10 +11,10 @@ use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::weakening::{Weakening, WeakeningKind};
 use greenlight::guard::{Inputs, weakenings};
 
-/// What is in the file, what the patch puts there, and what is found.
+/// The original text, its replacement, and the expected findings.
 type Case = (&'static str, &'static str, &'static [WeakeningKind]);
 
-/// Holds every case against one file, and says all that differ at once.
+/// Checks every case against one file, and reports all differences at once.
 #[track_caller]
 fn check(path: &str, source: &str, cases: &[Case]) {
     let mut wrong = Vec::new();

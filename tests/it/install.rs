@@ -1,5 +1,5 @@
-//! Installing what tests need: what is planned for which files, what the tests find, and what nobody can do to others.
-//! No registry is reached here.
+//! Installing dependencies of tests: what is planned for which files, what the tests see, and that nobody can affect
+//! others. No registry is contacted here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +28,7 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
     tree
 }
 
-/// The commands of the plan, shortened to what matters, and the files that they see.
+/// The commands of the plan, reduced to the essential parts, and the files that they see.
 fn planned(files: &[(&str, &str)], without: &[&str]) -> (Vec<String>, Option<Vec<String>>) {
     let tree = tree(files);
     let checkout = Checkout::open(tree.path()).unwrap();
@@ -291,7 +291,7 @@ async fn the_same_input_is_installed_once_and_any_other_anew() {
     let again = scene.install(&suite, &first, line).await.unwrap();
     assert_eq!((&one, token(&one)), (&again, token(&again)));
 
-    // Anyone who changes a byte of what the installation sees has their own result, and no way to the other one.
+    // Changing a single byte that the installation sees leads to a separate result, without access to the other one.
     let mut hostile = first.clone();
     hostile.edit_text("a.js".parse().unwrap(), "2");
     let other = scene.install(&suite, &hostile, line).await.unwrap();

@@ -1,4 +1,4 @@
-//! Runs as they were written in every format there ever was: they are read for ever. CONTRIBUTING.md says how to add some.
+//! Runs written in every journal format so far: they can be read for ever. CONTRIBUTING.md says how to add more.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 
-/// Of each format that is no longer written: the SHA-256 of its files, one format a line. They never change.
+/// For each format that is no longer written, the SHA-256 of its files, one format on each line. They never change.
 const FROZEN: &str = "tests/fixtures/journals/frozen";
 
 fn folder(format: u32) -> PathBuf {
@@ -39,7 +39,7 @@ fn steps(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.starts_with("{\"format\":"))
 }
 
-/// What a step, or anything else of several kinds, is called.
+/// The name of a step or of another enum value.
 fn name(value: &Value) -> &str {
     match value {
         Value::String(name) => name,
@@ -47,7 +47,7 @@ fn name(value: &Value) -> &str {
     }
 }
 
-/// The names of all steps there are, as the refusal of a wrong one has them.
+/// The names of all steps, taken from the error about an unknown one.
 fn all_steps() -> BTreeSet<String> {
     let refused = serde_json::from_str::<Step>("\"none of them\"")
         .unwrap_err()
@@ -56,7 +56,7 @@ fn all_steps() -> BTreeSet<String> {
     names.map(str::to_string).collect()
 }
 
-/// What a run came to, without the words that are made of it.
+/// The result of a run, without the sentences made from it.
 fn summary(run: &Run) -> String {
     let mut text = format!(
         "  {} {} on {}: {}, {} steps",
@@ -121,7 +121,7 @@ fn every_format_that_was_ever_written_is_read() {
     insta::assert_snapshot!(text);
 }
 
-/// As rows of a database, with the format beside each.
+/// As rows of a database, each with its format.
 #[tokio::test]
 async fn a_database_reads_every_format_as_a_ref_does() {
     for format in FIRST..=FORMAT {
@@ -130,7 +130,7 @@ async fn a_database_reads_every_format_as_a_ref_does() {
             let file = folder.path().join("greenlight.db");
             let journal = Journal::Sqlite(Sqlite::open(&file).await.unwrap());
             let run = journal::fold(&text).unwrap();
-            // A run on a checkout is in a file.
+            // A run on a checkout is stored in a file.
             let Some(id) = run.started.pull_request() else {
                 continue;
             };
@@ -161,7 +161,7 @@ async fn a_database_reads_every_format_as_a_ref_does() {
     }
 }
 
-/// Anyone who adds a step adds a journal that has it.
+/// A new step needs a journal that contains it.
 #[test]
 fn the_newest_format_has_every_step() {
     let mut seen = BTreeSet::new();

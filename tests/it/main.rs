@@ -1,4 +1,4 @@
-//! The one test binary: stories on real git, the real router, the real sandbox, and a GitHub double on the wire.
+//! The single test binary: stories with real git, the real router, the real sandbox, and a GitHub double on the wire.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

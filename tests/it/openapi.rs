@@ -1,4 +1,4 @@
-//! GitHub's own examples keep to its description, and planted mistakes are found.
+//! GitHub's own examples conform to its description, and planted mistakes are found.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::harness::openapi::{Exchange, Validator};
 
 const EXAMPLES: &str = include_str!("../fixtures/openapi/examples.json");
 
-/// Where GitHub's own examples do not keep to GitHub's description.
+/// Known places where GitHub's examples deviate from its description.
 const KNOWN_DEVIATIONS: &str = r#"GET /repos/{owner}/{repo} response: "language" is a required property
 GET /repos/{owner}/{repo} response/source: "language" is a required property
 GET /repos/{owner}/{repo}/actions/runs/{run_id}/jobs response/jobs/0: "created_at" is a required property
@@ -37,7 +37,7 @@ fn check(exchange: &Exchange<'_>, expected: &[&str]) {
     }
 }
 
-/// A request that GitHub turned down, as it may any.
+/// A request that GitHub rejected, which is possible for any request.
 fn request<'a>(method: &'a str, path: &'a str, request_body: Option<&'a Value>) -> Exchange<'a> {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     Exchange {
@@ -125,7 +125,7 @@ fn a_route_is_known_or_it_is_said() {
     }
 }
 
-/// Posts a good body, and then one with each of the mistakes: at this pointer, this key, this value.
+/// Posts a valid body, and then one with each mistake: this pointer, key and value.
 #[track_caller]
 fn check_mistakes(path: &str, good: &Value, mistakes: &[(&str, &str, Value, &str)]) {
     check(&request("POST", path, Some(good)), &[]);

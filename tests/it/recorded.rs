@@ -1,6 +1,6 @@
-//! Answers that GitHub really gave, through the real client: no matter what is in them, they are read.
+//! Real answers from GitHub, read by the real client, with all their peculiarities.
 //!
-//! `tests/fixtures/recorded` has small ones with the odd values that occur, each with its source. `just recorded`
+//! `tests/fixtures/recorded` contains small answers with unusual values, each with its source. `just recorded`
 //! downloads thousands of others and reads those of every endpoint that greenlight uses.
 
 mod loopback;
@@ -33,7 +33,7 @@ fn odd() -> Vec<Recorded> {
     all.into_iter().map(recorded).collect()
 }
 
-/// The answer of a fixture whose request ends so.
+/// The answer of the fixture whose request ends like this.
 fn answer(request: &str, which: usize) -> Value {
     let all: Vec<Value> = serde_json::from_str(ODD).unwrap();
     let fits = |one: &&Value| one["request"] == request;
@@ -47,7 +47,7 @@ fn id() -> PullRequestId {
     }
 }
 
-/// Reads everything, and returns what could not be read, and how many bodies of each endpoint could.
+/// Reads everything. Returns what could not be read, and how many bodies of each endpoint could.
 async fn read(all: &[Recorded]) -> (Vec<String>, BTreeMap<Endpoint, usize>) {
     let loopback = Loopback::start().await;
     let (mut unread, mut counts) = (Vec::new(), BTreeMap::new());
@@ -72,7 +72,7 @@ async fn answers_with_odd_values_are_read() {
     assert!(missing.is_empty(), "no recorded answer of {missing:?}");
 }
 
-/// What cannot be read counts as no rules, so this looks at what was read.
+/// Unreadable rules count as no rules, so this test looks at the result.
 #[tokio::test]
 async fn the_rules_of_a_branch_are_read_as_github_lists_them() {
     let loopback = Loopback::start().await;
@@ -93,7 +93,7 @@ async fn the_rules_of_a_branch_are_read_as_github_lists_them() {
     assert_eq!(branch_rule::refusal(&rules, &commit).as_deref(), Some(expected));
 }
 
-/// Only `just recorded` has the others; what is not read of them is older than the form that GitHub documents today.
+/// Only `just recorded` has the others. Answers that cannot be read predate the format that GitHub documents today.
 #[tokio::test]
 async fn recorded_answers_of_every_endpoint_are_read() {
     let mut all = odd();
@@ -177,7 +177,7 @@ async fn a_check_run_of_another_origin_is_not_taken_for_ours() {
     assert_eq!(made, 34_942_661_139);
 }
 
-/// The bodies of 422 that are recorded, and how they are told.
+/// The recorded bodies with status 422, and the sentences made from them.
 #[tokio::test]
 async fn every_form_of_a_validation_error_is_told_in_words() {
     let told = [
@@ -204,7 +204,7 @@ async fn every_form_of_a_validation_error_is_told_in_words() {
     }
 }
 
-/// A page past the last one has no files, and is all that is needed.
+/// A page past the last one has no files, and contains everything that is needed.
 #[tokio::test]
 async fn the_merge_base_is_read_from_a_page_without_files() {
     let loopback = Loopback::start().await;

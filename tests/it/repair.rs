@@ -17,7 +17,7 @@ use greenlight::repair::{Budget, End, Tried};
 use patient::{BUDGET, Patient, changed_lines, fixture, tree};
 use tokio_util::sync::CancellationToken;
 
-/// The search turns the tree `before` into the tree `after`.
+/// Checks that the search turns the tree `before` into the tree `after`.
 async fn becomes_after(name: &str) {
     let mut patient = Patient::fixture(&format!("{name}/before")).await;
     if fixture(name).join("base").exists() {
@@ -73,7 +73,7 @@ async fn access_log_has_its_condition_repaired() {
     becomes_after("access_log").await;
 }
 
-/// More than one edit makes the only test green.
+/// More than one edit makes the only test pass.
 const TWO_WAYS: &[(&str, &str)] = &[
     ("total.py", "def total(net):\n    return net + 2\n"),
     (
@@ -99,7 +99,7 @@ async fn a_rejected_patch_is_not_found_again() {
     );
 }
 
-/// An edit at the very beginning of a file is one, too.
+/// The very beginning of a file can be edited, too.
 #[tokio::test]
 async fn a_first_line_that_was_taken_away_is_put_back() {
     let now = "from decimal import Decimal\n\n\ndef due(issued, days):\n    return issued + datetime.timedelta(days=days)\n\n\ndef vat(net):\n    return net * Decimal(\"0.19\")\n";
@@ -192,7 +192,7 @@ async fn a_search_can_be_cancelled_at_any_time() {
 
 #[tokio::test]
 async fn the_failing_test_is_never_edited() {
-    // The test is wrong, and one constant in it would make it pass.
+    // The test is wrong, and changing a constant in it would make it pass.
     let rust = Patient::written(&[
         ("Cargo.toml", "[package]\nname = \"sums\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[lib]\ndoctest = false\n"),
         (
@@ -278,7 +278,7 @@ async fn a_test_that_passes_the_second_time_fools_nobody() {
 
 #[tokio::test]
 async fn edits_that_never_end_cost_little() {
-    // The test command itself may take ten minutes; several edits that come before the right one loop forever.
+    // The test command itself may take ten minutes; several edits before the right one loop for ever.
     let patient = Patient::written(&[
         (
             "sums.py",

@@ -1,8 +1,8 @@
-//! One test per threat: what hostile code under test may try, and what comes of it. Python is the attacker's language.
+//! One test for each threat: what hostile code under test may try, and the result. The attacker writes Python.
 //!
-//! Each runs against every backend, as `sandbox::<room>::<threat>::<backend>`. Where the native one cannot confine, its
-//! tests fail: there is nothing to be green about. The others may be unavailable on a machine, which is said by name on
-//! standard error; those that `GREENLIGHT_TEST_BACKENDS` names have to be there.
+//! Each runs against every backend, as `sandbox::<room>::<threat>::<backend>`. If the native backend cannot confine
+//! code, its tests fail: there is nothing to be green about. Other backends may be unavailable on a machine, which is
+//! reported by name on standard error; those in `GREENLIGHT_TEST_BACKENDS` must be available.
 
 mod backends;
 mod container;
@@ -49,7 +49,7 @@ macro_rules! attack {
     };
 }
 
-/// Each of these threats against every backend that confines.
+/// Each of these threats against every backend that confines code.
 macro_rules! each_backend {
     ($($threat:ident),* $(,)?) => {$(
         mod $threat {
@@ -62,7 +62,7 @@ macro_rules! each_backend {
     )*};
 }
 
-/// The same without Landlock, which has no separate network that something could be let into.
+/// The same without Landlock, which has no separate network that could be opened to some hosts.
 macro_rules! each_backend_with_network {
     ($($threat:ident),* $(,)?) => {$(
         mod $threat {
@@ -84,7 +84,7 @@ async fn against<T: Future<Output = ()>>(backend: Backend, threat: impl FnOnce(L
     }
 }
 
-/// Where the engine of the tests listens, when `tests/docker-engine.sh` started one.
+/// The socket of the engine for the tests, if `tests/docker-engine.sh` started one.
 fn named_socket(backend: Backend) -> Option<PathBuf> {
     let note = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("target/ci/{backend}.sock"));
     Some(PathBuf::from(fs::read_to_string(note).ok()?.trim()))
@@ -97,7 +97,8 @@ fn places(backend: Backend) -> Places {
     }
 }
 
-/// A sandbox of this kind, tried out once; containers each time, because a connection to their engine belongs to one test.
+/// A sandbox with this backend, tried once; containers each time, because a connection to their engine belongs to one
+/// test.
 async fn found(backend: Backend) -> Result<Sandbox, Unusable> {
     static FOUND: [OnceCell<Result<Sandbox, Unusable>>; 3] = [const { OnceCell::const_new() }; 3];
     let detect = || Sandbox::detect(Choice::Only(backend), places(backend));
@@ -110,22 +111,22 @@ async fn found(backend: Backend) -> Result<Sandbox, Unusable> {
     FOUND[place].get_or_init(detect).await.clone()
 }
 
-/// Says so once, past the capture of output: a test that could not attack must not look like one that did.
+/// Reports this once, bypassing the capture of output: a test that could not attack must not look like one that did.
 fn report_unavailable(backend: Backend, unusable: &Unusable) {
     static REPORTED: Mutex<BTreeSet<Backend>> = Mutex::new(BTreeSet::new());
     if REPORTED.lock().unwrap().insert(backend) {
-        // Not by a macro, whose output is captured.
+        // Macros would write to the captured output.
         let line = format!("UNAVAILABLE here, and not tested: the {backend} sandbox ({unusable})\n");
         std::io::stderr().write_all(line.as_bytes()).unwrap();
     }
 }
 
-/// Long enough for any machine; only a failure waits for it.
+/// Long enough for any machine; only a failing test waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Before the time of a command is up that shows something first, it has to have begun, on a busy machine, too.
+/// Time limit for a command that must print something before the limit is reached, even on a busy machine.
 const SLOW_START: Duration = Duration::from_secs(4);
 
-/// A sandbox, a workspace, and the bounds of the next run.
+/// A sandbox, a workspace, and the limits of the next run.
 struct Lab {
     sandbox: Sandbox,
     workspace: TempDir,
@@ -133,7 +134,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// A lab with this backend, or nothing where it is unavailable.
+    /// A lab with this backend, or `None` if the backend is unavailable.
     async fn on(backend: Backend) -> Option<Self> {
         let sandbox = match found(backend).await {
             Ok(sandbox) => sandbox,
@@ -166,7 +167,7 @@ impl Lab {
         Self::on(Backend::None).await.unwrap()
     }
 
-    /// Where the command finds its workspace.
+    /// The path of the workspace as the command sees it.
     fn inside(&self) -> &Path {
         match self.sandbox.backend() {
             Backend::Landlock | Backend::None => self.path(),
@@ -174,13 +175,13 @@ impl Lab {
         }
     }
 
-    /// Whether the command lives in the file system and among the processes of the host: without `/proc`, `/dev/shm`,
-    /// terminals and sockets, with a home and a separate temporary directory on disk.
+    /// Whether the command shares the host's file system and processes: without `/proc`, `/dev/shm`, terminals and
+    /// sockets, with a home and a separate temporary directory on disk.
     fn is_landlock(&self) -> bool {
         self.sandbox.backend() == Backend::Landlock
     }
 
-    /// Where the command finds a file or directory of the host that is shown to it, best at `target`.
+    /// The path at which the command sees a file or directory of the host, preferably `target`.
     fn shown(&self, source: &Path, target: &str) -> PathBuf {
         if self.is_landlock() { source } else { Path::new(target) }.into()
     }
@@ -225,7 +226,7 @@ impl Lab {
             .await
     }
 
-    /// Runs an attack that has to get to its end and to say nothing about an escape.
+    /// Runs an attack that must end normally and must not report an escape.
     #[track_caller]
     fn attack(&self, script: &str) -> impl Future<Output = ()> {
         let caller = std::panic::Location::caller();
@@ -241,7 +242,7 @@ impl Lab {
     }
 }
 
-/// `refused(what, call)` says so when a call works that should not.
+/// `refused(what, call)` reports a call that works but should not.
 const PRELUDE: &str = "
 import ctypes, errno, os, platform, signal, socket, subprocess, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -263,7 +264,7 @@ def write(path, content=''):
         file.write(content)
 ";
 
-/// Leaves a process behind that ignores what can be ignored, and says `up` in the pipe `alive`.
+/// Leaves a process behind that ignores all signals it can, and writes `up` to the pipe `alive`.
 const DAEMON: &str = "
 if os.fork() == 0:
     os.setsid()
@@ -279,11 +280,11 @@ if os.fork() == 0:
     os._exit(0)
 ";
 
-/// A named pipe that a process inside holds open for as long as it lives.
+/// A named pipe that a process inside the sandbox holds open for as long as it lives.
 struct Alive(pipe::Receiver);
 
 impl Alive {
-    /// `name` is the pipe inside the workspace; the process does `exec 7>NAME; echo up >&7`.
+    /// `name` is the pipe inside the workspace; the process runs `exec 7>NAME; echo up >&7`.
     fn new(workspace: &Path, name: &str) -> Self {
         let path = workspace.join(name);
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o666)).unwrap();

@@ -1,6 +1,6 @@
-//! Properties of cutting a patch into suggestions, on generated pull requests, judged by the double's own rules.
+//! Properties of cutting a patch into suggestions, on generated pull requests, judged by the double's rules.
 //!
-//! `PROPTEST_CASES=20000 cargo test --test it suggestions::` is the long run.
+//! `PROPTEST_CASES=20000 cargo test --test it suggestions::` runs many more cases.
 
 mod cases;
 mod git_apply;
@@ -18,10 +18,10 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 use trees::{comment, diff_files, patch_between, patched};
 
-/// At most this many comments go into one review.
+/// Maximum number of comments in one review.
 const BATCH: usize = 30;
 
-/// A cut of the patch, with the pull request it was made for.
+/// A patch cut into suggestions, with its pull request.
 struct Reviewed {
     diff: PullRequestDiff,
     patch: Patch,
@@ -64,7 +64,7 @@ impl Reviewed {
     }
 }
 
-/// Tries a property on generated cases, and says how often it was about something.
+/// Checks a property on generated cases. Returns how often it applied.
 #[track_caller]
 fn hold(property: impl Fn(Case) -> Result<usize, TestCaseError>) -> usize {
     let config = Config {
@@ -81,7 +81,7 @@ fn hold(property: impl Fn(Case) -> Result<usize, TestCaseError>) -> usize {
     met.get()
 }
 
-/// How many cases are tried.
+/// The number of cases.
 fn tried() -> usize {
     usize::try_from(Config::default().cases).unwrap()
 }
@@ -89,11 +89,11 @@ fn tried() -> usize {
 #[test]
 fn every_review_is_accepted_and_commits_to_what_was_tested() {
     let posted = hold(|case| judge(&case));
-    // By chance it may be half as many; far fewer would mean that the cases are no longer about anything.
+    // Random variation may halve this; far fewer would mean that the cases no longer test anything.
     assert!(posted > tried() / 4, "{posted} suggestions in {} cases", tried());
 }
 
-/// On the list, it is removed and added; which of the two a comment is on is not for us to guess.
+/// GitHub's list shows it as removed and added; it is unclear which of the two a comment would be on.
 #[test]
 fn a_link_that_becomes_a_file_gets_no_suggestions() {
     let tree = |mode, text: &str| Files::from([("a".into(), (mode, text.into()))]);
@@ -107,7 +107,7 @@ fn a_link_that_becomes_a_file_gets_no_suggestions() {
     assert_eq!(judge(&case).unwrap(), 0);
 }
 
-/// Whether the review of a case is right; gives the number of its comments.
+/// Checks the review of a case. Returns the number of its comments.
 fn judge(case: &Case) -> Result<usize, TestCaseError> {
     let reviewed = Reviewed::of(case);
     prop_assert!(proves(&reviewed.cut, &reviewed.patch));
@@ -120,7 +120,7 @@ fn judge(case: &Case) -> Result<usize, TestCaseError> {
             !reviewed.without_patch.iter().any(|file| file == path),
             "{path} has no patch"
         );
-        // Each has its own button, which must not be grey.
+        // Each suggestion has its own button, which must be enabled.
         let alone = reviewed.diff.commit(std::slice::from_ref(comment));
         prop_assert!(alone.is_ok(), "{:?}: {comment}", alone.err());
     }
@@ -134,8 +134,8 @@ fn judge(case: &Case) -> Result<usize, TestCaseError> {
     }
     if !shuffled.is_empty() {
         prop_assert_eq!(reviewed.diff.commit(&shuffled).unwrap(), committed.clone());
-        // One by one, from the last line up. In other orders a line may be taken for its twin: where a suggestion puts
-        // a line beside an equal one, nobody can tell from the two trees which of them is new.
+        // One by one, from the last line up. In other orders a line may be mistaken for its twin: if a suggestion
+        // puts a line beside an equal one, the two trees do not show which of them is new.
         let upwards: Vec<Value> = reviewed.comments.iter().rev().cloned().collect();
         match reviewed.diff.commit_each(&upwards) {
             Ok(each) => prop_assert!(each == committed, "one by one: {each:?}"),

@@ -1,4 +1,4 @@
-//! Real test commands of real tools, found, run in the real sandbox, and read.
+//! Real test commands of real tools: found, run in the real sandbox, and parsed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ const PACKAGE: [(&str, &str); 3] = [
     ),
 ];
 
-/// A tree on disk, the command that was found for it, and a place for its workspaces.
+/// A tree on disk, the command that was found for it, and a folder for its workspaces.
 struct World {
     _tree: tempfile::TempDir,
     _workspaces: tempfile::TempDir,
@@ -315,7 +315,7 @@ async fn a_report_that_the_tests_swap_for_a_link_is_not_followed_and_never_green
     files.push(("tests/conftest.py", conftest));
     let mut world = world(&files, &TestSettings::default()).await;
     let green = world.run(&[]).await;
-    // What is in place of the report may have said anything.
+    // The file in place of the report could have claimed anything.
     assert_eq!((green.outcome, green.passed), (Outcome::Crashed, 3), "{}", green.tail);
     assert!(!green.tail.contains("root:"), "{}", green.tail);
     world.edit("src/shop/__init__.py", "a + b", "a - b");

@@ -1,7 +1,8 @@
-//! The rules of this tree, as ordinary tests: which room may know which, what is named where, how large a file may be.
+//! The rules of this tree as ordinary tests: which room may import which, how things are named, how large a file may
+//! be.
 //!
-//! Each rule is run on the project, and on planted violations, so that one that has stopped seeing anything is noticed.
-//! What Clippy can hold is in `Cargo.toml` and `clippy.toml`.
+//! Each rule is run on the project and on planted violations, so that a rule that no longer detects anything is
+//! noticed. Rules that Clippy can check are in `Cargo.toml` and `clippy.toml`.
 
 mod circles;
 mod documents;
@@ -21,7 +22,7 @@ fn holds(rule: Rule) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
-/// The rule complains about each of these files, alone, and about none of those.
+/// The rule complains about each of the bad files alone, and about none of the good ones.
 #[track_caller]
 fn sees(rule: Rule, bad: &[(&str, &str)], good: &[(&str, &str)]) {
     for file in bad {
@@ -33,7 +34,7 @@ fn sees(rule: Rule, bad: &[(&str, &str)], good: &[(&str, &str)]) {
     }
 }
 
-/// A tree in which the rooms that files name are there.
+/// A tree that contains the rooms which the files name.
 fn with_rooms(file: &(&str, &str)) -> Tree {
     let mut tree = Tree::planted(&[*file]);
     for room in ["domain", "github", "git", "engine", "agent", "server"] {
@@ -402,7 +403,7 @@ fn nobody_is_shown_rusts_own_notation() {
     holds(shown::nobody_is_shown_rusts_own_notation);
 }
 
-/// One loop decides what a run does next, so that a new step, limit or mode is taught in one place.
+/// A single loop decides what a run does next, so that a new step, limit or mode is added in one place.
 #[test]
 fn one_loop_asks_what_comes_next() {
     fn rule(tree: &Tree) -> Vec<String> {

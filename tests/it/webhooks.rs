@@ -1,4 +1,4 @@
-//! What GitHub says in its webhooks, read from GitHub's own example payloads.
+//! GitHub's webhooks, parsed from GitHub's own example payloads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,7 +7,7 @@ use greenlight::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact,
 use greenlight::github::webhook::parse;
 use serde_json::{Value, json};
 
-/// Every event, action and conclusion among the examples of the events greenlight listens to; `-` is not ours.
+/// Every event, action and conclusion in the examples for the events that greenlight listens to; `-` means ignored.
 const EXPECTED: &str = "\
 check_run completed failure: ChecksFailed
 check_run completed success: -
@@ -52,7 +52,7 @@ workflow_run requested: -
 workflow_run requested action_required: -
 ";
 
-/// The other events among the examples; none of them concerns greenlight.
+/// The other events in the examples, none of which concerns greenlight.
 const NOT_OURS: &str = "branch_protection_rule code_scanning_alert commit_comment create delete dependabot_alert \
 deploy_key deployment deployment_review deployment_status discussion discussion_comment fork github_app_authorization \
 gollum issues label marketplace_purchase member membership merge_group meta milestone org_block organization package \
@@ -65,7 +65,7 @@ fn payloads(kind: &str) -> Vec<Value> {
     serde_json::from_slice(&std::fs::read(folder.join(format!("{kind}.json"))).unwrap()).unwrap()
 }
 
-/// The first example of an event with this action, to be changed by a test.
+/// The first example of an event with this action, for a test to modify.
 fn example(kind: &str, action: &str) -> Value {
     payloads(kind)
         .into_iter()
@@ -188,7 +188,7 @@ fn the_examples_become_these_facts() {
 fn another_base_is_news_and_another_title_is_none() {
     let mut payload = example("pull_request", "synchronize");
     payload["action"] = json!("edited");
-    // As GitHub's description of the payload has it: `changes.base.ref.from` and `changes.base.sha.from`.
+    // According to GitHub's description of the payload: `changes.base.ref.from` and `changes.base.sha.from`.
     for (changes, is_news) in [
         (
             json!({ "base": { "ref": { "from": "main" }, "sha": { "from": "a".repeat(40) } } }),
@@ -283,7 +283,7 @@ fn red_checks_name_their_pull_requests_or_where_to_look_for_them() {
     );
     assert!(fork.pull_requests.is_empty() && matches!(fork.source, CheckSource::WorkflowRun { .. }));
 
-    // The run of a fork mentions the pull request the branch has upstream, whose number means another one here.
+    // A fork's run lists the upstream pull request of its branch, whose number means a different one here.
     let own = payload["repository"]["id"].clone();
     let mentioned = |number: u64, id: Value| json!({ "number": number, "base": { "repo": { "id": id } } });
     payload["workflow_run"]["pull_requests"] = json!([mentioned(7, own), mentioned(8, json!(1)), { "number": 9 }]);
@@ -443,7 +443,7 @@ fn a_red_status_is_a_failed_check_and_no_other_is() {
 fn rerun_is_pressed_by_people_alone() {
     for kind in ["check_run", "check_suite"] {
         let mut payload = example(kind, "rerequested");
-        // In the example of a suite the sender is an App.
+        // In the example of a suite, the sender is an App.
         payload["sender"]["login"] = json!("mia");
         payload["sender"]["type"] = json!("User");
         match fact(kind, &payload) {

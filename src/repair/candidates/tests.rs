@@ -1,4 +1,4 @@
-//! The order of candidates, and that none is offered in vain.
+//! The order of candidates, and that every offered candidate is useful.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ fn fixture(name: &str) -> Checkout {
     Checkout::open(&root).unwrap()
 }
 
-/// Every candidate, when these tests failed; a passing test is marked with `+`.
+/// Every candidate after these tests failed; a passing test is marked with `+`.
 fn candidates(checkout: &Checkout, tests: &[&str], excluded: &[String]) -> Candidates {
     let failure = |name: &str| Failure {
         name: name.into(),

@@ -1,4 +1,4 @@
-//! Go, as the search sees it.
+//! The search's description of Go.
 
 use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;

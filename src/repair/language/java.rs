@@ -1,4 +1,4 @@
-//! Java, as the search sees it.
+//! The search's description of Java.
 
 use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;

@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript, as the search sees them.
+//! The search's descriptions of JavaScript and TypeScript.
 
 use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;

@@ -1,4 +1,4 @@
-//! Python, as the search sees it.
+//! The search's description of Python.
 
 use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;

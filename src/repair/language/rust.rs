@@ -1,4 +1,4 @@
-//! Rust, as the search sees it.
+//! The search's description of Rust.
 
 use super::{Style, Syntax, TemplateLanguage};
 use crate::repair::templates::Template;

@@ -1,4 +1,4 @@
-//! Builds test programs with cargo, and finds those that have the failing tests.
+//! Builds test programs with cargo, and finds those that contain the failing tests.
 
 use tokio_util::sync::CancellationToken;
 
@@ -9,25 +9,25 @@ use crate::checkout::Workspace;
 use crate::repair::{Task, process_runner};
 use crate::sandbox::{self, Outcome};
 
-/// More programs than these are not asked for their tests.
+/// Maximum number of programs that are asked for their tests.
 const MAX_PROGRAMS: usize = 200;
-/// Words of the test harness that only change what is printed.
+/// Options of the test harness that only affect its output.
 const PRINTING: [&str; 5] = ["--nocapture", "--no-capture", "--show-output", "-q", "--quiet"];
 
-/// What is common to all builds of one tree.
+/// What all builds of one tree have in common.
 pub(super) struct Cargo {
-    /// Where cargo runs, from the root of the tree.
+    /// The directory in which cargo runs, relative to the root of the tree.
     directory: String,
-    /// Without what chooses targets by failures.
+    /// The arguments without those that select targets by failures.
     own: Vec<String>,
-    /// For the test harness.
+    /// The arguments of the test harness.
     harness: Vec<String>,
-    /// What chooses packages and targets.
+    /// The arguments that select packages and targets.
     targets: Vec<String>,
 }
 
 impl Cargo {
-    /// None for commands that are more than a plain `cargo test`.
+    /// `None` for commands that are more than a plain `cargo test`.
     pub(super) fn of(task: &Task<'_>) -> Option<Self> {
         let command = &task.suite.command;
         let rest = command
@@ -37,7 +37,7 @@ impl Cargo {
         let (own, harness) = rest.split_at(at);
         let is_other =
             |word: &String| matches!(word.split('=').next(), Some("--doc" | "--message-format" | "--no-run"));
-        // Names that are parts of names here cannot be beside those that are whole.
+        // Partial names of tests cannot be combined with whole names.
         let has_parts = harness.len() > 1 && !harness.iter().any(|word| word == "--exact");
         if own.iter().any(is_other) || (has_parts && !task.before.excused.is_empty()) {
             return None;
@@ -58,7 +58,7 @@ impl Cargo {
         })
     }
 
-    /// Builds what the failing tests need, and finds the programs that have them.
+    /// Builds what the failing tests need, and finds the programs that contain them.
     pub(super) async fn find(
         &mut self,
         task: &Task<'_>,
@@ -69,7 +69,7 @@ impl Cargo {
         if failing.is_empty() && !task.before.outcome.was_ended() {
             return Ok(None);
         }
-        // First where the failures seem to be, then everywhere.
+        // First only where the failures seem to be, then everywhere.
         for _ in 0..2 {
             let built = self.build((task, workspace), stop).await?;
             let listed = self.listed((task, workspace), &built.programs, stop).await?;
@@ -79,8 +79,8 @@ impl Cargo {
                     let target = self.target(task, program, &[], &listed.libraries);
                     (target, tests.as_slice())
                 });
-                let asked: Vec<(Target, &[String])> = targets.collect();
-                let culprit = hanging_test::hanging_test((task.suite, workspace), &asked, stop).await?;
+                let targets: Vec<(Target, &[String])> = targets.collect();
+                let culprit = hanging_test::hanging_test((task.suite, workspace), &targets, stop).await?;
                 found = culprit.map_or_else(Vec::new, |test| self.with_tests(task, &listed, &[test]));
             }
             if !found.is_empty() {
@@ -96,7 +96,7 @@ impl Cargo {
         Ok(None)
     }
 
-    /// Leaves out of later builds what has no failing test; the programs may get other names by it.
+    /// Limits later builds to targets with failing tests; this may change the names of the programs.
     async fn narrowed(
         &mut self,
         (task, workspace): (&Task<'_>, &Workspace),
@@ -138,7 +138,7 @@ impl Cargo {
         Ok(Some(targets(found)))
     }
 
-    /// Builds the tree as it is now.
+    /// Builds the current tree.
     pub(super) async fn build(
         &self,
         (task, workspace): (&Task<'_>, &Workspace),
@@ -158,7 +158,7 @@ impl Cargo {
         let options = ["--no-run", "--message-format=json"];
         let words = ["cargo", "test"].into_iter().chain(options);
         let words = words.chain(self.targets.iter().chain(&self.own).map(String::as_str));
-        // Debugging information is half of the time of a build, and nobody reads it here.
+        // Debug information takes half of the build time, and nobody reads it here.
         Some(format!(
             "cd {} || exit 1\nexport CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0\n\
              {} 2>/dev/null | grep -e '\"level\":\"error' -e '\"executable\":\"' -e '\"reason\":\"build-finished\"'\nexit 0\n",
@@ -167,7 +167,7 @@ impl Cargo {
         ))
     }
 
-    /// What tests the programs have, as they say.
+    /// Lists the tests of the programs.
     async fn listed(
         &self,
         (task, workspace): (&Task<'_>, &Workspace),
@@ -202,7 +202,7 @@ impl Cargo {
         Ok(Listed { libraries, tests })
     }
 
-    /// The programs that have at least one of the failing tests.
+    /// The programs that contain at least one of the failing tests.
     fn with_tests(&self, task: &Task<'_>, listed: &Listed, failing: &[&str]) -> Vec<(Program, Target)> {
         let programs = listed.tests.iter().filter_map(|(program, tests)| {
             let mut own: Vec<&str> = tests.iter().map(String::as_str).collect();
@@ -238,7 +238,7 @@ impl Cargo {
         }
     }
 
-    /// Whether no word is a part of names, which it would not be beside whole ones.
+    /// Whether no argument is a partial name, which would not work beside whole names.
     fn can_skip(&self) -> bool {
         let is_exact = self.harness.iter().any(|word| word == "--exact");
         is_exact
@@ -249,9 +249,9 @@ impl Cargo {
     }
 }
 
-/// What programs say of themselves.
+/// The answers of the programs.
 struct Listed {
-    /// Where the libraries of the compiler lie.
+    /// The directory of the compiler's libraries.
     libraries: String,
     tests: Vec<(Program, Vec<String>)>,
 }
@@ -265,14 +265,14 @@ impl Program {
     }
 }
 
-/// Options of the harness with the one that takes names as they are, which it refuses to hear twice.
+/// Options of the harness with `--exact`, which it accepts only once.
 fn exact(mut options: Vec<String>) -> Vec<String> {
     options.retain(|option| option != "--exact");
     options.push("--exact".into());
     options
 }
 
-/// The name by which the harness knows a test. `None` for those of the documentation.
+/// The harness's name of a test. `None` for doc tests.
 fn test_name(name: &str) -> Option<&str> {
     let is_plain = |name: &&str| !name.is_empty() && !name.starts_with('-');
     (!name.contains(" - "))

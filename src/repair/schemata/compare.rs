@@ -1,8 +1,8 @@
-//! Compares what candidates do: one program with all of them in which the edited functions note what they are called with
-//! and what comes of it, run with each candidate, and once with inputs made from those that were seen.
+//! Compares the behaviour of candidates. One program contains all of them, and the edited functions log their
+//! arguments and results. It runs with each candidate, and once with inputs derived from the observed ones.
 //!
-//! What is noted is a claim of the code under test. It can make candidates look alike that are not; each of them passes
-//! the tests all the same, and only one that is sure alone is proposed.
+//! The log is a claim of the code under test, which can make different candidates look alike. But each of them passes
+//! the tests anyway, and only one that is certain on its own is proposed.
 
 mod go;
 mod injected;
@@ -25,26 +25,28 @@ use crate::repair::verdict::Behaviour;
 use crate::sandbox::Outcome;
 use crate::suite;
 
-/// For all runs of the program, and for those with generated inputs.
+/// Time limits of all runs of the program, and of those with generated inputs.
 const WALL: Duration = Duration::from_secs(20);
 const VARYING: Duration = Duration::from_secs(10);
-/// All runs of the whole suite together may take so long; else only the failing tests are run.
+/// The whole suite is run only if all its runs together take at most this long; otherwise only the failing tests are
+/// run.
 const WHOLE: Duration = Duration::from_secs(10);
-/// How often a run is started again after a generated input that ended it.
+/// How often a run is restarted after a generated input ended it.
 const MAX_ENDED: usize = 32;
-/// Bytes that are read of what is noted in all runs but that one, and in that one.
+/// Maximum number of bytes read from the logs of all runs but the one with generated inputs, and from the log of that
+/// one.
 const MAX_NOTED: usize = 3 << 20;
 const MAX_VARIED: usize = 4 << 20;
-/// Runs at the same time, besides the one with generated inputs.
+/// Number of parallel runs, besides the one with generated inputs.
 const LANES: usize = 2;
 
-/// The tree with functions that note their calls.
+/// The tree with functions that log their calls.
 struct Observed {
     files: BTreeMap<RepoPath, Blob>,
     functions: Functions,
 }
 
-/// What these candidates do with the same inputs. `None` where that cannot be found out.
+/// What these candidates do with the same inputs. `None` if it cannot be determined.
 pub(super) async fn behaviours(
     build: &Build<'_>,
     candidates: &[Candidate],
@@ -56,7 +58,7 @@ pub(super) async fn behaviours(
     };
     tree.put(build.task, observed.files.into_iter().collect()).await?;
     let built = build.build(&tree, stop).await?;
-    tracing::debug!(built.is_complete, "candidates are compared");
+    tracing::debug!(built.is_complete, "comparing candidates");
     let is_go = matches!(build.compiler, Compiler::Go(_));
     let script = script((&build.targets, is_go), candidates.len(), build.limit);
     let Some(script) = script.filter(|_| built.is_complete) else {
@@ -70,7 +72,7 @@ pub(super) async fn behaviours(
     Ok(log::read(&ran.printed, candidates.len(), most, &observed.functions))
 }
 
-/// None unless all candidates fit into one program, in functions that can be called again.
+/// `None` unless all candidates fit into one program, in functions that can be called again.
 fn observed(build: &Build<'_>, candidates: &[Candidate]) -> Option<Observed> {
     let (mut groups, singles) = build.grouped(candidates);
     let group = groups.pop().filter(|_| groups.is_empty() && singles.is_empty())?;
@@ -92,7 +94,7 @@ fn observed(build: &Build<'_>, candidates: &[Candidate]) -> Option<Observed> {
     Some(observed)
 }
 
-/// One file in which the functions of these candidates note their calls.
+/// One file in which the functions of these candidates log their calls.
 fn file(build: &Build<'_>, path: &RepoPath, group: &Group<'_>, functions: &mut Functions) -> Option<String> {
     let source = build.source(path)?;
     let own = group.iter().filter(|(_, candidate, _)| candidate.path == *path);
@@ -127,7 +129,8 @@ fn file(build: &Build<'_>, path: &RepoPath, group: &Group<'_>, functions: &mut F
     Some(text)
 }
 
-/// Whether no crate of the tree says anything of unsafe code: one that forbids it cannot be told otherwise.
+/// Whether no crate of the tree mentions unsafe code in its lint settings: a crate that forbids it cannot be
+/// overridden.
 fn may_be_unsafe(build: &Build<'_>) -> bool {
     let checkout = build.task.checkout;
     let speaks = |path: &RepoPath| {
@@ -140,8 +143,8 @@ fn may_be_unsafe(build: &Build<'_>) -> bool {
     !checkout.paths().iter().any(|path| speaks(path))
 }
 
-/// Runs the tests with each candidate, without one, with the first again, and with generated inputs; then says what was
-/// noted: `run 3`, and lines that begin with a dot.
+/// Runs the tests with each candidate, without one, with the first again, and with generated inputs; then prints the
+/// logs: `run 3`, and lines that begin with a dot.
 fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) -> Option<String> {
     let runs = u32::try_from(candidates + 2).ok()?;
     let is_quick = limit.usual * runs / 2 < WHOLE;
@@ -161,7 +164,7 @@ fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) 
         let calls: Vec<String> = (0..count).map(|at| format!("{word}step{at}")).collect();
         calls.join("; ")
     };
-    // Where a test never ends without an edit, the others need not be run without one.
+    // If a test never ends without an edit, the others need not be run without one.
     let without = match limit.is_endless {
         true => format!("[ $run = 0 ] && {{ {}; continue; }}\n", calls("", failing)),
         false => String::new(),
@@ -199,7 +202,7 @@ fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) 
     Some(script)
 }
 
-/// What chooses tests, for tests that run one after the other.
+/// The arguments that select tests, for tests that run one after the other.
 fn alone(choice: &[String], is_go: bool) -> Vec<String> {
     if is_go {
         let flags = ["-test.parallel=1", "-test.count=1"].map(String::from);

@@ -1,4 +1,4 @@
-//! Builds test programs with Go, and reads what its compiler says.
+//! Builds test programs with Go, and parses the compiler's errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,28 +10,28 @@ use crate::checkout::Workspace;
 use crate::repair::Task;
 use crate::sandbox::{self, Outcome};
 
-/// More errors than these are not read.
+/// Maximum number of errors that are read.
 const MAX_ERRORS: usize = 2_000;
-/// Where the programs lie, from the root of the tree.
+/// The directory of the programs, relative to the root of the tree.
 const PROGRAMS: &str = ".greenlight-programs";
-/// Since this version 1.x, `-test.skip` leaves out tests: <https://go.dev/doc/go1.20>
+/// Since Go 1.20, `-test.skip` leaves out tests: <https://go.dev/doc/go1.20>
 const SKIPS: u32 = 20;
-/// Flags of a build, and whether a word follows.
+/// Flags of a build, and whether each takes a value.
 const BUILD_FLAGS: [(&str, bool); 4] = [("race", false), ("tags", true), ("mod", true), ("msan", false)];
 
-/// What is common to all builds of one tree.
+/// What all builds of one tree have in common.
 pub(super) struct Go {
-    /// Where Go runs, from the root of the tree.
+    /// The directory in which Go runs, relative to the root of the tree.
     directory: String,
     flags: Vec<String>,
-    /// For the test programs.
+    /// The flags of the test programs.
     harness: Vec<String>,
     /// The failing tests, by package.
     failing: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Go {
-    /// None for commands that are more than a plain `go test`, and for failures outside of tests.
+    /// `None` for commands that are more than a plain `go test`, and for failures outside of tests.
     pub(super) fn of(task: &Task<'_>) -> Option<Self> {
         let command = &task.suite.command;
         let rest = command.argv.strip_prefix(&["go".to_string(), "test".to_string()][..])?;
@@ -62,7 +62,7 @@ impl Go {
         })
     }
 
-    /// Builds the packages of the failing tests, and says how they are started.
+    /// Builds the packages of the failing tests, and returns how to start them.
     pub(super) async fn find(
         &self,
         task: &Task<'_>,
@@ -116,7 +116,7 @@ impl Go {
         Ok(Some(targets))
     }
 
-    /// Builds the tree as it is now.
+    /// Builds the current tree.
     pub(super) async fn build(
         &self,
         (task, workspace): (&Task<'_>, &Workspace),
@@ -141,7 +141,8 @@ impl Go {
         let mut steps = Vec::new();
         for (index, package) in self.failing.keys().enumerate() {
             let words = self.flags.iter().chain([package]).map(String::as_str);
-            // All errors, and not the first ten; only for what belongs to the tree, so that all else stays built.
+            // Print all errors, not just the first ten. This applies only to packages of the tree, so that all others
+            // stay cached.
             steps.push(format!(
                 "go test -c -o \"$out/{index}.test\" -gcflags=\"$module/...=-e\" -ldflags=-w {}",
                 quoted(words)?
@@ -181,7 +182,7 @@ fn flags(rest: &[String]) -> (Vec<String>, Vec<String>) {
     (build, harness)
 }
 
-/// Errors as `file.go:3:7: message`; the byte is line and column, put together.
+/// Parses errors such as `file.go:3:7: message`; the byte offset encodes line and column.
 fn read(printed: &str) -> Vec<BuildError> {
     let place = |line: &str| {
         let mut parts = line.splitn(4, ':');
@@ -194,7 +195,7 @@ fn read(printed: &str) -> Vec<BuildError> {
     errors.map(|at| BuildError { at: vec![at] }).collect()
 }
 
-/// Line and column of an error.
+/// The line and column of an error.
 pub(super) fn row_and_column(at: usize) -> (usize, usize) {
     (at >> 24, at & ((1 << 24) - 1))
 }

@@ -1,5 +1,5 @@
-//! How long a candidate may take: this many times as long as the tests take without one, or, where one of them never
-//! ends, as the others do.
+//! Time limits of a candidate: a multiple of the time that the tests take without one, or, if one of them never ends,
+//! of the time that the others take.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::domain::test_run::Outcome as TestOutcome;
 use crate::sandbox::{self, Outcome};
 use crate::suite::Suite;
 
-/// What a candidate may take beyond twice the time that the tests take without it.
+/// How much longer than twice the time of the tests a candidate may take.
 const LONG: Duration = Duration::from_secs(10);
-/// How long tests may take of which one never ends, and all the others.
+/// Time limits for tests of which one never ends, and for all the others.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) const OTHERS: Duration = Duration::from_secs(10);
-/// What one candidate may take where a test without it never ends: nobody knows how long it takes when it does.
+/// Time limit of one candidate if a test never ends without it: its normal duration is unknown.
 const UNMEASURED: Duration = Duration::from_secs(5);
 
-/// What chooses tests of a target.
+/// Returns the arguments that select tests of a target.
 type Choice = fn(&Target) -> Vec<String>;
 
-/// How long the failing tests take without any candidate, if they fail; and all of them, or the others where one of the
-/// failing ones ends the program or never ends.
+/// Measures how long the failing tests take without any candidate, if they fail; and how long all tests take, or the
+/// others if one of the failing ones ends the program or never ends.
 pub(super) async fn baseline(
     place: (&Suite, &Workspace),
     targets: &[Target],
@@ -52,7 +52,7 @@ pub(super) async fn baseline(
         return Ok(None);
     }
     if before.was_ended() && !targets.iter().all(|target| target.can_skip) {
-        // It ended as early as before.
+        // The program ended as early as before, so nothing was measured.
         usual = OTHERS.min(most);
     }
     let (least, least_whole) = (Duration::from_secs(1), Duration::from_secs(2));
@@ -67,18 +67,19 @@ pub(super) async fn baseline(
     }))
 }
 
-/// At most this many times as long; but what takes long takes long because it fails, or would take as long for every
-/// candidate.
+/// Ten times the time, but at most `LONG` more than twice the time: slow tests are slow because they fail, or are as
+/// slow for every candidate.
 fn longer(took: Duration) -> Duration {
     (took * 10).min(took * 2 + LONG)
 }
 
-/// Whether an exit code is that of failing tests, or of those that never end where that is what they do.
+/// Whether an exit code is that of failing tests, or, if they never end, that of a timeout.
 fn fails(code: &str, is_endless: bool) -> bool {
     !matches!(code, "0" | "125" | "126" | "127") && (is_endless || !matches!(code, "124" | "137"))
 }
 
-/// The exit codes of all targets, one after the other, so that each is known to run to its end; and how long it took.
+/// Runs all targets one after the other and returns their exit codes, and how long it took. `None` if one did not
+/// finish.
 async fn codes(
     (suite, workspace): (&Suite, &Workspace),
     (targets, choice): (&[Target], Choice),

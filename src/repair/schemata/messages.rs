@@ -1,19 +1,19 @@
-//! What a compiler says of a build: its errors with their places, and the programs that there are now. Cargo says it in
-//! messages: <https://doc.rust-lang.org/cargo/reference/external-tools.html#json-messages>
+//! Reads a compiler's messages about a build: its errors with their locations, and the built programs. Cargo's
+//! format: <https://doc.rust-lang.org/cargo/reference/external-tools.html#json-messages>
 
 use serde::Deserialize;
 
-/// More errors than these are not read.
+/// Maximum number of errors that are read.
 const MAX_ERRORS: usize = 2_000;
 
-/// An error, and every place it names: those it is about first, if it has such.
+/// An error, and every location it names, primary ones first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct BuildError {
-    /// File as the compiler names it, and byte.
+    /// The file as the compiler names it, and the byte offset.
     pub(super) at: Vec<(String, usize)>,
 }
 
-/// What came of a build.
+/// The result of a build.
 #[derive(Debug, Default)]
 pub(super) struct Built {
     pub(super) is_complete: bool,
@@ -21,7 +21,7 @@ pub(super) struct Built {
     pub(super) programs: Vec<Program>,
 }
 
-/// A program of tests.
+/// A test program.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) path: String,
@@ -96,7 +96,7 @@ impl Built {
     }
 }
 
-/// Reads the messages of cargo.
+/// Parses the messages of cargo.
 pub(super) fn read(printed: &str) -> Built {
     let mut built = Built::default();
     for message in printed
@@ -131,7 +131,8 @@ impl Diagnostic {
         let (primary, others): (Vec<&Span>, Vec<&Span>) = self.spans.iter().partition(|span| span.is_primary);
         let of_children = self.children.iter().flat_map(|child| &child.spans);
         for span in primary.into_iter().chain(others).chain(of_children) {
-            // A macro may lie anywhere; where it is called counts as well. The parser bounds how deep that goes.
+            // The location of a macro may be anywhere, so its call sites count as well. The parser bounds their
+            // depth.
             let mut next = Some(span);
             while let Some(span) = next {
                 trouble.at.push((span.file_name.clone(), span.byte_start));

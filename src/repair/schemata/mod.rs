@@ -1,7 +1,7 @@
 //! Compiles many candidates into one program, each behind a switch (mutant schemata: Untch, Offutt, Harrold, 1993).
 //!
-//! What the compiler refuses is dropped, and the rest is built again; then the program is started once for each candidate
-//! that is left. Where the language allows no switch, a candidate is built separately.
+//! Candidates that the compiler rejects are dropped, and the rest is built again. Then the program is started once
+//! for each remaining candidate. A candidate that cannot be put behind a switch is built separately.
 
 mod cargo;
 mod compare;
@@ -42,12 +42,13 @@ use crate::domain::test_run::Outcome;
 use crate::sandbox;
 use crate::suite::{self, Runtime};
 
-/// How many candidates are compiled at once: few at first, because among them the fix often is.
+/// How many candidates are compiled at once. The first batch is small, because the fix is often among the first
+/// candidates.
 const FIRST: usize = 20;
 const LATER: usize = 60;
-/// Bytes of candidates in one program.
+/// Maximum size of the candidates in one program, in bytes.
 const MAX_BYTES: usize = 300 * 1024;
-/// How often a program is built again without what the compiler refused: later phases find new errors.
+/// Maximum number of builds of one program. Each leaves out what the compiler rejected; later phases find new errors.
 const MAX_BUILDS: usize = 6;
 
 /// A workspace with a build of the tests.
@@ -56,9 +57,9 @@ pub(super) struct Build<'a> {
     compiler: Compiler,
     targets: Vec<Target>,
     limit: Limit,
-    /// What the tests come to, once that was found out.
+    /// What the tests execute, once that is known.
     seen: OnceLock<TestCoverage>,
-    /// How long the last build took that compiled the tests anew.
+    /// How long the last build took that recompiled the tests.
     built_in: Duration,
     tree: Mutex<Tree>,
 }
@@ -68,21 +69,21 @@ enum Compiler {
     Go(Go),
 }
 
-/// The candidates of one program: the number of each in its batch, from 1, and where it is.
+/// The candidates of one program: the number of each in its batch, from 1, and its location.
 type Group<'c> = Vec<(u32, &'c Candidate, Spot)>;
 
-/// What came of compiling a group.
+/// The result of compiling a group.
 enum Compiled<'c> {
-    /// What is left of it, and what the compiler refused.
+    /// The remaining candidates, and those that the compiler rejected.
     Ready(Group<'c>, Vec<u32>),
-    /// It does not build, and it is not known why.
+    /// It does not build, and the reason is unknown.
     Stuck(Group<'c>, Vec<u32>),
 }
 
 impl<'a> Build<'a> {
-    /// Builds the tests, and sees that they fail when they are started that way. `None` if they don't.
+    /// Builds the tests, and checks that they fail when started in this way. `None` if they do not.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        // What uses up all memory ends more than one program.
+        // A run that exhausts the memory may end more than one program.
         if !matches!(
             task.before.outcome,
             Outcome::Failed | Outcome::Panicked | Outcome::Crashed | Outcome::TimedOut
@@ -102,7 +103,7 @@ impl<'a> Build<'a> {
             Compiler::Go(go) => go.find(task, &tree.workspace, stop).await?,
         };
         let Some(targets) = targets else { return Ok(None) };
-        // An upper bound: everything that the tests depend on was built as well.
+        // An upper bound: this also built everything that the tests depend on.
         let built_in = started.elapsed() / 2;
         let place = (task.suite, &tree.workspace);
         let baseline = limits::baseline(place, &targets, task.before.outcome, stop).await?;
@@ -121,7 +122,7 @@ impl<'a> Build<'a> {
         if judged == 0 { FIRST } else { LATER }
     }
 
-    /// What the tests execute, by an extra build. `None` where it takes too long.
+    /// Measures what the tests execute with an extra build. `None` if it takes too long.
     pub(super) async fn spectrum(
         &self,
         wall: Duration,
@@ -133,7 +134,7 @@ impl<'a> Build<'a> {
         spectrum::follow(self, wall, stop).await
     }
 
-    /// A verdict for each candidate, in their order.
+    /// Judges candidates; returns a verdict for each, in their order.
     pub(super) async fn judge(
         &self,
         candidates: &[Candidate],
@@ -182,7 +183,7 @@ impl<'a> Build<'a> {
             .collect())
     }
 
-    /// What the functions that these candidates edit do with the same inputs. `None` where that cannot be found out.
+    /// What the functions that these candidates edit do with the same inputs. `None` if it cannot be determined.
     pub(super) async fn behaviours(
         &self,
         candidates: &[Candidate],
@@ -191,7 +192,7 @@ impl<'a> Build<'a> {
         compare::behaviours(self, candidates, stop).await
     }
 
-    /// Those that can be compiled together, in groups of a bounded size, the last first; and those that cannot.
+    /// Groups of bounded size that can be compiled together, the last first; and the candidates that cannot.
     fn grouped<'c>(&self, candidates: &'c [Candidate]) -> (Vec<Group<'c>>, Vec<(u32, &'c Candidate)>) {
         let mut sources: BTreeMap<&RepoPath, Option<Source>> = BTreeMap::new();
         let mut groups: Vec<Group<'c>> = Vec::new();
@@ -223,7 +224,7 @@ impl<'a> Build<'a> {
         Source::parse(path.as_str(), text)
     }
 
-    /// Compiles a group, without what the compiler refuses.
+    /// Compiles a group without the candidates that the compiler rejects.
     async fn compile<'c>(
         &self,
         tree: &mut Tree,
@@ -281,7 +282,7 @@ impl<'a> Build<'a> {
         blobs.into_iter().collect()
     }
 
-    /// The candidate that an error is about: the one at the first of its places that has one.
+    /// The candidate that caused an error: the one at the first of its locations that belongs to a candidate.
     fn blamed(&self, error: &BuildError, files: &BTreeMap<RepoPath, Rewritten>) -> Option<u32> {
         error.at.iter().find_map(|(printed, at)| {
             let (_, file) = files.iter().find(|(path, _)| is_same(printed, path.as_str()))?;
@@ -302,7 +303,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// How a candidate is tried: without the tests that cannot see it.
+    /// How a candidate is tried: without the tests that do not execute its line.
     fn trial(&self, id: u32, candidate: &Candidate) -> Trial {
         let can_skip = self.targets.iter().all(|target| target.can_skip);
         let seen = self.seen.get().filter(|_| can_skip);
@@ -330,7 +331,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Whether a printed path means a file of the tree: compilers name it from the root of a package or of all packages.
+/// Whether a printed path refers to a file of the tree: compilers print it relative to a package or to the workspace.
 fn is_same(printed: &str, path: &str) -> bool {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short)

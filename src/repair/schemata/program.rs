@@ -1,6 +1,7 @@
-//! A program of tests: how it is built, which parts of it are started for a candidate, and what that said.
+//! Test programs: how they are built, which tests are started for a candidate, and how the results are read.
 //!
-//! All of it runs in the sandbox. What comes back is a claim of the code under test: read strictly, and within bounds.
+//! Everything runs in the sandbox. Results are a claim of the code under test: they are read strictly and within
+//! bounds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,39 +14,39 @@ use crate::repair::verdict::CandidateVerdict;
 use crate::sandbox::{self, Outcome};
 use crate::suite::{self, Job, Packages, Suite};
 
-/// Bytes of output that are read.
+/// Maximum number of bytes of output that are read.
 const MAX_OUTPUT: usize = 8 << 20;
-/// How many trials run at the same time.
+/// Number of trials that run at the same time.
 const LANES: usize = 2;
-/// What building and starting may add to the time of the trials themselves.
+/// Additional time for building and starting, besides the trials.
 pub(super) const SLACK: Duration = Duration::from_secs(20);
-/// Bytes of the tests that a script leaves out.
+/// Maximum size of the names of left-out tests in a script, in bytes.
 const MAX_LEFT_OUT: usize = 60_000;
-/// A job longer than this is split by its caller.
+/// Callers must split jobs that are longer than this.
 const MAX_JOB: Duration = Duration::from_secs(1_800);
 
-/// One started test program.
+/// A test program and how to start it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Its path inside.
+    /// Its path inside the sandbox.
     pub(super) program: String,
-    /// Where it runs, inside.
+    /// The directory in which it runs, inside the sandbox.
     pub(super) directory: String,
     pub(super) env: Vec<(String, String)>,
-    /// What chooses the tests that fail.
+    /// The arguments that select the failing tests.
     pub(super) failing: Vec<String>,
-    /// What chooses all of them.
+    /// The arguments that select all tests.
     pub(super) whole: Vec<String>,
-    /// Whether some can be left out by their whole names, and nothing else is chosen otherwise by that.
+    /// Whether single tests can be left out by their full names without affecting the selection of others.
     pub(super) can_skip: bool,
 }
 
-/// One candidate to be tried.
+/// A candidate to be tried.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Trial {
     /// Its number in the program.
     pub(super) id: u32,
-    /// Tests that passed and never come to what it edits.
+    /// Tests that passed and never execute the edited code.
     pub(super) unseen: Vec<String>,
 }
 
@@ -79,13 +80,13 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Words as the shell takes them back. `None` if one cannot be quoted.
+/// Words quoted for the shell. `None` if one cannot be quoted.
 pub(super) fn quoted<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<String> {
     shlex::try_join(words).ok()
 }
 
 impl Target {
-    /// What chooses one test, in the words that choose the failing ones.
+    /// The arguments that select one test, in the form of those for the failing tests.
     pub(super) fn only(&self, test: &str) -> Vec<String> {
         let mut words = self.whole.clone();
         if self.is_go() {
@@ -97,7 +98,7 @@ impl Target {
         words
     }
 
-    /// What chooses all tests but these, where that is possible.
+    /// The arguments that select all tests but these, if that is possible.
     pub(super) fn without(&self, tests: &[&str]) -> Vec<String> {
         let mut words = self.whole.clone();
         if tests.is_empty() || !self.can_skip {
@@ -114,7 +115,7 @@ impl Target {
         words
     }
 
-    /// The tests that fail.
+    /// The failing tests.
     pub(super) fn tests(&self) -> Vec<&str> {
         match self.failing.last().and_then(|word| word.strip_prefix("-test.run=")) {
             Some(names) => names.split('|').map(|name| name.trim_matches(['^', '$'])).collect(),
@@ -125,12 +126,12 @@ impl Target {
         }
     }
 
-    /// Whether its words are those of Go's test programs.
+    /// Whether it is a Go test program.
     fn is_go(&self) -> bool {
         self.failing.last().is_some_and(|word| word.starts_with("-test.run="))
     }
 
-    /// The command that starts it in its directory, with what chooses tests.
+    /// The command that starts it in its directory with these arguments.
     pub(super) fn start(&self, choice: &[String], limit: Duration) -> Option<String> {
         let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
         let mut words = vec!["env".to_string()];
@@ -147,8 +148,8 @@ impl Target {
     }
 }
 
-/// The script that tries these candidates, two at a time: `s 3` when one is started, `e 3 0` when it has ended. Those that
-/// the same tests never come to share a function with the tests that are left.
+/// A script that tries these candidates, two at a time: it prints `s 3` when one starts and `e 3 0` when it ends.
+/// Candidates with the same left-out tests share one shell function for the remaining tests.
 fn script(targets: &[Target], trials: &[Trial], limit: Limit) -> Option<String> {
     let steps = |words: &dyn Fn(&Target) -> Vec<String>, limit| -> Option<String> {
         let started = targets.iter().map(|target| target.start(&words(target), limit));
@@ -189,7 +190,7 @@ fn script(targets: &[Target], trials: &[Trial], limit: Limit) -> Option<String> 
     Some(script)
 }
 
-/// Tries candidates that the program has; a verdict for each.
+/// Tries candidates that are in the program; returns a verdict for each.
 pub(super) async fn trials(
     (suite, workspace): (&Suite, &Workspace),
     targets: &[Target],
@@ -199,7 +200,7 @@ pub(super) async fn trials(
 ) -> Result<BTreeMap<u32, CandidateVerdict>, sandbox::Error> {
     let mut verdicts = BTreeMap::new();
     let mut left = trials.to_vec();
-    // Each round takes away at least one.
+    // Each round finishes at least one trial.
     while !left.is_empty() && !stop.is_cancelled() {
         let Some(script) = script(targets, &left, limit) else {
             break;
@@ -213,7 +214,7 @@ pub(super) async fn trials(
             break;
         }
         verdicts.extend(ended);
-        // What was under way when all of it came to an end is what ended it.
+        // The trials that were running when the script ended are the ones that ended it.
         let died = match ran.outcome {
             Outcome::TimedOut => CandidateVerdict::TimedOut,
             Outcome::Cancelled => CandidateVerdict::Stopped,
@@ -233,8 +234,8 @@ pub(super) async fn trials(
     Ok(verdicts)
 }
 
-/// What has ended, and what was started and has not.
-fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Vec<u32>) {
+/// The trials that ended, and those that started but did not end.
+fn answers(printed: &str, requested: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Vec<u32>) {
     let mut ended = BTreeMap::new();
     let mut started = Vec::new();
     for line in printed.lines() {
@@ -242,7 +243,7 @@ fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Ve
         let id = words
             .get(1)
             .and_then(|id| id.parse().ok())
-            .filter(|id| asked.contains(id));
+            .filter(|id| requested.contains(id));
         match (words.as_slice(), id) {
             (["s", _], Some(id)) if !started.contains(&id) => started.push(id),
             (["e", _, code], Some(id)) => {
@@ -260,14 +261,14 @@ fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Ve
     (ended, started)
 }
 
-/// How long the tests take at most.
+/// Time limits of the tests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
     pub(super) failing: Duration,
     pub(super) whole: Duration,
-    /// How long all of them take, or those do that come to an end.
+    /// How long all tests take, or those that end.
     pub(super) usual: Duration,
-    /// A failing test never ends without a candidate.
+    /// Whether a failing test never ends without a candidate.
     pub(super) is_endless: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Writes candidates into one text: the body of an edited function becomes a choice between the original body and the
+//! Combines candidates in one text: the body of an edited function becomes a choice between the original body and the
 //! edited ones, by a number that the program reads from its environment.
 
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use crate::domain::id::RepoPath;
 use crate::repair::candidates::Candidate;
 use crate::repair::syntax::{Below, Source};
 
-/// The variable with the number of the candidate; none or 0 is the original.
+/// The variable with the number of the candidate; unset or 0 means the original.
 pub(super) const SWITCH: &str = "GREENLIGHT_SWITCH";
 
-/// The number in a Rust program. `extern crate` also finds it where a crate does without `std`; the lock-free variable is
-/// older than the ones that are nicer to use.
+/// Reads the number in a Rust program. `extern crate` also works in a crate without `std`, and an atomic variable
+/// works with older compilers than the more convenient types.
 const RUST_NUMBER: &str = "{ extern crate std as greenlight_std; \
     static CHOSEN: greenlight_std::sync::atomic::AtomicU32 = greenlight_std::sync::atomic::AtomicU32::new(u32::MAX); \
     let chosen = CHOSEN.load(greenlight_std::sync::atomic::Ordering::Relaxed); \
@@ -22,20 +22,20 @@ const RUST_NUMBER: &str = "{ extern crate std as greenlight_std; \
     let chosen = greenlight_std::env::var(\"GREENLIGHT_SWITCH\").ok().and_then(|it| it.parse::<u32>().ok()).unwrap_or(0); \
     CHOSEN.store(chosen, greenlight_std::sync::atomic::Ordering::Relaxed); chosen } }";
 
-/// The variable of a Go package that has the number, and the file that defines it.
+/// The variable of a Go package that holds the number, and the file that defines it.
 const GO_NUMBER: &str = "greenlightSwitch";
 const GO_FILE: &str = "greenlight_switch_on.go";
 
-/// A function whose body can be chosen.
+/// A function whose body can be switched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) function: Range<usize>,
     pub(super) body: Range<usize>,
-    /// For Go, how the body is called as its own function.
+    /// For Go, how to call the body as a function literal.
     pub(super) literal: Option<Literal>,
 }
 
-/// A Go function without its name.
+/// An anonymous Go function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Literal {
     /// `(a int) (string, error)`
@@ -45,26 +45,26 @@ pub(super) struct Literal {
     pub(super) results: usize,
 }
 
-/// A candidate with its number and where it is.
+/// A candidate with its number and location.
 pub(super) type Member<'m> = (u32, &'m Candidate, &'m Spot);
 
-/// A file with several candidates in it.
+/// A file that contains several candidates.
 #[derive(Debug, Default)]
 pub(super) struct Rewritten {
     pub(super) text: String,
-    /// Where each candidate is, in ascending order.
+    /// The range of each candidate, in ascending order.
     arms: Vec<(Range<usize>, u32)>,
 }
 
 impl Rewritten {
-    /// The candidate at a byte, if one is there.
+    /// The candidate at a byte offset, if there is one.
     pub(super) fn at(&self, byte: usize) -> Option<u32> {
         let after = self.arms.partition_point(|(range, _)| range.start <= byte);
         let (range, id) = self.arms.get(after.checked_sub(1)?)?;
         (byte <= range.end).then_some(*id)
     }
 
-    /// The byte of a line and a column, both from 1.
+    /// The byte offset of a line and a column, both from 1.
     pub(super) fn byte(&self, line: usize, column: usize) -> usize {
         let lines = self.text.split_inclusive('\n').take(line.saturating_sub(1));
         lines.map(str::len).sum::<usize>() + column.saturating_sub(1)
@@ -72,7 +72,8 @@ impl Rewritten {
 }
 
 impl Spot {
-    /// The outermost function whose body has the edit. `None` where the language allows no choice at run time there.
+    /// The outermost function whose body contains the edit. `None` if the language does not allow a choice at run
+    /// time there.
     pub(super) fn of(source: &Source, edit: &Range<usize>) -> Option<Self> {
         let mut found = None;
         source.walk(|steps| {
@@ -104,13 +105,13 @@ impl Spot {
         })
     }
 
-    /// About how many bytes a candidate here adds to the program.
+    /// Approximate number of bytes that a candidate adds to the program.
     pub(super) fn bytes(&self) -> usize {
         self.body.len() + 64
     }
 }
 
-/// Go's function literals are functions too, but have no name to be told apart by.
+/// Go's function literals are functions too, but have no names to distinguish them.
 fn is_declaration(node: Node<'_>) -> bool {
     matches!(
         node.kind(),
@@ -118,7 +119,8 @@ fn is_declaration(node: Node<'_>) -> bool {
     )
 }
 
-/// Not where the compiler runs it, where each body would have its own type, or where one item would be there twice.
+/// False for functions that the compiler evaluates, that would get a different type for each body, or that define an
+/// item twice.
 fn can_choose_in_rust(source: &Source, node: Node<'_>, body: Node<'_>) -> bool {
     let mut cursor = node.walk();
     let is_const = node.children(&mut cursor).any(|child| {
@@ -138,9 +140,9 @@ fn can_choose_in_rust(source: &Source, node: Node<'_>, body: Node<'_>) -> bool {
     !is_const && !is_opaque && !has_items
 }
 
-/// How a Go body is called as its own function, which keeps labels, named results and redeclared parameters apart.
+/// Turns a Go body into a function literal, which keeps labels, named results and redeclared parameters separate.
 fn literal(source: &Source, node: Node<'_>, body: Node<'_>) -> Option<Literal> {
-    // Only a function that is deferred itself can recover.
+    // `recover` only works directly in a deferred function.
     if source.text_of(body).contains("recover()") && recovers_itself(source, body) {
         return None;
     }
@@ -176,7 +178,7 @@ fn literal(source: &Source, node: Node<'_>, body: Node<'_>) -> Option<Literal> {
     })
 }
 
-/// How many values a Go function gives: `(a, b int, err error)`, or one type.
+/// The number of values that a Go function returns: `(a, b int, err error)`, or one type.
 fn results(result: Node<'_>) -> usize {
     if result.kind() != "parameter_list" {
         return 1;
@@ -210,7 +212,7 @@ fn recovers_itself(source: &Source, body: Node<'_>) -> bool {
     found
 }
 
-/// The candidates of one file by the function that each is in, by where that begins.
+/// The candidates of one file, grouped by the start of the function that contains them.
 pub(super) fn by_function<'m>(members: &'m [Member<'m>]) -> BTreeMap<usize, Vec<&'m Member<'m>>> {
     let mut functions: BTreeMap<usize, Vec<&Member<'_>>> = BTreeMap::new();
     for member in members {
@@ -219,7 +221,7 @@ pub(super) fn by_function<'m>(members: &'m [Member<'m>]) -> BTreeMap<usize, Vec<
     functions
 }
 
-/// One file with all of these candidates, each with its number and where it is.
+/// One file with all of these candidates, and the location of each.
 pub(super) fn rewrite(source: &Source, members: &[Member<'_>]) -> Rewritten {
     let mut done = Rewritten::default();
     let mut at = 0;
@@ -245,8 +247,8 @@ pub(super) fn rewrite(source: &Source, members: &[Member<'_>]) -> Rewritten {
     done
 }
 
-/// A body that is one of those of these candidates, which are in one function, or the original, by this number; and where
-/// in it each candidate is.
+/// A body that switches between the original and those of these candidates, all in one function, by this number; and
+/// the range of each candidate in it.
 pub(super) fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<(Range<usize>, u32)>) {
     let Some((_, _, spot)) = group.first() else {
         return Default::default();
@@ -289,7 +291,7 @@ pub(super) fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (S
     (text, arms)
 }
 
-/// The file beside a Go file that defines what its choices are made by.
+/// The file beside a Go file that defines the switch variable.
 pub(super) fn go_switch(path: &RepoPath, text: &str) -> Option<(RepoPath, String)> {
     let definition = format!(
         "import (\n\tgreenlightOs \"os\"\n\tgreenlightNumber \"strconv\"\n)\n\n\

@@ -1,4 +1,5 @@
-//! Finds out what each test executes: one build in which every block says that it was entered, and a run for each test.
+//! Finds out what each test executes: one build in which every block records that it was entered, and a run for each
+//! test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,19 +17,19 @@ use crate::domain::test_path::is_test_path;
 use crate::repair::spectrum::Spectrum;
 use crate::suite;
 
-/// Files that are followed, and their bytes in all.
+/// Maximum number of instrumented files, and their maximum total size in bytes.
 const MAX_FILES: usize = 300;
 const MAX_BYTES: usize = 2 << 20;
-/// Tests that passed and are run again, those nearest to a failing one.
+/// Maximum number of passing tests that are run again; those with names most similar to a failing one come first.
 const MAX_PASSING: usize = 100;
-/// How often it is built, each time without the files that did not compile that way.
+/// Maximum number of builds; each leaves out the files that did not compile with instrumentation.
 const MAX_BUILDS: usize = 3;
-/// More numbers than these of one test are not read.
+/// Maximum number of block numbers read for one test.
 const MAX_NUMBERS: usize = 50_000;
-/// Bytes that are read of what one test wrote.
+/// Maximum number of bytes read from the trace of one test.
 const MAX_TRACE: usize = 200_000;
 
-/// Follows the failing tests, and passing ones as far as the time goes.
+/// Traces the failing tests, and as many passing ones as time allows.
 pub(super) async fn follow(
     build: &Build<'_>,
     wall: Duration,
@@ -58,7 +59,7 @@ pub(super) async fn follow(
     };
     let ran = shell(build.task.suite, &tree.workspace, &script, wall, stop).await?;
     let traces = read(&ran.printed, &tests);
-    // Another search has the same tests.
+    // Another search has the same tests, so this is computed once.
     build.seen.get_or_init(|| seen(&tests, &traces, &blocks));
     Ok(spectrum(&tests, &traces, &blocks))
 }
@@ -115,7 +116,7 @@ async fn numbered(
     Ok(None)
 }
 
-/// The tests to follow, and whether each fails: the failing ones first, then those most like them by name.
+/// The tests to trace, and whether each fails: the failing ones first, then those with the most similar names.
 fn tests<'b>(build: &'b Build<'_>) -> Vec<(&'b str, bool)> {
     let before = build.task.before;
     let name = |name: &'b str| name.rsplit(' ').next().filter(|_| !name.contains(" - "));
@@ -124,7 +125,7 @@ fn tests<'b>(build: &'b Build<'_>) -> Vec<(&'b str, bool)> {
         let same = |other: &&str| test.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
         failing.iter().map(same).max().unwrap_or(0)
     };
-    // A subtest of Go runs with the test that it is part of.
+    // A subtest of Go runs as part of its test.
     let whole = before
         .passed_names
         .iter()
@@ -138,13 +139,14 @@ fn tests<'b>(build: &'b Build<'_>) -> Vec<(&'b str, bool)> {
     all
 }
 
-/// What one test wrote down: whether it passed, and the numbers of the blocks that it entered.
+/// The trace of one test: whether it passed, and the numbers of the blocks that it entered.
 struct Trace {
     passed: bool,
     entered: BTreeSet<usize>,
 }
 
-/// One line for each test: `t`, its number, whether it passed as `0`, and the numbers of the blocks that it entered.
+/// The script prints one line for each test: `t`, its number, `0` if it passed, and the numbers of the blocks that it
+/// entered.
 fn script(targets: &[Target], tests: &[(&str, bool)], limit: Duration) -> Option<String> {
     let mut script = "trace=/tmp/greenlight-trace\n".to_string();
     for (index, (test, _)) in tests.iter().enumerate() {
@@ -162,7 +164,7 @@ fn script(targets: &[Target], tests: &[(&str, bool)], limit: Duration) -> Option
     Some(script)
 }
 
-/// What was written down of each test, by its number. The first that is told of one counts.
+/// The traces by test number. If there are several for one test, the first counts.
 fn read(printed: &str, tests: &[(&str, bool)]) -> BTreeMap<usize, Trace> {
     let mut traces = BTreeMap::new();
     for line in printed.lines() {
@@ -176,7 +178,7 @@ fn read(printed: &str, tests: &[(&str, bool)]) -> BTreeMap<usize, Trace> {
             .filter_map(|number| number.parse().ok())
             .collect();
         traces.entry(index).or_insert(Trace {
-            // Of what is cut off it is not known where it has been.
+            // A truncated trace may miss blocks, so the test does not count as passed.
             passed: code == "0" && line.len() < MAX_TRACE && entered.len() < MAX_NUMBERS,
             entered,
         });
@@ -184,8 +186,8 @@ fn read(printed: &str, tests: &[(&str, bool)]) -> BTreeMap<usize, Trace> {
     traces
 }
 
-/// Which tests that passed came to which functions; nothing where one of them needs others to pass, so that none can be
-/// left out.
+/// Which passing tests entered which functions. Empty if one of them passes only together with others, so that no
+/// test can be left out.
 fn seen(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks) -> TestCoverage {
     let followed: Vec<(&str, &Trace)> = traces
         .iter()

@@ -1,21 +1,21 @@
-//! Which tests come to which functions, so that those that cannot see an edit are not run for it.
+//! Which tests enter which functions, so that a candidate is not run with tests that never execute it.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use crate::domain::id::RepoPath;
 
-/// Tests that passed and were followed to their end, and the functions that they entered. A claim of the code under test:
-/// the proof of a patch runs all of them.
+/// Passing tests that were traced completely, and the functions that they entered. A claim of the code under test:
+/// the proof of a patch runs all tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TestCoverage {
     pub(super) tests: Vec<String>,
-    /// Every function that was followed, with its lines and the tests that came there, by their place in the list.
+    /// Every traced function with its lines, and the indices of the tests that entered it.
     pub(super) functions: Vec<(RepoPath, RangeInclusive<u32>, BTreeSet<usize>)>,
 }
 
 impl TestCoverage {
-    /// The tests that never come to this line. Empty where the line is in no function that was followed.
+    /// The tests that never execute this line. Empty if no traced function contains it.
     pub(super) fn tests_not_covering(&self, path: &RepoPath, line: u32) -> Vec<String> {
         let around = self
             .functions

@@ -1,4 +1,5 @@
-//! Makes a program say which of its blocks were executed: each writes its number to a file when it is first entered.
+//! Makes a program record which of its blocks are executed: each writes its number to a file when it is first
+//! entered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -10,12 +11,12 @@ use crate::repair::rows::line;
 use crate::repair::spectrum::Hits;
 use crate::repair::syntax::{Below, Source};
 
-/// The variable with the file that numbers are written to.
+/// The variable with the path of the file that numbers are written to.
 pub(super) const TRACE: &str = "GREENLIGHT_TRACE";
-/// The file beside Go files that defines how.
+/// The file beside Go files that defines the tracing function.
 pub(super) const GO_FILE: &str = "greenlight_trace_on.go";
 
-/// What is only evaluated by the compiler, where nothing can be written.
+/// Nodes that only the compiler evaluates, which cannot write anything.
 const CONSTANT: [&str; 5] = [
     "const_item",
     "static_item",
@@ -24,19 +25,19 @@ const CONSTANT: [&str; 5] = [
     "macro_definition",
 ];
 
-/// The blocks of a tree, each by its number.
+/// The blocks of a tree, indexed by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     all: Vec<(RepoPath, RangeInclusive<u32>)>,
-    /// Those that are whole functions.
+    /// The blocks that are whole functions.
     functions: BTreeSet<usize>,
 }
 
-/// What is put into a text, by the byte.
+/// Text to insert, by byte offset.
 type Insertions = BTreeMap<usize, String>;
 
 impl Blocks {
-    /// The file, with its blocks numbered. `None` if it has none.
+    /// The file with its blocks numbered. `None` if it has none.
     pub(super) fn number(&mut self, path: &RepoPath, source: &Source) -> Option<String> {
         let mut insertions = Insertions::new();
         let is_rust = path.as_str().ends_with(".rs");
@@ -92,7 +93,7 @@ impl Blocks {
                 line(node.start_position().row) + 1,
                 line(node.end_position().row).saturating_sub(1),
             );
-            // A block in one line says nothing about a line.
+            // A block within one line cannot narrow down lines.
             if node.kind() == "block" && node.start_byte() > body.start_byte() && from <= to {
                 own.push((node, self.all.len()));
                 self.all.push((path.clone(), from..=to));
@@ -122,13 +123,13 @@ impl Blocks {
         executed
     }
 
-    /// The functions, with their lines.
+    /// The functions and their lines.
     pub(super) fn functions(&self) -> impl Iterator<Item = (usize, &RepoPath, &RangeInclusive<u32>)> {
         let found = self.functions.iter().filter_map(|id| Some((*id, self.all.get(*id)?)));
         found.map(|(id, (path, lines))| (id, path, lines))
     }
 
-    /// Whether no block in this one has the line; what is in it follows it, as long as it lies within.
+    /// Whether this is the innermost block with the line, among the numbered blocks inside it.
     fn innermost(&self, id: usize, line: u32) -> bool {
         let Some((path, lines)) = self.all.get(id) else {
             return false;
@@ -165,7 +166,7 @@ fn is_constant(source: &Source, node: Node<'_>) -> bool {
         })
 }
 
-/// After the brace, and after what has to stand first.
+/// The offset after the brace, and after anything that must come first.
 fn start_of(block: Node<'_>) -> usize {
     let mut cursor = block.walk();
     let first = block
@@ -176,7 +177,7 @@ fn start_of(block: Node<'_>) -> usize {
         .map_or(block.start_byte() + 1, |attribute| attribute.end_byte())
 }
 
-/// What a Rust function has before its own code: how it writes down, and that it was entered.
+/// Code at the start of a Rust function: the tracing function, and a call that records the entry.
 fn rust_function(first: usize, count: usize) -> String {
     format!(
         " #[allow(warnings)] fn greenlight_seen(at: usize) {{ extern crate std as greenlight_std; \
@@ -190,7 +191,7 @@ fn rust_function(first: usize, count: usize) -> String {
     )
 }
 
-/// What a Go package has in its own file.
+/// The tracing function in a separate file of a Go package.
 pub(super) fn go_function() -> String {
     format!(
         "import (\n\tgreenlightOs \"os\"\n\tgreenlightNumber \"strconv\"\n\tgreenlightSync \"sync\"\n)\n\n\

@@ -9,7 +9,7 @@ use crate::domain::patch::Blob;
 use crate::repair::Task;
 use crate::{sandbox, suite};
 
-/// A copy of the tree, and what in it differs from the original.
+/// A copy of the tree, and the files in it that differ from the original.
 pub(super) struct Tree {
     pub(super) workspace: Workspace,
     edited: BTreeSet<RepoPath>,
@@ -23,24 +23,24 @@ impl Tree {
         })
     }
 
-    /// Makes the tree the original one, but for these files.
+    /// Restores the original tree, except for these files.
     pub(super) async fn put(&mut self, task: &Task<'_>, files: Vec<(RepoPath, Blob)>) -> Result<(), suite::Error> {
         if self.write(task, &files).is_err() {
-            // The code under test has changed the copy so much that it cannot be used any more.
+            // The code under test has changed the copy so much that it is unusable.
             *self = Self::new(task).await?;
             self.write(task, &files).map_err(sandbox::Error::Broken)?;
         }
         Ok(())
     }
 
-    /// Every write gives a file a new time, also the one that brings the original back: builds go by times.
+    /// Every write gives a file a new modification time, even if it restores the original: builds compare times.
     fn write(&mut self, task: &Task<'_>, files: &[(RepoPath, Blob)]) -> io::Result<()> {
         let edited = std::mem::take(&mut self.edited);
         for path in edited
             .iter()
             .filter(|path| files.iter().all(|(other, _)| other != *path))
         {
-            // What is not in the original only defines a switch, which nobody has to ask.
+            // A file that is not in the original only defines a switch, which does no harm.
             if let Some(original) = task.checkout.read(path) {
                 self.workspace.put(path, &original)?;
             }

@@ -1,4 +1,4 @@
-//! The form of what is true or not: comparisons, negations, and what joins them.
+//! The normal form of conditions: comparisons, negations, and the operators that join them.
 
 use tree_sitter::Node;
 
@@ -7,8 +7,8 @@ use super::sum::Sum;
 use super::words::{bare, comparison, is_truth_value, joined, logic, opposite, short};
 
 impl SpellingReader<'_> {
-    /// Something that is asked whether it holds; `(is_negated, is_order_free)`: what is only asked for its truth may
-    /// stand in any order.
+    /// The form of a condition. In `(is_negated, is_truth)`, the latter says that only its truth matters, so that its
+    /// parts may be sorted.
     pub(super) fn condition(
         &self,
         node: Node<'_>,
@@ -55,7 +55,8 @@ impl SpellingReader<'_> {
         Some(if is_negated { format!("(not {form})") } else { form })
     }
 
-    /// Everything that the same word joins, at any depth; what it joins by another word is one part.
+    /// All operands joined by the same operator, at any depth; operands of another operator stay together as one
+    /// part.
     fn parts(
         &self,
         node: Node<'_>,
@@ -73,7 +74,7 @@ impl SpellingReader<'_> {
                     self.parts(operand, (is_and, is_negated, is_truth), depth + 1, parts)?;
                 }
             }
-            // A chain of comparisons is one of several that all hold.
+            // A chained comparison means that several comparisons all hold.
             Some(operation) if is_and && !is_negated && comparison(&operation).is_some() => {
                 for (left, operator, right) in comparison(&operation)? {
                     parts.push(self.compared(left, operator, right, depth)?);
@@ -84,11 +85,11 @@ impl SpellingReader<'_> {
         Some(())
     }
 
-    /// One comparison: of whole numbers as a sum that is at most zero, or is zero.
+    /// One comparison. Between integers it becomes a sum that is at most zero, or is zero.
     fn compared(&self, left: Node<'_>, operator: &str, right: Node<'_>, depth: usize) -> Option<String> {
         let (one, other) = (self.term(left, depth + 1)?, self.term(right, depth + 1)?);
         let is_whole = self.is_whole(left) && self.is_whole(right);
-        // Everything that says "less" in one direction.
+        // Normalise "greater" to "less".
         let (operator, one, other) = match operator {
             ">" => ("<", other, one),
             ">=" => ("<=", other, one),
@@ -111,7 +112,7 @@ impl SpellingReader<'_> {
         })
     }
 
-    /// Whether nothing says that this is no whole number: a fraction, or a text.
+    /// Whether nothing indicates that this is not an integer, such as a fraction or a string.
     pub(super) fn is_whole(&self, node: Node<'_>) -> bool {
         let language = self.source.language;
         let node = bare(node);

@@ -1,9 +1,9 @@
-//! Tells whether two edits say the same in other words: `amount >= FROM` and `amount + 1 > FROM` and a `FROM` that is one
-//! less. Who turned one of them down does not want to see the others.
+//! Recognises edits that are written differently but mean the same: `amount >= FROM`, `amount + 1 > FROM`, and a
+//! `FROM` that is one less. A person who turned one of them down does not want to see the others.
 //!
-//! It is told from syntax, with numbers taken for integers: a comparison becomes one of a sum with zero, a negation goes
-//! inwards, what may stand in any order is sorted, numbers are read, and named integers stand for their values. What only
-//! behaves the same is another matter; so is what two edits have in common by the types of what they mention.
+//! This looks at syntax only and treats numbers as integers: a comparison becomes one of a sum with zero, negations
+//! move inwards, operands of commutative operators are sorted, numbers are parsed, and integer constants are replaced
+//! by their values. Edits that merely behave the same are not recognised, nor are equivalences that depend on types.
 
 mod condition;
 mod reader;
@@ -21,19 +21,19 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::test_path::is_test_path;
 
-/// Bytes of other files that are looked through for a name, in all.
+/// Maximum number of bytes of other files that are searched for a name.
 const MAX_LOOKED_THROUGH: usize = 16 << 20;
 
-/// Whether a patch of this tree says the same as one of the others.
+/// Whether a patch of this tree means the same as one of the others.
 pub fn is_spelled_like(checkout: &Checkout, others: &[Patch], patch: &Patch) -> bool {
     Spellings::new(checkout, others).have(patch)
 }
 
-/// What edits say that are not wanted, in any words.
+/// Normal forms of the edits that are not wanted.
 pub(super) struct Spellings<'a> {
     checkout: &'a Checkout,
     patches: &'a [Patch],
-    /// Whether a name is found in other files than its own, which takes long to find out.
+    /// Whether a name occurs in files other than its own; cached because the search is slow.
     elsewhere: Mutex<BTreeMap<(RepoPath, String), bool>>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Spellings<'a> {
         self.patches.is_empty()
     }
 
-    /// Whether this says the same as one of them.
+    /// Whether this patch means the same as one of them.
     pub(super) fn have(&self, patch: &Patch) -> bool {
         self.patches
             .iter()
@@ -68,7 +68,7 @@ impl<'a> Spellings<'a> {
         })
     }
 
-    /// The text of a file with a patch. `None` where there is none.
+    /// The text of a file after a patch. `None` if it has none.
     fn after(&self, patch: &Patch, path: &RepoPath) -> Option<String> {
         match patch.files().find(|(changed, _)| *changed == path) {
             Some((_, change)) => change.after.as_ref()?.text().map(ToString::to_string),
@@ -81,10 +81,10 @@ impl<'a> Spellings<'a> {
         let (Some(one), Some(other)) = (parse(one), parse(other)) else {
             return false;
         };
-        // A value is told by what uses it, so that something has to.
+        // A constant is only compared through its uses, so it must have at least one.
         let is_used = |name: &str| [&one, &other].iter().all(|source| words(&source.text, name) > 1);
         let (one, other) = (SpellingReader::new(&one), SpellingReader::new(&other));
-        // A named number that differs may be seen by others: then it is not only this file that says something else.
+        // Other files may use a named number that differs, and then more than this file changes its meaning.
         let differ = one
             .numbers()
             .filter(|(name, value)| other.number(name).is_some_and(|other| other != *value));
@@ -93,13 +93,13 @@ impl<'a> Spellings<'a> {
             .into_iter()
             .filter(|name| is_used(name) && !self.is_elsewhere(path, name))
             .collect();
-        match (one.said(&hidden), other.said(&hidden)) {
+        match (one.normal_form(&hidden), other.normal_form(&hidden)) {
             (Some(one), Some(other)) => one == other,
             _ => false,
         }
     }
 
-    /// Whether code in another file has this name.
+    /// Whether code in another file contains this name.
     fn is_elsewhere(&self, path: &RepoPath, name: &str) -> bool {
         let key = (path.clone(), name.to_string());
         let mut known = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +125,7 @@ impl<'a> Spellings<'a> {
     }
 }
 
-/// How often a text has this word.
+/// How often a text contains this word.
 fn words(text: &str, word: &str) -> usize {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let is_whole = |(at, _): &(usize, &str)| {

@@ -1,4 +1,4 @@
-//! Reads a file into a form that is the same for all ways to say one thing.
+//! Converts a file into a normal form that is equal for different spellings of the same code.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,18 +9,18 @@ use super::sum::Sum;
 use super::words::{Operation, bare, comparison, integer, logic, short};
 use crate::repair::syntax::{Below, Source};
 
-/// What is nested deeper is not read.
+/// Maximum nesting depth that is read.
 pub(super) const MAX_DEPTH: usize = 200;
-/// Kinds of nodes with operators between operands, of all grammars.
+/// Node kinds of all grammars for operators between operands.
 const BINARY: [&str; 4] = [
     "binary_expression",
     "binary_operator",
     "boolean_operator",
     "comparison_operator",
 ];
-/// Kinds of nodes with an operator before an operand.
+/// Node kinds for operators before an operand.
 const UNARY: [&str; 3] = ["unary_expression", "unary_operator", "not_operator"];
-/// Kinds of nodes that change a variable by what it was, and what says the same with a plain assignment.
+/// Node kinds for compound assignments, with the kind of the equivalent plain assignment.
 const CHANGES: [(&str, &str); 5] = [
     ("augmented_assignment", "assignment"),
     ("augmented_assignment_expression", "assignment_expression"),
@@ -28,12 +28,12 @@ const CHANGES: [(&str, &str); 5] = [
     ("assignment_expression", "assignment_expression"),
     ("assignment_statement", "assignment_statement"),
 ];
-/// A file, and the whole numbers that have names in it.
+/// A file, and the integer constants in it.
 pub(super) struct SpellingReader<'s> {
     pub(super) source: &'s Source,
     numbers: BTreeMap<&'s str, i128>,
     hidden: BTreeSet<String>,
-    /// What was read before, by the node: each is asked about in several ways, and its parts with it.
+    /// Cached results by node: each node is read in several ways, and its parts as well.
     sums: RefCell<HashMap<usize, Option<Sum>>>,
     forms: RefCell<HashMap<usize, Option<String>>>,
 }
@@ -48,7 +48,7 @@ impl<'s> SpellingReader<'s> {
             forms: RefCell::default(),
         };
         reader.numbers = reader.named();
-        // They were read without names.
+        // The cached forms were computed without names.
         reader.sums.borrow_mut().clear();
         reader.forms.borrow_mut().clear();
         reader
@@ -62,13 +62,14 @@ impl<'s> SpellingReader<'s> {
         self.numbers.get(name).copied()
     }
 
-    /// What the file says, but for the values of these names where they are defined. `None` if it is nested too deeply.
-    pub(super) fn said(mut self, hidden: &BTreeSet<String>) -> Option<String> {
+    /// The normal form of the file, except for the values of these names in their definitions. `None` if it is nested
+    /// too deeply.
+    pub(super) fn normal_form(mut self, hidden: &BTreeSet<String>) -> Option<String> {
         self.hidden.clone_from(hidden);
         self.form(self.source.root(), 0)
     }
 
-    /// Constants outside of functions whose values are whole numbers, each defined once.
+    /// Constants outside of functions whose values are integers and that are defined only once.
     fn named(&self) -> BTreeMap<&'s str, i128> {
         let language = self.source.language;
         let mut found: BTreeMap<&'s str, Option<i128>> = BTreeMap::new();
@@ -91,7 +92,7 @@ impl<'s> SpellingReader<'s> {
             .collect()
     }
 
-    /// The name and the value of a constant that a node defines.
+    /// The name and value of a constant that a node defines.
     fn definition<'t>(&self, node: Node<'t>) -> Option<(&'s str, Node<'t>)> {
         if !self.source.language.constants.contains(&node.kind()) {
             return None;
@@ -111,7 +112,7 @@ impl<'s> SpellingReader<'s> {
         self.source.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// The form of any part.
+    /// The form of any node.
     pub(super) fn form(&self, node: Node<'_>, depth: usize) -> Option<String> {
         let node = bare(node);
         if depth > MAX_DEPTH {
@@ -140,7 +141,7 @@ impl<'s> SpellingReader<'s> {
         self.plain(node, depth).map(short)
     }
 
-    /// The form of what is no sum and no condition: its kind and its parts.
+    /// The form of a node that is neither a sum nor a condition: its kind and its parts.
     pub(super) fn plain(&self, node: Node<'_>, depth: usize) -> Option<String> {
         if node.kind().contains("comment") {
             return Some(String::new());
@@ -179,7 +180,7 @@ impl<'s> SpellingReader<'s> {
         Some(format!("({})", parts.join(" ")))
     }
 
-    /// Arguments of which the largest or smallest is taken may stand in any order.
+    /// Whether the order of arguments does not matter, as for a minimum or maximum.
     fn is_symmetric(&self, node: Node<'_>) -> bool {
         let language = self.source.language;
         let called = node.parent().filter(|call| language.calls.contains(&call.kind()));
@@ -191,7 +192,7 @@ impl<'s> SpellingReader<'s> {
             })
     }
 
-    /// A number as it is, no matter how it is written; everything else as it is written.
+    /// A number in a canonical notation; any other literal unchanged.
     fn literal(&self, node: Node<'_>) -> String {
         let language = self.source.language;
         let text = self.text(node);
@@ -205,7 +206,7 @@ impl<'s> SpellingReader<'s> {
         is_float.then(number).flatten().unwrap_or_else(|| text.to_string())
     }
 
-    /// Operands in their order, or sorted where that is all the same.
+    /// Operands in their order, or sorted if the order does not matter.
     fn operated(&self, kind: &str, operation: &Operation<'_>, depth: usize) -> Option<String> {
         let operands = operation.operands.iter().map(|operand| self.form(*operand, depth + 1));
         let mut operands: Vec<String> = operands.collect::<Option<_>>()?;
@@ -243,7 +244,7 @@ impl<'s> SpellingReader<'s> {
         Some(format!("(range_expression {} {end})", self.form(from, depth + 1)?))
     }
 
-    /// What something comes to in a sum, if only as itself.
+    /// A node as a term of a sum, opaque if necessary.
     pub(super) fn term(&self, node: Node<'_>, depth: usize) -> Option<Sum> {
         match self.sum(node, depth) {
             Some(sum) => Some(sum),
@@ -251,7 +252,7 @@ impl<'s> SpellingReader<'s> {
         }
     }
 
-    /// A sum, a whole number, or a name for one; none of anything else.
+    /// A sum, an integer, or the name of one. `None` for anything else.
     pub(super) fn sum(&self, node: Node<'_>, depth: usize) -> Option<Sum> {
         let node = bare(node);
         if depth > MAX_DEPTH {
@@ -297,7 +298,7 @@ impl<'s> SpellingReader<'s> {
             }
             _ => return None,
         };
-        // Texts are joined in their order.
+        // String concatenation depends on the order.
         self.is_whole(node).then_some(())?;
         self.term(*left, depth + 1)?.plus(&self.term(*right, depth + 1)?, times)
     }
@@ -308,7 +309,7 @@ impl<'s> SpellingReader<'s> {
         integer(self.text(node))
     }
 
-    /// What a negation negates.
+    /// The operand of a negation.
     pub(super) fn negated<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
         let (sign, kind) = self.source.language.negation;
         (node.kind() == kind).then_some(())?;
@@ -317,7 +318,7 @@ impl<'s> SpellingReader<'s> {
         (written.trim() == sign.trim()).then_some(inner)
     }
 
-    /// Operands and what stands between them.
+    /// The operands and the operators between them.
     pub(super) fn operation<'t>(&self, node: Node<'t>) -> Option<Operation<'t>> {
         BINARY.contains(&node.kind()).then_some(())?;
         let mut cursor = node.walk();

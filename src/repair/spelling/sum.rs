@@ -1,9 +1,9 @@
-//! Sums of whole numbers and of what stands for some: what a comparison compares.
+//! Sums of integers and of terms that represent them: the two sides of a comparison.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A number and multiples of other things, each by what it says.
+/// A number plus multiples of other terms, each identified by its form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     terms: BTreeMap<String, i128>,
@@ -25,12 +25,12 @@ impl Sum {
         }
     }
 
-    /// The number, if it is nothing but one.
+    /// The number, if the sum consists only of one.
     pub(super) fn as_number(&self) -> Option<i128> {
         self.terms.is_empty().then_some(self.number)
     }
 
-    /// This plus this many times another. `None` if that is too large.
+    /// This sum plus a multiple of another. `None` on overflow.
     pub(super) fn plus(mut self, other: &Self, times: i128) -> Option<Self> {
         self.number = self.number.checked_add(other.number.checked_mul(times)?)?;
         for (thing, count) in &other.terms {
@@ -41,8 +41,7 @@ impl Sum {
         Some(self)
     }
 
-    /// The same or its opposite, so that of two opposites only one is left: whether something is zero is the same of
-    /// both.
+    /// The sum or its negation, so that two opposite sums become equal: either both are zero, or neither is.
     pub(super) fn without_sign(self) -> Option<Self> {
         let first = self.terms.values().next().copied().unwrap_or(self.number);
         if first < 0 {

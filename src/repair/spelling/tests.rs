@@ -1,4 +1,4 @@
-//! What says the same, and what does not.
+//! Edits that mean the same, and edits that do not.
 
 use super::*;
 use crate::domain::patch::{Blob, FileChange};
@@ -6,7 +6,7 @@ use crate::domain::patch::{Blob, FileChange};
 const PYTHON: &str =
     "FROM = 10_000\n\n\ndef f(amount, to, name):\n    if amount > FROM:\n        return 1\n    return 0\n";
 
-/// A patch that replaces one text by another.
+/// A patch that replaces one text with another.
 fn patch(path: &str, text: &str, (from, to): (&str, &str)) -> Patch {
     assert!(text.contains(from), "{from}");
     let change = FileChange {
@@ -25,7 +25,7 @@ fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
     (directory, checkout)
 }
 
-/// Whether two edits of one place say the same.
+/// Checks whether two edits of one place mean the same.
 #[track_caller]
 fn check(path: &str, text: &str, old: &str, (one, other): (&str, &str), expected: bool) {
     let (_directory, checkout) = tree(&[(path, text)]);
@@ -81,10 +81,10 @@ fn a_named_number_is_the_number() {
         std::slice::from_ref(&bound),
         &patch("a.py", PYTHON, ("10_000", "9_998"))
     ));
-    // It means more where others use it.
+    // The edit changes more if another file uses the name.
     let (_directory, checkout) = tree(&[("a.py", PYTHON), ("b.py", "from a import FROM\n")]);
     assert!(!is_spelled_like(&checkout, &[bound], &name));
-    // Nobody here uses it at all: each value is another edit.
+    // Nothing here uses the name, so each value is a different edit.
     let alone = "FROM = 10\n";
     let (_directory, checkout) = tree(&[("a.py", alone)]);
     let of = |value| patch("a.py", alone, ("10", value));
@@ -189,7 +189,7 @@ fn what_was_turned_down_elsewhere_or_cannot_be_read_is_another() {
     check("a.txt", "one\n", "one", ("two", "two"), true);
 }
 
-/// Nothing that a stranger nests makes this slow.
+/// Deep nesting by a stranger does not make this slow.
 #[test]
 fn what_is_nested_deeply_is_read_once() {
     let products = format!("{}a{}", "a * (b + ".repeat(90), ")".repeat(90));

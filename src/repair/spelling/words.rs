@@ -1,12 +1,12 @@
-//! Operators, literals and parentheses: what a form is made of, of all grammars.
+//! Operators, literals and parentheses of all grammars, from which forms are built.
 
 use sha2::{Digest, Sha256};
 use tree_sitter::Node;
 
-/// A longer form of a part is replaced by its digest, so that reading takes time in proportion to the file.
+/// A longer form is replaced by its digest, so that reading takes time in proportion to the file.
 const MAX_FORM: usize = 240;
 
-/// What is the opposite of each comparison.
+/// The opposite of each comparison operator.
 const COMPARISONS: [(&str, &str); 12] = [
     ("<", ">="),
     (">=", "<"),
@@ -22,13 +22,13 @@ const COMPARISONS: [(&str, &str); 12] = [
     ("is not", "is"),
 ];
 
-/// An operation as it is written.
+/// An operation as written.
 pub(super) struct Operation<'t> {
     pub(super) operands: Vec<Node<'t>>,
     pub(super) operators: Vec<String>,
 }
 
-/// Whether it is `and`. `None` if it is neither that nor `or`.
+/// True for `and`, false for `or`. `None` for anything else.
 pub(super) fn logic(operation: &Operation<'_>) -> Option<bool> {
     match operation.operators.as_slice() {
         [only] if matches!(only.as_str(), "and" | "&&") => Some(true),
@@ -37,7 +37,7 @@ pub(super) fn logic(operation: &Operation<'_>) -> Option<bool> {
     }
 }
 
-/// The pairs that are compared. `None` if something else is done.
+/// The pairs that are compared. `None` if it is not a comparison.
 pub(super) fn comparison<'o, 't>(operation: &'o Operation<'t>) -> Option<Vec<(Node<'t>, &'o str, Node<'t>)>> {
     let is_known = |operator: &String| COMPARISONS.iter().any(|(known, _)| known == operator);
     operation.operators.iter().all(is_known).then_some(())?;
@@ -54,7 +54,7 @@ pub(super) fn opposite(operator: &str) -> Option<&'static str> {
     Some(found.1)
 }
 
-/// Whether a form is that of a comparison or a negation, so that only its truth can matter.
+/// Whether a form is a comparison or a negation, so that only its truth can matter.
 pub(super) fn is_truth_value(form: &str) -> bool {
     let operators = || COMPARISONS.iter().map(|(operator, _)| *operator);
     let rest = form.strip_prefix('(');
@@ -73,11 +73,11 @@ pub(super) fn joined(is_all: bool, mut parts: Vec<String>) -> String {
     }
 }
 
-/// What is inside of parentheses, or the only one of a list.
+/// The node inside parentheses, or the only element of a list.
 pub(super) fn bare(mut node: Node<'_>) -> Node<'_> {
     let is_around = |node: &Node<'_>| match node.kind() {
         "parenthesized_expression" => node.named_child_count() == 1,
-        // With a comma behind it, it is a tuple of one.
+        // With a trailing comma it is a tuple with one element.
         "expression_list" => node.child_count() == 1,
         _ => false,
     };
@@ -88,7 +88,7 @@ pub(super) fn bare(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// A whole number, no matter how it is written.
+/// An integer in any notation.
 pub(super) fn integer(text: &str) -> Option<i128> {
     let text = text.replace('_', "").to_lowercase();
     let (digits, radix) = match text.get(..2) {
@@ -106,7 +106,7 @@ pub(super) fn integer(text: &str) -> Option<i128> {
     is_suffix.then(|| i128::from_str_radix(digits, radix).ok()).flatten()
 }
 
-/// A form, or its digest where it is long.
+/// A form, or its digest if it is long.
 pub(super) fn short(form: String) -> String {
     if form.len() <= MAX_FORM {
         return form;

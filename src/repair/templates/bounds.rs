@@ -1,8 +1,8 @@
-//! One too many, or one too few.
+//! Fixes off-by-one errors.
 
 use super::{Edit, Site, Template};
 
-/// What counts or measures, so that its result can be one off.
+/// Functions and names that count or measure, so that their result may be off by one.
 const COUNTS: &[&str] = &[
     "abs",
     "bit_length",
@@ -50,9 +50,9 @@ fn drop_one(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 /// `n` becomes `n + 1` or `n - 1`.
 fn shift(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     match operation(place) {
-        // One more or less is a swap or a constant away already.
+        // A swap or a constant already covers adding or subtracting one.
         Some((_, "+" | "-", right)) if is_number(right) => return,
-        // Anything that binds less tightly would be torn apart.
+        // An operator that binds less tightly would be split.
         Some((_, operator, _)) if !matches!(operator, "+" | "-" | "*" | "/" | "//" | "%") => return,
         _ => {}
     }
@@ -73,12 +73,12 @@ fn shift(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// How likely the value is one off by where it stands, and whether a sum there needs parentheses.
+/// How likely the value is off by one in its position, and whether a sum there needs parentheses.
 fn value_of(place: &Site<'_, '_>) -> Option<(Template, bool)> {
     let language = place.source.language;
     let (parent, field) = (place.parent_kind(), place.field());
     if language.positions.contains(&parent) {
-        // What is subscripted is not a number, unlike what stands between the brackets.
+        // A subscripted value is not a number, unlike the index.
         let is_subscripted = matches!(field, "value" | "object" | "operand" | "array")
             || (parent == "index_expression" && is_first(place));
         return (!is_subscripted).then_some((Template::ShiftPosition, false));
@@ -94,7 +94,7 @@ fn value_of(place: &Site<'_, '_>) -> Option<(Template, bool)> {
         return Some((template, false));
     }
     let needs_parentheses = match operation_of(place, 1) {
-        // Changing the number next to it comes to the same.
+        // Changing the adjacent number has the same effect.
         Some((left, "+" | "-", right)) if is_number(left) || is_number(right) => return None,
         Some((_, "<" | "<=" | ">" | ">=" | "==" | "!=" | "+", _)) => false,
         Some((_, "-", _)) => field == "right",
@@ -117,7 +117,8 @@ fn operation<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str, &'t str)> {
     operation_of(place, 0)
 }
 
-/// Left side, operator and right side of the node this many levels up, if it is an operation. A side may be empty.
+/// The left side, operator and right side of the node this many levels up, if it is an operation. A side may be
+/// empty.
 fn operation_of<'t>(place: &Site<'_, 't>, levels: usize) -> Option<(&'t str, &'t str, &'t str)> {
     let node = place.above(levels)?.node;
     let part = |field: &str| node.child_by_field_name(field).map(|part| place.source.text_of(part));

@@ -1,4 +1,4 @@
-//! A call too many or too few, an argument too many or too few, and what is given back.
+//! Adds or removes a call or an argument, and changes what is returned.
 
 use super::rank::falling;
 use super::{Edit, KnownNames, Site, Template};
@@ -136,7 +136,7 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// Another value is given back; or that of a statement is.
+/// Returns another value, or the value of a statement.
 fn give_back(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let languages = place.source.language;
     let (kind, keyword, end) = languages.returns;

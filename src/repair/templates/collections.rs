@@ -1,16 +1,16 @@
-//! What a list or an object holds when it is made: nothing where it is filled later, something where it is not.
+//! Changes the initial contents of a list or an object: empty if it is filled later, filled if it is not.
 
 use super::rank::falling;
 use super::{Edit, KnownNames, Site, Template};
 use crate::repair::syntax::Step;
 
-/// Variables that are offered for what an empty list holds.
+/// Maximum number of variables offered as the content of an empty list.
 const MAX_VALUES: usize = 8;
-/// What adds to a list, after its name.
+/// Text after the name of a list that adds to it.
 const ADDERS: &[&str] = &[".append(", ".extend(", ".push(", ".unshift(", ".insert(", " += "];
-/// What may give an object its properties, after its name.
+/// Text after the name of an object that may set its properties.
 const PROPERTIES: &[&str] = &[".", "["];
-/// Bytes after a collection in which that is looked for.
+/// Maximum number of bytes after a collection that are searched for these.
 const MAX_FOLLOWED: usize = 20_000;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
@@ -20,7 +20,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     }
 }
 
-/// What a list starts with that is then added to: nothing.
+/// An empty list for one with a single element that is added to later.
 fn start(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if matches!(place.kind(), "array" | "list")
         && place.node().named_child_count() == 1
@@ -30,7 +30,7 @@ fn start(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// What an empty collection may have held that nothing is put into later: a variable, or by its name each parameter.
+/// Content for an empty collection that nothing is added to later: a variable, or each parameter by name.
 fn filling(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_list = matches!(place.kind(), "array" | "list");
@@ -40,7 +40,7 @@ fn filling(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let name = bound(place);
     let fillers = if is_list { ADDERS } else { PROPERTIES };
     let is_returned = place.parent_kind() == language.returns.0;
-    // What is a part of an object is filled elsewhere.
+    // A collection inside an object is filled elsewhere.
     let is_own = |name: &str| !name.contains(['.', '[']) && !is_used(place, name, fillers);
     if !(is_returned || name.is_some_and(is_own)) {
         return;
@@ -75,7 +75,7 @@ fn filling(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// The name that a value is given, if it is given one.
+/// The name that the value is assigned to, if there is one.
 fn bound<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
     let binding = place.above(1)?.node;
     let is_given = matches!(place.field(), "right" | "value")
@@ -91,7 +91,7 @@ fn bound<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
     Some(place.source.text_of(name))
 }
 
-/// Whether the name occurs in one of these ways later in the function.
+/// Whether the name is used in one of these ways later in the function.
 fn is_used(place: &Site<'_, '_>, name: &str, ways: &[&str]) -> bool {
     let source = place.source;
     let is_function = |step: &&Step<'_>| source.language.functions.contains(&step.node.kind());

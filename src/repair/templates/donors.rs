@@ -1,4 +1,5 @@
-//! Expressions that stand elsewhere in the file, at the place of one of the same kind or of the variable they are made of.
+//! Replaces an expression with one from elsewhere in the file: one of the same kind, or one derived from the same
+//! variable.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +7,11 @@ use super::known_names::Snippet;
 use super::names::functions;
 use super::{Edit, KnownNames, Site, Template};
 
-/// Donors for one expression, and pieces that are compared for it.
+/// Maximum number of donors for one expression, and of snippets that are compared for it.
 const MAX_DONORS: usize = 12;
 const MAX_COMPARED: usize = 300;
 const MAX_REPLACED: usize = 160;
-/// Of what is made of one variable, this many are offered, and how long one may be beyond its name.
+/// Maximum number of derived expressions for one variable, and their maximum length beyond its name.
 const MAX_DERIVED: usize = 4;
 const MAX_BEYOND: usize = 24;
 
@@ -34,7 +35,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     }
 }
 
-/// `path` becomes `path.slice(1)` where that stands elsewhere: the same is often meant at both.
+/// `path` becomes `path.slice(1)` if that occurs elsewhere in the file: both places often mean the same.
 pub(super) fn derived(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_value = place.stands_in(language.values)
@@ -49,7 +50,7 @@ pub(super) fn derived(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<
         beyond.is_some_and(|beyond| beyond.len() <= MAX_BEYOND && beyond.starts_with(['.', '[']))
     };
     let mut pieces: Vec<&Snippet> = known.expressions.iter().filter(is_made_of).collect();
-    // One in such a place is likelier.
+    // An expression from a similar position is likelier.
     let far = |piece: &&Snippet| {
         (
             piece.parent != own.parent,
@@ -75,7 +76,7 @@ fn is_expression(place: &Site<'_, '_>) -> bool {
 
 fn offer(place: &Site<'_, '_>, pieces: &[Snippet], found: &mut Vec<Edit>) {
     let own = Words::of(place);
-    // The nearest pieces are compared, however many there are.
+    // Only the nearest snippets are compared.
     let from = pieces
         .partition_point(|piece| piece.at < own.at)
         .saturating_sub(MAX_COMPARED / 2);
@@ -97,7 +98,7 @@ fn offer(place: &Site<'_, '_>, pieces: &[Snippet], found: &mut Vec<Edit>) {
     }
 }
 
-/// What a donor is compared with.
+/// The words of an expression, for comparing donors.
 struct Words<'t> {
     kind: &'t str,
     parent: &'t str,

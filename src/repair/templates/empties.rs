@@ -1,5 +1,5 @@
-//! What looks as if something had been there: conditions that are always met, bodies that do nothing,
-//! nothing where a value could be.
+//! Fills what looks as if something is missing: conditions that are always true, bodies that do nothing, null where a
+//! value could be.
 
 use super::known_names::FunctionBody;
 use super::names::functions;
@@ -12,9 +12,9 @@ const MAX_COLLECTIONS: usize = 24;
 const MAX_CONDITIONS: usize = 24;
 const MAX_BODIES: usize = 16;
 const MAX_PARTS: usize = 8;
-/// A longer body does something.
+/// A longer body is not trivial.
 const MAX_TRIVIAL: usize = 48;
-/// What is often left of a function, without what encloses it.
+/// What is often left of a function's body, without its delimiters.
 const TRIVIAL: &[&str] = &[
     "",
     "true",
@@ -65,7 +65,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     binding(place, found);
 }
 
-/// `break` becomes `continue`, and the other way round.
+/// `break` becomes `continue`, and vice versa.
 fn jump(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let other = match place.text() {
         "break" => "continue",
@@ -77,7 +77,7 @@ fn jump(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// A condition for one that is always or never met.
+/// A condition in place of a constant one.
 fn condition(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     if !place.is_condition() || !language.truths.contains(&place.text()) {
@@ -126,7 +126,7 @@ fn condition(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// A variable for `None`, `null` and the like, and for a collection that is gone through and has nothing in it.
+/// A variable in place of `None`, `null` and the like, and of an empty collection that is iterated over.
 fn something(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let text = place.text();
@@ -136,7 +136,7 @@ fn something(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     if !(is_nothing || is_empty) || place.parent_kind() == "comparison_operator" {
         return;
     }
-    // `size=None` most likely was `size=size`.
+    // `size=None` was probably `size=size`.
     let keyword = place
         .above(1)
         .and_then(|step| step.node.child_by_field_name("name"))
@@ -171,7 +171,7 @@ fn something(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// A method gets what says how it is bound, as the name of its first parameter has it.
+/// Adds a decorator or keyword to a method that binds it as its first parameter's name suggests.
 fn binding(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_method = language.functions.contains(&place.kind())
@@ -189,7 +189,7 @@ fn binding(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         .iter()
         .find(|(name, _)| *name == first || name.is_empty());
     let Some((_, binder)) = binder else { return };
-    // What takes arguments is no attribute.
+    // A method with further parameters is not a property.
     if first == language.this && parameters.is_some_and(|list| list.named_child_count() > 1) {
         return;
     }
@@ -200,7 +200,7 @@ fn binding(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 fn sign(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let inside = place.text().strip_prefix(language.negation.0);
-    // A position is a number.
+    // An index is a number.
     if let Some(inside) = inside.filter(|_| place.kind() == language.negation.1)
         && language.positions.contains(&place.parent_kind())
     {
@@ -218,7 +218,7 @@ fn sign(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// A body for a function that has none to speak of: by its name, or as its siblings have it.
+/// A body for a function with a trivial one: derived from its name, or copied from its siblings.
 fn body(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let source = place.source;
     let Some(node) = place.node().child_by_field_name("body") else {
@@ -280,7 +280,7 @@ fn body(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// What a function of this name usually gives back.
+/// What a function with this name usually returns.
 fn by_name(place: &Site<'_, '_>, known: &KnownNames, name: &str, parameters: &str) -> Vec<String> {
     let this = place.source.language.this;
     let names = parameters.trim_matches(['(', ')']).split(',').filter_map(|parameter| {
@@ -321,7 +321,7 @@ fn by_name(place: &Site<'_, '_>, known: &KnownNames, name: &str, parameters: &st
     values
 }
 
-/// How few letters two names start with in common: less is nearer.
+/// A distance that is smaller the more leading letters two names share.
 fn shared(a: &str, b: &str) -> usize {
     40_usize.saturating_sub(a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count())
 }

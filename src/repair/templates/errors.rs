@@ -1,17 +1,17 @@
-//! Another error that is caught or raised.
+//! Catches or raises a different error.
 
 use std::collections::BTreeSet;
 
 use super::rank::falling;
 use super::{Edit, KnownNames, Site, Template};
 
-/// How many other errors are offered for one.
+/// Maximum number of alternatives for one error.
 const MAX_OTHERS: usize = 24;
-/// Names of one clause that are looked at.
+/// Maximum number of names in one clause that are considered.
 const MAX_SIBLINGS: u32 = 16;
-/// How far up the statement is looked for that an error is named in: around it are tuples and calls.
+/// Maximum number of levels between an error and the statement that names it: tuples and calls lie between.
 const LEVELS: usize = 4;
-/// How the names of errors end.
+/// Suffixes of error names.
 const ENDS: [&str; 3] = ["Error", "Exception", "Warning"];
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
@@ -21,7 +21,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         return;
     }
     let siblings: BTreeSet<&str> = siblings(place).collect();
-    // Those that the project raises itself are nearer than those that every program knows.
+    // Errors that the project names itself are likelier than standard errors.
     let mut seen = BTreeSet::new();
     let own = known.errors.iter().map(String::as_str);
     let others = own
@@ -42,7 +42,7 @@ fn is_error(name: &str, usual: &[&str]) -> bool {
     usual.contains(&name) || sounds_like_one(name)
 }
 
-/// Whether names of errors end like this one.
+/// Whether a name ends like the name of an error.
 pub(super) fn sounds_like_one(name: &str) -> bool {
     ENDS.iter().any(|end| name.ends_with(end))
 }
@@ -54,7 +54,7 @@ fn is_named_in(place: &Site<'_, '_>, statements: &[&str]) -> bool {
         .any(|step| statements.contains(&step.node.kind()))
 }
 
-/// What is caught by the same clause.
+/// The other errors in the same clause.
 fn siblings<'t>(place: &Site<'_, 't>) -> impl Iterator<Item = &'t str> {
     let parent = place.above(1).map(|step| step.node);
     (0..MAX_SIBLINGS).map_while(move |index| Some(place.source.text_of(parent?.named_child(index)?)))

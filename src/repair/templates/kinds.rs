@@ -1,21 +1,21 @@
-//! The ideas behind edits: how likely each is the fix, and what kind of edit it is.
+//! The templates of edits: how likely each is the fix, and what kind of edit it makes.
 
-/// The idea behind an edit.
+/// The template of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::repair) enum Template {
-    /// A part of the pull request put back as it was.
+    /// Reverts a part of the pull request.
     Revert,
-    /// Whether a bound belongs to what it bounds: `<` and `<=`, `..` and `..=`.
+    /// Includes or excludes a bound: `<` and `<=`, `..` and `..=`.
     Bound,
-    /// `n - 1` where it should be `n`.
+    /// `n - 1` becomes `n`.
     DropOne,
-    /// `n` where it should be `n + 1`, in a range, slice or subscript.
+    /// `n` becomes `n + 1`, in a range, slice or subscript.
     ShiftPosition,
-    /// The same anywhere else.
+    /// The same in any other position.
     ShiftValue,
-    /// A number that is one off, 0 for 1.
+    /// A number changes by one, or between 0 and 1.
     Constant,
-    /// Any other number.
+    /// A number changes in any other way.
     OtherConstant,
     Truth,
     Comparison,
@@ -23,9 +23,9 @@ pub(in crate::repair) enum Template {
     Arithmetic,
     Augmented,
     OtherOperator,
-    /// An operator that is seldom written for the other by mistake.
+    /// An operator that is seldom mistaken for the other.
     RareOperator,
-    /// A sign added or dropped.
+    /// Adds or removes a sign.
     Sign,
     DropNegation,
     Negate,
@@ -34,55 +34,55 @@ pub(in crate::repair) enum Template {
     Attribute,
     Operands,
     Variable,
-    /// `break` for `continue`.
+    /// `break` becomes `continue`, or vice versa.
     Jump,
-    /// Another text of the file, or the same without what stands around it.
+    /// Another text of the file, or the same text without surrounding characters.
     Text,
     /// Any other text.
     OtherText,
-    /// Something for `None`, `null` or what else says that there is nothing.
+    /// A value for `None`, `null` or the like.
     Something,
-    /// Nothing to start from, for a list that is added to.
+    /// An empty list for one that is added to later.
     Start,
-    /// What a collection holds that holds nothing.
+    /// Content for an empty collection.
     Filling,
-    /// A text made to give what a failure says was expected.
+    /// A text that matches what a failure says was expected.
     Expected,
-    /// Another error that is caught or raised.
+    /// A different error is caught or raised.
     Exception,
-    /// A method bound to its object, its class or nothing.
+    /// A method is bound to its object, its class or nothing.
     Binding,
-    /// A slice with a bound more or less.
+    /// Adds or removes a bound of a slice.
     Slice,
-    /// A call with an argument more or less.
+    /// Adds or removes an argument of a call.
     ArgumentCount,
     /// `f(x)` becomes `x`.
     Unwrap,
     /// `x` becomes `f(x)`.
     Wrap,
-    /// Something else is given back.
+    /// Something else is returned.
     Return,
-    /// A condition for one that is always or never met.
+    /// A condition in place of a constant one.
     Condition,
-    /// A body for a function with an empty effect.
+    /// A body for a function with a trivial one.
     Body,
-    /// An expression that stands elsewhere in the file.
+    /// An expression from elsewhere in the file.
     Donor,
-    /// One of those for the variable that it is made of.
+    /// An expression from elsewhere that is derived from the same variable.
     Derived,
-    /// A statement before or after another, or in or out of a block.
+    /// Moves a statement before or after another, or in or out of a block.
     Move,
-    /// A statement that stands elsewhere in the file.
+    /// A statement from elsewhere in the file.
     Statement,
     /// An early return.
     Guard,
-    /// Takes a condition or an operand away: seldom a fix, often just silence.
+    /// Removes a condition or an operand: seldom a fix, often just silence.
     Removal,
-    /// Takes a statement away.
+    /// Removes a statement.
     Surplus,
 }
 
-/// What an edit does, no matter what it is about.
+/// The kind of an edit, regardless of what it edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::repair) enum EditKind {
     Swap,
@@ -97,7 +97,7 @@ pub(in crate::repair) enum EditKind {
 }
 
 impl Template {
-    /// How likely the edit is the fix when it lands on the faulty line: the figures order candidates, nothing more.
+    /// How likely the edit is the fix if it is on the faulty line. The figures only order candidates.
     pub(in crate::repair) fn prior(self) -> f32 {
         match self {
             Self::Revert | Self::Bound => 1.0,
@@ -126,7 +126,7 @@ impl Template {
         }
     }
 
-    /// What the edit does, for those who judge its risk.
+    /// The kind of edit, for judging its risk.
     pub(in crate::repair) fn kind(self) -> EditKind {
         match self {
             Self::Revert => EditKind::Revert,
@@ -168,5 +168,5 @@ impl Template {
     }
 }
 
-/// An operator, and what it may have been meant to be.
+/// An operator, and its likely alternatives.
 pub(in crate::repair) type Swap = (&'static str, &'static [(&'static str, Template)]);

@@ -1,4 +1,5 @@
-//! What a file offers: its variables by function, its parts by value, its literals, expressions and statements.
+//! What a file offers to templates: its variables by function, its members by value, its literals, expressions and
+//! statements.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,23 +8,23 @@ use super::names::{functions, is_bound, owner, part};
 use super::{Site, errors, is_untouched};
 use crate::repair::syntax::{Below, Source};
 
-/// Pieces that are remembered of a file, and how long one may be.
+/// Maximum number of snippets kept for a file, and maximum length of one.
 const MAX_PIECES: usize = 6_000;
 const MAX_PIECE: usize = 160;
 const MAX_LITERALS: usize = 300;
 const MAX_BODY: usize = 600;
 const MAX_BODIES: usize = 400;
 
-/// Constants of the file that are offered with the variables of a function.
+/// Maximum number of constants of the file that are offered with the variables of a function.
 const MAX_CONSTANTS: usize = 24;
 
-/// The names a file knows, and the code it is made of.
+/// The names that a file contains, and snippets of its code.
 pub(in crate::repair) struct KnownNames {
     pub(super) variables: BTreeMap<usize, Vec<String>>,
     pub(super) parts: BTreeMap<(usize, String), BTreeSet<String>>,
-    /// Variables and constants outside functions.
+    /// Variables and constants outside of functions.
     pub(super) constants: Vec<String>,
-    /// Errors that are named anywhere, as they come.
+    /// Errors named anywhere in the file, in order.
     pub(super) errors: Vec<String>,
     pub(super) strings: Vec<Snippet>,
     pub(super) numbers: Vec<Snippet>,
@@ -32,21 +33,21 @@ pub(in crate::repair) struct KnownNames {
     pub(super) statements: Vec<Snippet>,
     pub(super) returns: Vec<Snippet>,
     pub(super) bodies: Vec<FunctionBody>,
-    /// Texts that the failures print, no matter what the file is.
+    /// Texts that the failures print; they are the same for every file.
     pub(super) printed: Arc<[String]>,
 }
 
-/// A piece of code as it is in the file.
+/// A snippet of the file.
 pub(super) struct Snippet {
     pub(super) kind: String,
     pub(super) parent: String,
     pub(super) text: String,
     pub(super) at: usize,
-    /// Where the function around it starts.
+    /// Start of the function that contains it.
     pub(super) function: usize,
 }
 
-/// What a function does, with its name and its parameters.
+/// The body of a function, with its name and parameters.
 pub(super) struct FunctionBody {
     pub(super) name: String,
     pub(super) parameters: String,
@@ -180,7 +181,8 @@ impl KnownNames {
         }
     }
 
-    /// Variables that the node may use, the nearest functions' first, then constants.
+    /// Variables that are visible at the node: the innermost function's first, then those of outer ones, then
+    /// constants.
     pub(super) fn variables_at(&self, place: &Site<'_, '_>) -> Vec<&String> {
         let own = functions(place).filter_map(|function| self.variables.get(&function));
         own.flatten()
@@ -190,7 +192,7 @@ impl KnownNames {
     }
 }
 
-/// Whether two sides are compared, or the node is a side of `and` or `or`.
+/// Whether the node is a comparison, or a side of `and` or `or`.
 fn is_comparison(place: &Site<'_, '_>) -> bool {
     matches!(
         place.kind(),

@@ -1,4 +1,4 @@
-//! Another text, another number, another bound of a slice.
+//! Changes a text, a number, or a bound of a slice.
 
 use super::known_names::Snippet;
 use super::rank::falling;
@@ -24,7 +24,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     slice(place, found);
 }
 
-/// A text that is a statement says what the code does.
+/// A text that is a whole statement is documentation.
 fn is_documentation(place: &Site<'_, '_>) -> bool {
     place.parent_kind() == "expression_statement"
 }
@@ -90,8 +90,9 @@ fn text(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// Whether two texts have nearly all in common, at their ends: the rest may be mistyped. A text that has less in common
-/// with what a test expects (`disabled` for `enabled`) is seldom the fault, but always the way to please that test.
+/// Whether two texts are nearly equal at their ends, so that the rest may be a typo. A text that has less in common
+/// with what a test expects (`disabled` for `enabled`) is seldom the fault, but replacing it would always please that
+/// test.
 fn is_near(one: &str, other: &str) -> bool {
     let before = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     let [one_rest, other_rest] = [&one.as_bytes()[before..], &other.as_bytes()[before..]];
@@ -100,7 +101,7 @@ fn is_near(one: &str, other: &str) -> bool {
     4 * (before + behind) >= 3 * one.len().max(other.len())
 }
 
-/// Whether an error is made with the text.
+/// Whether the text is the message of an error.
 fn is_message(place: &Site<'_, '_>) -> bool {
     let Some(path) = place.path.len().checked_sub(2).and_then(|up| place.path.get(..up)) else {
         return false;
@@ -110,7 +111,7 @@ fn is_message(place: &Site<'_, '_>) -> bool {
     is_argument && !path.is_empty() && Site { source, path }.callee().is_some_and(errors::sounds_like_one)
 }
 
-/// Other literals of the file: the same place in an expression first, then the nearest.
+/// Other literals of the file: those in the same kind of expression first, then the nearest.
 fn nearest<'k>(place: &Site<'_, '_>, pieces: &'k [Snippet]) -> Vec<&'k str> {
     let (at, parent, own) = (place.node().start_byte(), place.parent_kind(), place.text());
     let mut others: Vec<(bool, usize, &str)> = pieces
@@ -223,7 +224,7 @@ mod tests {
     use crate::repair::syntax::Source;
     use crate::repair::templates::{Stage, edits};
 
-    /// What a text became, with its weight, because failures printed these texts.
+    /// The replacements of a text, with their weights, if failures printed these texts.
     fn expected(path: &str, text: &str, printed: &[&str]) -> Vec<(String, f32)> {
         let source = Source::parse(path, text.into()).unwrap();
         let known = KnownNames::of(&source, printed.iter().map(ToString::to_string).collect());

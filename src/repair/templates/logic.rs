@@ -1,8 +1,8 @@
-//! Conditions turned round, and operands taken away.
+//! Inverts conditions and removes operands.
 
 use super::{Edit, Site, Template};
 
-/// Names of what answers yes or no, whole and by how they start.
+/// Names of predicates, and prefixes of such names.
 const QUESTIONS: &[&str] = &["all", "any", "contains", "exists", "startswith", "endswith"];
 const PREFIXES: &[&str] = &["can_", "contains_", "ends_", "has_", "is", "may_", "should_", "starts_"];
 
@@ -25,7 +25,7 @@ fn drop_negation(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// `ready` becomes `!ready` where it decides something.
+/// `ready` becomes `!ready` in a condition.
 fn negate(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let (prefix, negation) = language.negation;
@@ -40,7 +40,7 @@ fn negate(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         || matches!(place.kind(), "let_condition" | "let_chain")
         || language.truths.contains(&place.text())
     {
-        // A comparison is turned round by its operator.
+        // A comparison is inverted by changing its operator.
         return;
     }
     let text = place.text();
@@ -53,7 +53,7 @@ fn negate(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     found.push(place.edit(negated, Template::Negate));
 }
 
-/// `a && b` becomes `a`, and `b`; `a + b` likewise.
+/// `a && b` becomes `a`, and `b`; the same for `a + b`.
 fn drop_operand(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if !(is_logical(place, 0) || operator(place, 0).is_some_and(|operator| matches!(operator, "+" | "-" | "*" | "/"))) {
         return;
@@ -75,7 +75,7 @@ fn operator<'t>(place: &Site<'_, 't>, levels: usize) -> Option<&'t str> {
     Some(place.source.text_of(operator))
 }
 
-/// A call by whose name the answer is yes or no.
+/// Whether the node is a call of a predicate, judged by its name.
 fn is_question(place: &Site<'_, '_>) -> bool {
     place
         .callee()

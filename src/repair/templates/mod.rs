@@ -1,5 +1,5 @@
-//! Small edits that often are the fix, each at one node of a syntax tree. They only propose: whether an edit parses,
-//! compiles and is right is found out by others.
+//! Small edits that often are the fix, each at one node of a syntax tree. Templates only propose edits: others check
+//! whether an edit parses, compiles and is right.
 
 mod bounds;
 mod calls;
@@ -25,23 +25,23 @@ use tree_sitter::Node;
 
 use super::syntax::{Below, Source, Step};
 
-/// Edits that are made of one definition in one stage at most, and at one node.
+/// Maximum number of edits of one definition in one stage, and at one node.
 const MAX_EDITS: usize = 4_000;
 const MAX_PER_NODE: usize = 72;
 
-/// The order in which edits are made: what costs more, and is less likely, later.
+/// The order in which edits are made: costlier and less likely ones later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Strong,
     Wider,
-    /// Insertions and what stands elsewhere in the file.
+    /// Insertions, and code from elsewhere in the file.
     Tail,
 }
 
 impl Stage {
     pub(super) const ALL: [Self; 3] = [Self::Strong, Self::Wider, Self::Tail];
 
-    /// No edit of the stage has a higher prior.
+    /// The highest prior of any edit in the stage.
     pub(super) fn most(self) -> f32 {
         match self {
             Self::Strong => 1.0,
@@ -51,13 +51,13 @@ impl Stage {
     }
 }
 
-/// One range of a file replaced.
+/// A replacement of one range of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Edit {
     pub(super) range: Range<usize>,
     pub(super) replacement: String,
     pub(super) template: Template,
-    /// How near what it puts in is to what it takes out, from 0 to 1.
+    /// How similar the replacement is to the original, from 0 to 1.
     pub(super) similarity: f32,
 }
 
@@ -67,13 +67,13 @@ impl Edit {
         self
     }
 
-    /// What it is worth where the suspicion is 1.
+    /// The weight of the edit if the suspicion is 1.
     pub(super) fn weight(&self) -> f32 {
         self.template.prior() * self.similarity
     }
 }
 
-/// A node as a template looks at it: with its parents and its text.
+/// The node that a template examines, with its ancestors and its text.
 pub(super) struct Site<'a, 't> {
     source: &'t Source,
     path: &'a [Step<'t>],
@@ -106,13 +106,13 @@ impl<'t> Site<'_, 't> {
         self.source.text_of(self.node())
     }
 
-    /// Whether the node is in one of these fields; an empty field stands for any named child without one.
+    /// Whether the node is in one of these fields; an empty field name matches any named child without a field.
     fn stands_in(&self, slots: &[(&str, &str)]) -> bool {
         let (parent, field) = (self.parent_kind(), self.field());
         self.node().is_named() && slots.contains(&(parent, field))
     }
 
-    /// Whether the node decides what is done; in some languages, conditions have their own parentheses.
+    /// Whether the node is a condition; in some languages, conditions have their own parentheses.
     fn is_condition(&self) -> bool {
         let conditions = self.source.language.conditions;
         let is_one = |levels: usize| {
@@ -128,7 +128,7 @@ impl<'t> Site<'_, 't> {
         is_one(0) || (self.node().is_named() && is_in_parentheses(self.parent_kind()) && is_one(1))
     }
 
-    /// The last part of the name of what is called, if the node is a call.
+    /// The last part of the callee's name, if the node is a call.
     fn callee(&self) -> Option<&'t str> {
         if !self.source.language.calls.contains(&self.kind()) {
             return None;
@@ -151,8 +151,8 @@ impl<'t> Site<'_, 't> {
     }
 }
 
-/// The edits of one stage at the nodes that `is_wanted` says yes to, in bounds; nothing is looked into that does not
-/// touch the range `within`.
+/// The edits of one stage at the nodes that `is_wanted` accepts, within bounds. Nodes outside of the range `within`
+/// are skipped.
 pub(super) fn edits(
     (source, known): (&Source, &KnownNames),
     stage: Stage,
@@ -196,7 +196,7 @@ pub(super) fn edits(
     found.retain(|edit| {
         let original = source.text.get(edit.range.clone()).unwrap_or_default();
         let has_same = original.split_whitespace().eq(edit.replacement.split_whitespace());
-        // In Python, white space says where a statement belongs.
+        // In Python, whitespace decides which block a statement belongs to.
         !has_same || edit.template == Template::Move
     });
     found

@@ -1,11 +1,11 @@
-//! The right kind of thing under the wrong name: arguments the wrong way round, a sibling method, another variable.
+//! Replaces a name with another of the same kind: swapped arguments, a sibling method, another variable.
 
 use tree_sitter::Node;
 
 use super::{Edit, KnownNames, Site, Template};
 use crate::repair::syntax::Step;
 
-/// Methods and functions that are mistaken for each other.
+/// Methods and functions that are often confused.
 const FAMILIES: &[&[&str]] = &[
     &["min", "max"],
     &["any", "all"],
@@ -78,9 +78,9 @@ const FAMILIES: &[&[&str]] = &[
     &["all", "any", "race", "allSettled"],
 ];
 
-/// How many other names are offered for one, nearest first.
+/// Maximum number of alternatives for a name, nearest first.
 const MAX_OTHERS: usize = 8;
-/// A call with more arguments is left alone.
+/// Maximum number of arguments; calls with more are left alone.
 const MAX_ARGUMENTS: usize = 6;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
@@ -130,7 +130,7 @@ fn sibling(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// Another part that is read from the same value somewhere in the file.
+/// Another member that is read from the same value elsewhere in the file.
 fn other_part(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let Some((value, name)) = part(place) else { return };
     let others = known
@@ -138,7 +138,7 @@ fn other_part(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         .get(&(owner(place, value), value.into()))
         .into_iter()
         .flatten();
-    // Names that Python gives a meaning to are not mistaken for those of the project.
+    // Special names of Python are not confused with names of the project.
     let is_special = |name: &str| name.starts_with("__");
     let others = others.filter(|other| *other != name && is_special(other) == is_special(name));
     for other in others.take(MAX_OTHERS) {
@@ -173,7 +173,7 @@ fn other_variable(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit
     }
 }
 
-/// Where the class or `impl` starts that `self` is of; zero for other values.
+/// The start of the class or `impl` that `self` belongs to; zero for other values.
 pub(super) fn owner(place: &Site<'_, '_>, value: &str) -> usize {
     let owners = place.source.language.owners;
     let is_owner = |step: &&Step<'_>| owners.iter().any(|(kind, _)| *kind == step.node.kind());
@@ -186,7 +186,7 @@ pub(super) fn owner(place: &Site<'_, '_>, value: &str) -> usize {
     around.map_or(0, |step| step.node.start_byte())
 }
 
-/// Where the functions around the node start, the innermost first.
+/// The starts of the functions around the node, the innermost first.
 pub(super) fn functions(place: &Site<'_, '_>) -> impl Iterator<Item = usize> {
     let functions = place.source.language.functions;
     let around = place.path.iter().rev();
@@ -195,7 +195,7 @@ pub(super) fn functions(place: &Site<'_, '_>) -> impl Iterator<Item = usize> {
         .map(|step| step.node.start_byte())
 }
 
-/// Whether the name is being given here, in a pattern of any depth.
+/// Whether this is where the name is bound, at any depth of a pattern.
 pub(super) fn is_bound(place: &Site<'_, '_>) -> bool {
     let bindings = place.source.language.bindings;
     for levels in 0..4 {
@@ -214,7 +214,7 @@ pub(super) fn is_bound(place: &Site<'_, '_>) -> bool {
     false
 }
 
-/// Whether the node names what is called.
+/// Whether the node is the name of a callee.
 fn is_callee(place: &Site<'_, '_>) -> bool {
     let language = place.source.language;
     if place.field() == language.callee {
@@ -253,7 +253,7 @@ fn is_no_variable(place: &Site<'_, '_>) -> bool {
         )
 }
 
-/// Value and name, if the node names a part that is read and not called.
+/// The value and the member's name, if the node is a member that is read and not called.
 pub(super) fn part<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
     let (kind, value, part) = place.source.language.attribute;
     let parent = place.above(1).filter(|step| step.node.kind() == kind)?;

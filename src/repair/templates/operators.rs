@@ -1,9 +1,9 @@
-//! One operator for another.
+//! Replaces operators.
 
 use super::kinds::Swap;
 use super::{Edit, Site, Template};
 
-/// Operators that mean the same in every language of the table.
+/// Operators with the same meaning in every language of the table.
 const SWAPS: &[Swap] = &[
     (
         "<",
@@ -71,10 +71,10 @@ const SWAPS: &[Swap] = &[
     ("&=", &[("|=", Template::Augmented)]),
 ];
 
-/// Operators whose operands mean something else the other way round.
+/// Operators whose operands cannot be swapped.
 const ORDERED: &[&str] = &["-", "/", "//", "%", "**", "<<", ">>"];
 
-/// Operators that a tool or a slip may have put for any other of the same row.
+/// Operators that a mutation tool or a slip may have replaced with another of the same row.
 const ROWS: &[&[&str]] = &[
     &["+", "-", "*", "/", "%", "<<", ">>"],
     &["==", "<", ">", "<=", ">="],
@@ -84,9 +84,9 @@ const ROWS: &[&[&str]] = &[
     &["<<=", ">>="],
     &["&", "&^"],
 ];
-/// Operators that seldom are meant beside a word.
+/// Operators that are seldom applied to a word.
 const ORDERING: &[&str] = &["<", "<=", ">", ">="];
-/// Operators that say the opposite of each other.
+/// Pairs of opposite operators.
 const OPPOSITES: &[[&str; 2]] = &[
     ["==", "!="],
     ["===", "!=="],
@@ -95,11 +95,11 @@ const OPPOSITES: &[[&str; 2]] = &[
     ["in", "not in"],
     ["is", "is not"],
 ];
-/// Operators that mean nothing, or something else, beside a text.
+/// Operators without a meaning, or with a different one, for strings.
 const NOT_OF_TEXTS: &[&str] = &["-", "/", "//", "%", "&", "|", "^", "<<", ">>", "**"];
-/// Operators that put texts together.
+/// Operators that concatenate strings.
 const OF_TEXTS: &[&str] = &["+", "+=", "*", "*="];
-/// Statements that give a variable another value.
+/// Statements that assign a new value to a variable.
 const ASSIGNMENTS: &[&str] = &["assignment", "assignment_expression", "assignment_statement"];
 
 pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
@@ -139,7 +139,7 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     mask(place, found);
 }
 
-/// Whether one of the operands is a word in quotes, which says what something is and not where it is in an order.
+/// Whether one of the operands is a quoted word, which identifies something and has no order.
 fn is_beside_word(place: &Site<'_, '_>) -> bool {
     let sides = [place.node().prev_sibling(), place.node().next_sibling()];
     let texts = sides
@@ -155,7 +155,7 @@ fn is_pair(pair: &[&str; 2], one: &str, other: &str) -> bool {
     pair.contains(&one) && pair.contains(&other) && one != other
 }
 
-/// Whether all of the comparison is negated: its opposite is then what it is without the negation.
+/// Whether the whole comparison is negated: its opposite then equals the comparison without the negation.
 fn is_negated(place: &Site<'_, '_>) -> bool {
     let (prefix, kind) = place.source.language.negation;
     let mut around = (2..4).filter_map(|levels| place.above(levels)).map(|step| step.node);
@@ -163,7 +163,8 @@ fn is_negated(place: &Site<'_, '_>) -> bool {
     around.is_some_and(|node| node.kind() == kind && place.source.text_of(node).starts_with(prefix.trim_end()))
 }
 
-/// Arguments of macros are a flat list of tokens, in which `*` may also be a dereference; and text is not computed with.
+/// Macro arguments are a flat list of tokens, in which `*` may also be a dereference. Strings are not operands of
+/// arithmetic.
 fn stands_between_operands(place: &Site<'_, '_>) -> bool {
     let sides = [place.node().prev_sibling(), place.node().next_sibling()];
     let is_text = |kind: &str| kind.contains("string");
@@ -192,7 +193,7 @@ fn mask(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     });
 }
 
-/// Texts are put together, not computed with; `%` is for one with places to fill in, and no other operator is.
+/// Strings are concatenated, not calculated with; only `%` formats a string with placeholders.
 fn beside_text(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let own = place.source.language.text_operators;
     let is_wanted = NOT_OF_TEXTS.contains(&place.kind()) || own.contains(&place.kind());

@@ -1,6 +1,6 @@
-//! How a rank among alternatives counts.
+//! Weights for the ranks of alternatives.
 
-/// From 1 downwards by rank.
+/// A weight that falls from 1 with increasing rank.
 pub(super) fn falling(rank: usize) -> f32 {
     1.0 / (1.0 + 0.06 * f32::from(u8::try_from(rank).unwrap_or(u8::MAX)))
 }

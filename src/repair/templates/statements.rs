@@ -1,4 +1,4 @@
-//! Statements too many, too few, or in the wrong place.
+//! Adds, removes and moves statements.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ const MAX_DONORS: usize = 5;
 const MAX_GUARDS: usize = 24;
 const MAX_STATEMENT: usize = 800;
 const MAX_VALUES: usize = 5;
-/// Loops of all languages.
+/// Loop kinds of all languages.
 const LOOPS: &[&str] = &["for", "while", "loop", "do", "enhanced_for"];
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
@@ -31,14 +31,14 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     surplus(place, found);
 }
 
-/// White space before the statement on its line. `None` where something else stands there.
+/// The whitespace before the statement on its line. `None` if other code precedes it.
 fn indent<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
     let before = place.source.text.get(..place.node().start_byte())?;
     let line = before.rsplit('\n').next()?;
     line.trim().is_empty().then_some(line)
 }
 
-/// A line before the node, as far in as the node is.
+/// A new line before the node, with the node's indentation.
 pub(super) fn before(place: &Site<'_, '_>, text: &str, template: Template) -> Edit {
     let at = place.node().start_byte();
     let replacement = indent(place).map_or_else(|| format!("{text} "), |indent| format!("{text}\n{indent}"));
@@ -50,7 +50,7 @@ pub(super) fn before(place: &Site<'_, '_>, text: &str, template: Template) -> Ed
     }
 }
 
-/// The statement is taken away.
+/// Removes the statement.
 fn surplus(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let kind = place.kind();
     if place.source.language.functions.contains(&kind) || kind.contains("class") || kind == "decorated_definition" {
@@ -65,7 +65,7 @@ fn surplus(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     found.push(place.edit(left, Template::Surplus));
 }
 
-/// The statement and the next one change places.
+/// Swaps the statement and the next one.
 fn swap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some(next) = place.node().next_named_sibling() else {
         return;
@@ -85,7 +85,7 @@ fn swap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// The last statement of a block comes after it.
+/// Moves the last statement of a block after the block.
 fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if place.node().next_named_sibling().is_some() || place.node().prev_named_sibling().is_none() {
         return;
@@ -124,7 +124,7 @@ fn leave_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// A statement after a block becomes its last one.
+/// Moves a statement after a block to its end.
 fn enter_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let Some(previous) = place.node().prev_named_sibling() else {
         return;
@@ -165,7 +165,7 @@ fn enter_block(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// An early return before the statement, where a function or a loop starts.
+/// An early return before the statement, if it is the first of a function or a loop.
 fn guard(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let is_first = place
         .node()
@@ -215,7 +215,7 @@ fn guard(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// Statements that stand elsewhere in the file, the nearest first.
+/// Statements from elsewhere in the file, the nearest first.
 fn nearest(known: &KnownNames, own: usize, at: usize) -> Vec<&Snippet> {
     let from = known
         .statements
@@ -252,7 +252,7 @@ fn donors(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
 }
 
-/// `{}` gets a statement.
+/// Adds a statement to `{}`.
 fn empty_block(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let is_empty = match place.node().named_child_count() {
         0 => place.text().starts_with('{'),

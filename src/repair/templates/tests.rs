@@ -1,4 +1,4 @@
-//! Faults and fixes, language by language.
+//! Faults and fixes in each language.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn all(source: &Source) -> Vec<Edit> {
     Stage::ALL.iter().flat_map(|which| stage(source, *which)).collect()
 }
 
-/// Every edited version of the only line of `text` that holds `at`, with the best first.
+/// Every edited version of the only line of `text` that contains `at`, the best first.
 fn versions(path: &str, text: &str) -> Vec<String> {
     let source = Source::parse(path, text.into()).unwrap();
     let mut edits = all(&source);
@@ -33,7 +33,7 @@ fn offers(path: &str, text: &str, expected: &[&str]) {
     }
 }
 
-/// There are edits, but none that gives this part.
+/// Checks that there are edits, but none that contains this part.
 #[track_caller]
 fn offers_not(path: &str, text: &str, part: &str) {
     let versions = versions(path, text);

@@ -1,4 +1,4 @@
-//! Numbers that are one off, and true for false.
+//! Changes numbers by one, and swaps true and false.
 
 use super::{Edit, Site, Template};
 
@@ -32,7 +32,7 @@ fn integer(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     if let Some(more) = value.checked_add(1) {
         offer(more, Template::Constant);
     }
-    // There is no `-0`: it is offered as `0` by the whole negative number.
+    // There is no `-0`: the edit of the whole negative number offers `0`.
     if value > u128::from(is_negative) {
         offer(value - 1, Template::Constant);
     }
@@ -77,7 +77,7 @@ fn read(text: &str) -> Option<(u128, &str)> {
     is_suffix.then_some((value, suffix))
 }
 
-/// The number, in groups of three when `is_grouped`.
+/// Formats the number, in groups of three if `is_grouped`.
 fn write(value: u128, is_grouped: bool) -> String {
     let digits = value.to_string();
     if !is_grouped {

@@ -1,4 +1,5 @@
-//! Errors of rustc and clippy that the compiler itself knows how to fix: the failing build again, as JSON.
+//! Fixes errors of rustc and clippy with the compiler's own suggestions, by running the failing build again with JSON
+//! output.
 
 use tokio_util::sync::CancellationToken;
 
@@ -9,10 +10,11 @@ use crate::domain::test_run::Outcome;
 use crate::repair::Task;
 use crate::suite::{self, CommandPart};
 
-/// What one fixed place lays bare is fixed too, so often.
+/// Maximum number of rounds: a fix may reveal further errors.
 const ROUNDS: usize = 3;
 
-/// Options of nextest and of others that `cargo test --no-run` has as well; those of the second list take a value.
+/// Options of nextest and other commands that `cargo test --no-run` accepts as well; those of the second list take a
+/// value.
 const FLAGS: [&str; 15] = [
     "--workspace",
     "--all",
@@ -44,13 +46,13 @@ const VALUED: [&str; 11] = [
     "--bench",
 ];
 
-/// Lets the compiler fix what it is sure of, until nothing is wrong any more. `None` where something stays.
+/// Applies the suggestions that the compiler is sure of until no errors are left. `None` if some remain.
 pub(super) async fn fix(
     task: &Task<'_>,
     part: &CommandPart,
     cancel: &CancellationToken,
 ) -> Result<Option<ToolFix>, suite::Error> {
-    // What fails in a test that runs is nothing of the compiler's.
+    // A failure in a running test does not concern the compiler.
     let is_of_the_build = matches!(task.before.outcome, Outcome::DidNotBuild | Outcome::Flagged);
     let Some(argv) = as_json(&part.argv).filter(|_| is_of_the_build) else {
         return Ok(None);
@@ -65,7 +67,7 @@ pub(super) async fn fix(
         let found = suggestions::read(&ran.printed);
         if found.errors == 0 {
             let is_built = ran.outcome == crate::sandbox::Outcome::Exited(0);
-            return Ok((made > 0 && is_built).then(|| told(&bench, part)).flatten());
+            return Ok((made > 0 && is_built).then(|| tool_fix(&bench, part)).flatten());
         }
         if round == ROUNDS {
             break;
@@ -84,7 +86,8 @@ pub(super) async fn fix(
     Ok(None)
 }
 
-/// The source that rustc means, which stands relative to the root of the cargo workspace: where the command runs, or above.
+/// The source file that rustc refers to, relative to the cargo workspace: the directory of the command, or one above
+/// it.
 fn source(task: &Task<'_>, part: &CommandPart, file: &str) -> Option<crate::domain::id::RepoPath> {
     let mut directory = part.directory.clone();
     if !file.ends_with(".rs") {
@@ -99,7 +102,7 @@ fn source(task: &Task<'_>, part: &CommandPart, file: &str) -> Option<crate::doma
     }
 }
 
-fn told(bench: &ToolRunner<'_>, part: &CommandPart) -> Option<ToolFix> {
+fn tool_fix(bench: &ToolRunner<'_>, part: &CommandPart) -> Option<ToolFix> {
     let patch = bench.patch();
     let first = patch.paths().next()?.to_string();
     let tool = if part.argv.iter().any(|word| word == "clippy") {
@@ -115,7 +118,7 @@ fn told(bench: &ToolRunner<'_>, part: &CommandPart) -> Option<ToolFix> {
     })
 }
 
-/// The command that builds what this one builds and tells about it in JSON. `None` for other commands.
+/// The command that builds the same with JSON output. `None` for other commands.
 fn as_json(argv: &[String]) -> Option<Vec<String>> {
     let (program, rest) = argv.split_first()?;
     if program.rsplit('/').next() != Some("cargo") {

@@ -1,9 +1,9 @@
-//! What the tools already know: fixes that a compiler, a linter, a formatter or a package manager makes automatically,
-//! when its own check is what failed.
+//! Fixes that tools make automatically: a compiler, a linter, a formatter or a package manager, if its own check is
+//! what failed.
 //!
-//! The failing command is taken apart into programs ([`crate::suite::parts`]); a table says which of them check what
-//! they could fix, and how they are asked to ([`table`]). A tool runs in the sandbox, offline, in a copy of the tree.
-//! All that it leaves behind is a claim: only files that its own check names are read back.
+//! The failing command is split into programs ([`crate::suite::parts`]). A table says which of them can fix what they
+//! check, and how to run the fix ([`table`]). A tool runs in the sandbox, offline, in a copy of the tree. Its results
+//! are a claim: only files that its own check names are read back.
 
 mod cargo;
 mod named;
@@ -22,12 +22,12 @@ use crate::domain::proposal::Claim;
 use crate::domain::test_run::Outcome;
 use crate::suite;
 
-/// At most this many programs of one command are asked to fix something.
+/// Maximum number of programs of one command that are run to fix something.
 const MAX_REMEDIES: usize = 8;
-/// Characters of a command that are shown.
+/// Maximum number of characters of a command that are shown.
 const MAX_SHOWN: usize = 200;
 
-/// A patch that a tool made. It is not proved yet.
+/// A patch that a tool made, still unverified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFix {
     pub patch: Patch,
@@ -35,14 +35,14 @@ pub struct ToolFix {
     pub tool: String,
     /// One sentence without its full stop, in Markdown.
     pub explanation: String,
-    /// A snapshot that is written anew says that the test may be wrong.
+    /// An updated snapshot means that the test may be wrong.
     pub claim: Claim,
 }
 
-/// What the tools would do about this failure, the surest first.
+/// The fixes that tools offer for this failure, the surest first.
 ///
 /// # Errors
-/// When the tree cannot be copied, or the sandbox fails; nothing that a tool does is an error.
+/// When the tree cannot be copied, or the sandbox fails. A failing tool is not an error.
 pub async fn tool_fixes(task: &Task<'_>, cancel: &CancellationToken) -> Result<Vec<ToolFix>, suite::Error> {
     let has_result = !matches!(
         task.before.outcome,
@@ -60,7 +60,7 @@ pub async fn tool_fixes(task: &Task<'_>, cancel: &CancellationToken) -> Result<V
         .collect();
     remedies.truncate(MAX_REMEDIES);
     if !remedies.is_empty() {
-        fixes.extend(mended(task, &remedies, cancel).await?);
+        fixes.extend(run_remedies(task, &remedies, cancel).await?);
     }
     for part in &parts {
         fixes.extend(cargo::fix(task, part, cancel).await?);
@@ -79,15 +79,15 @@ pub async fn tool_fixes(task: &Task<'_>, cancel: &CancellationToken) -> Result<V
     Ok(fixes)
 }
 
-/// Lets every tool whose check fails fix what it found, one after the other in one copy of the tree: only together do
-/// they make a chain of checks green.
-async fn mended(
+/// Runs the fix of every tool whose check fails, one after the other in one copy of the tree: a chain of checks only
+/// passes with all of them.
+async fn run_remedies(
     task: &Task<'_>,
     remedies: &[Remedy],
     cancel: &CancellationToken,
 ) -> Result<Option<ToolFix>, suite::Error> {
     let mut bench = ToolRunner::new(task).await?;
-    let mut told: Vec<(String, usize)> = Vec::new();
+    let mut applied: Vec<(String, usize)> = Vec::new();
     for remedy in remedies {
         let check = bench.run(&remedy.part, &remedy.part.to_run(), cancel).await?;
         if cancel.is_cancelled() {
@@ -103,15 +103,15 @@ async fn mended(
         }
         let taken = bench.take(&named);
         if taken > 0 {
-            told.push((remedy.display(), taken));
+            applied.push((remedy.display(), taken));
         }
     }
     let patch = bench.patch();
     let first = patch.paths().next().map(ToString::to_string);
-    let (Some(first), false) = (first, told.is_empty()) else {
+    let (Some(first), false) = (first, applied.is_empty()) else {
         return Ok(None);
     };
-    let tools: Vec<String> = told.into_iter().map(|(tool, _)| tool).collect();
+    let tools: Vec<String> = applied.into_iter().map(|(tool, _)| tool).collect();
     let shown: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
     let verb = if shown.len() == 1 { "fixes" } else { "fix" };
     Ok(Some(ToolFix {
@@ -126,7 +126,7 @@ async fn mended(
     }))
 }
 
-/// A file and how many more.
+/// A file and the number of further ones.
 fn files(first: &str, count: usize) -> String {
     match count {
         0 | 1 => format!("`{first}`"),
@@ -141,7 +141,7 @@ fn typed(argv: &[String]) -> String {
     shown(&words.collect::<Vec<_>>().join(" "))
 }
 
-/// A line without what would end a span of code, and not too long.
+/// A line that cannot end a code span, truncated if it is long.
 fn shown(line: &str) -> String {
     let line = crate::suite::clean(line.as_bytes()).replace(['`', '\n', '\r'], " ");
     line.chars().take(MAX_SHOWN).collect()

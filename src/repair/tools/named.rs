@@ -1,5 +1,4 @@
-//! The files of the tree that a text names. What a check prints has as many forms as there are tools; the paths in it are
-//! all that is needed of it.
+//! Finds the files of the tree that a text names. Every check has its own output format; only the paths matter here.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +6,19 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::sandbox::WORKSPACE;
 
-/// Lines, words of one line, and bytes of one line that are looked at.
+/// Maximum number of lines, of words in one line, and of bytes in one line that are examined.
 const MAX_LINES: usize = 50_000;
 const MAX_WORDS: usize = 40;
 const MAX_LINE: usize = 2_000;
 
-/// Every file of the tree that is named in a text, as seen from a directory or from the root.
+/// Every file of the tree that is named in a text, relative to a directory or to the root.
 pub(super) fn named(checkout: &Checkout, directory: Option<&RepoPath>, text: &str) -> BTreeSet<RepoPath> {
     let mut found = BTreeSet::new();
     for line in text.lines().take(MAX_LINES).filter(|line| line.len() <= MAX_LINE) {
         let mut rest = line.trim();
         for _ in 0..MAX_WORDS {
             let word = rest.split_whitespace().next().unwrap_or_default();
-            // A path may have spaces in it, and then nothing else follows but what a colon sets apart.
+            // A path may contain spaces; then only text after a colon may follow it.
             let whole = [rest, rest.split(':').next().unwrap_or(rest)];
             for candidate in pieces(word).chain(whole) {
                 found.extend(resolved(checkout, directory, candidate));
@@ -33,7 +32,7 @@ pub(super) fn named(checkout: &Checkout, directory: Option<&RepoPath>, text: &st
     found
 }
 
-/// A word and what is left of it without the punctuation around a path.
+/// A word, and variants of it without the punctuation around a path.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let bare = word.trim_matches(is_around).trim_end_matches('.');
     let parts = word.split(is_around);
@@ -47,7 +46,7 @@ fn is_around(c: char) -> bool {
     )
 }
 
-/// The file that a path means, which must be in the tree.
+/// The file of the tree that a path refers to.
 pub(super) fn resolved(checkout: &Checkout, directory: Option<&RepoPath>, path: &str) -> Option<RepoPath> {
     let absolute = path.strip_prefix(WORKSPACE).and_then(|path| path.strip_prefix('/'));
     let diff = ["a/", "b/"].iter().find_map(|side| path.strip_prefix(side));
@@ -66,7 +65,7 @@ pub(super) fn resolved(checkout: &Checkout, directory: Option<&RepoPath>, path: 
     })
 }
 
-/// A path without `.` and `..`. `None` where it leads out.
+/// A path without `.` and `..`. `None` if it leads out of the tree.
 fn normal(path: &str) -> Option<String> {
     if path.is_empty() || path.starts_with('/') {
         return None;

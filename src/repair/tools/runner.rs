@@ -1,5 +1,5 @@
-//! A copy of the tree in which tools run, and what of their work is taken over: existing text files that were named, read
-//! without following links, of bounded size.
+//! A copy of the tree in which tools run. Of their changes, only those to existing text files that were named are
+//! accepted, read without following links and of bounded size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,26 +14,26 @@ use crate::repair::Task;
 use crate::sandbox;
 use crate::suite::{self, CommandPart, Job, Packages, Ran, Suite};
 
-/// How long a tool may take, however long the tests may.
+/// Time limit of a tool, even if the tests have a longer one.
 const WALL: Duration = Duration::from_secs(300);
-/// How much is kept of what a tool prints.
+/// Maximum size of a tool's output that is kept, in bytes.
 const OUTPUT: usize = 8 << 20;
-/// Most files of one fix, and most bytes in all of them.
+/// Maximum number of files in one fix, and maximum number of bytes in all of them.
 const MAX_FILES: usize = 200;
 const MAX_BYTES: usize = 4 << 20;
 
-/// Goes to the directory, puts its own packages before those of the root, and becomes the tool. Nothing that others named is
-/// a word of the shell.
+/// Changes to the directory, puts its own packages before those of the root in `PATH`, and executes the tool. The
+/// shell never parses text from others.
 const AT: &str = r#"cd "$1" || exit 126; shift
 [ ! -d node_modules/.bin ] || PATH=$PWD/node_modules/.bin:$PATH
 exec env "$@""#;
 
-/// Where tools run.
+/// The place where tools run.
 pub(super) struct ToolRunner<'a> {
     task: &'a Task<'a>,
     suite: Suite,
     workspace: Workspace,
-    /// What was taken over so far.
+    /// The changes accepted so far.
     taken: BTreeMap<RepoPath, Blob>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> ToolRunner<'a> {
         &self.workspace
     }
 
-    /// Runs a program where and with what the part of the test command has.
+    /// Runs a program in the directory and with the environment of a part of the test command.
     pub(super) async fn run(
         &self,
         part: &CommandPart,
@@ -80,7 +80,7 @@ impl<'a> ToolRunner<'a> {
         Ok(suite::execute(&self.suite, &self.workspace, &job, &Packages::default(), cancel).await?)
     }
 
-    /// Takes over what became of these files, as far as it may be; says how many changed.
+    /// Accepts the changes to these files, as far as permitted. Returns how many changed.
     pub(super) fn take(&mut self, named: &BTreeSet<RepoPath>) -> usize {
         let mut count = 0;
         for path in named {
@@ -95,7 +95,7 @@ impl<'a> ToolRunner<'a> {
         count
     }
 
-    /// Gives a file new text, here and in the fix. Nothing happens to files that may not be edited.
+    /// Changes the text of a file, here and in the fix. Files that must not be edited are left alone.
     pub(super) fn put(&mut self, path: &RepoPath, text: &str) -> bool {
         let Some(before) = self.editable(path) else {
             return false;
@@ -111,13 +111,13 @@ impl<'a> ToolRunner<'a> {
         is_put
     }
 
-    /// The text of a file with what was taken over.
+    /// The text of a file after the accepted changes.
     pub(super) fn text(&self, path: &RepoPath) -> Option<String> {
         let blob = self.taken.get(path).cloned().or_else(|| self.editable(path))?;
         blob.text().map(ToString::to_string)
     }
 
-    /// The file as it is before, if it is one that a fix may edit.
+    /// The original file, if a fix may edit it.
     fn editable(&self, path: &RepoPath) -> Option<Blob> {
         if (self.task.protected)(path) {
             return None;
@@ -126,7 +126,8 @@ impl<'a> ToolRunner<'a> {
         (blob.mode != FileMode::Symlink && blob.text().is_some()).then_some(blob)
     }
 
-    /// The file as a tool left it, if it is still a text of some length and another than before. Its mode stays.
+    /// The file as a tool left it, if it is still a text of moderate size and differs from the original. Its mode
+    /// stays.
     fn changed(&self, path: &RepoPath) -> Option<Blob> {
         let before = self.editable(path)?;
         let read = sandbox::read_result(self.workspace.path(), Path::new(path.as_str()), MAX_FILE_BYTES);
@@ -139,7 +140,7 @@ impl<'a> ToolRunner<'a> {
         (!is_emptied && *known != after).then_some(after)
     }
 
-    /// All that was taken over, on top of the edits that the tree has.
+    /// All accepted changes, together with the edits that the tree already has.
     pub(super) fn patch(&self) -> Patch {
         if self
             .taken
@@ -159,7 +160,7 @@ impl<'a> ToolRunner<'a> {
     }
 }
 
-/// Whether a tool came to its own end; what one wrote that was stopped is half of something.
+/// Whether a tool ran to its end; one that was stopped may have written only half of its output.
 pub(super) fn ended_by_itself(ran: &Ran) -> bool {
     matches!(ran.outcome, sandbox::Outcome::Exited(0..=125))
 }

@@ -1,5 +1,5 @@
-//! Snapshots that their framework writes anew, when every failing test differs from a snapshot and in nothing else. That
-//! says that the test may be wrong, never that the code is fixed.
+//! Lets the framework update its snapshots, if every failing test fails only because of a snapshot. This claims that
+//! the test may be wrong, never that the code is fixed.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::domain::test_run::{Failure, Outcome};
 use crate::repair::Task;
 use crate::suite::{self, Snapshots};
 
-/// Most files that are looked at.
+/// Maximum number of files that are examined.
 const MAX_LOOKED_AT: usize = 1_000;
 
-/// Has the snapshots of the failing tests written anew. `None` when another failure is among them.
+/// Updates the snapshots of the failing tests. `None` if any test fails for another reason.
 pub(super) async fn fix(task: &Task<'_>, cancel: &CancellationToken) -> Result<Option<ToolFix>, suite::Error> {
     let Some(kind) = kind(task) else { return Ok(None) };
     let mut bench = ToolRunner::new(task).await?;
@@ -54,7 +54,7 @@ pub(super) async fn fix(task: &Task<'_>, cancel: &CancellationToken) -> Result<O
 fn kind(task: &Task<'_>) -> Option<&'static Snapshots> {
     let (before, argv) = (task.before, &task.suite.command.argv);
     let is_all = usize::try_from(before.failed) == Ok(before.failures.len()) && !before.failures.is_empty();
-    // What a shell runs takes more words only where its script says so.
+    // A shell script only accepts more arguments if it uses `"$@"`.
     let takes_words = argv.first().is_some_and(|word| word != "sh") || argv.iter().any(|word| word.contains("\"$@\""));
     if before.outcome != Outcome::Failed || !is_all {
         return None;
@@ -65,7 +65,8 @@ fn kind(task: &Task<'_>) -> Option<&'static Snapshots> {
     })
 }
 
-/// The files in which the failing tests' snapshots are: below a folder of snapshots beside the test, or the test itself.
+/// The files that contain the failing tests' snapshots: in a folder of snapshots beside the test, or the test file
+/// itself.
 fn snapshots(task: &Task<'_>, kind: &Snapshots) -> BTreeSet<RepoPath> {
     let tests: BTreeSet<RepoPath> = task
         .before
@@ -87,7 +88,7 @@ fn snapshots(task: &Task<'_>, kind: &Snapshots) -> BTreeSet<RepoPath> {
             let Some((folder, name)) = rest.and_then(|rest| rest.split_once('/')) else {
                 return false;
             };
-            // A folder that pytest-regressions makes is called after the file of the tests.
+            // pytest-regressions names a folder after the test file.
             let is_of_a_test = tests
                 .iter()
                 .any(|test| test.as_str().ends_with(&format!("{folder}.py")));
@@ -116,7 +117,7 @@ fn snapshots(task: &Task<'_>, kind: &Snapshots) -> BTreeSet<RepoPath> {
     found
 }
 
-/// The file that a failing test is in: where it failed, or what its name begins with.
+/// The file of a failing test: where it failed, or the beginning of its name.
 fn test_file(task: &Task<'_>, failure: &Failure) -> Option<RepoPath> {
     let named = failure.name.split([' ', ':']).next();
     let place = failure.location.as_ref().map(|place| place.path.as_str());

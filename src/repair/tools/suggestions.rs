@@ -1,14 +1,14 @@
-//! What rustc and clippy suggest, read from the JSON of cargo and put into the text. What they print is a claim: a
-//! suggestion that does not fit the text is no suggestion.
+//! Applies the suggestions of rustc and clippy, read from cargo's JSON. They are a claim: a suggestion that does not
+//! match the text is ignored.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// Lines of output, and suggestions, that are looked at.
+/// Maximum number of lines of output, and of suggestions, that are read.
 const MAX_LINES: usize = 100_000;
 const MAX_SUGGESTIONS: usize = 500;
-/// Longest replacement, in bytes.
+/// Maximum length of a replacement, in bytes.
 const MAX_TEXT: usize = 20_000;
 
 /// One line of `--message-format json`; <https://doc.rust-lang.org/cargo/reference/external-tools.html#json-messages>
@@ -43,12 +43,12 @@ struct Span {
     byte_end: usize,
     #[serde(default)]
     is_primary: bool,
-    /// The text of the place, line by line.
+    /// The source lines of the span.
     #[serde(default)]
     text: Vec<PrintedSpan>,
     suggested_replacement: Option<String>,
     suggestion_applicability: Option<String>,
-    /// Where a macro was expanded, the place is in the macro.
+    /// Set if the span is inside a macro expansion.
     expansion: Option<serde::de::IgnoredAny>,
 }
 
@@ -57,13 +57,13 @@ struct PrintedSpan {
     text: String,
 }
 
-/// A part of a text and what is put in its place.
+/// A range of a text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Replacement {
     from: usize,
     to: usize,
     text: String,
-    /// The first line of the place as the compiler saw it.
+    /// The first line of the range as the compiler saw it.
     line: Option<String>,
 }
 
@@ -71,15 +71,16 @@ struct Replacement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Suggestion(Vec<(String, Replacement)>);
 
-/// What a build printed.
+/// The errors and suggestions of a build.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct BuildSuggestions {
-    /// How many errors there are.
+    /// The number of errors.
     pub(super) errors: usize,
     pub(super) suggestions: Vec<Suggestion>,
 }
 
-/// Reads the errors of a build, and what the compiler is sure would fix them. Warnings are nobody's failure.
+/// Reads the errors of a build, and the suggestions that the compiler is sure of. Warnings fail no build, so they are
+/// ignored.
 pub(super) fn read(printed: &str) -> BuildSuggestions {
     let mut found = BuildSuggestions::default();
     let lines = printed
@@ -111,7 +112,7 @@ pub(super) fn read(printed: &str) -> BuildSuggestions {
     found
 }
 
-/// The first thing that the compiler is sure of.
+/// The first suggestion that the compiler is sure of.
 fn suggested(message: &Diagnostic) -> Option<Suggestion> {
     let primary: Vec<&str> = message
         .spans
@@ -142,8 +143,8 @@ fn suggested(message: &Diagnostic) -> Option<Suggestion> {
     })
 }
 
-/// The files as they become with every suggestion that fits, the first first: one that overlaps an earlier one, or lies
-/// outside of the text, is left out as a whole. `read` gives the text of a file that may be edited.
+/// The files after applying every suggestion that fits, in order. A suggestion that overlaps an earlier one, or lies
+/// outside of the text, is left out as a whole. `read` returns the text of a file that may be edited.
 pub(super) fn applied(suggestions: &[Suggestion], read: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut accepted: BTreeMap<String, Vec<Replacement>> = BTreeMap::new();
@@ -179,7 +180,7 @@ pub(super) fn applied(suggestions: &[Suggestion], read: impl Fn(&str) -> Option<
 }
 
 impl Replacement {
-    /// Whether its place is in the text, and the line there is the one that the compiler saw.
+    /// Whether its range is in the text, and the line there is the one that the compiler saw.
     fn fits(&self, text: &str) -> bool {
         if self.from > self.to || text.get(self.from..self.to).is_none() {
             return false;
@@ -190,7 +191,7 @@ impl Replacement {
         self.line.as_ref().is_none_or(|seen| seen == line)
     }
 
-    /// Whether it cannot be made beside another one. Two insertions at one place have no order.
+    /// Whether it conflicts with another one. Two insertions at one position have no order.
     fn overlaps(&self, other: &Self) -> bool {
         let same_place = self.from == other.from;
         same_place || (self.from < other.to && other.from < self.to)
@@ -244,7 +245,7 @@ mod tests {
             &[span("a.rs", 4, 5, "b", sure), span("a.rs", 8, 9, "3", sure)],
         );
         check(std::slice::from_ref(&both), "let b = 3;\nlet é = 2;\n");
-        // The second overlaps and is left out whole.
+        // The second one overlaps and is left out as a whole.
         check(&[one, both], "let b = 1;\nlet é = 2;\n");
         check(&[line("warning", "a.rs", &[span("a.rs", 4, 5, "b", sure)])], "");
         check(

@@ -1,5 +1,5 @@
-//! One interpreter with its own workspace, asked one thing at a time. No matter what happens to the interpreter, an
-//! answer comes within the limit, or none does.
+//! One interpreter with a separate workspace, which handles one request at a time. Either an answer arrives within
+//! the limit, or there is none, no matter what happens to the interpreter.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use crate::repair::Task;
 use crate::sandbox::{self, CellOutcome, Language, Session};
 use crate::suite;
 
-/// How long one interpreter may live, no matter what it does.
+/// Maximum lifetime of an interpreter.
 const LIFE: Duration = Duration::from_secs(2 * 3600);
-/// How long it may take to load the harness and the tests.
+/// Time limit for loading the harness and the tests.
 const START: Duration = Duration::from_secs(120);
-/// How much longer than it was told a harness may take: the last of what it does may take its own time.
+/// How much longer than its time limit a harness may take to finish its last piece of work.
 const GRACE: Duration = Duration::from_secs(200);
-/// How long the whole text of an answer may be, in bytes.
+/// Maximum size of an answer, in bytes.
 const MAX_ANSWER: usize = 8 << 20;
-/// Pieces of one answer.
+/// Maximum number of pieces of one answer.
 const MAX_PIECES: usize = 1_000;
-/// Bytes of names in one request.
+/// Maximum size of the names in one request, in bytes.
 const MAX_NAMES: usize = 300 << 10;
 
-/// What runs in the interpreter of a language.
+/// The code that runs in the interpreter of a language.
 pub(super) struct Harness {
     pub(super) language: Language,
-    /// Defines `_greenlight`, which takes a request as text and gives a piece of an answer.
+    /// Defines `_greenlight`, which takes a request as text and returns a piece of an answer.
     pub(super) code: String,
 }
 
@@ -42,16 +42,17 @@ pub(super) struct Lane {
     pub(super) started: Started,
 }
 
-/// What came of asking.
+/// The result of a request.
 pub(super) enum LaneAnswer<T> {
     Answer(T),
-    /// Nothing that can be understood; the interpreter may be gone.
+    /// No valid answer; the interpreter may be gone.
     Nonsense,
     Stopped,
 }
 
 impl Lane {
-    /// Starts an interpreter and has it load the tests. `None` when the failure is not seen there, or when stopped.
+    /// Starts an interpreter and loads the tests into it. `None` if the failure does not occur there, or when
+    /// stopped.
     pub(super) async fn new(
         task: &Task<'_>,
         harness: &Harness,
@@ -86,8 +87,8 @@ impl Lane {
             was_ended: task.before.outcome.was_ended(),
             limit_ms: millis(START),
         };
-        let said = lane.ask::<Started>(&HarnessRequest::Start(start), START, stop).await?;
-        let LaneAnswer::Answer(started) = said else {
+        let answer = lane.ask::<Started>(&HarnessRequest::Start(start), START, stop).await?;
+        let LaneAnswer::Answer(started) = answer else {
             tracing::debug!("the harness does not answer");
             return Ok(None);
         };
@@ -99,7 +100,7 @@ impl Lane {
         Ok(Some(lane))
     }
 
-    /// Sends a request that may take so long, and puts the pieces of the answer together.
+    /// Sends a request with this time limit, and joins the pieces of the answer.
     pub(super) async fn ask<T: DeserializeOwned>(
         &mut self,
         request: &HarnessRequest<'_>,
@@ -139,16 +140,16 @@ impl Lane {
         let Ok(text) = serde_json::to_string(request) else {
             return Ok(None);
         };
-        // What JSON writes as a text is one for every language here.
+        // A JSON string is a valid string literal in all of these languages.
         let text = serde_json::Value::from(text);
         let code = match self.language {
-            // The thread that is asked waits for the one in which the tests run.
+            // The thread that takes requests waits for the one that runs the tests.
             Language::Node => format!("await _greenlight({text})"),
             _ => format!("_greenlight({text})"),
         };
         let cell = match self.session.execute(&code, limit, stop).await {
             Ok(cell) => cell,
-            // It has done all that it may.
+            // It has reached its maximum number of cells.
             Err(sandbox::Error::InvalidCommand(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -166,13 +167,13 @@ fn silent<T>(stop: &CancellationToken) -> LaneAnswer<T> {
     }
 }
 
-/// The name of the framework in settings.
+/// The name of the framework as in the settings.
 fn framework(task: &Task<'_>) -> Option<String> {
     let name = serde_json::to_value(task.suite.command.framework).ok()?;
     Some(name.as_str()?.to_owned())
 }
 
-/// As many of the names as one request has room for.
+/// As many of the names as fit into one request.
 fn few(names: &[String]) -> &[String] {
     let mut bytes = 0;
     let fits = |name: &&String| {

@@ -1,7 +1,7 @@
-//! Tries candidates in interpreters that have everything loaded: each candidate in a fork of one, or in a fresh context.
+//! Tries candidates in interpreters that have everything loaded: each in a fork, or in a fresh context.
 //!
-//! What an interpreter says is a claim of the code under test. It can make a wrong candidate look good until the fresh run
-//! of the whole suite; it cannot hold up the search, nor name anything that is not in the tree.
+//! An interpreter's answers are claims of the code under test. They can make a wrong candidate look good, but only
+//! until the fresh run of the whole suite; they cannot delay the search, nor name anything outside of the tree.
 
 mod lane;
 mod node;
@@ -26,23 +26,23 @@ use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::suite::{self, Framework, Runtime};
 
-/// Candidates of one request: of the first ones, later, and where hardly any is a fix.
+/// Number of candidates in one request: at first, later, and once hardly any candidate is a fix.
 const FIRST_BATCH: usize = 8;
 const BATCH: usize = 64;
 const LAST_BATCH: usize = 256;
-/// Bytes that the candidates of one request put in.
+/// Maximum size of all replacements in one request, in bytes.
 const MAX_PUT_IN: usize = 256 << 10;
-/// After so long a harness starts on no further candidate of a request.
+/// After this time, a harness starts no further candidate of a request.
 const JUDGING: Duration = Duration::from_secs(10);
-/// For all candidates whose behaviour is compared.
+/// Time limit for comparing the behaviour of all candidates.
 const BEHAVING: Duration = Duration::from_secs(10);
-/// Interpreters that may be lost in one search.
+/// Maximum number of interpreters that may be lost in one search.
 const MAX_LOST: u32 = 12;
-/// Characters of one answer of a function that are kept, and answers.
+/// Maximum length of one answer of a function in characters, and maximum number of answers.
 const MAX_ANSWER: usize = 2_000;
 const MAX_ANSWERS: usize = 2_000;
 
-/// Interpreters, one for each core, each with its own workspace.
+/// Interpreters, one for each core, each with a separate workspace.
 pub(super) struct Pool<'a> {
     task: &'a Task<'a>,
     harness: Harness,
@@ -52,7 +52,7 @@ pub(super) struct Pool<'a> {
     lost: Mutex<u32>,
 }
 
-/// What plays interpreter for a framework.
+/// The harness for a framework.
 fn harness(framework: Framework) -> Option<Harness> {
     match framework.runtime() {
         Some(Runtime::Python) => Some(python::harness()),
@@ -62,7 +62,7 @@ fn harness(framework: Framework) -> Option<Harness> {
 }
 
 impl<'a> Pool<'a> {
-    /// None when there is no harness for the framework, or the failing tests do not fail in it.
+    /// `None` if there is no harness for the framework, or the failing tests do not fail in it.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         let Some(harness) = harness(task.suite.command.framework) else {
             return Ok(None);
@@ -73,7 +73,7 @@ impl<'a> Pool<'a> {
         for started in join_all(starting).await {
             lanes.extend(started?);
         }
-        // What only some of them see depends on chance.
+        // A failure that only some interpreters reproduce depends on chance.
         if lanes.len() < count || stop.is_cancelled() {
             return Ok(None);
         }
@@ -87,12 +87,12 @@ impl<'a> Pool<'a> {
         }))
     }
 
-    /// One more than there are interpreters, which waits for the first that is free.
+    /// One more than there are interpreters, so that one batch waits for the first that is free.
     pub(super) fn lanes(&self) -> usize {
         self.count + 1
     }
 
-    /// The fix is often among the first.
+    /// The first batches are small, because the fix is often among the first candidates.
     pub(super) fn batch(&self, judged: u32) -> usize {
         match judged {
             0..64 => FIRST_BATCH,
@@ -101,7 +101,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Every interpreter follows the tests for itself, as it needs to know which of them see an edit.
+    /// Every interpreter traces the tests, because each needs to know which tests execute an edited line.
     pub(super) async fn spectrum(
         &self,
         wall: Duration,
@@ -110,13 +110,13 @@ impl<'a> Pool<'a> {
         let request = HarnessRequest::Spectrum { wall_ms: millis(wall) };
         let taken = std::mem::take(&mut *self.lanes.lock().unwrap_or_else(PoisonError::into_inner));
         let asking = taken.into_iter().map(async |mut lane| {
-            let said = lane.ask::<Followed>(&request, wall, stop).await?;
-            Ok::<_, suite::Error>((lane, said))
+            let answer = lane.ask::<Followed>(&request, wall, stop).await?;
+            Ok::<_, suite::Error>((lane, answer))
         });
         let mut best: Option<Spectrum> = None;
-        for asked in join_all(asking).await {
-            let (lane, said) = asked?;
-            let LaneAnswer::Answer(followed) = said else { continue };
+        for result in join_all(asking).await {
+            let (lane, answer) = result?;
+            let LaneAnswer::Answer(followed) = answer else { continue };
             self.give_back(lane);
             let spectrum = spectrum(followed);
             if best
@@ -129,7 +129,7 @@ impl<'a> Pool<'a> {
         Ok(best.filter(|spectrum| spectrum.failing > 0 && !spectrum.files.is_empty()))
     }
 
-    /// Judges candidates in one interpreter. One on which an interpreter is lost has not passed.
+    /// Judges candidates in one interpreter. A candidate that loses an interpreter has not passed.
     pub(super) async fn judge(
         &self,
         candidates: &[Candidate],
@@ -172,7 +172,7 @@ impl<'a> Pool<'a> {
                     );
                     lane = Some(at_work);
                 }
-                // The interpreter is lost, or has lost its mind. Of several it is seen which one does that.
+                // The interpreter is lost or answers nonsense. A batch is split to find the candidate that caused it.
                 _ => {
                     self.count_lost();
                     if alone || left.len() == 1 {
@@ -213,8 +213,8 @@ impl<'a> Pool<'a> {
             wall_ms: millis(BEHAVING),
             candidates: &edits,
         };
-        let said = lane.ask::<Behaved>(&request, BEHAVING, stop).await?;
-        let LaneAnswer::Answer(behaved) = said else {
+        let answer = lane.ask::<Behaved>(&request, BEHAVING, stop).await?;
+        let LaneAnswer::Answer(behaved) = answer else {
             self.count_lost();
             return Ok(None);
         };
@@ -240,7 +240,7 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// As many of the candidates as one request has room for, and at least one.
+/// As many of the candidates as fit into one request, and at least one.
 fn edits(candidates: &[Candidate]) -> Vec<Edit<'_>> {
     let mut bytes = 0;
     let mut edits = Vec::new();
@@ -270,7 +270,7 @@ impl From<TrialResult> for CandidateVerdict {
     }
 }
 
-/// Only what names files of a repository, and lines that a test executed.
+/// Keeps only valid paths of the repository, and lines that a test executed.
 fn spectrum(followed: Followed) -> Spectrum {
     let mut files: BTreeMap<RepoPath, BTreeMap<u32, Hits>> = BTreeMap::new();
     for (path, lines) in followed.files {
@@ -291,7 +291,7 @@ fn lines(spectrum: &Spectrum) -> usize {
     spectrum.files.values().map(BTreeMap::len).sum()
 }
 
-/// None unless there is a list for each candidate, and all are as long.
+/// `None` unless there is a list of equal length for each candidate.
 fn behaviours(behaved: Behaved, candidates: usize) -> Option<Vec<Behaviour>> {
     let inputs = behaved.answers.first()?.len();
     let is_whole = behaved.why.is_none()

@@ -1,12 +1,12 @@
-//! The harness of `node --test`, Mocha and Jest: its sources, and the cell that loads them.
+//! The harness for `node --test`, Mocha and Jest: its sources, and the cell that loads them.
 
 use super::lane::Harness;
 use crate::sandbox::Language;
 
-/// Loads the modules, in the thread that is asked and in those in which tests run.
+/// Loads the modules, both in the thread that takes requests and in those that run tests.
 const LOAD: &str = include_str!("node/load.js");
 
-/// The modules by their names.
+/// The modules by name.
 macro_rules! modules {
     ($($name:literal)*) => {
         [$(($name, include_str!(concat!("node/", $name)))),*]
@@ -18,13 +18,13 @@ const MODULES: [(&str, &str); 13] = modules! {
 };
 
 pub(super) fn harness() -> Harness {
-    // What JSON writes is JavaScript, too.
+    // JSON is valid JavaScript.
     let modules: serde_json::Map<_, _> = MODULES
         .iter()
         .map(|(name, source)| ((*name).to_owned(), (*source).into()))
         .collect();
     let load = format!("const load = ((module) => {{\n{LOAD}\nreturn module.exports;\n}})({{}});\n");
-    // Each in a scope that the project under test does not see.
+    // Each in a scope that is invisible to the project under test.
     let code = format!(
         "(() => {{\n{load}\
          const modules = {};\n\

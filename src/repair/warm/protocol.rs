@@ -1,17 +1,17 @@
-//! What greenlight and a harness say to each other: JSON texts, the same for every language. What a harness answers is a
-//! claim of untrusted code; everything here is parsed strictly, and anyone who uses it bounds it.
+//! The messages between greenlight and a harness: JSON texts, the same for every language. A harness's answers are
+//! claims of untrusted code: they are parsed strictly here, and every user bounds them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a harness is asked.
+/// A request to a harness.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub(super) enum HarnessRequest<'a> {
-    /// Loads the tests and sees whether the failing ones fail here.
+    /// Loads the tests and checks whether the failing ones fail here.
     Start(Start<'a>),
-    /// Follows the tests line by line.
+    /// Traces the tests line by line.
     Spectrum { wall_ms: u64 },
     /// Runs the tests on each candidate.
     Judge {
@@ -19,38 +19,39 @@ pub(super) enum HarnessRequest<'a> {
         limit_ms: u64,
         candidates: &'a [Edit<'a>],
     },
-    /// Runs the edited functions on inputs that the tests give them, and on others like those.
+    /// Calls the edited functions with inputs from the tests, and with variations of them.
     Behave { wall_ms: u64, candidates: &'a [Edit<'a>] },
-    /// The rest of an answer that was too long for one, from this character of its text.
+    /// The rest of an answer that was too long for one piece, from this character on.
     More { from: usize },
 }
 
 /// How the tests are run.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Start<'a> {
-    /// The test command, with nothing added.
+    /// The test command, without additions.
     pub(super) argv: &'a [String],
-    /// As in settings: `pytest`, `unittest`, `jest` …
+    /// As in the settings: `pytest`, `unittest`, `jest` …
     pub(super) framework: &'a str,
-    /// Names as a run of the suite has them.
+    /// Names as in the results of the suite.
     pub(super) failing: &'a [String],
     pub(super) passing: &'a [String],
-    /// That run never came to its end: the tests that hang or end their process are to be found, and count as failing.
+    /// Whether that run did not end: then the tests that hang or end their process must be found, and count as
+    /// failing.
     pub(super) was_ended: bool,
     pub(super) limit_ms: u64,
 }
 
-/// Bytes of a file, as it lies in the workspace, and what replaces them.
+/// A range of bytes in a file of the workspace, and its replacement.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Edit<'a> {
-    /// From the root of the tree.
+    /// Relative to the root of the tree.
     pub(super) path: &'a str,
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) text: &'a str,
 }
 
-/// The failing tests that fail here, or why there is no way to try candidates.
+/// The failing tests that fail here, or the reason why candidates cannot be tried.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Started {
@@ -60,11 +61,11 @@ pub(super) struct Started {
     pub(super) why: Option<String>,
 }
 
-/// Lines that a failing test executed: the line from 1, failing tests, passing tests.
+/// Lines that a failing test executed: the line from 1, the number of failing tests, the number of passing tests.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Followed {
-    /// Failing tests that were followed.
+    /// The number of failing tests that were traced.
     pub(super) failing: u32,
     pub(super) files: BTreeMap<String, Vec<(u32, u32, u32)>>,
     pub(super) why: Option<String>,
@@ -79,7 +80,7 @@ pub(super) enum TrialResult {
     Timeout,
 }
 
-/// One for each candidate, in their order; fewer when the time was up, which judges the others another time.
+/// One verdict for each candidate, in order. There are fewer if the time was up; the others are judged another time.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Judged {
@@ -87,7 +88,7 @@ pub(super) struct Judged {
     pub(super) why: Option<String>,
 }
 
-/// For each candidate what it did with each input, all with the same inputs.
+/// For each candidate its answers to the inputs, which are the same for all.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Behaved {
@@ -95,14 +96,14 @@ pub(super) struct Behaved {
     pub(super) why: Option<String>,
 }
 
-/// A text that is too long for one answer comes in pieces: every answer of a harness is one such piece. A text that fits
-/// is one piece with all of it.
+/// An answer that is too long for one message comes in pieces: every message of a harness is one such piece. A short
+/// answer is a single piece.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerPiece {
-    /// A part of the JSON text of the answer, from the character that was asked for.
+    /// A part of the JSON text of the answer, from the requested character on.
     pub(super) text: String,
-    /// How long the whole text is, in characters (of JSON in ASCII only, so also in bytes).
+    /// Total length of the text in characters. The JSON is ASCII, so this is also its length in bytes.
     pub(super) total: usize,
 }
 
@@ -110,7 +111,7 @@ pub(super) struct AnswerPiece {
 mod tests {
     use super::*;
 
-    fn said(request: &HarnessRequest<'_>) -> String {
+    fn as_json(request: &HarnessRequest<'_>) -> String {
         serde_json::to_string(request).unwrap()
     }
 
@@ -126,7 +127,7 @@ mod tests {
             limit_ms: 9,
         };
         assert_eq!(
-            said(&HarnessRequest::Start(start)),
+            as_json(&HarnessRequest::Start(start)),
             r#"{"op":"start","argv":["pytest"],"framework":"pytest","failing":[],"passing":[],"was_ended":false,"limit_ms":9}"#
         );
         let edit = Edit {
@@ -136,15 +137,15 @@ mod tests {
             text: "é",
         };
         assert_eq!(
-            said(&HarnessRequest::Judge {
+            as_json(&HarnessRequest::Judge {
                 limit_ms: 5,
                 candidates: &[edit]
             }),
             r#"{"op":"judge","limit_ms":5,"candidates":[{"path":"a.py","start":1,"end":2,"text":"é"}]}"#
         );
-        assert_eq!(said(&HarnessRequest::More { from: 7 }), r#"{"op":"more","from":7}"#);
+        assert_eq!(as_json(&HarnessRequest::More { from: 7 }), r#"{"op":"more","from":7}"#);
         assert_eq!(
-            said(&HarnessRequest::Spectrum { wall_ms: 7 }),
+            as_json(&HarnessRequest::Spectrum { wall_ms: 7 }),
             r#"{"op":"spectrum","wall_ms":7}"#
         );
     }

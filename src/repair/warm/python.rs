@@ -1,16 +1,16 @@
-//! The harness of pytest and unittest: its sources, and the cell that loads them.
+//! The harness for pytest and unittest: its sources, and the cell that loads them.
 
 use super::lane::Harness;
 use crate::sandbox::Language;
 
-/// The package; no module of a project has its name.
+/// The name of the package, which no project uses.
 const PACKAGE: &str = "_greenlight_warm";
-/// The module of it that is asked.
+/// Its module that takes requests.
 const ENTRY: &str = "entry";
-/// What imports it.
+/// The code that imports it.
 const LOAD: &str = include_str!("python/load.py");
 
-/// The modules of the package by their names.
+/// The modules of the package by name.
 macro_rules! modules {
     ($($name:literal)*) => {
         [$(($name, include_str!(concat!("python/_greenlight_warm/", $name, ".py")))),*]
@@ -22,7 +22,7 @@ const MODULES: [(&str, &str); 18] = modules! {
 };
 
 pub(super) fn harness() -> Harness {
-    // What JSON writes of texts is Python, too.
+    // A JSON string is a valid Python string literal.
     let text = |text: &str| serde_json::Value::from(text);
     let modules: serde_json::Map<_, _> = MODULES
         .iter()

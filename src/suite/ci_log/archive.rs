@@ -1,7 +1,8 @@
-//! Finds the log of one job in the archive of a run's logs: <https://docs.github.com/en/rest/actions/workflow-runs#download-workflow-run-logs>
+//! Finds the log of one job in the archive of a run's logs:
+//! <https://docs.github.com/en/rest/actions/workflow-runs#download-workflow-run-logs>
 //!
-//! Names in the archive are compared and never used as paths. What is unpacked is a stream, so that the size an entry
-//! claims does not matter; the directory of the archive is read up to a bound.
+//! Names in the archive are only compared, never used as paths. Entries are unpacked as a stream, so the size that an
+//! entry claims does not matter. The archive's central directory is read up to a bound.
 
 use std::cell::Cell;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,15 +11,15 @@ use zip::ZipArchive;
 
 use super::{Distillate, Distiller};
 
-/// Bytes that finding the entries may read; some ten thousand fit.
+/// Bytes that may be read to list the entries; enough for about ten thousand.
 const MAX_DIRECTORY: u64 = 2 << 20;
-/// Most files that one job's log may be split into.
+/// Maximum number of files that one job's log may be split into.
 const MAX_STEPS: usize = 1_000;
 
-/// Distils the log of a job from the archive of its run's logs. `None` if it has no such log.
+/// Distils the log of a job from the archive of its run's logs. `None` if the archive has no log of that job.
 ///
 /// # Errors
-/// When it is no archive, or is built to be expensive.
+/// When it is not an archive, or is crafted to be expensive to read.
 pub fn distil_archive(
     archive: impl Read + Seek,
     job: &str,
@@ -32,11 +33,11 @@ pub fn distil_archive(
     let mut archive = ZipArchive::new(metered).map_err(io::Error::other)?;
     let entries = entries(&archive, job);
     for index in &entries {
-        // From here on the distiller's own bound is the one that counts.
+        // From here on, the distiller's own bound applies.
         left.set(u64::MAX);
         let mut entry = archive.by_index(*index).map_err(io::Error::other)?;
         if let Err(error) = distiller.take_all(&mut entry) {
-            distiller.note(&format!("the archive of the log is broken: {}", error.kind()));
+            distiller.note(&format!("the log archive is broken: {}", error.kind()));
             break;
         }
         distiller.end_line();
@@ -44,7 +45,7 @@ pub fn distil_archive(
     Ok((!entries.is_empty()).then(|| distiller.finish()))
 }
 
-/// The entries of a job: the one file with all of it, else those of its steps in order.
+/// The entries of a job: the single file with the whole log if there is one, else its steps' files in order.
 fn entries<R: Read + Seek>(archive: &ZipArchive<R>, job: &str) -> Vec<usize> {
     let job = letters(job);
     let mut steps: Vec<(u64, usize)> = Vec::new();
@@ -71,12 +72,12 @@ fn entries<R: Read + Seek>(archive: &ZipArchive<R>, job: &str) -> Vec<usize> {
     steps.into_iter().map(|(_, index)| index).collect()
 }
 
-/// Which characters of a job's name are kept in an archive is not documented; letters and digits are.
+/// GitHub does not document which characters of a job's name it keeps in an archive; letters and digits are kept.
 fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Reads so much and no more.
+/// A reader that fails after a fixed number of bytes.
 struct Metered<'a, R> {
     inner: R,
     left: &'a Cell<u64>,
@@ -87,7 +88,7 @@ impl<R: Read> Read for Metered<'_, R> {
         let count = self.inner.read(into)?;
         self.left.set(self.left.get().saturating_sub(count as u64));
         if self.left.get() == 0 {
-            return Err(io::Error::other("the directory of the archive is too long"));
+            return Err(io::Error::other("the central directory of the archive is too long"));
         }
         Ok(count)
     }

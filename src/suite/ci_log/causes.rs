@@ -1,4 +1,5 @@
-//! Keeps what looks like causes while a log goes by, each with its context, and the end; all of it bounded.
+//! Scans a log for lines that look like causes and keeps each with its context, and the end of the log; all of it
+//! bounded.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
@@ -7,17 +8,17 @@ use regex::Regex;
 
 use crate::suite::text;
 
-/// Longest excerpt.
+/// Maximum size of an excerpt in bytes.
 pub(super) const MAX_EXCERPT: usize = 8 << 10;
 /// Lines kept above and below a cause.
 const BEFORE: usize = 4;
 const AFTER: u64 = 24;
-/// How far below the one before another cause makes the context longer.
+/// Lines kept below each further cause in the same window.
 const AFTER_ANOTHER: u64 = 14;
-/// Lines kept at the end; these many of them go before the context of the cause.
+/// Lines kept at the end of a log. The last few of them take precedence over the lines before the first cause.
 const ENDING: usize = 12;
 const LAST: usize = 3;
-/// Longest line of an excerpt.
+/// Maximum length of a line in an excerpt.
 const MAX_LINE: usize = 400;
 
 /// A line with its number.
@@ -29,7 +30,7 @@ pub(super) struct Causes {
     number: u64,
     before: VecDeque<NumberedLine>,
     ending: VecDeque<NumberedLine>,
-    /// Causes by how sure it is that they are: first what only looks like one, then what is one.
+    /// Causes by certainty: `hints` are lines that may be a cause, `certain` those that are one.
     hints: Windows,
     certain: Windows,
 }
@@ -49,7 +50,7 @@ struct Window {
 }
 
 impl Causes {
-    /// Takes the next line; whether it is certainly one of a cause.
+    /// Takes the next line. Returns whether it is certainly part of a cause.
     pub(super) fn take(&mut self, line: &str) -> bool {
         let weight = weight(line);
         let kept = (self.number, shortened(line).to_string());
@@ -65,12 +66,12 @@ impl Causes {
         weight > 1
     }
 
-    /// Whether any line was certainly one of a cause.
+    /// Whether any line is certainly part of a cause.
     pub(super) fn are_certain(&self) -> bool {
         !self.certain.all.is_empty()
     }
 
-    /// Counts a line that is of no interest, so that a gap is seen where it was.
+    /// Counts a line without keeping it, so that the excerpt shows a gap in its place.
     pub(super) fn pass(&mut self) {
         self.number += 1;
     }
@@ -93,7 +94,7 @@ impl Causes {
         let others = others
             .iter()
             .flat_map(|window| window.before.iter().chain(&window.lines));
-        // What is certain may take most of the room; the rest of it belongs to the end.
+        // Each group must leave a reserve for the groups after it: the first cause leaves a fifth.
         let mut kept: BTreeMap<u64, &str> = BTreeMap::new();
         let mut left = room;
         for (lines, reserve) in [
@@ -104,7 +105,7 @@ impl Causes {
             (others.collect(), room / 16),
         ] {
             for (number, line) in lines {
-                // A line, its end, and possibly a mark for what was left out before it.
+                // A line, its newline, and possibly a mark for the lines left out before it.
                 let cost = line.len() + 7;
                 if kept.contains_key(number) {
                     continue;
@@ -145,13 +146,13 @@ impl Windows {
     }
 }
 
-/// How much a line looks like the reason of a failure: 0 not at all, 2 like its very place.
+/// How much a line looks like the reason for a failure: 0 not at all, 1 possibly, 2 almost certainly.
 pub(super) fn weight(line: &str) -> u8 {
     const CAUSE: &str = r"^error(?:\[[\w:-]+\])?: |panicked at |^E   |^(?:FAIL|ERROR): |^\s*--- FAIL: |^\s*not ok \d|^\s+● |^\s*[✕✖×] |^ FAIL  |^\(fail\) |^Traceback \(most recent call last\)|^_{3,} .+ _{3,}$|<<< (?:FAILURE|ERROR)!|\bAssertion(?:Error|FailedError)?\b|\S+\.\w{1,5}[:(]\d+[,:]\d+\)?:? (?:fatal )?error\b|^\S+\.\w{1,5}:\d+(?::\d+)?: (?:fatal )?error: |: fatal error: |^\S+\.go:\d+:\d+: |^\[ERROR\] \S+\.(?:java|kt|scala):|: error CS\d+|^\s+\d+\) Failure:|^\s+Failure/Error:|^\s+\d+\) \S|\*\*\*Failed|\*\*\*Exception|^\s*Failed \S+ \[|^\S+ > .+ FAILED$|^::error|[Ss]egmentation fault|overflowed its stack|[Oo]ut of memory|command not found|ModuleNotFoundError|SyntaxError|Cannot find module|^\S+:\d+:\d+: [A-Z]+\d+ |No space left on device";
     const HINT: &str = r"(?i:\berror\b|\bfailed\b|\bfailure\b|\bexception\b|\bfatal\b|\bdenied\b|\btimed? ?out\b|exit(?:ed)? (?:with )?(?:code|status))";
     static ANY: LazyLock<Option<Regex>> = LazyLock::new(|| text::pattern(&format!("{CAUSE}|{HINT}")));
     static CERTAIN: LazyLock<Option<Regex>> = LazyLock::new(|| text::pattern(CAUSE));
-    // Sums, and what only repeats that something failed before.
+    // Summaries, and lines that only repeat that something failed before.
     static NOISE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         text::pattern(
             r"^error: (?:could not compile|test failed|aborting due|\d+ targets? failed)|^Error: Process completed with exit code|\b0 (?:failed|errors?|failures?|failing)\b|Failures: 0, Errors: 0|(?:^| )ok$|\.\.\. ok|\bPASSED\b|^\s*Compiling |^\s*Download",
@@ -159,7 +160,7 @@ pub(super) fn weight(line: &str) -> u8 {
     });
     let line = shortened(line);
     let is = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(line));
-    // Of nearly all lines the first question is the only one.
+    // For nearly all lines this first check decides.
     if !is(&ANY) || is(&NOISE) {
         0
     } else {
@@ -179,7 +180,7 @@ fn render(kept: &BTreeMap<u64, &str>) -> String {
             excerpt.push_str("[…]\n");
         }
         expected = Some(number + 1);
-        // Empty lines cost nothing to read and separate what belongs apart, but one is enough.
+        // Empty lines are cheap and separate unrelated text, but one at a time is enough.
         if !(line.is_empty() && (excerpt.is_empty() || excerpt.ends_with("\n\n"))) {
             excerpt.push_str(line);
             excerpt.push('\n');

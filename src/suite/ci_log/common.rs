@@ -1,4 +1,4 @@
-//! What a log has in common with one of a green run of the same job: nothing of that is a cause.
+//! Remembers the lines of a green run of the same job: a line that both logs contain is not a cause.
 
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
@@ -6,12 +6,12 @@ use std::hash::Hasher as _;
 
 use super::stream::{Lines, LogLine, cleaned, read};
 
-/// Lines of a green log beyond this many different ones are not remembered.
+/// Only this many different lines of a green log are remembered.
 const MAX_LINES: usize = 300_000;
-/// How much of a green log is read.
+/// Maximum number of bytes read from a green log.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The lines of a green log, without numbers and names that change from run to run.
+/// The lines of a green log, without the numbers and names that change from run to run.
 #[derive(Debug, Default)]
 pub struct GreenLog {
     lines: Lines,
@@ -20,7 +20,7 @@ pub struct GreenLog {
 }
 
 impl GreenLog {
-    /// Takes the next bytes of the log; whether it has enough.
+    /// Takes the next bytes of the log. Breaks when it has enough.
     pub fn take(&mut self, bytes: &[u8]) -> std::ops::ControlFlow<()> {
         let Self { lines, known, taken } = self;
         *taken += bytes.len() as u64;
@@ -31,7 +31,7 @@ impl GreenLog {
         std::ops::ControlFlow::Continue(())
     }
 
-    /// Whether a plain line was in it. An empty one is in every log, and says nothing.
+    /// Whether the log contained this line. Empty lines do not count: every log has them.
     pub(super) fn has(&self, line: &str) -> bool {
         !line.trim().is_empty() && self.known.contains(&normal(line))
     }
@@ -47,7 +47,7 @@ fn remember(known: &mut HashSet<u64>, line: &[u8]) {
     }
 }
 
-/// The hash of a line in which numbers, digests, durations and names of temporary files are all the same.
+/// Hashes a line, treating all numbers, digests, durations and names of temporary files as equal.
 fn normal(line: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     let line = line.trim();
@@ -63,7 +63,7 @@ fn normal(line: &str) -> u64 {
         }
         let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
         let is_digest = word.len() >= 7 && digits > 0 && word.iter().all(u8::is_ascii_hexdigit);
-        // Names that a machine made up: letters and digits in turn.
+        // Machine-made names: letters mixed with digits.
         let is_made_up = word.len() >= 6 && digits >= 2 && word.len() - digits >= 2;
         if is_digest || is_made_up {
             hasher.write(b"0");
@@ -79,7 +79,7 @@ fn normal(line: &str) -> u64 {
                 in_number = is_digit;
             }
         }
-        // The rest of a temporary path, up to its next part.
+        // Skips the rest of a temporary path, up to its next component.
         if word == b"tmp" || word == b"_temp" {
             let end = rest
                 .iter()

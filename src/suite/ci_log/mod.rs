@@ -1,7 +1,8 @@
-//! Distils the log of a failed CI job: what a machine added is taken away, the first cause and its context kept.
+//! Distils the log of a failed CI job: removes what machines added, and keeps the first cause with its context.
 //!
-//! The log goes by as a stream; only bounded parts of it are kept, so that its length does not matter. Not here: getting
-//! the log, and saying what it means. A log is text of strangers; it is cleaned, and nothing in it steers.
+//! The log is read as a stream and only bounded parts of it are kept, so its length does not matter. Not here:
+//! fetching the log, and deciding what it means. Strangers write logs: the text is cleaned, and nothing in it
+//! controls greenlight.
 
 mod archive;
 mod causes;
@@ -25,27 +26,27 @@ use crate::domain::id::RepoPath;
 use crate::domain::redact::redact;
 use crate::domain::test_run::{Failure, Location, TestRun};
 
-/// How much of a log is read; what comes after is named as left out.
+/// How much of a log is read; a note in the excerpt says that the rest was left out.
 const MAX_LOG: u64 = 1 << 30;
-/// The excerpt is at most this part of the log, but may always have this many bytes.
+/// The excerpt is at most one tenth of the log, but may always be `MIN_EXCERPT` bytes long.
 const PART: u64 = 10;
 const MIN_EXCERPT: usize = 2 << 10;
-/// Longest text of the first failure that is put before an excerpt that does not have it.
+/// Maximum length of the first failure's message when it is put before an excerpt that lacks it.
 const MAX_TELLING: usize = 600;
 
-/// What is left of a log.
+/// What remains of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Distillate {
-    /// Failing tests and diagnostics that could be read from the log, in its order.
+    /// Failing tests and diagnostics parsed from the log, in its order.
     pub failures: Vec<Failure>,
-    /// The first cause with its context, further ones as far as there is room, and the end; at most 8 KiB and, of a log
-    /// that is longer than some hundred lines, at most a tenth of it.
+    /// The first cause with its context, further causes as far as there is room, and the end; at most 8 KiB and, if
+    /// the log has more than a few hundred lines, at most a tenth of it.
     pub excerpt: String,
-    /// Whose output was recognised.
+    /// The framework whose output was recognised.
     pub framework: Option<Framework>,
 }
 
-/// Distils a log while it is read.
+/// Distils a log while it is being read.
 #[derive(Debug, Default)]
 pub struct Distiller {
     lines: Lines,
@@ -55,26 +56,26 @@ pub struct Distiller {
 #[derive(Debug, Default)]
 struct LogState {
     green: Option<GreenLog>,
-    /// The first line of the script that failed, where that is known.
+    /// The first line of the script that failed, if known.
     script: Option<String>,
     taken: u64,
     part: StepOutput,
-    /// The part of an earlier step that failed.
+    /// The failed part of an earlier step.
     failed: Option<StepOutput>,
-    /// The last part with something like a cause, in case none is called failed.
+    /// The last part that may contain a cause, in case no part is marked as failed.
     last: Option<StepOutput>,
-    /// The title of the group that a step's header may be.
+    /// The title of the current group, which may be the header of a step.
     header: Option<String>,
     notes: Vec<String>,
 }
 
-/// What one step printed, as far as it is kept.
+/// The kept part of one step's output.
 #[derive(Debug, Default)]
 struct StepOutput {
     title: String,
-    /// Whether something in it was called an error (1), and whether that was its end (2).
+    /// 1 if a line in it was marked as an error, 2 if the step also ended with one.
     failed: u8,
-    /// Errors that it named with their places.
+    /// Errors that name a location.
     named: Vec<Failure>,
     causes: Causes,
     window: Window,
@@ -83,7 +84,7 @@ struct StepOutput {
 /// Distils the plain text of one job's log.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the log cannot be read.
 pub fn distil(mut log: impl Read) -> io::Result<Distillate> {
     let mut distiller = Distiller::default();
     distiller.take_all(&mut log)?;
@@ -91,7 +92,7 @@ pub fn distil(mut log: impl Read) -> io::Result<Distillate> {
 }
 
 impl Distiller {
-    /// Leaves out what a green log of the same job has, too.
+    /// Leaves out lines that a green log of the same job has, too.
     #[must_use]
     pub fn beside(mut self, green: GreenLog) -> Self {
         self.state.green = Some(green);
@@ -106,7 +107,7 @@ impl Distiller {
         self
     }
 
-    /// Takes the next bytes of the log; whether it has enough.
+    /// Takes the next bytes of the log. Breaks when it has enough.
     pub fn take(&mut self, bytes: &[u8]) -> ControlFlow<()> {
         let Self { lines, state } = self;
         let room = MAX_LOG.saturating_sub(state.taken);
@@ -120,7 +121,7 @@ impl Distiller {
         ControlFlow::Continue(())
     }
 
-    /// Says in the excerpt what is missing of the log.
+    /// Adds a note about a missing part of the log to the excerpt.
     pub fn note(&mut self, note: &str) {
         let note = format!("[{note}]");
         if !self.state.notes.contains(&note) {
@@ -128,7 +129,7 @@ impl Distiller {
         }
     }
 
-    /// Ends a line that has no separate end.
+    /// Ends the last line even if it has no newline.
     fn end_line(&mut self) {
         let Self { lines, state } = self;
         lines.end(|line| state.line(line));
@@ -147,7 +148,7 @@ impl Distiller {
         }
     }
 
-    /// What is left of the log.
+    /// Finishes the log and returns what remains of it.
     pub fn finish(mut self) -> Distillate {
         self.end_line();
         let mut state = self.state;
@@ -187,7 +188,7 @@ impl LogState {
                 self.plain(&title);
             }
             LogLine::Plain(text) => {
-                // What a runner writes below the name of a step before it starts it.
+                // Runners print these below the name of a step before they start it.
                 let starts = text.starts_with("shell: ") || text == "with:";
                 if let Some(title) = self.header.as_ref().filter(|_| starts) {
                     let title = causes::shortened(title).to_string();
@@ -218,7 +219,7 @@ impl LogState {
     }
 
     fn plain(&mut self, line: &str) {
-        // The script of a step, and its surroundings, are no output.
+        // The step's script and environment are not output.
         let is_output = self.header.is_none();
         let is_known = || self.green.as_ref().is_some_and(|green| green.has(line));
         if is_output && !is_known() {
@@ -231,7 +232,7 @@ impl LogState {
         self.part.window.take(line);
     }
 
-    /// Ends the part of a step: kept if it failed, and is the one that is asked for or the first.
+    /// Ends the part of a step. A failed part is kept if it is the first, or runs the script that was asked for.
     fn close_part(&mut self) {
         let part = std::mem::take(&mut self.part);
         let rank = |part: &StepOutput| (part.failed, self.script.as_ref() == Some(&part.title));
@@ -245,7 +246,7 @@ impl LogState {
     }
 }
 
-/// What is left out is named first; the first failure is told even where its text is not near what looks like a cause.
+/// Builds the excerpt: notes first, then the first failure if the text around the causes lacks it, then the causes.
 fn excerpt(causes: &Causes, failures: &[Failure], (notes, title): (&[String], &str), room: usize) -> String {
     let mut parts: Vec<String> = notes.to_vec();
     if !title.is_empty() {
@@ -264,7 +265,7 @@ fn excerpt(causes: &Causes, failures: &[Failure], (notes, title): (&[String], &s
     parts.join("\n").trim_end().to_string()
 }
 
-/// Whether a text has what a failure says first.
+/// Whether a text contains the most telling line of a failure's message.
 fn tells(text: &str, failure: &Failure) -> bool {
     let mut lines = failure.message.lines().map(str::trim).filter(|line| !line.is_empty());
     let certain = lines.clone().find(|line| causes::weight(line) == 2);
@@ -273,7 +274,7 @@ fn tells(text: &str, failure: &Failure) -> bool {
         .is_none_or(|line| text.contains(causes::shortened(line)))
 }
 
-/// A place as a path of the repository: hosted runners check out below a fixed directory.
+/// Turns a location into a path in the repository: hosted runners check out below a fixed directory.
 fn in_repository(place: Location) -> Option<Location> {
     static CHECKOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         text::pattern(r"^(?:(?:/home/runner/work|/Users/runner/work|/__w)/[^/]+/[^/]+|/github/workspace)/")

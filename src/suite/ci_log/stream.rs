@@ -1,23 +1,23 @@
-//! A log as a stream of lines, without what machines put before them: bounded, however long a line or the log is.
+//! Splits a log into lines and removes the prefixes that machines add. Bounded, however long a line or the log is.
 
 use std::borrow::Cow;
 
 use crate::domain::test_run::Location;
 use crate::suite::text;
 
-/// Of a longer line the rest is left out; what was drawn over with carriage returns does not count.
+/// Maximum length of a line; the rest is left out. Text overwritten after a carriage return does not count.
 const MAX_LINE: usize = 256 << 10;
 
-/// Puts chunks of bytes together to lines.
+/// Assembles lines from chunks of bytes.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pending: Vec<u8>,
-    /// Whether the pending line is full, and its rest is left out.
+    /// Whether the pending line is full, so that its rest is left out.
     full: bool,
 }
 
 impl Lines {
-    /// Takes a chunk, and hands on every line that ends in it.
+    /// Takes a chunk and passes on every line that ends in it.
     pub(super) fn take(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
@@ -32,7 +32,7 @@ impl Lines {
         self.keep(bytes);
     }
 
-    /// Hands on what is left without a line end.
+    /// Passes on what is left without a newline.
     pub(super) fn end(&mut self, mut each: impl FnMut(&[u8])) {
         if !self.pending.is_empty() || self.full {
             each(&self.pending);
@@ -45,7 +45,7 @@ impl Lines {
         for piece in bytes.chunks(MAX_LINE) {
             let drawn_over = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\r');
             match drawn_over(piece) {
-                // What stood there before is gone, unless this is but the end of a line as Windows writes it.
+                // A carriage return discards the text before it, unless it is part of a Windows line ending.
                 Some(at) if at + 1 < piece.len() => {
                     self.pending.clear();
                     self.full = false;
@@ -61,20 +61,20 @@ impl Lines {
     }
 }
 
-/// What a line of a log is.
+/// The kinds of lines in a log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LogLine<'a> {
     Plain(Cow<'a, str>),
-    /// The beginning of a part that can be folded.
+    /// The beginning of a group that can be folded.
     Group(Cow<'a, str>),
     EndGroup,
-    /// What a runner or a step calls an error, with the place it names.
+    /// What a runner or a step marks as an error, with the location it names.
     Error(Cow<'a, str>, Option<Location>),
-    /// Nothing for people.
+    /// Nothing of interest to people.
     Nothing,
 }
 
-/// A line as text, without what machines added.
+/// A line as text, without colours and other control characters.
 pub(super) fn cleaned(line: &[u8]) -> Cow<'_, str> {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -84,10 +84,11 @@ pub(super) fn cleaned(line: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a line says, below the prefixes of the machines it went through.
+/// Classifies a line, after removing the prefixes of the machines it went through.
 pub(super) fn read(line: &str) -> LogLine<'_> {
     let line = without_prefixes(line);
-    // As runners write them to logs: <https://github.com/actions/runner/blob/main/docs/adrs/0276-problem-matchers.md>
+    // The format in which runners write them to logs:
+    // <https://github.com/actions/runner/blob/main/docs/adrs/0276-problem-matchers.md>
     if let Some((mark, rest)) = line.strip_prefix("##[").and_then(|rest| rest.split_once(']')) {
         match mark {
             "group" | "section" => return LogLine::Group(rest.into()),
@@ -106,7 +107,7 @@ pub(super) fn read(line: &str) -> LogLine<'_> {
         .unwrap_or(LogLine::Plain(line.into()))
 }
 
-/// A command as steps print them:
+/// A workflow command as steps print it:
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
 fn command(line: &str) -> Option<LogLine<'_>> {
     let (head, message) = line.split_once("::")?;
@@ -132,7 +133,7 @@ fn command(line: &str) -> Option<LogLine<'_>> {
     })
 }
 
-/// An error as it reads without its mark; one that begins with its place keeps it at the beginning.
+/// The text of an error without its mark. A location at its beginning is kept.
 fn error(text: &str) -> Cow<'_, str> {
     let first = text.split_whitespace().next().unwrap_or_default();
     let has_place = first.contains(['.', '/']) && first.contains([':', '(']);
@@ -159,10 +160,10 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     text.replace("%2C", ",").replace("%25", "%").into()
 }
 
-/// Takes off time stamps, and what BuildKit, `act` and GitLab write before a line.
+/// Removes timestamps, and the prefixes of BuildKit, `act` and GitLab.
 fn without_prefixes(line: &str) -> &str {
     let mut line = line.trim_start_matches('\u{feff}');
-    // A container's own stamps may stand behind the runner's.
+    // A container's own timestamps may follow the runner's.
     for _ in 0..3 {
         let shorter = stamp(line).or_else(|| build_kit(line)).or_else(|| act(line));
         match shorter {
@@ -173,7 +174,7 @@ fn without_prefixes(line: &str) -> &str {
     line
 }
 
-/// `2026-11-20T07:39:00.1688150Z `, and what GitLab puts behind it: `01O `.
+/// `2026-11-20T07:39:00.1688150Z `, and GitLab's suffix: `01O `.
 fn stamp(line: &str) -> Option<&str> {
     let bytes = line.as_bytes();
     let digits =

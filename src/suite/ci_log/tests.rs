@@ -1,4 +1,4 @@
-//! Logs as CI serves them, made of recorded outputs and of noise.
+//! Logs as CI serves them, made from recorded outputs and noise.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,14 @@ use insta::assert_snapshot;
 
 use super::*;
 
-/// A log as GitHub serves it: a time stamp before every line.
+/// A log as GitHub serves it: a timestamp before every line.
 fn stamped(text: &str) -> String {
     text.lines()
         .map(|line| format!("2026-11-20T07:39:00.1688150Z {line}\n"))
         .collect()
 }
 
-/// A recorded output as if it had been made where hosted runners check out.
+/// A recorded output as if it had been produced in the checkout directory of a hosted runner.
 fn recorded(name: &str) -> String {
     let path = format!("{}/tests/fixtures/outputs/{name}", env!("CARGO_MANIFEST_DIR"));
     let recorded = std::fs::read_to_string(path).unwrap();
@@ -176,7 +176,7 @@ fn a_log_without_failures_keeps_its_end() {
     assert_eq!((distillate.framework, distillate.failures.len()), (None, 0));
 }
 
-/// The header of a step as runners write it, and what the step printed.
+/// A step's header as runners write it, and the step's output.
 fn step(title: &str, output: &str) -> String {
     format!(
         "##[group]Run {title}\n\x1b[36;1m{title} || echo 'error: none'\x1b[0m\nshell: /usr/bin/bash -e {{0}}\n##[endgroup]\n{output}\n"

@@ -1,10 +1,11 @@
-//! Keeps the text around the first cause, and the end, for the readers of test output: bounded, whole lines.
+//! Keeps whole lines around the first cause and at the end of a log, bounded, for the parsers of test output.
 
-/// Bytes kept before the first cause, from it on, and at the end; the first and the last may briefly be twice as many.
+/// Bytes kept before the first cause, after it, and at the end; the first and the last may briefly grow to twice the
+/// size.
 const BEFORE: usize = 256 << 10;
 const AFTER: usize = 2 << 20;
 const END: usize = 1 << 20;
-/// What stands where lines are missing.
+/// Marks the place of missing lines.
 const GAP: &str = "[lines were left out]\n";
 
 /// The kept text of one part of a log.
@@ -19,7 +20,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The next line to come is of a cause, or the last one that came was.
+    /// Marks the cause: the line just taken, or the next one.
     pub(super) fn found(&mut self) {
         self.has_cause = true;
     }
@@ -57,7 +58,7 @@ impl Window {
     }
 }
 
-/// Drops whole lines at the beginning once a text is twice as long as it may be.
+/// Drops whole lines from the beginning once a text is twice its maximum size.
 fn shorten(text: &mut String, max: usize) -> bool {
     if text.len() < 2 * max {
         return false;

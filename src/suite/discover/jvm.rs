@@ -1,4 +1,4 @@
-//! Modules of Java projects, which cannot be built without their neighbours.
+//! Modules of Java projects that cannot be built without their neighbours.
 
 use super::Directory;
 
@@ -22,7 +22,7 @@ pub(in crate::suite) fn is_part(place: &Directory<'_>, manifest: &str) -> bool {
             .trim_start_matches('/');
         let text = place.checkout.read_text(&manifest).unwrap_or_default();
         let is_named = if manifest.ends_with(".xml") {
-            // Its own modules are named in each of the poms on the way.
+            // Each of the poms on the way names its own modules.
             modules(&text).any(|named| named.trim_matches('/') == name || named.trim_matches('/') == module)
         } else {
             text.contains(&format!("{}\"", module.replace('/', ":")))

@@ -1,7 +1,7 @@
-//! Finds the commands that run a project's tests: as configured, else what the failed step of the CI ran, else from the
-//! files that projects describe themselves with, nearest to what fails first.
+//! Finds the commands that run a project's tests: the configured one, else the command of the failed CI step, else
+//! from the project's manifests, those nearest to the failing files first.
 //!
-//! Only the tree is read, nothing runs.
+//! Only the tree is read; nothing is executed.
 
 pub(super) mod javascript;
 pub(super) mod jvm;
@@ -24,12 +24,12 @@ use crate::checkout::Checkout;
 pub use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
 
-/// More directories than this are not looked into.
+/// Maximum number of directories that are searched.
 const MAX_DIRECTORIES: usize = 200;
-/// More commands than this are not told.
+/// Maximum number of commands that are returned.
 const MAX_COMMANDS: usize = 20;
 
-/// The ecosystems whose dependencies are installed: a directory may have tests of each.
+/// The ecosystems whose dependencies are installed. A directory may have tests of each.
 const INSTALLED: [Ecosystem; 5] = [
     Ecosystem::Rust,
     Ecosystem::Python,
@@ -37,7 +37,7 @@ const INSTALLED: [Ecosystem; 5] = [
     Ecosystem::Go,
     Ecosystem::Java,
 ];
-/// The others, of which the first is taken.
+/// The other ecosystems; only the first with tests is used.
 const OTHERS: [Ecosystem; 5] = [
     Ecosystem::Ruby,
     Ecosystem::Php,
@@ -46,32 +46,32 @@ const OTHERS: [Ecosystem; 5] = [
     Ecosystem::Any,
 ];
 
-/// What is known of a failure before anything ran.
+/// What is known about a failure before anything has run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hints {
     /// The step of a CI job that failed.
     pub step: Option<CiStep>,
-    /// Files that fail, or that were changed: the manifest nearest to them is asked first.
+    /// Files that fail, or that were changed: the manifests nearest to them are tried first.
     pub near: Vec<RepoPath>,
 }
 
-/// No test command was found; says where one was looked for.
+/// No test command was found; lists what was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no tests were found (looked for {}); set `[test] command` in greenlight.toml", looked_for.join(", "))]
 pub struct NothingFound {
     pub looked_for: Vec<String>,
 }
 
-/// Finds how the tests of a tree are run: the first of [`find_all`].
+/// Finds the command that runs the tests of a tree: the first of [`find_all`].
 ///
 /// # Errors
-/// When nothing is configured and the tree does not say either.
+/// When no command is configured and none can be found in the tree.
 pub fn find(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> Result<TestCommand, NothingFound> {
     let mut all = find_all(checkout, settings, hints).into_iter();
     all.next().ok_or_else(NothingFound::new)
 }
 
-/// Finds every command that runs tests of a tree, the most fitting one first. A configured one is the only one.
+/// Finds every command that runs tests of a tree, the most fitting one first. A configured command is the only one.
 pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> Vec<TestCommand> {
     let line = settings.command.as_deref().map(str::trim);
     let mut commands = match line.filter(|line| !line.is_empty()) {
@@ -151,7 +151,7 @@ impl Directory<'_> {
     }
 }
 
-/// The directories above the files that fail, nearest first; then the root and its sub-directories in order.
+/// The directories above the failing files, nearest first; then the root and its subdirectories in order.
 fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Directory<'a>> {
     let mut order: Vec<Option<RepoPath>> = Vec::new();
     for path in near {
@@ -181,7 +181,7 @@ fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Directory<'a>> {
     places
 }
 
-/// Modules further down, such as those of Go and Java, but not those that are the input of tests.
+/// Deeper modules, such as those of Go and Java, but not those in test data.
 fn modules(checkout: &Checkout) -> impl Iterator<Item = Option<RepoPath>> {
     let paths = checkout.paths().into_iter().map(RepoPath::as_str);
     let directories = paths.filter_map(|path| {
@@ -195,8 +195,8 @@ fn modules(checkout: &Checkout) -> impl Iterator<Item = Option<RepoPath>> {
     directories.filter_map(|directory| directory.parse().ok()).map(Some)
 }
 
-/// The commands that the files of one directory tell: one for each of the ecosystems that are installed, and one of
-/// another.
+/// The commands found in the files of one directory: one for each ecosystem whose dependencies are installed, and at
+/// most one of the others.
 fn in_place(place: &Directory<'_>) -> Vec<TestCommand> {
     let find = |ecosystem| of_ecosystem(place, ecosystem);
     let mut commands: Vec<TestCommand> = INSTALLED.into_iter().filter_map(find).collect();
@@ -204,7 +204,7 @@ fn in_place(place: &Directory<'_>) -> Vec<TestCommand> {
     commands
 }
 
-/// What the manifests of an ecosystem say, else the first of its frameworks that is there.
+/// The command from the manifests of an ecosystem, else from the first of its frameworks that is found.
 fn of_ecosystem(place: &Directory<'_>, ecosystem: Ecosystem) -> Option<TestCommand> {
     let shared = match ecosystem {
         Ecosystem::Python => python::find(place),
@@ -217,7 +217,7 @@ fn of_ecosystem(place: &Directory<'_>, ecosystem: Ecosystem) -> Option<TestComma
     })
 }
 
-/// What a person wrote: taken apart into words where that is all it needs, else given to a shell.
+/// The configured command: split into words if that suffices, else passed to a shell.
 fn configured(checkout: &Checkout, line: &str) -> TestCommand {
     let root = Directory {
         checkout,
@@ -237,7 +237,7 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
     }
 }
 
-/// Whether a line means more to a shell than its words.
+/// Whether a line has shell syntax.
 pub(super) fn needs_shell(line: &str) -> bool {
     let assigns = line.split_whitespace().next().is_some_and(|word| word.contains('='));
     let builtin = matches!(
@@ -266,7 +266,7 @@ pub(super) fn needs_shell(line: &str) -> bool {
     assigns || builtin || has_meaning(line)
 }
 
-/// Whether a character of the line, as it is quoted, is more than itself to a shell.
+/// Whether a character of the line is special to a shell, considering quotes.
 fn has_meaning(line: &str) -> bool {
     let mut characters = line.chars();
     let mut quote = None;
@@ -291,7 +291,7 @@ fn has_meaning(line: &str) -> bool {
     false
 }
 
-/// What a command without shell syntax runs.
+/// The framework that a command without shell syntax runs.
 fn framework_of(root: &Directory<'_>, words: &[String]) -> Framework {
     let names: Vec<&str> = words
         .iter()
@@ -311,7 +311,7 @@ fn framework_of(root: &Directory<'_>, words: &[String]) -> Framework {
     by_program.or_else(by_word).unwrap_or(Framework::Other)
 }
 
-/// A word as it would be typed.
+/// A word as a person would type it in a shell.
 pub(super) fn quoted(word: &str) -> Cow<'_, str> {
     shlex::try_quote(word).unwrap_or(Cow::Borrowed("…"))
 }

@@ -1,6 +1,6 @@
-//! Builds, scripts and task runners that any project may have, and what frameworks of the same language share.
+//! Builds, scripts and task runners that any project may have, and what frameworks of one language share.
 //!
-//! A framework goes before a task of the same directory: it can be asked for results, and for single tests.
+//! A framework takes precedence over a task in the same directory: it can report results and run single tests.
 
 mod builds;
 pub(in crate::suite) mod php;
@@ -12,7 +12,7 @@ pub(in crate::suite) use self::builds::PROJECT;
 use super::Directory;
 use crate::suite::TestCommand;
 
-/// How many files of a kind are read to see what is in them.
+/// Maximum number of files of one kind that are read to find out what they contain.
 pub(in crate::suite) const MAX_READ: usize = 100;
 
 pub(in crate::suite) fn find(place: &Directory<'_>) -> Option<TestCommand> {

@@ -1,6 +1,7 @@
-//! The programs that a test command runs one after the other, behind the shells, scripts and runners around them.
+//! Lists the programs that a test command runs one after the other, inside the shells, scripts and runners around
+//! them.
 //!
-//! Only what is plain to see: what depends on what a shell alone would know is left out.
+//! Programs that depend on values which only a shell would know are left out.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +12,28 @@ use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
 use crate::suite::shell::{SimpleCommand, substituted};
 
-/// More programs than this are not told.
+/// Maximum number of programs that are listed.
 const MAX_PARTS: usize = 30;
-/// Scripts in scripts, and substitutions in substitutions, are looked into so deep.
+/// Maximum depth of scripts in scripts, and of substitutions in substitutions.
 const MAX_DEPTH: usize = 5;
-/// Scripts and commands that are taken apart at most, no matter what they lead to.
+/// Maximum number of scripts and commands that are taken apart, no matter what they lead to.
 const MAX_LOOKS: usize = 300;
-/// Substitutions of one script.
+/// Maximum number of substitutions in one script.
 const MAX_SUBSTITUTED: usize = 50;
 
 /// One program and its arguments, as a test command runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPart {
     pub argv: Vec<String>,
-    /// Where in the tree it runs. `None` is the root.
+    /// The directory in which it runs. `None` is the root.
     pub directory: Option<RepoPath>,
     pub env: BTreeMap<String, String>,
-    /// Whether a shell would expand a pattern in it.
+    /// Whether it contains a pattern that a shell would expand.
     pub has_pattern: bool,
 }
 
 impl CommandPart {
-    /// The arguments with which it starts, through a shell where patterns are to be expanded.
+    /// The arguments that start it, through a shell if patterns must be expanded.
     pub fn to_run(&self) -> Vec<String> {
         match self.has_pattern {
             true => vec!["sh".into(), "-c".into(), patterned(&self.argv)],
@@ -58,7 +59,7 @@ pub fn parts(checkout: &Checkout, command: &TestCommand) -> Vec<CommandPart> {
     found.parts
 }
 
-/// What was found, and how often something may still be taken apart.
+/// The programs found so far, and how many more may be taken apart.
 struct PartCollector {
     parts: Vec<CommandPart>,
     looks: usize,
@@ -107,7 +108,7 @@ fn collect(checkout: &Checkout, part: CommandPart, depth: usize, found: &mut Par
     }
 }
 
-/// The script that a shell is given.
+/// The script that is passed to a shell.
 fn shell_script(argv: &[String]) -> Option<&str> {
     let (shell, rest) = argv.split_first()?;
     let name = shell.rsplit('/').next()?;

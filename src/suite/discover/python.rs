@@ -7,9 +7,9 @@ pub(in crate::suite) use tasks::tox_requirements;
 use super::Directory;
 use crate::suite::{Framework, TestCommand};
 
-/// What is looked for, for people whose tests were not found.
+/// What is looked for, shown to people whose tests were not found.
 pub(super) const LOOKS_FOR: &str = "Python test files or pytest settings";
-/// What makes a directory its own project.
+/// Files that make a directory a separate project.
 const MANIFESTS: [&str; 9] = [
     "pyproject.toml",
     "setup.py",
@@ -22,11 +22,11 @@ const MANIFESTS: [&str; 9] = [
     "manage.py",
 ];
 
-/// How many test files are read to see what they are written for.
+/// Maximum number of test files that are read to find out which framework they use.
 const MAX_READ: usize = 50;
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
-    // What lies deeper belongs to the project above it.
+    // Deeper directories belong to the project above them.
     if place.directory.is_some() && !MANIFESTS.iter().any(|file| place.has(file)) {
         return None;
     }
@@ -62,7 +62,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     Some(command)
 }
 
-/// The tests below a directory, without those of projects in their own directories.
+/// The tests below a directory, without those of nested projects.
 fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
     let is_own = |path: &&str| match path.split_once('/') {
         Some((directory, _)) => !MANIFESTS.iter().any(|file| place.has(&format!("{directory}/{file}"))),
@@ -71,7 +71,7 @@ fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
     place.files().filter(|path| is_test(path)).filter(is_own).collect()
 }
 
-/// The file in which a project lists pytest among what it needs.
+/// The file in which a project lists pytest as a dependency.
 fn asks_for_pytest(place: &Directory<'_>) -> Option<String> {
     let lists = |text: String| {
         let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
@@ -99,7 +99,7 @@ pub(super) fn import_root(place: &Directory<'_>) -> Option<String> {
                 below.is_some_and(|path| path.ends_with(".py") && !path.starts_with("test"))
             })
     };
-    // Another folder than `src` is one only if the project says so.
+    // A folder other than `src` counts only if the project's settings name it.
     let settings = ["setup.py", "setup.cfg", "pyproject.toml"].map(|file| place.text(file).unwrap_or_default());
     let says = |folder: &&str| {
         settings
@@ -128,7 +128,7 @@ fn is_test(path: &str) -> bool {
             || matches!(name, "test.py" | "tests.py"))
 }
 
-/// The file with which the project says that it uses pytest.
+/// The file whose settings show that the project uses pytest.
 fn pytest_settings<'a>(place: &Directory<'a>) -> Option<&'a str> {
     let says = |file: &str, mark: &str| place.text(file).is_some_and(|text| text.contains(mark));
     let own = ["pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"];
@@ -147,7 +147,7 @@ fn pytest_settings<'a>(place: &Directory<'a>) -> Option<&'a str> {
     }
 }
 
-/// Test functions outside of classes are for pytest only.
+/// Only pytest runs test functions outside of classes.
 fn needs_pytest(place: &Directory<'_>, path: &str) -> bool {
     place.text(path).is_some_and(|text| {
         text.lines().any(|line| {
@@ -159,7 +159,7 @@ fn needs_pytest(place: &Directory<'_>, path: &str) -> bool {
     })
 }
 
-/// `unittest` enters packages only, so it starts at the tests where the way there is not made of packages.
+/// `unittest` enters packages only, so it starts at the tests if the directories above them are not packages.
 fn start_directory(place: &Directory<'_>, tests: &[&str]) -> Option<String> {
     let is_reachable = |path: &&str| {
         let mut directory = String::new();
@@ -171,7 +171,7 @@ fn start_directory(place: &Directory<'_>, tests: &[&str]) -> Option<String> {
     };
     let hidden = tests.iter().find(|path| !is_reachable(path))?;
     let directory = hidden.rsplit_once('/')?.0;
-    // Where the tests themselves are packages, their topmost package is entered from above.
+    // If the tests themselves are packages, it starts above the topmost one.
     let mut top = directory;
     while place.has(&format!("{top}/__init__.py")) {
         top = top.rsplit_once('/').map_or("", |(above, _)| above);

@@ -1,26 +1,26 @@
-//! What a target of make or a recipe of just runs, and what a script of the repository does, for a shell.
+//! Lists the shell commands of a make target, a just recipe, or a script in the repository.
 //!
-//! Only what is plain to see: lines with functions of make or expressions of just, whose values would have to be computed,
-//! are left out.
+//! Lines with functions of make or expressions of just are left out: their values would have to be computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Directory;
 
-/// A longer file is not looked into.
+/// Maximum size of a file that is read.
 const MAX_FILE: usize = 200_000;
-/// Of a file, targets, variables and the names in one line are read up to this many.
+/// Maximum number of targets, variables, and names in one line that are read from a file.
 const MAX_RULES: usize = 2_000;
 const MAX_VARIABLES: usize = 500;
 const MAX_NAMES: usize = 50;
-/// Lines that are told, and targets that are followed from one.
+/// Maximum number of lines that are returned, and of targets that are followed from one.
 const MAX_LINES: usize = 200;
 const MAX_TARGETS: usize = 50;
-/// Variables that are replaced in one line, and how long it may get.
+/// Maximum number of variables replaced in one line, and maximum length of the result.
 const MAX_REPLACED: usize = 200;
 const MAX_LINE: usize = 10_000;
 
-/// What a runner or a script of the tree has shells run, one script for each of them. `None` for other commands.
+/// The scripts that a task runner or a script of the tree passes to shells, one for each shell. `None` for other
+/// commands.
 pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<String>> {
     let (program, rest) = argv.split_first()?;
     let name = program.rsplit('/').next()?;
@@ -49,7 +49,7 @@ enum Runner {
     Just,
 }
 
-/// The targets that are asked for. `None` where something else is.
+/// The targets that are requested. `None` if the command has other arguments.
 fn targets(words: &[String]) -> Option<Vec<&str>> {
     const HARMLESS: [&str; 5] = ["-s", "--silent", "--quiet", "-k", "--keep-going"];
     let mut targets = Vec::new();
@@ -65,19 +65,19 @@ fn targets(words: &[String]) -> Option<Vec<&str>> {
     Some(targets)
 }
 
-/// A target or recipe: what it needs first, and its lines.
+/// A target or recipe: its dependencies and its lines.
 #[derive(Debug, Default)]
 struct Rule<'t> {
     needs: Vec<&'t str>,
     lines: Vec<&'t str>,
 }
 
-/// What a file for a runner says.
+/// The parsed file of a task runner.
 #[derive(Debug, Default)]
 struct Read<'t> {
     rules: BTreeMap<&'t str, Rule<'t>>,
     variables: BTreeMap<&'t str, &'t str>,
-    /// What is made when nothing is named.
+    /// The target that is built if none is named.
     first: Option<&'t str>,
 }
 
@@ -123,7 +123,7 @@ impl<'t> Read<'t> {
         read
     }
 
-    /// Takes a variable in, if the line sets one.
+    /// Records a variable if the line assigns one.
     fn assign(&mut self, line: &'t str, runner: Runner) -> bool {
         let Some((name, value)) = line.split_once('=') else {
             return false;
@@ -145,7 +145,7 @@ impl<'t> Read<'t> {
             Some(value) => {
                 self.variables.insert(name, value);
             }
-            // What would have to be computed is not known.
+            // A value that would have to be computed is unknown.
             None => {
                 self.variables.remove(name);
             }
@@ -153,11 +153,11 @@ impl<'t> Read<'t> {
         true
     }
 
-    /// Takes rules in that have the lines which follow, and gives their names.
+    /// Adds rules for the lines that follow, and returns their names.
     fn rule(&mut self, names: &'t str, rest: &'t str, runner: Runner) -> Vec<&'t str> {
         let mut names: Vec<&str> = names.split_whitespace().take(MAX_NAMES).collect();
         if runner == Runner::Just {
-            // Parameters stand behind the name of a recipe.
+            // The name of a recipe is followed by its parameters.
             names.truncate(1);
             names.iter_mut().for_each(|name| *name = name.trim_start_matches('@'));
         }
@@ -179,7 +179,7 @@ impl<'t> Read<'t> {
         names
     }
 
-    /// Puts what a target needs before it, each once.
+    /// Adds a target after its dependencies, each once.
     fn visit<'r>(&'r self, name: &'r str, done: &mut BTreeSet<&'r str>, order: &mut Vec<&'r Rule<'t>>) {
         let Some(rule) = self.rules.get(name).filter(|_| done.len() < MAX_TARGETS) else {
             return;
@@ -191,14 +191,14 @@ impl<'t> Read<'t> {
     }
 }
 
-/// A text without its quotes, if it is nothing else.
+/// A value without its quotes, if the whole value is quoted.
 fn unquoted(value: &str) -> Option<&str> {
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let inside = value.get(1..)?.strip_suffix(quote)?;
     (!inside.contains([quote, '\\'])).then_some(inside)
 }
 
-/// A line as its shell gets it. `None` where that would have to be computed.
+/// A line as its shell receives it. `None` if it would have to be computed.
 fn plain(line: &str, variables: &BTreeMap<&str, &str>, runner: Runner) -> Option<String> {
     let line = line.trim_start_matches(['@', '-', '+', ' ']);
     let mut left = MAX_REPLACED;
@@ -209,7 +209,7 @@ fn plain(line: &str, variables: &BTreeMap<&str, &str>, runner: Runner) -> Option
     (!filled.starts_with('#') && filled.len() <= MAX_LINE).then_some(filled)
 }
 
-/// `$(NAME)` and `${NAME}` are replaced, and `$$` is a dollar.
+/// Replaces `$(NAME)`, `${NAME}` and `$$`.
 fn of_make(text: &str, variables: &BTreeMap<&str, &str>, left: &mut usize) -> Option<String> {
     let mut filled = String::new();
     let mut rest = text;
@@ -237,7 +237,7 @@ fn of_make(text: &str, variables: &BTreeMap<&str, &str>, left: &mut usize) -> Op
     Some(filled)
 }
 
-/// `{{name}}` is replaced.
+/// Replaces `{{name}}`.
 fn of_just(text: &str, variables: &BTreeMap<&str, &str>) -> Option<String> {
     let mut filled = String::new();
     let mut rest = text;

@@ -12,7 +12,7 @@ pub(in crate::suite) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     }
     let workspace = manifest.get("workspace");
     let argv: &[&str] = match workspace {
-        // The members that the project itself means.
+        // Run the members that the project itself runs by default.
         Some(workspace) if workspace.get("default-members").is_some() => &["cargo", "test"],
         Some(_) => &["cargo", "test", "--workspace"],
         None => &["cargo", "test"],
@@ -20,7 +20,7 @@ pub(in crate::suite) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     place.command(argv, Framework::Cargo, "Cargo.toml")
 }
 
-/// Cargo speaks of the places in a member as seen from the top of its workspace, so its tests run from there.
+/// Cargo prints paths relative to the top of the workspace, so a member's tests run from there.
 fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Option<TestCommand> {
     let name = manifest.get("package")?.get("name")?.as_str()?;
     let directory = place.directory.as_ref()?.as_str();
@@ -50,7 +50,7 @@ fn in_workspace(place: &Directory<'_>, manifest: &toml::Table) -> Option<TestCom
     None
 }
 
-/// Whether a manifest is the top of the workspace to which the package in the directory `below` belongs.
+/// Whether a manifest is that of the workspace which contains the package in the directory `below`.
 pub fn has_member(manifest: &str, below: &str) -> bool {
     let manifest: Option<toml::Table> = manifest.parse().ok();
     let workspace = manifest.as_ref().and_then(|manifest| manifest.get("workspace"));

@@ -1,7 +1,7 @@
-//! The command of a CI step: the line of its script that runs tests or checks, without what prepares them.
+//! Finds the command of a CI step: the line of its script that runs tests or checks, without the preparation.
 //!
 //! Scripts are read, never run. A line that depends on what only a shell would know (substitutions, unset variables,
-//! branches) is not understood, and then there is no command: the manifests are asked next.
+//! branches) yields no command; the manifests are tried next.
 
 pub(in crate::suite) mod tool;
 
@@ -13,10 +13,10 @@ use crate::domain::id::RepoPath;
 use crate::suite::shell::{self, SimpleCommand, VARIABLE, WORKSPACE};
 use crate::suite::{DEFAULT_TIMEOUT, Framework, Source, TestCommand};
 
-/// Variables that belong to the machine, or only colour what is to be read.
+/// Variables that belong to the machine, or only colour the output.
 const NOT_TAKEN: [&str; 14] = [
     "PATH",
-    // Run by any shell before what it is asked to run.
+    // Shells source these files before they run a command.
     "ENV",
     "BASH_ENV",
     "HOME",
@@ -31,7 +31,7 @@ const NOT_TAKEN: [&str; 14] = [
     "NO_COLOR",
     "TERM",
 ];
-/// Prefixes of such.
+/// Prefixes of such variables.
 const NOT_TAKEN_PREFIXES: [&str; 5] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
 
 /// Whether a script has a line that runs tests or checks.
@@ -40,7 +40,7 @@ pub(in crate::suite) fn runs_tests(script: &str) -> bool {
     lines.is_some_and(|lines| lines.iter().any(|line| tool::of(&line.words).is_some()))
 }
 
-/// The simple commands of a script; `None` if it cannot be followed, or a branch may be what runs the tests.
+/// The simple commands of a script. `None` if it cannot be followed, or if the tests may run in a branch.
 pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
     shell::lines(script, |words| tool::of(words).is_some())
 }
@@ -55,14 +55,14 @@ pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand>
             Framework::Other => tool.unwrap_or(Framework::Other),
             known => known,
         };
-        // A shell's arguments are its own: nothing can be added to them.
+        // Words after `sh` are the shell's arguments: nothing can be appended to them.
         let in_shell = command.argv.first().is_some_and(|program| program == "sh");
         found.push(TestCommand {
             framework: if in_shell { Framework::Other } else { framework },
             ..command
         });
     }
-    // What the log shows, then tests before checks, then what came first.
+    // What the log shows comes first, then tests before checks, then earlier commands.
     let rank = |command: &TestCommand| {
         let shown = step.shows.as_ref() == Some(&command.framework.to_string());
         (!shown, command.framework.is_linter())
@@ -70,7 +70,7 @@ pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand>
     found.into_iter().min_by_key(rank)
 }
 
-/// A line as its own command. `None` if it cannot be one.
+/// A line as a separate command. `None` if it cannot run alone.
 fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<TestCommand> {
     let mut env = step.env.clone();
     for (name, value) in &line.env {
@@ -91,7 +91,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<Te
     let argv = tool::unwrapped(words);
     let framework = framework_of(&place, &argv);
     let argv = if line.has_pattern {
-        // The words are quoted but for what the shell shall expand.
+        // Quotes the words, except for patterns that the shell must expand.
         vec!["sh".into(), "-c".into(), patterned(&argv)]
     } else {
         argv
@@ -111,7 +111,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<Te
     })
 }
 
-/// Words as a shell takes them, with the patterns in them still patterns.
+/// Words in shell syntax, with their patterns unquoted.
 pub(super) fn patterned(words: &[String]) -> String {
     let quoted = |word: &String| {
         let mut text = String::new();
@@ -137,7 +137,7 @@ fn is_taken(name: &str) -> bool {
     is_name && !NOT_TAKEN.contains(&name) && !NOT_TAKEN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// A word with its variables replaced. `None` if one of them is not known.
+/// A word with its variables replaced. `None` if one of them is unknown.
 pub(super) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
     let mut whole = String::new();
     let mut rest = word;
@@ -151,7 +151,8 @@ pub(super) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<Str
     Some(whole)
 }
 
-/// Where a line runs, after the changes of directory before it. `None` if that is outside of the tree or not known.
+/// The directory in which a line runs, after the `cd` commands before it. `None` if that is outside of the tree or
+/// unknown.
 pub(super) fn line_directory(
     start: Option<&RepoPath>,
     changes: &[String],

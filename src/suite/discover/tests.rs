@@ -1,4 +1,4 @@
-//! Trees of every kind, and the command that is found in them.
+//! Trees of every kind, and the commands found in them.
 
 use std::fs;
 use std::time::Duration;

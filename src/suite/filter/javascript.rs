@@ -1,8 +1,8 @@
-//! The runners of JavaScript and TypeScript.
+//! Filters for the test runners of JavaScript and TypeScript.
 //!
-//! A name is a file, the suites in it and the test (`a.test.js > basket > sums`), or without the file. All of these
-//! runners take one pattern over the full name, so every character is taken literally and both ends are tied. Options
-//! are one word with their value; files are only named if they are in the tree and cannot be taken for an option.
+//! A name consists of a file, the suites in it and the test (`a.test.js > basket > sums`), or lacks the file. All of
+//! these runners take one pattern for the full name, so every character is escaped and both ends are anchored. An
+//! option and its value are one word. Files are only named if they are in the tree and cannot be taken for an option.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(in crate::suite) fn filter(command: &TestCommand, only: &[String]) -> Option
     let script = command.framework.spec().script?;
     let names: Vec<Name<'_>> = only.iter().map(|name| Name::of(name)).collect();
     let mut options: Vec<String> = (script.filter?)(&names);
-    // Each of several runners has some of the tests, and none of the others.
+    // With several runners, each has only some of the tests.
     let has_several = command.argv.get(2).is_some_and(|script| runs_several(script));
     if has_several {
         options.extend(script.without_tests.map(String::from));
@@ -30,7 +30,7 @@ pub(in crate::suite) fn filter(command: &TestCommand, only: &[String]) -> Option
     with_options(command, runner.options, options)
 }
 
-/// The command with options for its runner, which stand at this place, or behind a script of the shell.
+/// The command with options for its runner, inserted at this index, or appended to the arguments of a shell script.
 fn with_options(command: &TestCommand, at: usize, options: Vec<String>) -> Option<Vec<String>> {
     let mut argv = command.argv.clone();
     let in_shell = argv.first().is_some_and(|word| word == "sh");
@@ -41,7 +41,7 @@ fn with_options(command: &TestCommand, at: usize, options: Vec<String>) -> Optio
     })
 }
 
-/// The test files among those that changed, or all tests where other files did.
+/// The test files among those that changed, or the related tests if other files changed too.
 pub(in crate::suite) fn part(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<Vec<String>> {
     let (runner, _) = found(&command.argv)?;
     let takes = command.framework.spec().script?.files?;
@@ -78,13 +78,13 @@ fn is_test(file: &str) -> bool {
         || file.contains("__tests__/")
 }
 
-/// One pattern that fits these full names and no others.
+/// One pattern that matches exactly these full names.
 pub(in crate::suite) fn any_of(names: &[Name<'_>]) -> String {
     let full: BTreeSet<String> = names.iter().map(|name| escaped(&name.parts.join(" "))).collect();
     format!("^({})$", full.into_iter().collect::<Vec<_>>().join("|"))
 }
 
-/// A text as a pattern of JavaScript that fits it alone.
+/// A JavaScript pattern that matches exactly this text.
 pub(in crate::suite) fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Modules of Java projects, and names of classes and methods.
+//! Filters by modules of Java projects, and by names of classes and methods.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
 
-/// The modules that the files lie in; `None` if one of them belongs to the whole.
+/// The modules that contain the files. `None` if a file belongs to no module.
 pub(in crate::suite) fn modules(
     checkout: &Checkout,
     command: &TestCommand,
@@ -19,8 +19,8 @@ pub(in crate::suite) fn modules(
     (!modules.iter().any(String::is_empty)).then_some(modules)
 }
 
-/// The nearest directory above a file that has a manifest, relative to where the command runs; empty for that directory
-/// itself, none outside of it.
+/// The nearest directory above a file that has a manifest, relative to where the command runs. Empty for that
+/// directory itself, `None` outside of it.
 fn module(checkout: &Checkout, command: &TestCommand, file: &RepoPath) -> Option<String> {
     let prefix = command
         .directory
@@ -40,7 +40,7 @@ fn module(checkout: &Checkout, command: &TestCommand, file: &RepoPath) -> Option
     Some(String::new())
 }
 
-/// A name of a class or method with its package, and nothing that means more to Maven or Gradle.
+/// A name of a class or method with its package, without characters that are special to Maven or Gradle.
 pub(in crate::suite) fn class_name(name: &str) -> Option<&str> {
     let is_plain = name
         .chars()
@@ -48,7 +48,7 @@ pub(in crate::suite) fn class_name(name: &str) -> Option<&str> {
     (is_plain && name.starts_with(|c: char| c.is_alphabetic() || c == '_')).then_some(name)
 }
 
-/// A method without the values that it ran with.
+/// A method's name without its parameters.
 pub(in crate::suite) fn method_name(test: &str) -> Option<&str> {
     let bare = &test[..test.find(['(', '[', '{', ' ']).unwrap_or(test.len())];
     let is_plain = bare.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'));

@@ -1,7 +1,7 @@
 //! Narrows a test command down to named tests.
 //!
-//! Names come from the output of untrusted code. A name must never become an option, a file of arguments or a
-//! pattern; one that could is not passed on, and then all tests run, which takes longer but says no less.
+//! Names come from the output of untrusted code. A name must never become an option, an argument file or a pattern. A
+//! name that could is not passed on; then all tests run, which takes longer but loses nothing.
 
 pub(super) mod javascript;
 pub(super) mod jvm;
@@ -12,12 +12,12 @@ use super::TestCommand;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 
-/// More names than this are not worth listing.
+/// Maximum number of names; longer lists run all tests.
 const MAX_NAMES: usize = 200;
-/// Bytes of all names together that may continue a command line.
+/// Maximum size of all names on a command line, in bytes.
 const MAX_BYTES: usize = 32_000;
 
-/// The command's arguments for the named tests alone; all of its tests if the list is empty or cannot be expressed.
+/// The command's arguments for the named tests alone, or for all tests if the list is empty or cannot be expressed.
 pub(super) fn argv(command: &TestCommand, only: &[String]) -> Vec<String> {
     let bytes: usize = only.iter().map(String::len).sum();
     let harmless = only
@@ -31,7 +31,7 @@ pub(super) fn argv(command: &TestCommand, only: &[String]) -> Vec<String> {
     narrowed.unwrap_or_else(|| command.argv.clone())
 }
 
-/// Whether the command can be told to run the named tests alone.
+/// Whether the command can run the named tests alone.
 pub fn narrows(command: &TestCommand, only: &[String]) -> bool {
     argv(command, only) != command.argv
 }
@@ -41,7 +41,7 @@ fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
 }
 
 /// The same command for the parts of a project that these files belong to: packages, modules or directories of tests.
-/// None where that is the whole project, or cannot be said.
+/// `None` if that is the whole project, or cannot be determined.
 pub fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<TestCommand> {
     if near.is_empty() {
         return None;

@@ -1,11 +1,11 @@
-//! Test files of Python.
+//! Finds the test files that belong to Python files.
 
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
 
-/// The test files that belong to these files: they themselves, those that are named after a module, and for a
-/// `conftest.py` all that it is for, where directories are taken.
+/// The test files that belong to these files: the files themselves, tests named after a module, and for a
+/// `conftest.py` all tests that it applies to, if directories are accepted.
 pub(in crate::suite) fn test_files(
     checkout: &Checkout,
     command: &TestCommand,

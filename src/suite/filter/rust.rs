@@ -1,10 +1,10 @@
-//! Packages of cargo.
+//! Narrows cargo commands to packages.
 
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
 
-/// `-p` for the packages that files belong to, in place of what chose packages before.
+/// Adds `-p` for the packages that files belong to, and removes the options that selected packages before.
 pub(in crate::suite) fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<Vec<String>> {
     let at = command
         .argv
@@ -43,7 +43,7 @@ pub(in crate::suite) fn package(checkout: &Checkout, command: &TestCommand, near
     Some(argv)
 }
 
-/// The name of the package that a file is part of, by the nearest manifest up to the directory `top`.
+/// The name of the package that contains a file, from the nearest manifest up to the directory `top`.
 fn owner(checkout: &Checkout, path: &RepoPath, top: &str) -> Option<String> {
     let mut directory = path.as_str();
     loop {

@@ -1,4 +1,4 @@
-//! Names as arguments, and hostile names.
+//! Test names as arguments, including hostile names.
 
 use super::*;
 use crate::suite::{Framework, Source};
@@ -112,7 +112,7 @@ fn ids_stand_in_place_of_the_directories_that_pytest_was_given() {
 #[test]
 fn a_hostile_name_never_becomes_an_option() {
     use Framework::{Cargo, Deno, Go, Gradle, Jest, Maven, Mocha, Node, Pytest, Unittest};
-    // After the last `--` everything is a name.
+    // The harness takes everything after the last `--` as a name.
     check(
         Cargo,
         "cargo test",

@@ -1,4 +1,4 @@
-//! `bun test`: its JUnit report where there is one, else its text.
+//! `bun test`: reads its JUnit report if there is one, else its text.
 
 use std::sync::LazyLock;
 
@@ -90,7 +90,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// A result stands below what its test printed.
+/// A test's result follows what the test printed.
 fn read_text(text: &str, parsed: &mut ParsedRun) {
     let mut file = String::new();
     let mut body: Vec<&str> = Vec::new();
@@ -118,7 +118,7 @@ fn read_text(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// What goes wrong outside of any test, mostly while a file is loaded.
+/// Errors outside of any test, mostly while a file is loaded.
 fn read_errors(text: &str, parsed: &mut ParsedRun) {
     let mut file = "the tests";
     for line in text.lines() {
@@ -157,7 +157,7 @@ fn frame(text: &str) -> Option<Location> {
     frames.find(|frame| !frame.path.contains("node_modules/") && !frame.path.starts_with("node:"))
 }
 
-/// The sums at the end; a file that could not be loaded is one of the failures there.
+/// The summary at the end counts a file that could not be loaded as a failure.
 fn settle(text: &str, parsed: &mut ParsedRun) {
     let mut sums = [None::<u32>; 5];
     for found in text.lines().filter_map(|line| SUM.as_ref()?.captures(line)) {

@@ -1,4 +1,4 @@
-//! `cargo test`, with Rust's own test harness.
+//! `cargo test`, with Rust's standard test harness.
 
 pub(super) mod libtest;
 
@@ -29,7 +29,7 @@ pub(super) const SPEC: Spec = Spec {
     ..Spec::NEW
 };
 
-/// Of insta.
+/// Snapshots of insta.
 pub(super) const SNAPSHOTS: &[Snapshots] = &[Snapshots {
     marks: &["snapshot assertion for "],
     adds: &[],
@@ -37,13 +37,13 @@ pub(super) const SNAPSHOTS: &[Snapshots] = &[Snapshots {
     is_inline: false,
 }];
 
-/// Whether cargo's own tests are what a command runs.
+/// Whether a command runs `cargo test`.
 pub(super) fn is_test(line: CommandLine<'_>) -> bool {
     let first = line.0.iter().skip(1).find(|word| !word.starts_with('+'));
     first.is_some_and(|word| matches!(*word, "test" | "t"))
 }
 
-/// `cargo test … --test NAME` where targets are named as cargo itself names those that it ran and that failed.
+/// `cargo test … --test NAME`, if the targets are named as cargo names those that ran and failed.
 fn targets(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     let mut chosen: Vec<&str> = Vec::new();
     for name in only {
@@ -86,12 +86,12 @@ fn names(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     let (docs, units): (Vec<&String>, Vec<&String>) = only.iter().partition(is_doc);
     let mut names = Vec::new();
     for name in &units {
-        // `binary:src/lib.rs module::test` where the name alone is ambiguous.
+        // The test is `binary:src/lib.rs module::test` if the name alone is ambiguous.
         let test = name.rsplit(' ').next()?;
         names.push(test.to_string());
     }
     for name in &docs {
-        // rustdoc splits its arguments at white space, so only the file can be named.
+        // rustdoc splits its arguments at whitespace, so only the file can be named.
         names.push(name.split_whitespace().next()?.to_string());
     }
     let at = argv.iter().position(|word| word == "--").unwrap_or(argv.len());

@@ -1,4 +1,4 @@
-//! gcc, clang, javac and MSBuild, the linkers behind them, CMake and make: diagnostics, no matter what called them.
+//! gcc, clang, javac, MSBuild, their linkers, CMake and make: parses their diagnostics, no matter what called them.
 
 use std::sync::LazyLock;
 
@@ -41,7 +41,7 @@ static MSBUILD: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"^\s*([^\s(][^(]*?)(?:\((\d+)(?:,\d+){0,3}\))?\s*: (error|warning) ([A-Z]{2,10}\d+): (.+?)(?: \[[^\[\]]+\])?$",
     )
 });
-/// `/usr/bin/ld: path:line: undefined reference to …`, with and without each of its parts.
+/// `/usr/bin/ld: path:line: undefined reference to …`, where each part is optional.
 static LINKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
         r"^(?:\S*\bld(?:\.\w+)?(?:\[\d+\])?: )?(?:(\S+?):(?:(\d+)|\([^)]*\))?:? ?)?(?:error: )?((?:undefined (?:reference to|symbol:?)|multiple definition of|cannot find) .+)$",
@@ -51,16 +51,16 @@ static CMAKE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^CMake Error(?: at ([^\s:]+):(\d+) \((\w+)\)| in ([^\s:]+))?:(.*)$"));
 static MAKE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:\S*/)?[gn]?make(?:\[\d+\])?: (?:\*\*\* (.+)|(\S+): No such file or directory)$"));
-/// What compilers say of a file or library that is not there.
+/// How compilers report a missing file or library.
 const MISSING: [&str; 4] = [
     ": No such file or directory",
     "' file not found",
     "cannot find -l",
     "error: package ",
 ];
-/// Lines of one diagnostic that are kept.
+/// Maximum number of lines kept of one diagnostic.
 const MAX_LINES: usize = 40;
-/// Lines before a diagnostic that say how the compiler came there.
+/// Maximum number of lines before a diagnostic that say how the compiler got there.
 const MAX_BEFORE: usize = 10;
 
 /// A diagnostic and the lines around it.
@@ -68,7 +68,7 @@ struct Open<'a> {
     name: String,
     place: Option<(String, String)>,
     lines: Vec<&'a str>,
-    /// Whether a blank line or one that is not indented ends it.
+    /// Whether a blank line or an unindented line ends it.
     is_indented: bool,
 }
 
@@ -78,7 +78,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// Takes the errors of all of them out of a text, each with what stands around it.
+/// Collects the errors of all these tools from a text, each with the lines around it.
 pub(super) fn diagnostics(text: &str, parsed: &mut ParsedRun) {
     let mut before: Vec<&str> = Vec::new();
     let mut open: Option<Open<'_>> = None;
@@ -143,7 +143,7 @@ pub(super) fn diagnostics(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// Whether a line says where the compiler was when it found what comes next.
+/// Whether a line introduces the diagnostic after it by saying where the compiler was.
 fn leads_in(line: &str) -> bool {
     line.starts_with("In file included from ")
         || line.starts_with("                 from ")
@@ -172,7 +172,7 @@ fn continue_with<'a>(parsed: &mut ParsedRun, open: &mut Option<Open<'a>>, line: 
     let ends = if diagnostic.is_indented {
         !line.is_empty() && !line.starts_with(' ')
     } else {
-        // `3 errors` of javac, `1 warning and 2 errors generated.` of clang, and the commands of make.
+        // `3 errors` from javac, `1 warning and 2 errors generated.` from clang, and the commands of make.
         line.starts_with("make") || line.ends_with(" generated.") || line.ends_with(" errors") || line == "1 error"
     };
     if ends {
@@ -198,7 +198,7 @@ fn is_missing(message: &str) -> bool {
     errors.any(|line| MISSING.iter().any(|mark| line.contains(mark)))
 }
 
-/// Where make is all that says anything, it failed itself, or a command that says nothing.
+/// If only make reports an error, either make itself failed, or a command failed without printing a reason.
 fn only_make(parsed: &mut ParsedRun, line: Option<&str>) {
     let found = line.and_then(|line| Some((line, MAKE.as_ref()?.captures(line)?)));
     match found {

@@ -1,6 +1,6 @@
 //! CTest.
 //!
-//! Its JUnit report goes before its text.
+//! Its JUnit report takes precedence over its text.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -35,18 +35,18 @@ pub(super) const SPEC: Spec = Spec {
     ..Spec::NEW
 };
 
-/// Where the report is written, relative to the directory of the build.
+/// Where the report is written, relative to the build directory.
 const REPORT: &str = ".greenlight-report.xml";
-/// Builds beside the sources, which greenlight never takes for part of a change.
+/// Builds in a separate directory, which greenlight never takes for part of a change.
 const CMAKE: &str = "cmake -S . -B .greenlight-build && cmake --build .greenlight-build --parallel 2 && \
                      cd .greenlight-build && ctest --output-on-failure";
 
-/// What switches the tests of a directory on: <https://cmake.org/cmake/help/latest/command/enable_testing.html>.
+/// Commands that enable the tests of a directory: <https://cmake.org/cmake/help/latest/command/enable_testing.html>.
 static ENABLES: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?im)^[ \t]*(?:enable_testing[ \t]*\(|include[ \t]*\([ \t]*CTest[ \t]*\))"));
 
 fn discover(place: &Directory<'_>) -> Option<TestCommand> {
-    // A directory without a project is part of one above it.
+    // A directory without a `project()` command is part of one above it.
     let top = place.text("CMakeLists.txt")?;
     if !others::PROJECT.as_ref()?.is_match(&top) {
         return None;
@@ -73,11 +73,12 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation
 }
 
-/// `-R ^(a|b)$`. A character that means something to CMake's expressions is in brackets, where it means itself.
+/// `-R ^(a|b)$`. Characters that are special in CMake's regular expressions are put in brackets, which make them
+/// literal.
 fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for name in only {
-        // No quote, as it may go into a script; the others cannot be put into brackets.
+        // A quote could end a quoted script, and the other two cannot be put in brackets.
         if name.contains(['\'', '\\', '^']) {
             return None;
         }
@@ -94,7 +95,7 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
         && shell == "sh"
         && flag == "-c"
     {
-        // Only where it is the last of the commands, so that the options are its own.
+        // Only if `ctest` is the last command of the script, so that the options reach it.
         let last = script.rsplit("&&").next().unwrap_or(script).trim_start();
         if !last.starts_with("ctest")
             || last.contains(['|', ';', '>', '-']) && !last.starts_with("ctest --output-on-failure")
@@ -116,32 +117,33 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
 /// ` 1/10 Test  #1: adds ....***Failed   0.01 sec`.
 static RESULT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^ *\d+/\d+ Test +#\d+: (.+) \.{3,}( +Passed|[^.]*\*\*\*.*?) +[\d.]+ sec"));
-/// `      1 - adds (SEGFAULT)`, among those that failed.
+/// `      1 - adds (SEGFAULT)`, in the list of failed tests.
 static LISTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\t *\d+ - (.+) \(([^()]+)\)(?: +\S.*)?$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$"));
-/// `path:line:` as assert, GoogleTest, Catch2, doctest and Unity print it.
+/// `path:line:` in the format of assert, GoogleTest, Catch2, doctest and Unity.
 static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)(?:^|[\s:])(/?[\w./+-]+\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)):(\d+):"));
 /// Unity: `Expected 1 Was 2`.
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)\bExpected (\S.*?) Was (\S.*?)\.?$"));
-/// What CTest says of a program that was never built.
+/// What CTest prints for a program that was never built.
 const NOT_BUILT: &str = "Unable to find executable";
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let why = reasons(printed.text);
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let text = || read_text(printed.text, &why);
     let mut parsed = match from_report(printed, &why) {
-        // CTest may have run twice, and the report is of the last time.
+        // CTest may have run twice, and the report covers the last run only.
         Some(report)
-            if told.is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) =>
+            if totals
+                .is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) =>
         {
             report
         }
         _ => text(),
     };
-    if let Some((failed, total)) = told {
+    if let Some((failed, total)) = totals {
         parsed.tell("failed", failed);
         parsed.tell("total", total);
     }
@@ -179,7 +181,7 @@ fn results(cases: &[Case], why: &HashMap<&str, &str>) -> ParsedRun {
             _ if case.verdict >= CaseVerdict::Failed => fail(&mut parsed, &case.name, &message),
             "disabled" => parsed.skip_named(&case.name),
             "notrun" if case.message.starts_with("SKIP_") => parsed.skip_named(&case.name),
-            // Nothing was built, so that no test says anything.
+            // Nothing was built, so no test has a result of interest.
             "notrun" if !built && is_missing(case) => parsed.diagnose(&case.name, None, &message),
             "notrun" => fail(&mut parsed, &case.name, &message),
             "fail" => fail(&mut parsed, &case.name, &message),
@@ -202,7 +204,7 @@ fn place(message: &str) -> Option<Location> {
     location(&found[1], &found[2])
 }
 
-/// Why each test failed, from the list at the end.
+/// The reason why each test failed, from the list at the end.
 fn reasons(text: &str) -> HashMap<&str, &str> {
     let mut reasons = HashMap::new();
     let lines = text
@@ -218,7 +220,7 @@ fn reasons(text: &str) -> HashMap<&str, &str> {
     reasons
 }
 
-/// How many failed, and of how many, in all runs together.
+/// The numbers of failed and of all tests, summed over all runs.
 fn sums(text: &str) -> Option<(u32, u32)> {
     let mut sums = None;
     for line in text.lines() {

@@ -1,6 +1,7 @@
-//! `deno test`: its JUnit report where there is one, else its text.
+//! `deno test`: reads its JUnit report if there is one, else its text.
 //!
-//! A test with steps is a separate test beside them; one that fails because of its steps is not told again.
+//! A test and each of its steps count as separate tests. A test that fails only because of its steps is not reported
+//! again.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -60,7 +61,7 @@ const SCRIPT: Script = Script {
 static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"^( *)(\S.*?) \.\.\. (ok|FAILED|ignored)(?: \((due to \d+ failed steps?)\))?(?: \([\dhms.µn]+\))?$")
 });
-/// A test whose steps come next.
+/// A test that is followed by its steps.
 static PARENT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^( *)(\S.*?) \.\.\.$"));
 static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^running \d+ tests? from (\S+)$"));
 /// `ok | 6 passed (3 steps) | 0 failed | 1 ignored (568ms)`.
@@ -72,11 +73,11 @@ static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s+at (?:.* 
 /// `TS2322 [ERROR]: message`.
 static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(TS\d+) \[ERROR\]: (.+)$"));
 
-/// Stands above the messages of the failures, and above their names, which repeat those.
+/// The headings of the failures' messages, and of the list that repeats their names.
 const ERRORS: &str = "\n ERRORS \n";
 const FAILURES: &str = "\n FAILURES \n";
 
-/// What it says when something outside the project is missing, most often because there is no network.
+/// Errors for something missing outside of the project, most often because there is no network.
 const ENVIRONMENT: [&str; 4] = [
     "JSR package manifest for ",
     "error: Import 'http",
@@ -90,12 +91,12 @@ struct Settings {
     tasks: HashMap<String, Value>,
 }
 
-/// The task `test`, which knows what tests may do, else all tests without any permission.
+/// The `test` task, which sets the tests' permissions, else all tests without any permission.
 fn discover(directory: &Directory<'_>) -> Option<TestCommand> {
     let file = ["deno.json", "deno.jsonc"]
         .into_iter()
         .find(|file| directory.has(file))?;
-    // One with comments is not understood.
+    // A file with comments is not parsed.
     let settings: Settings = serde_json::from_str(&directory.text(file)?).unwrap_or_default();
     let task = settings.tasks.get("test");
     let line = task.and_then(|task| task.as_str().or_else(|| task.get("command")?.as_str()));
@@ -123,7 +124,7 @@ fn is_test(path: &str) -> bool {
     stem.is_some_and(|stem| stem == "test" || stem.ends_with(".test") || stem.ends_with("_test")) && !is_foreign
 }
 
-/// Steps cannot be chosen, only the tests that they belong to; any part of a name may be the name of one.
+/// Steps cannot be selected, only the tests that contain them. Any prefix of a name may be the name of such a test.
 fn pattern_of(names: &[Name<'_>]) -> String {
     let mut all: Vec<String> = Vec::new();
     for name in names {
@@ -144,11 +145,11 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         .filter_map(|case| Some((case.name.as_str(), case.class.strip_prefix("./")?)))
         .collect();
     cases.iter().for_each(|case| read_case(case, &files, &mut parsed));
-    // A report that knows of no failure may not be the one that the run wrote: red text goes before it.
+    // A report without a failure may be left over from another run, so failures in the text take precedence.
     if !parsed.shows_a_failure() {
-        let told = read_text(printed.text);
-        if !parsed.ran() || told.failed > 0 {
-            parsed = told;
+        let from_text = read_text(printed.text);
+        if !parsed.ran() || from_text.failed > 0 {
+            parsed = from_text;
         }
     }
     read_uncaught(printed.text, &mut parsed);
@@ -173,7 +174,8 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// `files` has those of the tests by their names, for steps of `node:test`, which are put down to Deno's own code.
+/// `files` maps the names of tests to their files. It is needed for `node:test`, whose steps Deno locates in its own
+/// code.
 fn read_case(case: &Case, files: &HashMap<&str, &str>, parsed: &mut ParsedRun) {
     let ends = case.name.match_indices(BETWEEN).take(MAX_DEPTH);
     let mut tests = ends.map(|(end, _)| &case.name[..end]);
@@ -211,7 +213,7 @@ fn fail(name: &str, defined: Option<Location>, text: &str, parsed: &mut ParsedRu
     }
 }
 
-/// `-1 !== 3`, as `node:assert` shows short values.
+/// `-1 !== 3`, as `node:assert` prints short values.
 fn strictly(text: &str) -> Option<(String, String)> {
     let line = text.lines().find(|line| line.contains(" !== "))?;
     let (actual, expected) = line.split_once(" !== ")?;
@@ -219,7 +221,7 @@ fn strictly(text: &str) -> Option<(String, String)> {
     is_shown.then(|| (expected.trim().to_string(), actual.trim().to_string()))
 }
 
-/// The results one by one, and the messages of the failures below them.
+/// Reads the results line by line, and the failures' messages below them.
 fn read_text(text: &str) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let (results, errors) = text.split_once(ERRORS).unwrap_or((text, ""));
@@ -268,7 +270,7 @@ fn read_text(text: &str) -> ParsedRun {
     parsed
 }
 
-/// What is thrown while a file is loaded, or by code that no test waits for. No report has it.
+/// Reads errors thrown while a file is loaded, or by code that no test awaits. No report has them.
 fn read_uncaught(text: &str, parsed: &mut ParsedRun) {
     let Some((_, errors)) = text.split_once(ERRORS) else {
         return;
@@ -278,7 +280,7 @@ fn read_uncaught(text: &str, parsed: &mut ParsedRun) {
         let file = line
             .strip_suffix(" (uncaught error)")
             .map(|file| file.trim_start_matches("./").to_string());
-        // What belongs to a test ends what belongs to a file.
+        // A test's title ends the section of a file.
         file.or_else(|| {
             TITLE
                 .as_ref()
@@ -293,7 +295,7 @@ fn read_uncaught(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// Errors of the type checker, and of what comes before it.
+/// Reads errors of the type checker, and of the steps before it.
 fn read_errors(text: &str, parsed: &mut ParsedRun) {
     let (mut missing, mut all) = (0u32, 0u32);
     let found = |line: &str| {
@@ -332,7 +334,7 @@ fn read_errors(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// The first frame that is the project's own.
+/// The first frame in the project's own code.
 fn frame(text: &str) -> Option<Location> {
     let mut frames = text.lines().filter_map(|line| {
         let frame = FRAME.as_ref()?.captures(line)?;

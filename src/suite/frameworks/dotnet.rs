@@ -1,4 +1,4 @@
-//! `dotnet test`: the report of its logger `trx`, and what it prints.
+//! `dotnet test`: reads the report of its `trx` logger, and its text.
 //!
 //! The format: <https://github.com/microsoft/vstest/blob/main/src/Microsoft.TestPlatform.Extensions.TrxLogger>.
 
@@ -34,10 +34,10 @@ pub(super) const SPEC: Spec = Spec {
     ..Spec::NEW
 };
 
-/// Where it is asked to write its reports.
+/// Where it writes its reports.
 const RESULTS: &str = ".greenlight-results";
 
-/// What a project of tests refers to, or calls itself.
+/// References and properties that identify a test project.
 const MARKS: [&str; 4] = [
     "Microsoft.NET.Test.Sdk",
     "<IsTestProject>true",
@@ -45,7 +45,7 @@ const MARKS: [&str; 4] = [
     "\"TUnit\"",
 ];
 
-/// A solution, or a project that says that it is one of tests.
+/// A solution, or a project that is a test project.
 fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     let is_project = |path: &str| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| path.ends_with(end));
     let is_test = |path: &&str| {
@@ -68,7 +68,7 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     match solutions.as_slice() {
         [only] => place.command(&["dotnet", "test"], Framework::Dotnet, only),
         [first, ..] => place.command(&["dotnet", "test", first], Framework::Dotnet, first),
-        // Without a solution it takes the project of the directory, or the one that is named.
+        // Without a solution it uses the project in its directory, or the one that is named.
         [] if !test.contains('/') => place.command(&["dotnet", "test"], Framework::Dotnet, test),
         [] => place.command(&["dotnet", "test", test], Framework::Dotnet, test),
     }
@@ -84,7 +84,7 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     }
     invocation.env.insert("DOTNET_CLI_TELEMETRY_OPTOUT".into(), "1".into());
     invocation.env.insert("DOTNET_NOLOGO".into(), "1".into());
-    // Text is read in English.
+    // The output is parsed in English.
     invocation.env.insert("DOTNET_CLI_UI_LANGUAGE".into(), "en".into());
     invocation
 }
@@ -95,7 +95,7 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let at = argv.iter().position(|word| word == "test")? + 1;
     let mut names: Vec<String> = Vec::new();
     for name in only {
-        // Arguments are no part of the full name.
+        // Arguments are not part of the full name.
         let name = name.split('(').next().unwrap_or(name).trim();
         if name.is_empty()
             || !name
@@ -113,9 +113,9 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     Some(narrowed)
 }
 
-/// More results than this are not read.
+/// Maximum number of results that are read.
 const MAX_RESULTS: usize = 200_000;
-/// Deeper nesting than this is not a report.
+/// Maximum nesting depth of a report.
 const MAX_DEPTH: usize = 64;
 
 /// `Failed!  - Failed:     1, Passed:     2, Skipped:     1, Total:     4, Duration: 20 ms - Shop.dll (net8.0)`.
@@ -130,7 +130,7 @@ static COMPARED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^\s*Expected: +(.*)\n\s*(?:Actual|But was): +(.*)$"));
 static MS_COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"Expected:<(.*?)>\. Actual:<(.*?)>\."));
 
-/// One `UnitTestResult`.
+/// One `UnitTestResult` element.
 #[derive(Default)]
 struct UnitTestResult {
     id: String,
@@ -141,7 +141,7 @@ struct UnitTestResult {
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let reports: Option<Vec<ParsedRun>> = printed.reports.iter().map(|report| from_trx(&report.bytes)).collect();
     let from_reports = reports.filter(|readings| !readings.is_empty()).map(|readings| {
         let mut all = ParsedRun::default();
@@ -149,10 +149,10 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         all
     });
     let mut parsed = match from_reports {
-        Some(parsed) if told.is_none_or(|(_, failed, _)| failed <= parsed.failed) => parsed,
-        _ => read_text(printed.text, told),
+        Some(parsed) if totals.is_none_or(|(_, failed, _)| failed <= parsed.failed) => parsed,
+        _ => read_text(printed.text, totals),
     };
-    if let Some((passed, failed, skipped)) = told {
+    if let Some((passed, failed, skipped)) = totals {
         for (word, count) in [("Passed", passed), ("Failed", failed), ("Skipped", skipped)] {
             parsed.tell(word, count);
         }
@@ -178,7 +178,7 @@ fn from_trx(report: &[u8]) -> Option<ParsedRun> {
     let mut reader = Reader::from_str(&report);
     let mut path: Vec<String> = Vec::new();
     let mut results: Vec<UnitTestResult> = Vec::new();
-    // The names that filters know, by the ids of the tests.
+    // The names that filters accept, by test id.
     let mut names: HashMap<String, String> = HashMap::new();
     let mut definition = String::new();
     loop {
@@ -224,7 +224,7 @@ fn opened(
         "UnitTest" => *definition = attribute(element, "id"),
         "TestMethod" => {
             let (class, method) = (attribute(element, "className"), attribute(element, "name"));
-            // Written as `Namespace.Class, Assembly` by some.
+            // Some adapters write `Namespace.Class, Assembly`.
             let class = class.split(',').next().unwrap_or_default().trim().to_string();
             names.insert(std::mem::take(definition), format!("{class}.{method}"));
         }
@@ -245,7 +245,7 @@ fn append(results: &mut [UnitTestResult], path: &[String], text: &str) {
 }
 
 fn take(parsed: &mut ParsedRun, result: &UnitTestResult, full: Option<&String>) {
-    // xUnit shows the full name with arguments, NUnit and MSTest the method alone.
+    // xUnit prints the full name with arguments, NUnit and MSTest only the method.
     let name = match full {
         Some(full) if !result.name.starts_with(full.as_str()) => {
             let arguments = result.name.find('(').map_or("", |at| &result.name[at..]);
@@ -276,7 +276,7 @@ fn place(message: &str) -> Option<Location> {
     location(&frame[1], &frame[2])
 }
 
-/// Passed, failed and skipped of all assemblies together.
+/// The numbers of passed, failed and skipped tests, summed over all assemblies.
 fn sums(text: &str) -> Option<(u32, u32, u32)> {
     let mut sums: Option<(u32, u32, u32)> = None;
     for sum in text.lines().filter_map(|line| SUM.as_ref()?.captures(line)) {
@@ -291,7 +291,7 @@ fn sums(text: &str) -> Option<(u32, u32, u32)> {
     sums
 }
 
-fn read_text(text: &str, told: Option<(u32, u32, u32)>) -> ParsedRun {
+fn read_text(text: &str, totals: Option<(u32, u32, u32)>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut open: Option<(&str, Vec<&str>)> = None;
     for line in text.lines() {
@@ -312,7 +312,7 @@ fn read_text(text: &str, told: Option<(u32, u32, u32)>) -> ParsedRun {
     if let Some((name, lines)) = open {
         fail(&mut parsed, name, &lines.join("\n"));
     }
-    if let Some((passed, failed, skipped)) = told {
+    if let Some((passed, failed, skipped)) = totals {
         parsed.reconcile_totals(passed, failed, skipped);
     }
     parsed

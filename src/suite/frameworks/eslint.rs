@@ -1,4 +1,4 @@
-//! ESLint: its JSON, or the text of its formatter `stylish`.
+//! ESLint: reads its JSON output, or the text of its `stylish` formatter.
 
 use std::sync::LazyLock;
 
@@ -36,7 +36,7 @@ static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(/\S.*|\S+\.[
 static FOUND: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^ +(\d+):(\d+) +(error|warning|✖|⚠) +(.+?)(?:  +(\S+))?$"));
 
-/// What the formatter `json` writes of one file: <https://eslint.org/docs/latest/use/formatters/>.
+/// The `json` formatter's output for one file: <https://eslint.org/docs/latest/use/formatters/>.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LintedFile {
@@ -85,7 +85,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
             parsed.tell(word, u32::try_from(count).unwrap_or(u32::MAX));
         }
     }
-    // Warnings are red only where too many of them are, and then there is nothing else.
+    // Warnings fail the run only if there are too many of them; then there are no errors, and warnings are reported.
     note(
         &mut parsed,
         findings.into_iter().filter(|finding| errors == 0 || finding.is_error),
@@ -93,7 +93,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// Notes findings as far as there is room, and counts all of them.
+/// Records findings up to the limit, and counts all of them.
 fn note(parsed: &mut ParsedRun, findings: impl Iterator<Item = LintMessage>) {
     for finding in findings {
         let before = parsed.diagnostics.len();

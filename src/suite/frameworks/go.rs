@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
 
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation.after("test", "-json");
-    // A result from a cache is no run.
+    // A cached result is not a run.
     let counts = |word: &String| word.trim_start_matches('-').starts_with("count");
     if !invocation.argv.iter().any(counts) {
         invocation.after("test", "-count=1");

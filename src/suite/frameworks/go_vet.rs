@@ -19,7 +19,7 @@ pub(super) const SPEC: Spec = Spec {
     part: go::filter::package,
     parse: |printed| {
         let mut run = parse(printed);
-        // With `-json` it succeeds no matter what it finds.
+        // With `-json` it succeeds even if it has findings.
         if run.anomaly.is_none() && !run.diagnostics.is_empty() {
             run.anomaly = Some(Anomaly::Findings);
         }
@@ -29,7 +29,7 @@ pub(super) const SPEC: Spec = Spec {
     ..Spec::NEW
 };
 
-/// What one analyzer found in one package: a list, or why it did not run.
+/// The result of one analyzer for one package: a list of findings, or why the analyzer did not run.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum AnalyzerResult {
@@ -44,7 +44,7 @@ struct VetDiagnostic {
     message: String,
 }
 
-/// Packages, and in them analyzers.
+/// Results by package and analyzer.
 type Packages = BTreeMap<String, BTreeMap<String, AnalyzerResult>>;
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
@@ -54,7 +54,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     if let Some(start) = json
         && text.lines().any(|line| line.starts_with('{'))
     {
-        // One document a package, with comments between them.
+        // There is one document for each package, with comments between them.
         let plain: String = text[start..].lines().filter(|line| !line.starts_with('#')).collect();
         for packages in serde_json::Deserializer::from_str(&plain).into_iter::<Packages>() {
             let Ok(packages) = packages else { break };

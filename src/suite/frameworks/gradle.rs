@@ -1,4 +1,4 @@
-//! Gradle: the reports of its test tasks, what it prints, and what else stops a build.
+//! Gradle: reads the reports of its test tasks, its output, and other reasons why a build stops.
 
 use std::sync::LazyLock;
 
@@ -44,7 +44,7 @@ const MANIFESTS: [&str; 4] = [
 ];
 
 fn discover(place: &Directory<'_>) -> Option<TestCommand> {
-    // A project that has both is built by Maven.
+    // A project that has both is built with Maven.
     if place.has("pom.xml") && !discover::jvm::is_part(place, "pom.xml") {
         return None;
     }
@@ -73,7 +73,7 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation
 }
 
-/// The test tasks of the modules that the files lie in.
+/// The test tasks of the modules that contain the files.
 fn part(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<Vec<String>> {
     let modules = filter::jvm::modules(checkout, command, near)?;
     let mut argv = command.argv.clone();
@@ -85,7 +85,7 @@ fn part(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option
     Some(argv)
 }
 
-/// `--tests com.example.ATest.one` behind the task that they belong to.
+/// `--tests com.example.ATest.one` after the task that it applies to.
 fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let argv = &command.argv;
     let is_task = |word: &String| word == "test" || word.ends_with(":test");
@@ -108,10 +108,10 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
 
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?"));
-/// `com.example.ShopTest > adds() FAILED`, with as many levels as there are.
+/// `com.example.ShopTest > adds() FAILED`, with any number of levels.
 static RESULT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(\S.*?) > (.+) (PASSED|FAILED|SKIPPED)(?: \([\d.]+m?s\))?$"));
-/// `Build file '/x/build.gradle' line: 3`, and what went wrong there.
+/// `Build file '/x/build.gradle' line: 3`; the error follows.
 static BUILD_FILE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:Build|Settings) file '([^']+)' line: (\d+)$"));
 
@@ -135,7 +135,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// `com.example.ShopTest.adds`, as Gradle takes it back with `--tests`.
+/// `com.example.ShopTest.adds`, in the form that Gradle's `--tests` accepts.
 fn named(class: &str, test: &str) -> String {
     match (class, test.strip_suffix("()").unwrap_or(test)) {
         (class, "") => class.to_string(),
@@ -184,7 +184,7 @@ fn read_text(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// What stopped a build that says nothing about any test.
+/// Reads why a build stopped that reports no test.
 fn stopped(text: &str, parsed: &mut ParsedRun) {
     if text.contains("No tests found for given includes") {
         parsed.anomaly = Some(Anomaly::NotFound);
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::suite::parse::Report;
 
-    /// Written after Gradle's documentation, not recorded.
+    /// Written from Gradle's documentation, not recorded.
     fn read_as(text: &str, reports: &[&str]) -> ParsedRun {
         let reports: Vec<Report> = reports
             .iter()

@@ -1,4 +1,4 @@
-//! Jest: its JSON report where there is one, else its text.
+//! Jest: reads its JSON report if there is one, else its text.
 
 use super::{Ecosystem, Runtime, Snapshots, Spec, javascript};
 use crate::suite::discover::javascript::{Configured, Script, TestFiles};
@@ -61,7 +61,7 @@ const SCRIPT: Script = Script {
     files: Some(TestFiles {
         option: Some("--runTestsByPath"),
         prefix: "./",
-        // It knows which tests need a file.
+        // Jest knows which tests depend on a file.
         related: Some(&["--findRelatedTests", "--passWithNoTests=false"]),
     }),
     ..Script::NEW
@@ -69,7 +69,7 @@ const SCRIPT: Script = Script {
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
-    // A report that knows of no failure may not be the one that the run wrote: red text goes before it.
+    // A report without a failure may be left over from another run, so failures in the text take precedence.
     let is_read = read_results(printed.reports, &mut parsed);
     if !is_read || !parsed.shows_a_failure() && read_text(printed.text).failed > 0 {
         parsed = read_text(printed.text);
@@ -96,7 +96,7 @@ fn read_text(text: &str) -> ParsedRun {
             not_loaded(&title, place, &body, &mut parsed);
         } else if !title.starts_with("Console") {
             let name = title.replace(" › ", " > ");
-            // Failures are repeated in a summary when there are many.
+            // With many failures, a summary repeats them.
             if !parsed.failures.iter().any(|failure| failure.name == name) {
                 parsed.fail(&name, place, &body);
             }

@@ -1,7 +1,7 @@
-//! Maven: the reports of Surefire and Failsafe, the sums that they print, and what else stops a build.
+//! Maven: reads the reports of Surefire and Failsafe, their printed totals, and other reasons why a build stops.
 //!
-//! The sums are Surefire's own, over all modules and executions; a report has only the last execution of its class, but
-//! the names and the whole of each failure.
+//! The totals are Surefire's own, over all modules and executions. A report covers only the last execution of its
+//! class, but has the names and full text of each failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -43,14 +43,14 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     is_whole.then(|| place.command(&[maven, "-B", "test"], Framework::Maven, "pom.xml"))?
 }
 
-/// Whether a phase is asked for that runs tests.
+/// Whether the command includes a phase that runs tests.
 fn runs_tests(line: CommandLine<'_>) -> bool {
     let phases = ["test", "verify", "package", "integration-test"];
     let mut words = line.0.iter().skip(1);
     let skips = words
         .clone()
         .any(|word| word.starts_with("-DskipTests") || word.starts_with("-Dmaven.test.skip"));
-    // An installation without tests is for those who build on it.
+    // `install` without tests only serves projects that build on this one.
     words.any(|word| phases.contains(word) || *word == "install") && !skips
 }
 
@@ -65,7 +65,7 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation
 }
 
-/// The modules that the files lie in, with what these are built from.
+/// The modules that contain the files, and the modules that they depend on.
 fn part(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<Vec<String>> {
     let modules = filter::jvm::modules(checkout, command, near)?;
     let mut argv = command.argv.clone();
@@ -86,7 +86,7 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     for name in only {
         let (class, test) = name.split_once('#').unwrap_or((name, ""));
         let methods = classes.entry(filter::jvm::class_name(class)?).or_default();
-        // Every value of a parameter is asked for: a value cannot be.
+        // Surefire cannot select a single parameter value, so all values of a parameterised test are run.
         let bare = filter::jvm::method_name(test)?;
         methods.insert(if bare.len() < test.len() && !bare.is_empty() {
             format!("{bare}*")
@@ -95,7 +95,7 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
         });
     }
     let list = classes.into_iter().map(|(class, methods)| {
-        // The class itself stands for all of its methods.
+        // The class name alone selects all of its methods.
         if methods.contains("") {
             class.to_string()
         } else {
@@ -107,7 +107,7 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let mut narrowed = argv.clone();
     let options = [
         format!("-Dtest={list}"),
-        // Other modules have no such test; the second is how Surefire 2 calls it.
+        // Other modules have no such test. The second option is its name in Surefire 2.
         "-Dsurefire.failIfNoSpecifiedTests=false".into(),
         "-DfailIfNoTests=false".into(),
     ];
@@ -115,14 +115,14 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     Some(narrowed)
 }
 
-/// With the time per class, without it the sum of a module.
+/// With the time per class; the total of a module has no time.
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(.*)$"));
 /// `[ERROR] com.example.CalcTest.adds -- Time elapsed: 0.01 s <<< FAILURE!`, or before Surefire 2.13
 /// `adds(com.example.CalcTest)  Time elapsed: …`.
 static FAILED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?\s*(\S.*?) +(?:--? )?Time elapsed: .* <<< (FAILURE|ERROR)!"));
-/// What stopped the build, where it was not a test.
+/// Why the build stopped, if not because of a test.
 static GOAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"^\[ERROR\] Failed to execute goal (\S+?):(\S+?):\S+ (?:\([^)]*\) )?on project [^:]+: (.+)$")
 });
@@ -133,24 +133,24 @@ static POM_FILE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/\S+\.xml
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let text = printed.text;
-    let (mut parsed, mut sums, mut told) = (ParsedRun::default(), None::<Cases>, Vec::new());
-    read_text(text, &mut sums, &mut told);
+    let (mut parsed, mut sums, mut failing) = (ParsedRun::default(), None::<Cases>, Vec::new());
+    read_text(text, &mut sums, &mut failing);
     let counted = jvm::read_reports(printed.reports, &mut parsed, named);
     let whole = !text.contains(" bytes left out]\n");
     let counts = sums
         .filter(|sums| whole || sums.all() >= counted.all())
         .unwrap_or(counted);
-    // Where a class ran twice, the report of the first time is gone.
+    // If a class ran twice, the report of the first run was overwritten.
     if counts.red() > counted.red() {
         let known: Vec<String> = parsed.failures.iter().map(|failure| failure.name.clone()).collect();
-        let unknown = told
+        let unknown = failing
             .iter()
             .filter(|(class, test, _)| !known.contains(&named(class, test)));
         for (class, test, lines) in unknown {
             jvm::fail(&mut parsed, &named(class, test), class, &lines.join("\n"));
         }
     }
-    // A test that passed when it was run again counts as passed; its first failure is in the report, or beside it.
+    // A test that passed on a rerun counts as passed; its first failure is in the report, or beside it.
     if (counts.red() as usize) < parsed.failures.len() {
         let (failures, passed) = (&mut parsed.failures, &parsed.passed_names);
         let is_said = counts.red() == 0 && text.contains("Flakes: ");
@@ -174,7 +174,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// `com.example.ShopTest#adds`, as Maven takes it back with `-Dtest`.
+/// `com.example.ShopTest#adds`, in the form that Maven's `-Dtest` accepts.
 fn named(class: &str, test: &str) -> String {
     match (class, test) {
         (class, "") => class.to_string(),
@@ -186,8 +186,8 @@ fn named(class: &str, test: &str) -> String {
 
 type FailingTest<'a> = (String, String, Vec<&'a str>);
 
-/// The sums of the modules, and the failing tests with class, name and what is printed of them.
-fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, told: &mut Vec<FailingTest<'a>>) {
+/// Reads the totals of the modules, and the failing tests with class, name and output.
+fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, failing: &mut Vec<FailingTest<'a>>) {
     let mut is_open = false;
     for line in text.lines() {
         if let Some(sum) = SUM.as_ref().and_then(|sum| sum.captures(line)) {
@@ -203,14 +203,14 @@ fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, told: &mut Vec<Failing
             }
         } else if let Some(failed) = FAILED.as_ref().and_then(|failed| failed.captures(line)) {
             let (class, test) = split(&failed[1]);
-            is_open = told.len() < 10_000;
+            is_open = failing.len() < 10_000;
             if is_open {
-                told.push((class, test, Vec::new()));
+                failing.push((class, test, Vec::new()));
             }
         } else if line.is_empty() || line.starts_with("[INFO]") {
             is_open = false;
         } else if is_open
-            && let Some((_, _, lines)) = told.last_mut()
+            && let Some((_, _, lines)) = failing.last_mut()
             && lines.len() < 100
         {
             lines.push(line);
@@ -218,7 +218,7 @@ fn read_text<'a>(text: &'a str, sums: &mut Option<Cases>, told: &mut Vec<Failing
     }
 }
 
-/// Class and test of `com.example.ShopTest.adds(int)[1]` or `adds(com.example.ShopTest)`.
+/// Splits `com.example.ShopTest.adds(int)[1]` or `adds(com.example.ShopTest)` into class and test.
 fn split(printed: &str) -> (String, String) {
     let bare = printed.find(['(', '[', '{', ' ']).unwrap_or(printed.len());
     match printed[..bare].rsplit_once('.') {
@@ -230,7 +230,7 @@ fn split(printed: &str) -> (String, String) {
     }
 }
 
-/// What stopped a build that says nothing about any test.
+/// Reads why a build stopped that reports no test.
 fn stopped(text: &str, parsed: &mut ParsedRun) {
     if text.contains("No tests matching pattern") || text.contains("No tests were executed!") {
         parsed.anomaly = Some(Anomaly::NotFound);

@@ -1,4 +1,4 @@
-//! Minitest and test-unit, and what Ruby says of code that it cannot load.
+//! Minitest and test-unit: reads their output, and Ruby's errors about code that it cannot load.
 
 use std::sync::LazyLock;
 
@@ -36,7 +36,7 @@ pub(super) const SPEC: Spec = Spec {
 /// `Rake::TestTask.new(:unit)`, `Minitest::TestTask.create`.
 static TASK: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r#"(?m)^[^#\n]*\bTestTask\.(?:new|create)\b(?:[ (]+[:'"](\w+))?"#));
-/// Loads every test file, in the order of their names.
+/// Loads every test file, sorted by name.
 const LOAD_ALL: &str = r#"Dir["test/**/{test_*,*_test}.rb"].sort.each { |file| require "./#{file}" }"#;
 
 fn discover(place: &Directory<'_>) -> Option<TestCommand> {
@@ -63,7 +63,7 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     ruby::command(place, &argv, Framework::Minitest, test)
 }
 
-/// Names of tests are only printed if it is asked to be verbose.
+/// Names of tests are only printed in verbose mode.
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     let has = |argv: &[String], name: &str| argv.iter().any(|word| word.rsplit('/').next() == Some(name));
     if let Some(options) = invocation.argv.iter_mut().find(|word| word.starts_with("TESTOPTS=")) {
@@ -76,7 +76,7 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation
 }
 
-/// `--name=Class#method`, through Rake as `TESTOPTS`, where a shell reads it once more.
+/// `--name=Class#method`; with Rake it goes into `TESTOPTS`, which a shell parses once more.
 fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let argv = &command.argv;
     let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '#');
@@ -103,16 +103,16 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     Some(narrowed)
 }
 
-/// `6 runs, 4 assertions, 3 failures, 1 errors, 1 skips`, and `tests` of test-unit with more words.
+/// `6 runs, 4 assertions, 3 failures, 1 errors, 1 skips`; test-unit prints `tests` and more counts.
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?:, \d+ \w+)*$"));
 static COUNT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(\d+) (\w+)"));
 /// `TestShop#test_zero = 0.00 s = .`
 static VERBOSE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S.*?#.+) = \d+\.\d+ s = ([.FES])$"));
-/// `TestShop: `, and below it `  test_zero:    .: (0.000037)`, in test-unit.
+/// test-unit prints `TestShop: `, and below it `  test_zero:    .: (0.000037)`.
 static CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^ *([A-Z][\w:]*): ?$"));
 static UNIT_PASS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^ +(\S.*?):\t+\.: \([\d.]+\)$"));
-/// `  1) Failure:`; Rails leaves the number out.
+/// `  1) Failure:`; Rails omits the number.
 static HEAD: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?: *\d+\) )?(Failure|Error|Skipped):$"));
 /// `TestShop#test_adds [test/shop_test.rb:6]:`
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S.*?#.+?)(?: \[([^\[\]]+?):(\d+)\])?:$"));
@@ -126,14 +126,14 @@ static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/?[^\s:]+\.
 /// ``test/a.rb:3:in `<main>': uninitialized constant Nothing (NameError)``.
 static RAISED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(<internal:[^>]*>|/?[^\s:]+\.?\w*):(\d+):in .+?': (.+?) ?\(([A-Z][\w:]*)\)$"));
-/// `    from test/shop_test.rb:1:in …`, of a file that is not Ruby's own.
+/// `    from test/shop_test.rb:1:in …`, for a file that is not Ruby's own.
 static CALLED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s+from (/?[^\s:<][^:]*\.rb):(\d+):in "));
-/// How far up the calls are looked through for one.
+/// Maximum number of stack frames that are searched for one.
 const MAX_FRAMES: usize = 20;
-/// Lines of one failure that are kept.
+/// Maximum number of lines kept of one failure.
 const MAX_LINES: usize = 100;
 
-/// A failure whose lines are still coming.
+/// A failure whose lines are still being read.
 struct Open<'a> {
     name: String,
     place: Option<(&'a str, &'a str)>,
@@ -216,7 +216,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// Adds one summary to what was counted so far.
+/// Adds one summary to the previous counts.
 fn count(parsed: &mut ParsedRun, line: &str, counted: &mut Option<[u32; 3]>) {
     let (mut all, mut red, mut left_out) = (0u32, 0u32, 0u32);
     for found in COUNT.iter().flat_map(|count| count.captures_iter(line)) {
@@ -263,7 +263,7 @@ fn close(parsed: &mut ParsedRun, open: Option<Open<'_>>) {
     }
 }
 
-/// Takes what Ruby says of code that it cannot load. Anyone who runs tests in it has nothing to say then.
+/// Reads Ruby's errors about code that it cannot load. The test framework reports nothing in that case.
 pub(super) fn unloaded(text: &str, parsed: &mut ParsedRun) {
     let lines: Vec<&str> = text.lines().collect();
     for (index, line) in lines.iter().enumerate() {

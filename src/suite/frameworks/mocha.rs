@@ -1,4 +1,4 @@
-//! Mocha: its JSON, in a report or among what else was printed, else the text of its reporter `spec`.
+//! Mocha: reads its JSON, from a report or from the middle of other output, else the text of its `spec` reporter.
 
 use std::sync::LazyLock;
 
@@ -44,12 +44,12 @@ const SCRIPT: Script = Script {
     ..Script::NEW
 };
 
-/// One output has the results of no more runs.
+/// Maximum number of runs in one output.
 const MAX_RUNS: usize = 100;
 
 static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  (\d+)\) (.+)$"));
 
-/// What the reporter `json` writes: <https://mochajs.org/reporters/json>.
+/// The output of the `json` reporter: <https://mochajs.org/reporters/json>.
 #[derive(Deserialize)]
 struct Results {
     stats: Stats,
@@ -102,7 +102,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// Before version 9.2 the results stand behind anything that the tests printed.
+/// Before version 9.2, the results follow the output of the tests.
 fn in_text(text: &str) -> Vec<Results> {
     let starts = text.match_indices("{\n  \"stats\": {").take(MAX_RUNS);
     starts
@@ -174,7 +174,7 @@ fn read_text(text: &str) -> ParsedRun {
     let rest = rest.join("\n");
     let title = |line: &str| TITLE.as_ref()?.captures(line).map(|title| title[2].to_string());
     for (title, body) in blocks(&rest, title) {
-        // The title continues over lines until one ends in a colon.
+        // A title may span several lines; the last ends in a colon.
         let mut names = vec![title.trim_end_matches(':').to_string()];
         let mut lines = body.lines();
         if !title.ends_with(':') {
@@ -188,7 +188,7 @@ fn read_text(text: &str) -> ParsedRun {
         let body = lines.collect::<Vec<_>>().join("\n");
         parsed.fail(&names.join(" "), frame(&body, &FRAME), &body);
     }
-    // A loop in a script runs it several times.
+    // A script may run Mocha several times.
     let sum = |word: &str| {
         let sums = rest.lines().filter(|line| line.starts_with("  ")).filter_map(|line| {
             let sum = SUM.as_ref()?.captures(line.trim())?;

@@ -1,7 +1,7 @@
-//! The frameworks and linters that are known: one file each, which holds all that is particular to it.
+//! The supported frameworks and linters: one file each, with everything that is specific to it.
 //!
-//! To add one: its file here, its line in the list below, a folder of recorded outputs below `tests/fixtures/outputs`,
-//! and a row in `docs/test-suites.md`. Tests hold these together.
+//! To add one, write its file here, add its line to the list below, a folder of recorded outputs to
+//! `tests/fixtures/outputs`, and a row to `docs/test-suites.md`. Tests keep these consistent.
 
 mod bun;
 mod cargo;
@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 pub(in crate::suite) use self::spec::{CommandLine, FrameworkKind, Spec};
 pub use self::spec::{Runtime, Snapshots};
 
-/// Frameworks that share packages, tools and conventions.
+/// Groups of frameworks that share packages, tools and conventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::suite) enum Ecosystem {
     Rust,
@@ -52,13 +52,13 @@ pub(in crate::suite) enum Ecosystem {
     Php,
     Dotnet,
     C,
-    /// A command that may need the tools of any.
+    /// A command that may need any tools.
     Any,
 }
 
 macro_rules! frameworks {
     ($($(#[$doc:meta])* $variant:ident => $module:ident,)*) => {
-        /// What prints the results, and therefore how they are asked for and parsed.
+        /// The program that prints the results, which decides how results are requested and parsed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Framework {
@@ -66,8 +66,8 @@ macro_rules! frameworks {
         }
 
         impl Framework {
-            /// Every one that is known. Those that run the tests of others come first, because what they pass on is
-            /// theirs already; those that only look at the code come last.
+            /// All supported frameworks. Frameworks that run the tests of others come first, because they report
+            /// those results themselves; tools that only check the code come last.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             pub(in crate::suite) fn spec(self) -> &'static Spec {
@@ -84,13 +84,13 @@ frameworks! {
     Ctest => ctest,
     /// `cargo nextest run`.
     Nextest => nextest,
-    /// `cargo test` with Rust's own test harness.
+    /// `cargo test` with Rust's standard test harness.
     Cargo => cargo,
     Gradle => gradle,
     /// Surefire and Failsafe, as Maven runs them.
     Maven => maven,
     Pytest => pytest,
-    /// Python's own `unittest`.
+    /// The `unittest` module of Python's standard library.
     Unittest => unittest,
     /// `go test`.
     Go => go,
@@ -121,22 +121,22 @@ frameworks! {
     Compiler => compiler,
     /// `cargo check`, `cargo build` and `cargo clippy`: diagnostics of rustc.
     Rustc => rustc,
-    /// Anything else. Parsed by what its output looks like; failing that, the command as a whole is one test.
+    /// Anything else. Recognised by its output; failing that, the whole command is one test.
     Other => other,
 }
 
 impl Framework {
-    /// Whose tools it needs.
+    /// The ecosystem whose tools it needs.
     pub(in crate::suite) fn ecosystem(self) -> Ecosystem {
         self.spec().ecosystem
     }
 
-    /// Whether a command of it may use what is installed for this ecosystem.
+    /// Whether its commands may use what is installed for this ecosystem.
     pub(in crate::suite) fn uses(self, ecosystem: Ecosystem) -> bool {
         self.ecosystem() == ecosystem || self.spec().also_uses.contains(&ecosystem)
     }
 
-    /// Whether it finds faults in the code without running any of it.
+    /// Whether it finds problems in the code without running it.
     pub fn is_linter(self) -> bool {
         self.spec().kind != FrameworkKind::Tests
     }
@@ -146,7 +146,7 @@ impl Framework {
         self.spec().is_compiled
     }
 
-    /// How its tests can be run again without starting from the beginning.
+    /// How its tests can be rerun without starting from scratch.
     pub fn runtime(self) -> Option<Runtime> {
         self.spec().runtime
     }

@@ -1,4 +1,4 @@
-//! mypy: its text, with or without columns and source lines, and `--output json`.
+//! mypy: reads its text, with or without columns and source lines, and `--output json`.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ pub(super) const SPEC: Spec = Spec {
     is_check: |line| line.program() == "mypy" && (!line.has("--install-types") || line.0.len() > 3),
     parse: |printed| parse(printed.text),
     marks: &["\nFound ", ": error: "],
-    // C compilers print their errors in the same form, but of other files.
+    // C compilers print errors in the same format, but for other files.
     may_be: |text| [".py:", ".pyi:", ".ipynb:"].iter().any(|kind| text.contains(kind)) && text.contains(": error"),
     settings_error: Some(2),
     ..Spec::NEW
@@ -41,7 +41,7 @@ struct TypeError {
     severity: String,
 }
 
-/// An error and the notes to it.
+/// An error and its notes.
 struct Fault {
     file: String,
     line: Option<u32>,
@@ -67,7 +67,7 @@ fn parse(text: &str) -> ParsedRun {
 
 fn faults(text: &str) -> Vec<Fault> {
     let mut faults: Vec<Fault> = Vec::new();
-    // With `--pretty` a long message continues in the next lines, until its code ends it.
+    // With `--pretty`, a long message continues on the next lines until its error code ends it.
     let mut open = false;
     for line in text.lines() {
         if let Some(finding) = json(line) {

@@ -1,7 +1,7 @@
-//! cargo-nextest, which prints one line for each try of each test, and a summary.
+//! cargo-nextest, which prints one line for each attempt of each test, and a summary.
 //! <https://nexte.st/docs/reporting/>
-//!
-//! Its JUnit report has neither places nor skipped tests, and is written only where a profile of the project asks for
+//! Its JUnit report has neither locations nor skipped tests, and is only written if a profile of the project asks for
+//! one, so the text is read.
 //! one, so the text is what is read.
 
 use std::collections::HashMap;
@@ -81,7 +81,7 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     Some(narrowed)
 }
 
-/// More tests than this are not read one by one; the sums still are.
+/// Maximum number of tests that are read one by one; the summary is always read.
 const MAX_TESTS: usize = 200_000;
 
 /// `        PASS [   0.004s] (1/5) crate::binary module::test`
@@ -95,7 +95,7 @@ static SUMMARY: LazyLock<Option<Regex>> =
 static COUNT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(\d+) (passed|failed|timed out|exec failed|skipped)\b"));
 
-/// What stands below the try of a test that passed too late for its profile.
+/// Printed below an attempt of a test that passed too late for its profile.
 const FAILED_AS_FLAKY: &str = "- test configured to fail if flaky";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ enum TryOutcome {
     Died,
 }
 
-/// The last try of one test.
+/// The last attempt of one test.
 struct TestTry {
     name: String,
     verdict: TryOutcome,
@@ -124,7 +124,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
             TryOutcome::Skipped => parsed.skip_named(&test.name),
             TryOutcome::Failed | TryOutcome::Died => {
                 let (place, message) = libtest::panicked(&test.shown);
-                let message = if place.is_some() { message } else { said(&test.shown) };
+                let message = if place.is_some() { message } else { reason(&test.shown) };
                 parsed.fail(&test.name, place, &message);
                 if let Some((expected, actual)) = libtest::sides(&message) {
                     parsed.compare(expected, actual);
@@ -157,23 +157,23 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// What a test said that did not panic: an error that it returned, or how it was ended.
-fn said(shown: &str) -> String {
+/// The message of a test that failed without a panic: an error that it returned, or how it was ended.
+fn reason(shown: &str) -> String {
     let errors = shown.split_once("  stderr ───\n").map_or(shown, |(_, errors)| errors);
     let is_harness = |line: &&str| {
         let line = line.trim();
         matches!(line, "stdout ───" | "running 1 test" | "failures:") || line.starts_with("test result: ")
     };
     let lines: Vec<&str> = errors.lines().filter(|line| !is_harness(line)).collect();
-    let said = lines.join("\n").trim().to_string();
-    if said.is_empty() {
+    let text = lines.join("\n").trim().to_string();
+    if text.is_empty() {
         shown.trim().to_string()
     } else {
-        said
+        text
     }
 }
 
-/// The tests in the order in which they first came, and the summary.
+/// The tests in the order of their first appearance, and the summary.
 fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<TestTry>, Vec<(String, u32)>) {
     let mut tests: Vec<TestTry> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -187,7 +187,7 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<TestTry>, Vec<(St
                 .flatten();
             let counts = counts.filter_map(|count| Some((count[2].to_string(), count[1].parse().ok()?)));
             let run = summary[1].parse().ok().map(|run| ("run".to_string(), run));
-            // What comes below repeats the failures.
+            // The lines after the summary repeat the failures.
             return (tests, run.into_iter().chain(counts).collect());
         }
         let status = STATUS.as_ref().and_then(|status| status.captures(line));
@@ -232,7 +232,7 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<TestTry>, Vec<(St
     (tests, Vec::new())
 }
 
-/// The words before the time. Those that are none of a result, such as `SLOW`, are no result.
+/// Parses the words before the time. Some, such as `SLOW`, are not a result.
 fn verdict(words: &str) -> Option<TryOutcome> {
     match words {
         "PASS" | "LEAK" | "FLAKY" | "TIMEOUT-PASS" => Some(TryOutcome::Passed),
@@ -242,7 +242,7 @@ fn verdict(words: &str) -> Option<TryOutcome> {
     }
 }
 
-/// The shorter words for one of several tries, where a signal has its bare name.
+/// Parses the shorter words for one of several attempts, where only the bare name is printed for a signal.
 fn verdict_of_try(words: &str) -> Option<TryOutcome> {
     match words {
         "PASS" | "LEAK" | "TMPASS" => Some(TryOutcome::Passed),
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::suite::{Framework, Source};
 
-    /// Written after <https://nexte.st/docs/reporting/>, not recorded.
+    /// Written from <https://nexte.st/docs/reporting/>, not recorded.
     const TEXT: &str = r"    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.01s
 ────────────
  Nextest run ID 0b2e with nextest profile: default
@@ -309,7 +309,7 @@ error: test run failed
         assert_eq!(parsed.failures.len(), 3);
     }
 
-    /// The lines are those of nextest's own tests of its reporter, version 0.9.
+    /// The lines come from nextest's own reporter tests, version 0.9.
     #[test]
     fn every_word_of_a_result_is_known() {
         #[track_caller]

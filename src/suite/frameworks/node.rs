@@ -1,4 +1,4 @@
-//! `node --test`, which prints TAP, or a tree for people.
+//! `node --test`, which prints TAP or a tree for people.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ const SCRIPT: Script = Script {
     ..Script::NEW
 };
 
-/// Its options stand before the files, or they are arguments of those.
+/// Options precede the files; after a file they would be arguments of that file.
 fn starts(line: ScriptLine<'_>) -> Option<usize> {
     if !matches!(line.program(), "node" | "tsx" | "ts-node") {
         return None;
@@ -40,7 +40,7 @@ fn starts(line: ScriptLine<'_>) -> Option<usize> {
     Some(line.at + 1 + test + 1)
 }
 
-/// Whether a word of its command line is the file that it runs; values of options may be taken for one.
+/// Whether a word of its command line is the file to run. Values of options may be mistaken for one.
 fn is_script(word: &str) -> bool {
     !word.starts_with('-')
         && [".js", ".mjs", ".cjs", ".ts", ".mts"]
@@ -48,7 +48,7 @@ fn is_script(word: &str) -> bool {
             .any(|end| word.ends_with(end))
 }
 
-/// Its patterns are compared with each suite and each test, and with the whole name since version 22.
+/// Node matches its patterns against each suite and each test, and since version 22 against the full name.
 fn patterns(names: &[Name<'_>]) -> Vec<String> {
     let leaves: BTreeSet<&str> = names.iter().filter_map(|name| name.parts.last().copied()).collect();
     let leaves = leaves.into_iter();

@@ -1,4 +1,4 @@
-//! A command of no known framework: `make`, `just`, Meson, scripts.
+//! Commands of no known framework: `make`, `just`, Meson, scripts.
 
 use super::{Ecosystem, Spec};
 use crate::domain::test_run::Outcome;
@@ -15,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
     looks_for: Some("a `test` target of make, just or Task"),
     discover: others::find,
     reporter: |_, mut invocation| {
-        // Meson writes it without being asked.
+        // Meson writes this report by default.
         if invocation.argv.iter().any(|word| word.contains("meson test")) {
             invocation.reports.push("**/meson-logs/testlog.junit.xml".into());
         }

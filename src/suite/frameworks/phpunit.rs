@@ -1,4 +1,4 @@
-//! PHPUnit: its JUnit report and its text, and what PHP says of code that it cannot load.
+//! PHPUnit: reads its JUnit report and its text, and PHP's errors about code that it cannot load.
 
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation
 }
 
-/// `--filter /^(A::a|A::b)$/`, with everything escaped that could mean something.
+/// `--filter /^(A::a|A::b)$/`, with all special characters escaped.
 fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let argv = &command.argv;
     let at = argv
@@ -78,26 +78,26 @@ static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^(\S.*\.p
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"(?m)^Failed asserting that (.+?) (?:is identical to|matches expected|is equal to) (.+?)\.$")
 });
-/// `PHP Fatal error:  Uncaught ParseError: … in shop.php:2`, once for the log and once for people.
+/// `PHP Fatal error:  Uncaught ParseError: … in shop.php:2`, printed once for the log and once for people.
 static FATAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:PHP )?(?:Fatal|Parse) error: +(.+?) in (\S.*?)(?::| on line )(\d+)$"));
-/// Lines of one failure that are kept.
+/// Maximum number of lines kept of one failure.
 const MAX_LINES: usize = 100;
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let mut parsed = match from_reports(printed) {
-        // PHPUnit may have run twice, and the report is of the last time.
+        // PHPUnit may have run twice, and the report covers the last run only.
         Some(parsed)
-            if told
+            if totals
                 .as_ref()
-                .is_none_or(|told| told.failed <= parsed.failed && told.all <= total(&parsed)) =>
+                .is_none_or(|totals| totals.failed <= parsed.failed && totals.all <= total(&parsed)) =>
         {
             parsed
         }
-        _ => read_text(printed.text, told.as_ref()),
+        _ => read_text(printed.text, totals.as_ref()),
     };
-    for (word, count) in told.map(|told| told.words).unwrap_or_default() {
+    for (word, count) in totals.map(|totals| totals.words).unwrap_or_default() {
         parsed.tell(&word, count);
     }
     broken(printed.text, &mut parsed);
@@ -130,10 +130,10 @@ fn take(parsed: &mut ParsedRun, case: &Case) {
     match case.verdict {
         CaseVerdict::Passed => parsed.pass(&name),
         CaseVerdict::Skipped => parsed.skip_named(&name),
-        // Told as an error by PHPUnit 9, which ends well all the same.
+        // PHPUnit 9 reports a risky test as an error but succeeds.
         CaseVerdict::Error if case.kind.contains("RiskyTest") => parsed.pass(&name),
         CaseVerdict::Failed | CaseVerdict::Error => {
-            // Begins with the name of the test.
+            // The text starts with the name of the test.
             let text = case.text.split_once('\n').map_or(case.text.as_str(), |(_, text)| text);
             let message = [case.message.as_str(), text].map(str::trim).join("\n");
             let own = || {
@@ -163,7 +163,7 @@ fn fail(parsed: &mut ParsedRun, name: &str, place: Option<Location>, message: &s
     }
 }
 
-/// The last line of the trace that is in the test's own file, else the first.
+/// The last line of the trace that is in the test's own file, else the first line.
 fn place(message: &str, file: &str) -> Option<Location> {
     let places = || PLACE.iter().flat_map(|place| place.captures_iter(message));
     let found = places()
@@ -172,7 +172,7 @@ fn place(message: &str, file: &str) -> Option<Location> {
     location(&found[1], &found[2])
 }
 
-/// The summaries of all runs together.
+/// The totals of all runs.
 #[derive(Default)]
 struct RunTotals {
     all: u32,
@@ -182,38 +182,38 @@ struct RunTotals {
 }
 
 fn sums(text: &str) -> Option<RunTotals> {
-    // In PHPUnit 9 and before a warning is what a test ends in, later something it says on the side.
+    // Up to PHPUnit 9 a warning is the result of a test; later it is printed in addition to a result.
     let is_old = (4..10).any(|version| text.contains(&format!("PHPUnit {version}.")));
-    let mut told: Option<RunTotals> = None;
+    let mut totals: Option<RunTotals> = None;
     for line in text.lines() {
         if let Some(fine) = FINE.as_ref().and_then(|fine| fine.captures(line)) {
-            let told = told.get_or_insert_default();
+            let totals = totals.get_or_insert_default();
             let number = fine[1].parse().unwrap_or(0);
-            told.all = told.all.saturating_add(number);
-            told.words.push(("Tests".into(), number));
+            totals.all = totals.all.saturating_add(number);
+            totals.words.push(("Tests".into(), number));
         } else if SUM.as_ref().is_some_and(|sum| sum.is_match(line)) {
-            let told = told.get_or_insert_default();
+            let totals = totals.get_or_insert_default();
             for count in COUNT.iter().flat_map(|count| count.captures_iter(line)) {
                 let number: u32 = count[2].parse().unwrap_or(0);
                 let sum = match &count[1] {
-                    "Tests" => &mut told.all,
-                    "Errors" | "Failures" => &mut told.failed,
-                    "Skipped" | "Incomplete" => &mut told.skipped,
-                    "Warnings" if is_old => &mut told.skipped,
+                    "Tests" => &mut totals.all,
+                    "Errors" | "Failures" => &mut totals.failed,
+                    "Skipped" | "Incomplete" => &mut totals.skipped,
+                    "Warnings" if is_old => &mut totals.skipped,
                     _ => &mut 0,
                 };
                 *sum = sum.saturating_add(number);
-                told.words.push((count[1].to_string(), number));
+                totals.words.push((count[1].to_string(), number));
             }
         }
-        if let Some(told) = &mut told {
-            told.words.truncate(20);
+        if let Some(totals) = &mut totals {
+            totals.words.truncate(20);
         }
     }
-    told
+    totals
 }
 
-fn read_text(text: &str, told: Option<&RunTotals>) -> ParsedRun {
+fn read_text(text: &str, totals: Option<&RunTotals>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut is_red = false;
     let mut open: Option<(String, Vec<&str>)> = None;
@@ -237,14 +237,14 @@ fn read_text(text: &str, told: Option<&RunTotals>) -> ParsedRun {
         let message = lines.join("\n");
         fail(&mut parsed, &name, place(&message, ""), message.trim());
     }
-    if let Some(told) = told {
-        let passed = told.all.saturating_sub(told.failed).saturating_sub(told.skipped);
-        parsed.reconcile_totals(passed, told.failed, told.skipped);
+    if let Some(totals) = totals {
+        let passed = totals.all.saturating_sub(totals.failed).saturating_sub(totals.skipped);
+        parsed.reconcile_totals(passed, totals.failed, totals.skipped);
     }
     parsed
 }
 
-/// Takes what PHP says when it ends itself, inside of the tests or before them.
+/// Reads PHP's message when it aborts, inside of the tests or before them.
 fn broken(text: &str, parsed: &mut ParsedRun) {
     for line in text.lines() {
         if line.contains("Allowed memory size of ") && line.contains(" bytes exhausted") {
@@ -254,16 +254,16 @@ fn broken(text: &str, parsed: &mut ParsedRun) {
             .and_then(|fatal| fatal.captures(line))
             .filter(|_| !parsed.ran())
         {
-            let said = &fatal[1];
-            let is_missing = said.contains("Failed opening required") || said.contains("\" not found");
+            let message = &fatal[1];
+            let is_missing = message.contains("Failed opening required") || message.contains("\" not found");
             let anomaly = if is_missing {
                 Anomaly::MissingModule
             } else {
                 Anomaly::NotCollected
             };
             parsed.anomaly = parsed.anomaly.or(Some(anomaly));
-            let said = said.trim_start_matches("Uncaught ");
-            parsed.diagnose(said, location(&fatal[2], &fatal[3]), said);
+            let message = message.trim_start_matches("Uncaught ");
+            parsed.diagnose(message, location(&fatal[2], &fatal[3]), message);
         }
     }
     if !parsed.ran() && parsed.anomaly.is_none() && text.contains("\nCannot open file \"") {

@@ -43,7 +43,7 @@ pub(super) const SPEC: Spec = Spec {
     ..Spec::NEW
 };
 
-/// Where it is asked to write its report.
+/// Where it writes its report.
 const REPORT: &str = ".greenlight-report.xml";
 
 /// <https://docs.pytest.org/en/stable/reference/exit-codes.html>
@@ -63,10 +63,10 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     if let Some(at) = program {
         let options = [
             "--color=no".to_string(),
-            // Some projects use the cache, so there is one, but no run finds that of another.
+            // Some projects use the cache, so there is one, but no run sees that of another.
             "-ocache_dir=/tmp/pytest_cache".into(),
             format!("--junitxml={REPORT}"),
-            // The other family has neither files nor lines.
+            // The other report format has neither files nor lines.
             "-ojunit_family=xunit1".into(),
         ];
         invocation.argv.splice(at + 1..at + 1, options);
@@ -75,9 +75,9 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     invocation
 }
 
-/// Node ids in place of the paths that the command names.
+/// Replaces the paths in the command with node ids.
 fn ids(argv: &[String], only: &[String]) -> Option<Vec<String>> {
-    // An argument that starts with `@` names a file of arguments.
+    // An argument that starts with `@` names a file with arguments.
     let id = |name: &String| {
         let is_path = name
             .split("::")
@@ -98,7 +98,7 @@ fn ids(argv: &[String], only: &[String]) -> Option<Vec<String>> {
                     "" | "q" | "qq" | "x" | "s" | "l" | "ra" | "rA"
                 )
         });
-        // pytest takes nothing but paths beside its options.
+        // pytest takes only options and paths.
         if !(after_program && takes_no_value && !word.starts_with('-')) {
             narrowed.push(word.clone());
         }

@@ -1,4 +1,4 @@
-//! RSpec: its JSON report, and what its formatters for people print.
+//! RSpec: reads its JSON report, and the text of its formatters.
 
 use std::sync::LazyLock;
 
@@ -41,7 +41,7 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
 }
 
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
-    // Reaches RSpec through Rake too. Formatters that are named here replace all others.
+    // The variable also works through Rake. Formatters named here replace all others.
     let options = format!("--no-color --format progress --format json --out {REPORT}");
     invocation.env.insert("SPEC_OPTS".into(), options);
     invocation.reports.push(REPORT.into());
@@ -82,7 +82,7 @@ static FRAME: LazyLock<Option<Regex>> =
 static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*(/?[^\s:]+\.rb):(\d+): syntax error"));
 static EXPECTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^ *expected: (.*)\n *got: (.*)$"));
 static LOADED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^An error occurred while loading (\S+?)\.?$"));
-/// Lines of one failure that are kept.
+/// Maximum number of lines kept of one failure.
 const MAX_LINES: usize = 100;
 
 #[derive(Deserialize)]
@@ -121,7 +121,7 @@ struct Exception {
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let told = sums(printed.text);
+    let totals = sums(printed.text);
     let from_text = || read_text(printed.text);
     let reports: Option<Vec<Document>> = printed
         .reports
@@ -131,8 +131,8 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = match reports {
         Some(documents) if !documents.is_empty() => {
             let parsed = from_documents(&documents);
-            // RSpec may have run twice, and the report is of the last time.
-            let more = told.is_some_and(|(examples, failures, ..)| {
+            // RSpec may have run twice, and the report covers the last run only.
+            let more = totals.is_some_and(|(examples, failures, ..)| {
                 failures > parsed.failed || examples > parsed.failed + parsed.passed + parsed.skipped
             });
             if more && parsed.anomaly != Some(Anomaly::Crash) {
@@ -143,7 +143,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         }
         _ => from_text(),
     };
-    if let Some((examples, failures, pending, errors)) = told {
+    if let Some((examples, failures, pending, errors)) = totals {
         for (word, count) in [
             ("examples", examples),
             ("failures", failures),
@@ -215,7 +215,7 @@ fn take(parsed: &mut ParsedRun, example: &Example) {
             parsed.fail(&name, place, &format!("{}\n{class}{text}", example.full_description));
             compare(parsed, text);
         }
-        // Ended in the middle of it, as `exit` does.
+        // The process ended during the example, for example because of `exit`.
         _ => parsed.crash(&name, "the process ended in the middle of this example"),
     }
 }
@@ -231,7 +231,7 @@ fn place(text: &str) -> Option<Location> {
     location(&frame[1], &frame[2])
 }
 
-/// Takes an error outside of the examples: of a file that could not be loaded, or of a hook.
+/// Records an error outside of the examples, from a file that could not be loaded or from a hook.
 fn outside(parsed: &mut ParsedRun, message: &str) {
     let message = message.trim();
     if !message.starts_with("An error occurred ") {
@@ -261,7 +261,7 @@ fn outside(parsed: &mut ParsedRun, message: &str) {
     }
 }
 
-/// Examples, failures, pending ones and errors outside, in all runs together.
+/// The numbers of examples, failures, pending examples and outside errors, summed over all runs.
 fn sums(text: &str) -> Option<(u32, u32, u32, u32)> {
     let mut sums: Option<(u32, u32, u32, u32)> = None;
     for sum in text.lines().filter_map(|line| SUM.as_ref()?.captures(line)) {
@@ -319,7 +319,7 @@ fn read_text(text: &str) -> ParsedRun {
     for (index, (title, lines)) in sections.iter().enumerate() {
         let name = reruns
             .get(index)
-            .filter(|(_, told)| told == title)
+            .filter(|(_, known)| known == title)
             .map_or(*title, |(id, _)| *id);
         let message = lines.join("\n");
         parsed.fail(name, place(&message), &format!("{title}\n{message}"));

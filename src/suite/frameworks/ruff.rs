@@ -1,4 +1,4 @@
-//! Ruff: `ruff check` as full or concise text, as JSON or as annotations of GitHub, and `ruff format --check`.
+//! Ruff: reads `ruff check` as full or concise text, JSON or GitHub annotations, and `ruff format --check`.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
 static CONCISE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"^([^\s:][^:]*):(\d+):\d+: ([A-Z]+\d+|[a-z]+(?:-[a-z]+)+|SyntaxError):?(?: \[\*\])? (.+)$")
 });
-/// `F401 [*] message`, with the place in the next line.
+/// `F401 [*] message`; the location is on the next line.
 static HEADLINE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^([A-Z]+\d+|[a-z]+(?:-[a-z]+)+|unformatted):?(?: \[\*\])? (\S.*)$"));
 static ARROW: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s*--> (.+?):(\d+):\d+$"));
@@ -41,7 +41,7 @@ static ANNOTATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static FOUND: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^Found (\d+) errors?"));
 
-/// One finding of `--output-format json`; with `json-lines` each has its own line.
+/// One finding of `--output-format json`; with `json-lines` each is on a separate line.
 /// <https://docs.astral.sh/ruff/settings/#output-format>
 #[derive(Deserialize)]
 struct Violation {
@@ -83,7 +83,7 @@ fn findings(text: &str) -> Vec<Violation> {
     if let Some(start) = start {
         let rest: Vec<&str> = text.lines().skip(start).collect();
         let rest = rest.join("\n");
-        // What comes after the list is what was printed to the other stream.
+        // The text after the list comes from the other output stream.
         let mut documents = serde_json::Deserializer::from_str(&rest).into_iter::<Vec<Violation>>();
         return documents.next().and_then(Result::ok).unwrap_or_default();
     }
@@ -91,7 +91,7 @@ fn findings(text: &str) -> Vec<Violation> {
     lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// Reads the formats for people; returns how many findings there are.
+/// Reads the text formats and returns the number of findings.
 fn lines(text: &str, parsed: &mut ParsedRun) -> u32 {
     let mut found = 0u32;
     let mut headline: Option<(String, String)> = None;
@@ -119,7 +119,7 @@ fn captures<'a>(pattern: &LazyLock<Option<Regex>>, line: &'a str) -> Option<rege
     pattern.as_ref()?.captures(line)
 }
 
-/// A finding is known by its file, its rule and its message, which a moved line does not change.
+/// A finding is identified by its file, rule and message, so moving its line does not change it.
 fn note(parsed: &mut ParsedRun, code: &str, message: &str, file: &str, place: Option<Location>) {
     let file = file
         .strip_prefix(crate::sandbox::WORKSPACE)

@@ -1,4 +1,4 @@
-//! rustc and cargo: their errors, as people see them or as JSON.
+//! rustc and cargo: reads their errors, as text or as JSON.
 
 use std::sync::LazyLock;
 
@@ -25,13 +25,13 @@ pub(super) const SPEC: Spec = Spec {
     ..Spec::NEW
 };
 
-/// Longest diagnostic, in lines, that is kept.
+/// Maximum number of lines kept of one diagnostic.
 const MAX_LINES: usize = 60;
 
 static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^error(?:\[E\d+\])?: \S"));
 static ARROW: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s*--> (.+?):(\d+):\d+$"));
 
-/// What cargo says when something outside the project is missing, most often because there is no network.
+/// Cargo's errors for something missing outside of the project, most often because there is no network.
 const ENVIRONMENT: [&str; 9] = [
     "no matching package named",
     "--offline was specified",
@@ -44,9 +44,9 @@ const ENVIRONMENT: [&str; 9] = [
     "is not installed for the toolchain",
 ];
 
-/// Sums that repeat what was said before.
+/// Summaries that repeat earlier errors.
 const SUMS: [&str; 7] = [
-    // Of nextest.
+    // From nextest.
     "error: command `",
     "error: could not compile",
     "error: aborting due to",
@@ -92,7 +92,7 @@ struct JsonSpan {
     is_primary: bool,
 }
 
-/// Reads what `cargo check` and its like print.
+/// Reads the output of `cargo check` and similar commands.
 fn parse(text: &str) -> ParsedRun {
     let (mut parsed, mut diagnostics) = (ParsedRun::default(), Diagnostics::default());
     text.lines().for_each(|line| diagnostics.line(line));
@@ -119,7 +119,7 @@ impl Diagnostics {
             }
             return;
         }
-        // The next diagnostic starts after an empty line; what comes after it in between is not of this one.
+        // An empty line ends a diagnostic; lines after it belong to no diagnostic until the next one starts.
         self.open &= !line.is_empty();
         let Some(last) = self.found.last_mut().filter(|_| self.open) else {
             return;
@@ -158,7 +158,8 @@ impl Diagnostics {
         }
     }
 
-    /// Hands the errors over. Where tests ran, only cargo's word makes them more than something a test printed.
+    /// Passes on the errors. If tests ran, errors only count if cargo says that compiling failed: a test may have
+    /// printed them.
     pub(super) fn finish(self, parsed: &mut ParsedRun, text: &str) {
         let nothing_ran = !parsed.ran();
         if nothing_ran && !self.did_not_compile && ENVIRONMENT.iter().any(|mark| text.contains(mark)) {

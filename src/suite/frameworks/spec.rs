@@ -1,4 +1,4 @@
-//! What greenlight has to know of one framework: plain data and functions, one [`Spec`] for each.
+//! Everything greenlight needs to know about one framework: plain data and functions, one [`Spec`] for each.
 
 use std::path::Path;
 
@@ -12,32 +12,32 @@ use crate::suite::discover::javascript::Script;
 use crate::suite::parse::{ParsedRun, Printed};
 use crate::suite::reporters::Invocation;
 
-/// What a framework finds out about the code.
+/// The kind of problem a framework reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::suite) enum FrameworkKind {
     /// It runs tests.
     Tests,
-    /// It reports findings in code that may run all the same.
+    /// It reports findings in code that may still run.
     Linter,
     /// It reports why code does not compile.
     Compiler,
 }
 
-/// What runs the tests, where greenlight can run them again without starting from the beginning.
+/// The runtime of the tests, if greenlight can rerun them without starting from scratch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
-    /// An interpreter that stays, with the modules of the project imported.
+    /// An interpreter that stays alive, with the project's modules imported.
     Python,
     Node,
-    /// Test binaries that are built once. Cargo's own build uses all cores.
+    /// Test binaries that are built once. Cargo's build uses all cores.
     Cargo,
     Go,
 }
 
-/// How a framework says that a snapshot differs, and how it is asked to write the snapshot anew.
+/// How a framework reports that a snapshot differs, and how to make it update snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshots {
-    /// The message of a test that fails because of a snapshot has one of these.
+    /// The message of a test that fails because of a snapshot contains one of these.
     pub marks: &'static [&'static str],
     /// Arguments that make it write snapshots.
     pub adds: &'static [&'static str],
@@ -47,7 +47,7 @@ pub struct Snapshots {
     pub is_inline: bool,
 }
 
-/// The words of one command, of which the first is a program without its path.
+/// The words of one command; the first is the program without its path.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::suite) struct CommandLine<'a>(pub(in crate::suite) &'a [&'a str]);
 
@@ -60,7 +60,7 @@ impl CommandLine<'_> {
         self.0.contains(&word)
     }
 
-    /// The first word after the program that is no option, nor cargo's choice of a toolchain.
+    /// The first word after the program that is neither an option nor cargo's toolchain selection.
     pub(in crate::suite) fn subcommand(&self) -> &str {
         let mut words = self.0.iter().skip(1);
         words
@@ -72,7 +72,7 @@ impl CommandLine<'_> {
 
 /// One framework. Start from [`Spec::NEW`] and fill in what differs.
 pub(in crate::suite) struct Spec {
-    /// What people call it. docs/test-suites.md has a row of this name.
+    /// Its display name. docs/test-suites.md has a row with this name.
     pub(in crate::suite) name: &'static str,
     pub(in crate::suite) ecosystem: Ecosystem,
     pub(in crate::suite) kind: FrameworkKind,
@@ -81,57 +81,57 @@ pub(in crate::suite) struct Spec {
     pub(in crate::suite) runtime: Option<Runtime>,
     pub(in crate::suite) snapshots: &'static [Snapshots],
 
-    /// The installers that may have something to do for it.
+    /// The installers that may have work to do for it.
     pub(in crate::suite) installers: &'static [&'static str],
-    /// The package of its ecosystem that it comes with, which is installed even if the project does not list it.
+    /// The package that contains it. It is installed even if the project does not list it.
     pub(in crate::suite) package: Option<&'static str>,
-    /// Ecosystems beside its own whose installed packages a command of it may use.
+    /// Other ecosystems whose installed packages its commands may use.
     pub(in crate::suite) also_uses: &'static [Ecosystem],
 
-    /// What it is discovered by, for people whose tests were not found.
+    /// What identifies it in a project, shown to people whose tests were not found.
     pub(in crate::suite) looks_for: Option<&'static str>,
-    /// Files that make a directory its own module, at any depth.
+    /// Files that make a directory a separate module, at any depth.
     pub(in crate::suite) modules: &'static [&'static str],
-    /// The command that runs the tests of a directory, by what lies in it.
+    /// Finds the command that runs the tests of a directory, from the files in it.
     pub(in crate::suite) discover: fn(&Directory<'_>) -> Option<TestCommand>,
-    /// Whether a configured command runs it, by the program that it starts with. Words come without their paths.
+    /// Whether a configured command runs it, judged by the first program. Words have no paths.
     pub(in crate::suite) is_program: fn(CommandLine<'_>) -> bool,
-    /// Words that name it anywhere in a configured command.
+    /// Words that identify it anywhere in a configured command.
     pub(in crate::suite) words: &'static [&'static str],
     /// Whether a line of a CI step runs tests or checks with it.
     pub(in crate::suite) is_check: fn(CommandLine<'_>) -> bool,
     /// How it is found in the scripts of `package.json`, asked for results and filtered.
     pub(in crate::suite) script: Option<&'static Script>,
 
-    /// Asks for results that can be parsed.
+    /// Makes it report results that can be parsed.
     pub(in crate::suite) reporter: fn(&TestCommand, Invocation) -> Invocation,
-    /// The arguments for the named tests alone; `None` if they cannot be expressed.
+    /// The arguments for the named tests alone. `None` if they cannot be expressed.
     pub(in crate::suite) filter: fn(&TestCommand, &[String]) -> Option<Vec<String>>,
-    /// The arguments for the parts of the project that these files belong to; `None` if that is all of it.
+    /// The arguments for the parts of the project that these files belong to. `None` if that is the whole project.
     pub(in crate::suite) part: fn(&Checkout, &TestCommand, &[RepoPath]) -> Option<Vec<String>>,
 
-    /// Reads what it printed, and its reports.
+    /// Parses its output and its reports.
     pub(in crate::suite) parse: fn(&Printed<'_>) -> ParsedRun,
-    /// What only it prints, one of these.
+    /// Text that only it prints; one of these must occur.
     pub(in crate::suite) marks: &'static [&'static str],
-    /// What has to be there as well.
+    /// A further condition that its output must meet.
     pub(in crate::suite) may_be: fn(&str) -> bool,
-    /// Whether it runs the tests of others and counts them itself.
+    /// Whether it runs the tests of other frameworks and counts them itself.
     pub(in crate::suite) runs_others: bool,
-    /// Frameworks whose results this one would repeat.
+    /// Frameworks whose results it repeats.
     pub(in crate::suite) repeats: &'static [Framework],
-    /// What an exit code means that nothing else explains.
+    /// What an exit code means if nothing else explains it.
     pub(in crate::suite) exit: fn(i32) -> Option<Outcome>,
-    /// The exit code for settings that cannot be read.
+    /// The exit code for unreadable settings.
     pub(in crate::suite) settings_error: Option<i32>,
-    /// What people want to see of the output, if that is not all of it.
+    /// The part of the output for people, if that is not all of it.
     pub(in crate::suite) readable: fn(&str) -> Option<String>,
-    /// Makes names what the framework takes back, in the tree at this path.
+    /// Turns names into those that the framework accepts, for the tree at this path.
     pub(in crate::suite) rename: fn(&mut TestRun, &Path, &TestCommand),
 }
 
 impl Spec {
-    /// A framework of which nothing is known.
+    /// A framework with nothing set.
     pub(in crate::suite) const NEW: Self = Self {
         name: "",
         ecosystem: Ecosystem::Any,

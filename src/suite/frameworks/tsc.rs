@@ -1,4 +1,4 @@
-//! The TypeScript compiler: its errors, plain or drawn for people.
+//! The TypeScript compiler: reads its errors, plain or pretty-printed.
 
 use std::sync::LazyLock;
 
@@ -44,7 +44,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
             continue;
         };
         all = all.saturating_add(1);
-        // A module that is not there, not one without types: <https://typescript.tv/errors/>.
+        // These codes mean that a module is missing, not that it has no types: <https://typescript.tv/errors/>.
         missing += u32::from(matches!(&found[4], "TS2307" | "TS2792"));
         let line_number = found.get(2).or_else(|| found.get(3)).map_or("", |line| line.as_str());
         let place = found.get(1).and_then(|path| location(path.as_str(), line_number));

@@ -1,4 +1,4 @@
-//! Python's own `unittest`: its text, which Django's test runner prints as well.
+//! Python's `unittest`: reads its text, which Django's test runner prints as well.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -46,14 +46,14 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
 /// The modules of the tests that belong to these files.
 fn part(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<Vec<String>> {
     let chosen = test_files(checkout, command, near, false)?;
-    // A part of the id is enough, no matter what directory the ids begin with.
+    // `-k` matches a part of the id, so the module's name is enough.
     let modules = chosen.iter().map(|path| path.rsplit('/').next().unwrap_or(path));
     let modules: Vec<String> = modules.map(|name| name.trim_end_matches(".py").to_string()).collect();
     names(&command.argv, &modules)
 }
 
-/// The ids themselves, where they start at the directory that the command runs in; otherwise `-k NAME` for each, where a
-/// name without wildcards matches as a part of the id, and what a `load_tests` adds is run as well.
+/// The ids themselves, if they are relative to the directory of the command; otherwise `-k NAME` for each. A name
+/// without wildcards then matches any part of an id, and tests added by `load_tests` run as well.
 fn names(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     let plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     let whole = |name: &String| name.contains('.') && !name.starts_with('.') && !name.contains("..");
@@ -82,19 +82,19 @@ fn names(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     Some(narrowed)
 }
 
-/// Until Python 3.11 the parentheses held the class only, since then the whole id.
+/// Until Python 3.11 the parentheses held only the class, since then the whole id.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(\S+) \(([^()\s]+)\)( \.\.\. |$)"));
 static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(ERROR|FAIL): (.+)$"));
-/// A test, class or module, and what `subTest` was given.
+/// A test, class or module, and the arguments of `subTest`.
 static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S+) \(([^()\s]+)\)"));
 static RAN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^Ran (\d+) tests? in "));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(failures|errors|skipped|expected failures|unexpected successes)=(\d+)"));
 static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"^\s*File "([^"<>]+)", line (\d+)"#));
 
-/// What stands above each failure.
+/// The line above each failure.
 const RULE: &str = "======================================================================";
-/// What fails for every test below it when it fails.
+/// Fixtures that fail every test below them.
 const FIXTURES: [&str; 4] = ["setUpClass", "tearDownClass", "setUpModule", "tearDownModule"];
 
 fn parse(text: &str) -> ParsedRun {
@@ -120,26 +120,26 @@ fn parse(text: &str) -> ParsedRun {
     parsed
 }
 
-/// `test_a (tests.test_x.TestX.test_a) ... ok`; the result may come lines later, after what the test printed. Returns
-/// the tests that passed although they are marked to fail, which have no separate section before Python 3.12.
+/// Reads `test_a (tests.test_x.TestX.test_a) ... ok`; the result may come lines later, after the test's output.
+/// Returns the tests that passed although they are marked to fail: before Python 3.12 they have no section.
 fn results(text: &str, parsed: &mut ParsedRun) -> Vec<String> {
     let mut pending: Option<String> = None;
     let mut unexpected = Vec::new();
     for line in text.lines().take_while(|line| *line != RULE) {
-        // Where a test with subtests failed, older versions continue in the same line.
+        // If a test with subtests failed, older versions continue on the same line.
         if let Some(named) = NAMED.as_ref().and_then(|named| named.captures_iter(line).last()) {
-            // A subtest says its result in a line below that of its test, which then has none.
+            // A subtest prints its result on a line below its test, which then has no result.
             pending = (!line.starts_with("  ")).then(|| id(&named[1], &named[2]));
         }
         let Some(name) = &pending else { continue };
         let word = line.rsplit_once(" ... ").map_or(line, |(_, word)| word).trim();
         match word {
             "expected failure" => parsed.fail_as_expected(),
-            // Counted from their sections.
+            // These are counted from their sections.
             "FAIL" | "ERROR" => {}
             "unexpected success" => unexpected.push(name.clone()),
             _ if word.starts_with("skipped ") => parsed.skip_named(name),
-            // What a test prints without an end of line stands before its result.
+            // Text that a test prints without a newline precedes its result.
             _ if word.ends_with("ok") && (word == "ok" || line.contains(" ... ")) => parsed.pass(name),
             _ => continue,
         }
@@ -161,7 +161,7 @@ fn id(method: &str, parentheses: &str) -> String {
     }
 }
 
-/// The parts below `FAIL: …` and `ERROR: …`.
+/// Reads the sections below `FAIL: …` and `ERROR: …`.
 fn sections(text: &str, parsed: &mut ParsedRun) {
     let mut seen: HashSet<String> = HashSet::new();
     let rule = format!("\n{RULE}\n");
@@ -184,7 +184,7 @@ fn sections(text: &str, parsed: &mut ParsedRun) {
             let module = name.rsplit("_FailedTest.").next().unwrap_or(&name);
             parsed.diagnose(module, place, body.trim_start_matches(['-', '\n']));
         } else if !seen.contains(&name) {
-            // Several failing subtests are one failing test.
+            // Several failing subtests count as one failing test.
             parsed.fail(&name, place, traceback);
             if let Some((expected, actual)) = error(traceback).and_then(assertion::compared) {
                 parsed.compare(&expected, &actual);
@@ -194,7 +194,7 @@ fn sections(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// What stands below the frames.
+/// The text below the frames.
 fn error(traceback: &str) -> Option<&str> {
     let start = traceback.find("\nAssertionError: ")?;
     Some(&traceback[start + 1..])
@@ -208,7 +208,7 @@ fn last_place(traceback: &str) -> Option<Location> {
     places.rfind(|place| !is_foreign(&place.path))
 }
 
-/// `Ran 8 tests` and the line after it, which the counts are taken from.
+/// Reads `Ran 8 tests` and the line after it, which has the counts.
 fn sums(text: &str, parsed: &mut ParsedRun) {
     let mut lines = text
         .lines()
@@ -234,8 +234,8 @@ fn sums(text: &str, parsed: &mut ParsedRun) {
     }
     parsed.settle_expected(expected);
     let broken = u32::try_from(parsed.diagnostics.len()).unwrap_or(0);
-    // A test with several failing subtests is run once and fails several times; a class that cannot be set up fails
-    // without any of its tests being run. Where the names tell, they say how many tests passed.
+    // A test with several failing subtests runs once and fails several times. A class whose setup fails fails without
+    // running any of its tests. The names tell how many tests passed, where they are known.
     let tests = red.saturating_sub(broken).max(parsed.failed);
     let green = ran
         .saturating_sub(red.max(parsed.failed))

@@ -1,4 +1,4 @@
-//! Vitest: its JSON report where there is one, else its text.
+//! Vitest: reads its JSON report if there is one, else its text.
 
 use std::sync::LazyLock;
 
@@ -63,7 +63,7 @@ const SCRIPT: Script = Script {
     without_tests: Some("--passWithNoTests"),
     files: Some(TestFiles {
         option: None,
-        // It compares what it is given with paths without the dot.
+        // Vitest compares its arguments with paths that have no leading `./`.
         prefix: "",
         related: None,
     }),
@@ -76,7 +76,7 @@ static UNHANDLED: LazyLock<Option<Regex>> =
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
-    // A report that knows of no failure may not be the one that the run wrote: red text goes before it.
+    // A report without a failure may be left over from another run, so failures in the text take precedence.
     let is_read = read_results(printed.reports, &mut parsed);
     if !is_read || !parsed.shows_a_failure() && read_text(printed.text).failed > 0 {
         parsed = read_text(printed.text);
@@ -90,7 +90,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// Errors that belong to no test fail the whole run, although they are in none of its sums.
+/// Errors that belong to no test fail the whole run, although no total includes them.
 fn read_unhandled(text: &str, parsed: &mut ParsedRun) {
     let title = |line: &str| Some(UNHANDLED.as_ref()?.captures(line)?[1].to_lowercase());
     let (passed, failed, skipped) = (parsed.passed, parsed.failed, parsed.skipped);
@@ -118,7 +118,7 @@ fn read_text(text: &str) -> ParsedRun {
             None => not_loaded(title.split(" [ ").next().unwrap_or(&title), place, &body, &mut parsed),
         }
     }
-    // What passed is shown without its suites, if at all: only counted.
+    // Passed tests are shown without their suites, if at all, so they are only counted.
     settle_from(text, "Tests  ", &mut parsed);
     parsed
 }

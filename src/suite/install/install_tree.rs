@@ -1,4 +1,4 @@
-//! What one installation sees: its files, and the name of the result that follows from them.
+//! The files that an installation sees, and the name of the result that follows from them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::checkout::{self, Checkout};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 
-/// Changes when the same plan comes to another result.
+/// Must change when the same plan leads to a different result.
 const VERSION: u32 = 1;
 
 /// The files of an installation.
@@ -21,7 +21,7 @@ pub(super) enum InstallTree {
 }
 
 impl InstallTree {
-    /// The files as their own tree; `empty` is a directory with nothing in it.
+    /// The files as a separate tree; `empty` is an empty directory.
     pub(super) fn tree(&self, empty: &Path) -> Result<Checkout, checkout::Error> {
         match self {
             Self::All(checkout) => Ok(checkout.clone()),
@@ -35,7 +35,7 @@ impl InstallTree {
         }
     }
 
-    /// The name of the result: a digest of everything that goes into it.
+    /// The name of the result: a digest of all its inputs.
     pub(super) fn key(&self, plan: &Plan, tools: &Tools) -> String {
         let mut hash = Sha256::new();
         let mut add = |part: &[u8]| {
@@ -44,7 +44,7 @@ impl InstallTree {
         };
         add(&VERSION.to_le_bytes());
         if !is_locked(plan) {
-            // Tomorrow the registries may answer with other versions, as they would to CI.
+            // Tomorrow the registries may serve other versions, as they would to CI.
             let now = jiff::Timestamp::now().to_string();
             add(now.split('T').next().unwrap_or_default().as_bytes());
         }
@@ -57,7 +57,7 @@ impl InstallTree {
                     add(format!("{:?}", blob.mode).as_bytes());
                     add(&blob.bytes);
                 }
-                // Too large to be read: then no two trees are the same.
+                // A file that is too large to read makes every tree unique.
                 None => add(ulid::Ulid::new().to_string().as_bytes()),
             }
         };
@@ -78,7 +78,7 @@ impl InstallTree {
 }
 
 impl Plan {
-    /// What the installation sees.
+    /// The files that the installation sees.
     pub(super) fn files(&self, checkout: &Checkout) -> InstallTree {
         match &self.shown {
             VisibleFiles::All => InstallTree::All(checkout.clone()),
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// Whether a lock file says what is downloaded, down to the versions.
+/// Whether a lock file pins the downloaded versions.
 fn is_locked(plan: &Plan) -> bool {
     const LOCKED: [&str; 6] = ["ci", "--frozen", "--frozen-lockfile", "--immutable", "--locked", "mod"];
     let mut online = plan.steps.iter().filter(|step| step.phase == Phase::Online);

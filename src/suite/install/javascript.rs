@@ -1,12 +1,12 @@
-//! Node: npm, pnpm or yarn, whichever has its lock file here. No script of any package runs while there is a network.
+//! Node: npm, pnpm or yarn, depending on the lock file. No package script runs while there is a network.
 
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
 use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles};
 
-/// Replaces everything but the packages by links to where the tests find it, so that links between the packages of one
-/// repository lead to the code under test. Directories that have packages somewhere below stay directories.
+/// Replaces everything but the packages with links to where the tests find it, so that links between packages of the
+/// same repository lead to the code under test. Directories that contain packages stay directories.
 const RELINK: &str = r#"relink() {
 for entry in "$1"/.* "$1"/*; do
 name=${entry##*/}
@@ -19,7 +19,7 @@ done
 }
 relink . "$1""#;
 
-/// Files besides the lock file that say what to install.
+/// Files besides the lock file that determine what is installed.
 const MANIFESTS: [&str; 4] = ["package.json", ".npmrc", "pnpm-workspace.yaml", ".yarnrc.yml"];
 
 const WITHOUT_LOCK: &[&str] = &[
@@ -86,7 +86,7 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-/// The tool, how it installs without running scripts, and how those are run afterwards.
+/// The tool, its command to install without running scripts, and its command to run the scripts afterwards.
 fn tool(project: &Project<'_>) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
     let has = |tool: &str| project.present.contains(tool);
     let lock = |name: &str| project.path(name).is_some();

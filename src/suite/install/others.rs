@@ -1,4 +1,4 @@
-//! Rust, Go and Java: tools that only have to be told to fetch. What they build, they build when the tests run.
+//! Rust, Go and Java: these tools only fetch packages here. Anything that must be built is built when the tests run.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use crate::domain::id::RepoPath;
 
 pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
     project.path("Cargo.toml")?;
-    // `.cargo/config.toml` is not shown: it may name programs to run.
+    // `.cargo/config.toml` is hidden: it may name programs to run.
     let files = project.named(&["Cargo.toml", "Cargo.lock"]);
-    // Cargo wants to see that its targets are there.
+    // Cargo checks that the files of its targets exist.
     let sources = project
         .checkout
         .paths()
@@ -37,7 +37,7 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
 
 pub(super) fn go(project: &Project<'_>) -> Option<Plan> {
     project.path("go.mod").or_else(|| project.path("go.work"))?;
-    // What is in the tree already is what Go takes.
+    // Go uses a vendored tree as it is.
     if project.path("vendor/modules.txt").is_some() {
         return None;
     }
@@ -45,9 +45,9 @@ pub(super) fn go(project: &Project<'_>) -> Option<Plan> {
     Some(only("go", project, files, &["go", "mod", "download"]))
 }
 
-/// Maven's plugins load more when they run, as Surefire does for the framework it finds, so everything is run once, for
-/// a class with nothing in it, which is named because a project may leave out others than Surefire does. No matter what
-/// looks after style or licences has nothing to look at, and may take that ill: then it is left out the second time.
+/// Maven's plugins download more when they run, as Surefire does for the framework it finds. So everything runs once,
+/// for an empty test class, which has a name because a project may set filters for more than Surefire. Plugins that
+/// check style or licences have nothing to check and may fail; the second attempt skips them.
 const EMPTY_BUILD: &str = r#"find . -name pom.xml | while read -r pom; do
 tests="$(dirname "$pom")/src/test/java" && mkdir -p "$tests" && echo 'public class NothingTest {}' > "$tests/NothingTest.java"
 done
@@ -66,7 +66,7 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     let (files, rest): (BTreeSet<&RepoPath>, BTreeSet<_>) = paths.partition(|path| shapes_maven(path.as_str()));
     let empty = rest.into_iter().filter_map(|path| stand_in(path.as_str())).collect();
     let files = files.into_iter().cloned().collect();
-    // A build may well ask for what is not shown, such as a script, or a class to shrink.
+    // A build may need hidden files, such as a script or a class to shrink.
     Some(Plan {
         may_see_all: true,
         shown: VisibleFiles::Only { files, empty },
@@ -74,7 +74,8 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-/// The goals and options of a command, whose plugins and profiles are what is needed; `test` where it is not Maven.
+/// The goals and options of a command, which determine the plugins and profiles that are needed; `test` if it is not
+/// Maven.
 fn maven_goals(argv: &[String]) -> Vec<&str> {
     let is_maven = argv
         .first()
@@ -91,8 +92,8 @@ fn maven_goals(argv: &[String]) -> Vec<&str> {
     argv.iter().skip(1).map(String::as_str).filter(is_kept).collect()
 }
 
-/// What only has to be there, as profiles ask: files beside the sources, and for sources an empty file that makes their
-/// directory, one that no plugin looks at.
+/// Files that only need to exist, because profiles check for them. A source is replaced by an empty file that creates
+/// its directory and that no plugin reads.
 fn stand_in(path: &str) -> Option<RepoPath> {
     let parts: Vec<&str> = path.split('/').collect();
     let Some(at) = sources(&parts) else {
@@ -102,15 +103,15 @@ fn stand_in(path: &str) -> Option<RepoPath> {
     format!("{}/.gitignore", directory.join("/")).parse().ok()
 }
 
-/// Where in a path `src/main`, `src/test` or `src/it` begins.
+/// The index in a path at which `src/main`, `src/test` or `src/it` begins.
 fn sources(parts: &[&str]) -> Option<usize> {
     parts
         .windows(2)
         .position(|pair| pair[0] == "src" && matches!(pair[1], "main" | "test" | "it"))
 }
 
-/// Whether a file is part of the build without being part of what is built: poms, Maven's own extensions and options,
-/// and the rules and headers that plugins are configured with.
+/// Whether a file configures the build: poms, Maven's extensions and options, and the rules and headers that plugins
+/// use.
 fn shapes_maven(path: &str) -> bool {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     let parts: Vec<&str> = directory.split('/').collect();
@@ -125,7 +126,7 @@ fn shapes_maven(path: &str) -> bool {
     !is_source && !parts.contains(&"node_modules") && (is_rule || is_header)
 }
 
-/// Gradle's build files are programs, and may be anywhere: it is shown everything.
+/// Gradle's build files are programs and may be anywhere, so it sees everything.
 pub(super) fn gradle(project: &Project<'_>) -> Option<Plan> {
     let files = [
         "build.gradle",

@@ -1,7 +1,7 @@
-//! What to install and how, from the files of a tree. Nothing runs here.
+//! Decides what to install and how, from the files of a tree. Nothing runs here.
 //!
-//! Where a tool needs its manifests only, the installation is shown nothing else: then what it does cannot depend on
-//! the rest, and its result can be used again for as long as they stay the same.
+//! If a tool needs only its manifests, the installation sees nothing else. Then the result cannot depend on other
+//! files, and can be reused for as long as the manifests stay the same.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{INSTALLED, InstallSettings, javascript, others, python};
 use crate::checkout::Checkout;
 use crate::suite::TestCommand;
 
-/// What the tests are not told any more.
+/// Variables that are set during the installation but not for the tests.
 pub(super) const ONLY_WHILE_INSTALLING: [&str; 9] = [
     "TMPDIR",
     "npm_config_cache",
@@ -23,10 +23,10 @@ pub(super) const ONLY_WHILE_INSTALLING: [&str; 9] = [
     "GOFLAGS",
 ];
 
-/// Every tool that is known.
+/// All supported tools.
 pub(in crate::suite) const ALL: &[&str] = &["python3", "uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"];
 
-/// Which tools could have something to do for a test command.
+/// The tools that may have something to install for a test command.
 pub(super) fn tools_for(command: &TestCommand, settings: &InstallSettings) -> &'static [&'static str] {
     match &settings.command {
         Some(_) => ALL,
@@ -68,7 +68,7 @@ pub fn plan(
         .reduce(Plan::and)
 }
 
-/// What somebody wrote, with every tool told to install where it is kept.
+/// The configured shell command, with every tool told to install into the result.
 fn configured(project: &Project<'_>, line: &str) -> Plan {
     let mut steps = Vec::new();
     let has_python = project.present.contains("python3") && project.paths().any(|path| path.ends_with(".py"));

@@ -1,4 +1,5 @@
-//! Python: uv where the project has its lock file, else pip with what the project lists, into its own environment.
+//! Python: uv if the project has its lock file, else pip with the project's requirements, into a separate
+//! environment.
 
 mod listed;
 
@@ -9,7 +10,7 @@ use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owne
 use crate::domain::id::RepoPath;
 use crate::suite::discover::tox_requirements;
 
-/// Makes the environment that everything else is installed to.
+/// Creates the virtual environment that everything else is installed into.
 pub(super) fn environment() -> Step {
     let directory = format!("{INSTALLED}/venv");
     Step::new(
@@ -74,7 +75,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     if wanted.is_empty() && described.is_empty() && !is_built && runner.is_none() && !own {
         return None;
     }
-    // After this word, nothing that a file of the tree says is an option.
+    // After this word, no text from a file of the tree can be an option.
     wanted.push("--".into());
     wanted.extend(described);
     wanted.extend(runner.map(str::to_owned));
@@ -101,7 +102,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         steps.push(step.or(install("--prefer-binary"), BUILT));
     }
     if own {
-        // What nothing but its own build knows it needs, the build has to say.
+        // If only the build knows the dependencies, installing the project must find them.
         let own_words: &[&str] = if is_built {
             &["-e", ".[test,tests,testing]"]
         } else if needs_building(project, table.as_ref()) {
@@ -116,7 +117,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
             ..step
         });
     }
-    // Where nothing is built, the lists are all there is to see.
+    // If nothing is built, the installation sees only the lists.
     let (sources, empty) = if own { sources(project) } else { Default::default() };
     files.extend(sources);
     Some(Plan {
@@ -132,7 +133,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-/// Adds what the project's own tool installs before it runs the tests: files that are listed, and words.
+/// Adds what tox installs before it runs the tests: requirement files, and requirements.
 fn of_tox(project: &Project<'_>, listed: &[&str], wanted: &mut Vec<String>, described: &mut Vec<String>) {
     let settings = project.text("tox.ini").unwrap_or_default();
     for line in tox_requirements(&settings) {
@@ -144,9 +145,9 @@ fn of_tox(project: &Project<'_>, listed: &[&str], wanted: &mut Vec<String>, desc
     }
 }
 
-/// Installs the project as it lies in the workspace, so that its name, its version and its entry points are known, and
-/// keeps the files that this makes among the sources: versions, compiled modules. Without a history there is no version
-/// to be read from it.
+/// Installs the project in the workspace, so that its name, version and entry points are known. Files that this
+/// creates among the sources, such as versions and compiled modules, are kept. There is no git history, so the
+/// version is set by variables.
 const IN_PLACE: &str = r#"export SETUPTOOLS_SCM_PRETEND_VERSION=999.0.0 POETRY_DYNAMIC_VERSIONING_BYPASS=999.0.0 PBR_VERSION=999.0.0
 find . -type f | sort > "$TMPDIR/before"; "$@" || exit
 find . -type f | sort | comm -13 "$TMPDIR/before" - | grep -v -e '^./build/' -e __pycache__ | head -n 500 | while IFS= read -r file
@@ -164,7 +165,7 @@ fn in_place(project: &Project<'_>, argv: &[&str]) -> Step {
     .optional()
 }
 
-/// Whether the project is one that can be installed.
+/// Whether the project can be installed.
 fn is_package(project: &Project<'_>) -> bool {
     let described = project.text("pyproject.toml").is_some_and(|text| {
         text.contains("[build-system]") || text.contains("[project]") || text.contains("[tool.poetry]")
@@ -172,7 +173,7 @@ fn is_package(project: &Project<'_>) -> bool {
     described || project.path("setup.py").is_some()
 }
 
-/// What a build of the project reads: its settings, what it says of itself, and sources of other languages. Of other
+/// The files that a build of the project reads: its settings, its metadata, and sources in other languages. Of other
 /// modules only the names matter, so they are shown empty and may change.
 fn sources(project: &Project<'_>) -> (BTreeSet<RepoPath>, BTreeSet<RepoPath>) {
     const VERSIONS: [&str; 7] = [
@@ -194,7 +195,7 @@ fn sources(project: &Project<'_>) -> (BTreeSet<RepoPath>, BTreeSet<RepoPath>) {
             .any(|part| matches!(part, "tests" | "test" | "testing" | "docs" | "node_modules"));
         let Some(whole) = project.path(path) else { continue };
         if is_test {
-            // A build fails where a package that its settings list is not there, and some list those of their tests.
+            // A build fails without a package that its settings list, and some list test packages.
             empty.extend((name == "__init__.py").then_some(whole));
             continue;
         }
@@ -210,7 +211,7 @@ fn sources(project: &Project<'_>) -> (BTreeSet<RepoPath>, BTreeSet<RepoPath>) {
     (files, empty)
 }
 
-/// Files that list requirements, or that those refer to.
+/// Files that list requirements, or that such files refer to.
 fn is_requirements(path: &str) -> bool {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     let named = |word: &str| name.contains(word) && matches!(name.rsplit_once('.'), Some((_, "txt" | "in" | "pip")));
@@ -219,7 +220,7 @@ fn is_requirements(path: &str) -> bool {
         && (in_place || (matches!(directory, "requirements" | "tests" | "test") && named_list(directory, name)))
 }
 
-/// In a directory of lists every text is one.
+/// In a directory of lists, every text file is one.
 fn named_list(directory: &str, name: &str) -> bool {
     name.ends_with(".txt") && (directory == "requirements" || name.contains("requirements"))
 }
@@ -234,7 +235,7 @@ fn is_for_tests(path: &str) -> bool {
     path.contains("requirements") && words.all(|word| word == "requirements" || listed::FOR_TESTS.contains(&word))
 }
 
-/// Whether only the project's own build says what it needs.
+/// Whether only building the project reveals its dependencies.
 fn needs_building(project: &Project<'_>, table: Option<&toml::Table>) -> bool {
     let described = table.and_then(|table| table.get("project"));
     let dynamic = described

@@ -1,7 +1,7 @@
-//! From where the machine's own tools install. They are asked in a sandbox without network and with nothing of any
-//! project in it, so that no project can answer for them.
+//! Finds the registries that the machine's own tools install from. The tools are asked in a sandbox without network
+//! and without any project files, so that no project can influence the answers.
 //!
-//! What they are told by the environment of greenlight itself is not looked at: `[sandbox] network` names such hosts.
+//! greenlight's own environment variables are not considered: `[sandbox] network` names such hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use url::Url;
 use crate::sandbox::proxy::rules::{host_name, is_github};
 use crate::sandbox::{self, Access, Command, Limits, Mount, Network, Policy, Sandbox};
 
-/// Prints, section by section, what the tools say. Anyone who is not there says nothing.
+/// Prints the tools' answers, section by section. Missing tools print nothing.
 const QUESTIONS: &str = r#"has() { case " $wanted " in *" $1 "*) command -v "$1" >/dev/null 2>&1 ;; *) false ;; esac; }
 wanted="$*"; for tool in $wanted; do has $tool && echo "tool $tool"; done
 has python3 && { python3 -V | sed 's/^/version /'; python3 -m pip config list | sed 's/^/pip /'
@@ -25,7 +25,7 @@ has go && { go version | sed 's/^/version /'; unset GOPROXY; echo "go $(go env G
 has mvn && cat "$HOME/.m2/settings.xml" 2>/dev/null | tr -d '\n' | sed 's/^/mvn /'
 exit 0"#;
 
-/// Where a tool goes that is configured for nothing else and does not say where that is.
+/// The default registries of tools that do not report them.
 const BUILT_IN: [(&str, &[&str]); 5] = [
     ("cargo", &["index.crates.io"]),
     ("mvn", &["repo.maven.apache.org"]),
@@ -34,7 +34,7 @@ const BUILT_IN: [(&str, &[&str]); 5] = [
     ("uv", &["pypi.org"]),
 ];
 
-/// Public indexes whose answers lead to other hosts.
+/// Public indexes that refer to other hosts.
 const LEADS_TO: [(&str, &str); 4] = [
     ("pypi.org", "files.pythonhosted.org"),
     ("index.crates.io", "static.crates.io"),
@@ -42,19 +42,19 @@ const LEADS_TO: [(&str, &str); 4] = [
     ("plugins.gradle.org", "plugins-artifacts.gradle.org"),
 ];
 
-/// Whose registry a tool uses too.
+/// Tools that also use the registry of another tool.
 const SHARES: [(&str, &str); 3] = [("pnpm", "npm"), ("yarn", "npm"), ("uv", "python3")];
 
-/// No configuration file is longer.
+/// Maximum size of a configuration file.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What the machine's tools said.
+/// The tools' answers.
 #[derive(Debug, Default)]
 pub(super) struct Tools {
     pub(super) present: BTreeSet<String>,
-    /// Results made with other versions are others.
+    /// The tools' versions; other versions lead to other results.
     pub(super) versions: String,
-    /// Tells tools in an installation what they are configured for here.
+    /// Variables that pass this machine's configuration on to the tools in an installation.
     pub(super) env: BTreeMap<String, String>,
     hosts: BTreeMap<String, BTreeSet<String>>,
 }
@@ -94,31 +94,34 @@ impl Tools {
         self.env.insert(variable.to_owned(), value.to_string());
     }
 
-    /// Reads the answers.
+    /// Parses the answers.
     fn read(text: &str) -> Self {
         let mut tools = Self::default();
         let (mut cargo, mut pip_default) = (String::new(), None);
         for line in text.lines() {
-            let (who, said) = line.split_once(' ').unwrap_or((line, ""));
+            let (who, answer) = line.split_once(' ').unwrap_or((line, ""));
             match who {
-                "tool" => drop(tools.present.insert(said.to_owned())),
-                "version" => tools.versions += &format!("{said}\n"),
-                "pip" => match said.strip_prefix("default ") {
+                "tool" => drop(tools.present.insert(answer.to_owned())),
+                "version" => tools.versions += &format!("{answer}\n"),
+                "pip" => match answer.strip_prefix("default ") {
                     Some(url) => pip_default = Some(url.to_owned()),
-                    None => tools.pip(said),
+                    None => tools.pip(answer),
                 },
                 "npm" | "yarn" => {
-                    let url = tools.add_url(who, said);
+                    let url = tools.add_url(who, answer);
                     if let Some(url) = url.filter(|_| who == "npm") {
                         tools.set("npm_config_registry", &url);
                         tools.set("YARN_NPM_REGISTRY_SERVER", url.as_str().trim_end_matches('/'));
                     }
                 }
-                "cargo" => cargo += &format!("{said}\n"),
-                "go" => tools.go(said),
-                "sum" => drop(tools.add_url("go", &format!("https://{}", said.split('+').next().unwrap_or_default()))),
+                "cargo" => cargo += &format!("{answer}\n"),
+                "go" => tools.go(answer),
+                "sum" => drop(tools.add_url(
+                    "go",
+                    &format!("https://{}", answer.split('+').next().unwrap_or_default()),
+                )),
                 "mvn" => {
-                    for url in said.split("<url>").skip(1) {
+                    for url in answer.split("<url>").skip(1) {
                         tools.add_url("mvn", url.split('<').next().unwrap_or_default());
                     }
                 }
@@ -126,7 +129,7 @@ impl Tools {
             }
         }
         tools.cargo(&cargo);
-        // An index of one's own is in the place of the public one.
+        // A configured index replaces the public one.
         if !tools.env.contains_key("PIP_INDEX_URL")
             && let Some(url) = pip_default
         {
@@ -153,7 +156,7 @@ impl Tools {
             "find-links" => ("PIP_FIND_LINKS", "UV_FIND_LINKS"),
             _ => return,
         };
-        // Directories are shown by the sandbox, or they are not there.
+        // A directory is either visible in the sandbox or missing.
         let usable = |value: &&String| value.starts_with('/') || self.add_url("python3", value).is_some();
         let usable: Vec<String> = values.iter().filter(usable).cloned().collect();
         if !usable.is_empty() {
@@ -169,7 +172,7 @@ impl Tools {
             .filter_map(|url| self.add_url("go", url).map(|_| url.to_owned()))
             .collect();
         if !usable.is_empty() {
-            // Never `direct`, which leads to wherever the code is kept.
+            // Never `direct`, which leads to the hosts of the source code.
             self.set("GOPROXY", usable.join(","));
         }
     }
@@ -200,14 +203,15 @@ impl Tools {
 /// Asks those of the wanted tools that this machine has, in an empty directory.
 ///
 /// # Errors
-/// When the sandbox fails. Tools that do not answer have no registries.
+/// When the sandbox fails. A tool that does not answer has no registries.
 pub(super) async fn ask(
     sandbox: &Sandbox,
     wanted: &[&str],
     empty: &Path,
     cancel: &CancellationToken,
 ) -> Result<Tools, super::InstallError> {
-    // Copies that the user inside can read. They may hold credentials, and nothing but the machine's tools runs here.
+    // The user inside the sandbox can read these copies. They may hold credentials, but only the machine's tools run
+    // here.
     let copies = tempfile::tempdir().map_err(sandbox::Error::from)?;
     let mut command = Command::new(["sh", "-c", QUESTIONS, "sh"].iter().chain(wanted), empty);
     for (index, (source, target)) in sandbox.settings_of_tools().into_iter().enumerate() {

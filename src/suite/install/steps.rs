@@ -1,4 +1,4 @@
-//! What an installation consists of: its steps, what they see, and the project that they are for.
+//! What an installation consists of: its steps, the files they see, and the project they serve.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::suite::{Framework, discover};
 /// How the dependencies of one tree are installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The tools that do it, whose registries are reached and whose variables are set.
+    /// The installing tools. Their registries are reachable and their variables are set.
     pub(super) tools: BTreeSet<&'static str>,
     pub(super) steps: Vec<Step>,
     pub(super) shown: VisibleFiles,
-    /// Whether it is made again with the whole tree where it fails with what it is shown.
+    /// Whether a failed installation is retried with the whole tree visible.
     pub(super) may_see_all: bool,
-    /// The tree whose folders `node_modules` have the packages of Node.
+    /// The tree that contains Node's `node_modules` folders.
     pub(super) modules: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum VisibleFiles {
     All,
     Only {
         files: BTreeSet<RepoPath>,
-        /// Files that only have to be there, shown empty.
+        /// Files that only need to exist, shown empty.
         empty: BTreeSet<RepoPath>,
     },
 }
@@ -38,7 +38,7 @@ pub(super) struct Step {
     pub(super) argv: Vec<String>,
     pub(super) phase: Phase,
     pub(super) place: StepDirectory,
-    /// What to try when it fails, and what to note then.
+    /// A fallback for a failure, and a note to record then.
     pub(super) otherwise: Option<(Vec<String>, String)>,
     /// Whether a failure is only noted.
     pub(super) is_optional: bool,
@@ -46,9 +46,9 @@ pub(super) struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// With the way to the registries.
+    /// With access to the registries.
     Online,
-    /// With nothing but the loopback interface.
+    /// With only the loopback interface.
     Offline,
 }
 
@@ -56,7 +56,7 @@ pub(super) enum Phase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StepDirectory {
     Workspace(Option<RepoPath>),
-    /// In the copy of the workspace that lies in the result itself.
+    /// In the copy of the workspace inside the result.
     Installed(Option<RepoPath>),
 }
 
@@ -95,19 +95,19 @@ pub(super) fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
 
-/// The tree as presets look at it.
+/// The project as the installers see it.
 pub(super) struct Project<'a> {
     pub(super) checkout: &'a Checkout,
-    /// Where the tests run.
+    /// The directory in which the tests run.
     pub(super) directory: Option<RepoPath>,
     pub(super) framework: Framework,
-    /// What runs them.
+    /// The command that runs them.
     pub(super) argv: &'a [String],
     pub(super) present: &'a BTreeSet<String>,
 }
 
 impl Project<'_> {
-    /// The path of a file of the project's own directory.
+    /// The path of a file in the project's directory.
     pub(super) fn path(&self, name: &str) -> Option<RepoPath> {
         let path = match &self.directory {
             Some(directory) => format!("{directory}/{name}"),
@@ -120,7 +120,7 @@ impl Project<'_> {
         self.checkout.read_text(self.path(name)?.as_str())
     }
 
-    /// Everything below the project's own directory, relative to it.
+    /// Everything below the project's directory, relative to it.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         let prefix = self
             .directory
@@ -130,7 +130,7 @@ impl Project<'_> {
         paths.filter_map(move |path| path.as_str().strip_prefix(prefix.as_str()))
     }
 
-    /// Every file of the tree whose last part is one of these.
+    /// Every file of the tree with one of these names.
     pub(super) fn named(&self, names: &[&str]) -> BTreeSet<RepoPath> {
         let is_named = |path: &RepoPath| {
             let parts: Vec<&str> = path.as_str().split('/').collect();
@@ -166,7 +166,7 @@ impl Plan {
         }
     }
 
-    /// What is tried in turn: the plan, and the same with more to see.
+    /// The plans to try in turn: this one, and the same with all files visible.
     pub(super) fn attempts(self) -> Vec<Self> {
         let whole = (self.may_see_all && self.shown != VisibleFiles::All).then(|| Self {
             shown: VisibleFiles::All,
@@ -197,8 +197,8 @@ impl Plan {
         self
     }
 
-    /// Where the tools put and find things. A tool is told to keep its packages in the result, and what it needs on the
-    /// way in a part of it that is removed in the end.
+    /// Variables with the directories that the tools use. Packages are kept in the result; temporary files go to a
+    /// part of it that is removed at the end.
     pub(super) fn environment(&self, sandbox: &Sandbox) -> BTreeMap<String, String> {
         let uses = |tools: &[&str]| tools.iter().any(|tool| self.tools.contains(tool));
         let mut env: Vec<(&str, String)> = vec![("TMPDIR", format!("{INSTALLED}/tmp"))];
@@ -217,7 +217,8 @@ impl Plan {
             env.push(("npm_config_store_dir", format!("{INSTALLED}/tmp/pnpm")));
             env.push(("YARN_CACHE_FOLDER", format!("{INSTALLED}/tmp/yarn")));
             env.push(("YARN_GLOBAL_FOLDER", format!("{INSTALLED}/tmp/yarn-global")));
-            // The one of the project would be a program of the tree; and its own layout is for its own loader only.
+            // The project's own Yarn is a program of the tree, and the packages of its own layout only work with its
+            // own loader.
             env.push(("YARN_IGNORE_PATH", "1".into()));
             env.push(("YARN_NODE_LINKER", "node-modules".into()));
         }

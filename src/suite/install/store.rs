@@ -1,7 +1,7 @@
-//! Results of installations, one directory for each, named by a digest of what they were made from.
+//! Results of installations: one directory for each, named after a digest of its inputs.
 //!
-//! A result is made under a name that nobody looks for, and renamed when it is complete; from then on it is only ever
-//! shown read-only. What has not been used for a while is removed.
+//! A result is created under a temporary name and renamed when it is complete; from then on it is only shown
+//! read-only. Results that have not been used for a while are removed.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use tempfile::TempDir;
 
 use crate::{private, sandbox};
 
-/// How many results of one repository are kept, and for how long each.
+/// How many results are kept for a repository, and for how long.
 const MAX_RESULTS: usize = 8;
 const MAX_AGE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-/// What was used within this time may be in use still: no run takes as long.
+/// Results used within this time may still be in use: no run takes that long.
 const IN_USE: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// What the names of results under way begin with.
+/// Prefix of unfinished results.
 const NEW: &str = "new-";
-/// Next to a result: its notes. Its time is when the result was last used.
+/// Suffix of the file with a result's notes. Its modification time is when the result was last used.
 const NOTES: &str = ".json";
 
 /// The results of one repository.
@@ -35,7 +35,7 @@ pub(in crate::suite) struct StoredInstall {
     pub(in crate::suite) notes: Vec<String>,
 }
 
-/// A result under way, removed unless it is kept.
+/// An unfinished result, removed on drop unless it is kept.
 pub(in crate::suite) struct New(Option<TempDir>);
 
 impl New {
@@ -47,24 +47,24 @@ impl New {
 impl Drop for New {
     fn drop(&mut self) {
         if let Some(directory) = self.0.take() {
-            // Anything that permissions it was left with.
+            // Works with any permissions that the files were left with.
             let _ = sandbox::remove_tree(&directory.keep());
         }
     }
 }
 
 impl Store {
-    /// Opens the directory of a repository, and makes it.
+    /// Opens the directory of a repository, creating it if necessary.
     pub(in crate::suite) fn open(directory: &Path) -> io::Result<Self> {
         private::folder(directory)?;
-        // Nobody but greenlight: what is in it is shown to a sandbox by a mount.
+        // Only greenlight may enter it. Sandboxes see its contents through a mount.
         fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
         Ok(Self {
             directory: directory.to_path_buf(),
         })
     }
 
-    /// The result of this name, if it is complete.
+    /// The result with this name, if it is complete.
     pub(in crate::suite) fn find(&self, key: &str) -> Option<StoredInstall> {
         let notes = self.notes(key);
         let text = fs::read(&notes).ok()?;
@@ -72,7 +72,7 @@ impl Store {
         if !directory.is_dir() {
             return None;
         }
-        // For the order of removal only.
+        // The modification time only decides the order of removal.
         let _ = fs::File::options()
             .append(true)
             .open(&notes)
@@ -83,19 +83,19 @@ impl Store {
         })
     }
 
-    /// A place for a result to be made in.
+    /// Creates a directory for a new result.
     pub(in crate::suite) fn begin(&self) -> io::Result<New> {
         let directory = tempfile::Builder::new().prefix(NEW).tempdir_in(&self.directory)?;
         fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         Ok(New(Some(directory)))
     }
 
-    /// Puts a result in its place. Where there is one of the same name already, that one counts.
+    /// Moves a result into place. If one with the same name exists, the existing one is used.
     pub(in crate::suite) fn keep(&self, mut new: New, key: &str, notes: &[String]) -> io::Result<StoredInstall> {
         let Some(directory) = new.0.take() else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        // What tools only needed on their way.
+        // Temporary files of the tools.
         sandbox::remove_tree(&directory.path().join("tmp"))?;
         sandbox::take_back(directory.path())?;
         let target = self.directory.join(key);
@@ -105,7 +105,7 @@ impl Store {
             Err(_) if target.is_dir() => sandbox::remove_tree(&made)?,
             Err(error) => return Err(error),
         }
-        // Last, because with them it is complete.
+        // Written last, because it marks the result as complete.
         let mut file = private::file().truncate(true).open(self.notes(key))?;
         file.write_all(&serde_json::to_vec(notes)?)?;
         self.remove_old(key);
@@ -119,7 +119,7 @@ impl Store {
         self.directory.join(format!("{key}{NOTES}"))
     }
 
-    /// Removes what is old or too much, but nothing that may be in use.
+    /// Removes results that are too old or too many, but none that may be in use.
     pub(in crate::suite) fn remove_old(&self, except: &str) {
         let mut results: Vec<(Duration, String)> = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {

@@ -1,7 +1,7 @@
-//! Reads what a test command printed, and the reports that it wrote, into a [`TestRun`].
+//! Reads the output of a test command and its reports into a [`TestRun`].
 //!
-//! Each framework turns a [`Printed`] into a [`ParsedRun`], with the help of what several of them share here, and
-//! `verdict.rs` compares it with how the process ended. Nothing here runs anything or touches the disk.
+//! Each framework turns a [`Printed`] into a [`ParsedRun`], with helpers that several of them share, and `verdict.rs`
+//! compares it with how the process ended. Nothing here runs anything or touches the disk.
 
 mod recognise;
 mod verdict;
@@ -18,10 +18,10 @@ use super::{Framework, text};
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 use crate::sandbox::Output;
 
-/// How much of the end of the output is kept.
+/// How much of the end of the output is kept, in bytes.
 const MAX_TAIL: usize = 4_000;
 
-/// Reads the result of a command; `command` of the run is left empty.
+/// Reads the result of a command; the run's `command` field is left empty.
 pub fn read(framework: Framework, output: &Output, reports: &[Report]) -> TestRun {
     let text = text::printed(&output.stdout, &output.stderr);
     let printed = Printed { text: &text, reports };
@@ -30,21 +30,21 @@ pub fn read(framework: Framework, output: &Output, reports: &[Report]) -> TestRu
         _ => (framework, (framework.spec().parse)(&printed)),
     };
     let mut run = verdict::verdict_of(framework, output, parsed, &text);
-    // What cannot be read may have said anything, so it keeps a run from being green.
+    // An unreadable report may contain anything, so it keeps a run from being green.
     if run.is_green()
         && let Some(report) = reports.iter().find(|report| !is_whole(report))
     {
         run.outcome = Outcome::Crashed;
         run.failures.push(Failure {
             name: text::one_line(&report.path, MAX_NAME),
-            message: "this report cannot be read: it is cut off, too large, or no ordinary file".into(),
+            message: "this report cannot be read: it is cut off, too large, or not a regular file".into(),
             ..Failure::default()
         });
     }
     run
 }
 
-/// What an unknown command printed. Linters give up their name, because what they find is of another kind.
+/// Recognises the output of an unknown command. Linters do not give it their name: findings differ from test results.
 fn as_recognised(text: &str) -> (Framework, ParsedRun) {
     match recognise(text) {
         Some((framework, parsed)) if framework.spec().kind == FrameworkKind::Linter && !parsed.ran() => {

@@ -1,13 +1,13 @@
-//! Finds out whose output a text is, or the outputs of several frameworks one after another.
+//! Recognises which framework printed a text, or which frameworks one after another.
 
 use super::{Anomaly, ParsedRun, Printed};
 use crate::suite::Framework;
 
-/// Finds the frameworks that a text comes from by what only they print, and reads it as each of them. Their results are
-/// added up; the framework that is named is the first that shows a failure, else the first that ran anything.
+/// Recognises the frameworks of a text by marks that only they print, and parses it as each of them. Their results
+/// are added up. The first framework that shows a failure is returned, else the first that ran anything.
 ///
-/// What CTest, Node and the like ran and passed on is not counted again, and diagnostics are only looked for where no
-/// test is red.
+/// Results that CTest, Node and the like passed on are not counted again. Diagnostics are only considered if no test
+/// failed.
 pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, ParsedRun)> {
     let text = format!("\n{text}");
     let mut found: Vec<(Framework, ParsedRun)> = Vec::new();
@@ -23,9 +23,10 @@ pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, ParsedRun)> 
         };
         let parsed = (spec.parse)(&printed);
         let says = parsed.ran() || parsed.shows_a_failure() || parsed.anomaly.is_some();
-        // Biome and others end with the sum that Ruff and mypy end with.
+        // Biome and others end with the same summary as Ruff and mypy.
         let is_but_a_sum = parsed.diagnostics.is_empty() && parsed.anomaly.is_none();
-        // A test framework without a result ran nothing, which is said too. Silent linters say nothing.
+        // A test framework without results ran nothing, which is a result too. A linter without findings reports
+        // nothing.
         if !framework.is_linter() || (says && !is_but_a_sum) {
             found.push((framework, parsed));
         }
@@ -37,21 +38,21 @@ pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, ParsedRun)> 
         .unwrap_or_default();
     let framework = found.get(first)?.0;
     let mut all = ParsedRun::default();
-    // The failure goes before everything else, as do its lines in what is kept.
+    // The failing framework comes first, and so do its failures if the list must be cut.
     let parsed = found.remove(first).1;
     all.add(parsed);
     found.into_iter().for_each(|(_, parsed)| all.add(parsed));
     Some((framework, all))
 }
 
-/// Whether another framework has told already what this one would.
+/// Whether another framework has already reported what this one would.
 fn is_told(framework: Framework, found: &[(Framework, ParsedRun)]) -> bool {
     let spec = framework.spec();
     let is_there = |others: &[Framework]| {
         let mut found = found.iter();
         found.any(|(framework, parsed)| others.contains(framework) && (parsed.ran() || parsed.shows_a_failure()))
     };
-    // Where the tests are not there, or their tools, that is what errors are about.
+    // If tests or their tools are missing, that explains the errors.
     let is_explained = |parsed: &ParsedRun| matches!(parsed.anomaly, Some(Anomaly::NotFound | Anomaly::Environment));
     let is_red = found
         .iter()

@@ -1,4 +1,4 @@
-//! The recorded outputs of the real tools, read: `tests/fixtures/outputs/README.md` says how they were made.
+//! Parses recorded outputs of the real tools; `tests/fixtures/outputs/README.md` says how they were made.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn read_with_report(framework: Framework, output: &Output, report: &[u8]) -> Tes
     super::read(framework, output, &[report])
 }
 
-/// What a caller decides by, and the first line of each message.
+/// What callers base decisions on, and the first line of each message.
 fn show(run: &TestRun) -> String {
     let mut shown = format!(
         "{:?}: {} passed, {} failed, {} skipped\n",
@@ -82,7 +82,7 @@ fn read_pytest(name: &str, code: i32) -> String {
     show(&read_with_report(Framework::Pytest, &exited(code, &text), &report))
 }
 
-/// Everything that is told of a run.
+/// Everything known about a run.
 fn show_whole(run: &TestRun) -> String {
     let mut shown = show(run);
     let words = |names: &[String]| names.join(", ");
@@ -107,7 +107,7 @@ fn whole(framework: Framework, name: &str, code: i32) -> String {
     show_whole(&read(framework, &exited(code, &fixture(name))))
 }
 
-/// Reads a recorded output, with the report of this ending if there is one, and shows everything of it.
+/// Parses a recorded output, with its report of this extension if there is one, and shows the whole result.
 fn read_case(framework: Framework, name: &str, code: i32, report: Option<&str>) -> String {
     let output = exited(code, &fixture(&format!("{name}.txt")));
     let run = match report {

@@ -1,4 +1,4 @@
-//! Holds what was read against how the process ended: green takes both, red takes either.
+//! Compares parsed results with how the process ended: green needs both, red needs only one.
 
 use super::{Anomaly, MAX_MESSAGE, MAX_TAIL, ParsedRun, recognise};
 use crate::domain::clock::millis;
@@ -6,7 +6,7 @@ use crate::domain::test_run::{Outcome, TestRun};
 use crate::sandbox::{self, Output};
 use crate::suite::{Framework, text};
 
-/// What npm says of a program that is not installed: it would fetch it, and there is no network.
+/// npm's errors for a program that is not installed: it would download it, but there is no network.
 const NOT_INSTALLED: [&str; 4] = [
     "npm error code ENOTCACHED",
     "npm ERR! code ENOTCACHED",
@@ -14,13 +14,13 @@ const NOT_INSTALLED: [&str; 4] = [
     "npm error npx canceled due to missing packages",
 ];
 
-/// The one test of a command whose output nobody understands.
+/// Name of the single test of a command whose output no parser recognises.
 pub(super) const WHOLE_COMMAND: &str = "the test command";
 
-/// Holds what was read against how the process ended.
+/// Compares parsed results with how the process ended.
 pub(super) fn verdict_of(framework: Framework, output: &Output, mut parsed: ParsedRun, text: &str) -> TestRun {
     let unread = !parsed.ran() && parsed.diagnostics.is_empty();
-    // If nothing is found, the code can only mean that the settings cannot be read.
+    // Without any result, this exit code can only mean that the settings are unreadable.
     let spec = framework.spec();
     if unread && let Some(settings_error) = spec.settings_error {
         parsed.anomaly = match output.outcome {
@@ -98,7 +98,7 @@ pub(super) fn verdict_of(framework: Framework, output: &Output, mut parsed: Pars
     }
 }
 
-/// The exit code is believed when it says red, and the output when it says red; green takes both.
+/// Either the exit code or the output alone makes a run red; green needs both.
 fn outcome(framework: Framework, ended: &sandbox::Outcome, parsed: &ParsedRun) -> Outcome {
     let code = match ended {
         sandbox::Outcome::TimedOut => return Outcome::TimedOut,
@@ -120,7 +120,7 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, parsed: &ParsedRun) -
             _ => Outcome::DidNotBuild,
         },
         _ if parsed.failed > 0 => Outcome::Failed,
-        // Anything that the sums and the exit code say: a failure that is shown is one.
+        // A failure in the output counts, even if the totals and the exit code say otherwise.
         0 if !parsed.failures.is_empty() => Outcome::Failed,
         0 if parsed.anomaly == Some(Anomaly::NotCollected) && !parsed.diagnostics.is_empty() => Outcome::DidNotCollect,
         0 if parsed.passed > 0 => Outcome::Passed,
@@ -132,7 +132,7 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, parsed: &ParsedRun) -
     }
 }
 
-/// What linters print when they end because of a bug in them, which some of them do with the same code.
+/// What linters print when they crash. Some of them exit with the same code as for findings.
 fn says_that_it_broke(text: &str) -> bool {
     [
         "panicked at",
@@ -144,7 +144,7 @@ fn says_that_it_broke(text: &str) -> bool {
     .any(|mark| text.contains(mark))
 }
 
-/// What frameworks print in place of results when there are none.
+/// What frameworks print in place of results if there are none.
 fn says_that_nothing_ran(text: &str) -> bool {
     [
         "no tests ran",

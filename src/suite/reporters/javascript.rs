@@ -1,12 +1,12 @@
-//! The runners and linters of JavaScript and TypeScript.
+//! Requests machine-readable reports from the runners and linters of JavaScript and TypeScript.
 //!
-//! Lines are not counted, no matter what the settings say: that some are not reached is no failing test.
+//! Coverage is switched off, no matter what the settings say: low coverage is not a failing test.
 
 use super::Invocation;
 use crate::suite::TestCommand;
 use crate::suite::discover::javascript::{MORE, Runner, Script, base, runner};
 
-/// Where the results are written, in the directory of each package whose tests run.
+/// Names of the report files, in the directory of each package whose tests run.
 pub(in crate::suite) const JSON: &str = ".greenlight-report.json";
 pub(in crate::suite) const XML: &str = ".greenlight-report.xml";
 
@@ -22,7 +22,7 @@ pub(in crate::suite) fn reporter(_: &TestCommand, mut invocation: Invocation) ->
         .env
         .extend(env.map(|(name, value)| ((*name).into(), (*value).into())));
     if let Some(line) = line(&invocation.argv).filter(|line| runs_several(line)) {
-        // Each has its own report, and what is added to the arguments is for all of them.
+        // Each runner writes a separate report; the options at the end of the arguments apply to all of them.
         let parts: Vec<&str> = line.split(MORE).collect();
         let mut line = String::new();
         for (at, part) in parts.iter().enumerate() {
@@ -39,13 +39,14 @@ pub(in crate::suite) fn reporter(_: &TestCommand, mut invocation: Invocation) ->
     }
     let (options, report) = options(script, &program, 0);
     if invocation.add(&runner, options) {
-        // Wherever in the tree a script goes before it starts the runner.
+        // Scripts may change to any directory of the tree before they start the runner.
         invocation.reports.extend(report.map(|report| format!("**/{report}")));
     }
     invocation
 }
 
-/// What makes the results of a runner readable, and the name of its report; `at` counts the runners of a script.
+/// The options that make a runner's results readable, and the name of its report; `at` is the index of the runner in
+/// a script.
 fn options(script: &Script, program: &str, at: usize) -> (Vec<String>, Option<String>) {
     let report = script.report.map(|name| match (at, name.rsplit_once('.')) {
         (1.., Some((start, end))) => format!("{start}-{}.{end}", at + 1),
@@ -56,7 +57,7 @@ fn options(script: &Script, program: &str, at: usize) -> (Vec<String>, Option<St
     (options.collect(), report)
 }
 
-/// The script of a command that was put together from one of the project's.
+/// The script of a command that was built from one of the project's scripts.
 fn line(argv: &[String]) -> Option<&str> {
     match argv {
         [shell, flag, script, ..] if shell == "sh" && flag == "-c" => Some(script),
@@ -64,12 +65,12 @@ fn line(argv: &[String]) -> Option<&str> {
     }
 }
 
-/// Whether more than one runner in it takes arguments.
+/// Whether more than one of its runners takes arguments.
 pub(in crate::suite) fn runs_several(script: &str) -> bool {
     script.matches(MORE).count() > 1
 }
 
-/// The runner among the arguments, and the name of its program.
+/// The runner in the arguments, and the name of its program.
 pub(in crate::suite) fn found(argv: &[String]) -> Option<(Runner, String)> {
     let words: Vec<String> = match line(argv) {
         Some(line) => {
@@ -87,14 +88,14 @@ pub(in crate::suite) fn found(argv: &[String]) -> Option<(Runner, String)> {
 }
 
 impl Invocation {
-    /// Gives the runner more arguments; false if there is no place for them.
+    /// Passes more arguments to the runner. Returns false if there is no place for them.
     fn add(&mut self, runner: &Runner, options: Vec<String>) -> bool {
         let missing: Vec<String> = options
             .into_iter()
             .filter(|option| !self.argv.contains(option))
             .collect();
         let at = match self.argv.as_slice() {
-            // Its script takes them, in their place, from the end of the arguments.
+            // The script passes the end of the arguments on to its runners.
             [shell, flag, ..] if shell == "sh" && flag == "-c" => self.argv.len(),
             _ => runner.options,
         };

@@ -1,7 +1,6 @@
-//! Asks a framework for results that can be read: a machine format where it has one, a report file, no caches.
+//! Makes a framework report readable results: a machine-readable format if it has one, a report file, no caches.
 //!
-//! Nothing that is added changes what is tested. Everything stays in arguments and variables, never in files of the
-//! tree.
+//! These additions never change what is tested. They are arguments and variables, never files of the tree.
 
 pub(super) mod javascript;
 pub(super) mod jvm;
@@ -10,16 +9,16 @@ use std::collections::BTreeMap;
 
 use super::TestCommand;
 
-/// What is run instead of the bare command.
+/// The command that is run instead of the bare one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Invocation {
     pub(super) argv: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
-    /// Where the reports will lie: patterns relative to where the command runs, as [`globset`] reads them.
+    /// Patterns of the report files, relative to the directory of the command, in [`globset`]'s syntax.
     pub(super) reports: Vec<String>,
 }
 
-/// Adds to the arguments, which may be narrowed already, what makes the result readable.
+/// Adds what makes the results readable to the arguments, which may be narrowed already.
 pub(super) fn invocation(command: &TestCommand, argv: Vec<String>) -> Invocation {
     let invocation = Invocation {
         argv,
@@ -29,7 +28,7 @@ pub(super) fn invocation(command: &TestCommand, argv: Vec<String>) -> Invocation
 }
 
 impl Invocation {
-    /// Puts an option behind a word, if it is not there yet.
+    /// Inserts an option after a word, if it is missing.
     pub(super) fn after(&mut self, word: &str, option: &str) {
         if let Some(at) = self.argv.iter().position(|other| other == word)
             && !self.argv.iter().any(|other| other == option)
@@ -38,7 +37,8 @@ impl Invocation {
         }
     }
 
-    /// Puts options behind a program, be it a separate word or one in a script; says whether it is there.
+    /// Inserts options after a program, which may be a word or part of a script. Returns whether the program was
+    /// found.
     pub(super) fn behind(&mut self, program: &str, options: &[&str]) -> bool {
         let argv = &mut self.argv;
         let is_program = |word: &str| word.rsplit('/').next() == Some(program);
@@ -109,7 +109,7 @@ mod tests {
         check(Framework::Other, "make check", "make check");
     }
 
-    /// The arguments, the variables and the reports.
+    /// Compares the arguments, the variables and the reports.
     #[track_caller]
     fn check_all(framework: Framework, argv: &[&str], expected: &str) {
         let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();

@@ -1,7 +1,7 @@
-//! What a person's build left in their checkout and git ignores: `dist` and its like, which tests import.
+//! Ignored build output in a person's checkout: `dist` and similar folders, which tests import.
 //!
-//! Copied to where it lies, never over a file of the tree, and with its times, so that a build inside takes it for
-//! older than the sources. Names that begin with a dot stay outside, since secrets are kept in such files.
+//! It is copied to the same place, never over a file of the tree, and with its modification times, so that a build
+//! inside considers it older than the sources. Names that begin with a dot are left out: such files may hold secrets.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use ignore::WalkBuilder;
 use crate::sandbox::{Access, Mount};
 use crate::suite::{Installed, TestCommand};
 
-/// What builds call the folders that they write to.
+/// Common names of build output folders.
 const FOLDERS: [&str; 11] = [
     "dist",
     "out",
@@ -26,15 +26,15 @@ const FOLDERS: [&str; 11] = [
     "generated",
     ".svelte-kit",
 ];
-/// What compilers remember of their last run.
+/// Incremental build state of the TypeScript compiler.
 const NOTES: &str = ".tsbuildinfo";
-/// Where it is found inside.
+/// Where it is mounted in the sandbox.
 const BUILT: &str = "/built";
-/// More than this is not reused.
+/// Limits on the files that are reused.
 const MAX_FILES: usize = 20_000;
 const MAX_BYTES: u64 = 256 << 20;
 const MAX_MOUNTS: usize = 300;
-/// Folders of the project that are looked at, and how deep they and what was built lie.
+/// Limits on the search: entries that are visited, and depth of the project's folders and of the build output.
 const MAX_ENTRIES: usize = 100_000;
 const MAX_DEPTH: usize = 8;
 
@@ -54,7 +54,7 @@ pub(super) fn reuse(root: &Path, command: &TestCommand, reused: &mut Installed) 
         if !fits || reused.mounts.len() + pieces.len() > MAX_MOUNTS {
             reused
                 .notes
-                .push(format!("{shown} is too large to be reused to the tests"));
+                .push(format!("{shown} is too large to be shared with the tests"));
             break;
         }
         names.push(shown);
@@ -75,7 +75,7 @@ pub(super) fn reuse(root: &Path, command: &TestCommand, reused: &mut Installed) 
     }
 }
 
-/// Whether the command builds the project before its tests, and would find only what may be out of date.
+/// Whether the command builds the project before its tests, so that earlier output could only be stale.
 fn builds_first(argv: &[String]) -> bool {
     let [shell, flag, script, ..] = argv else { return false };
     shell == "sh"
@@ -105,7 +105,7 @@ fn is_compiler(word: &str) -> bool {
     COMPILERS.contains(&word)
 }
 
-/// The outermost ignored folders and files with the names of what is built, in folders that git does not ignore.
+/// The outermost ignored files and folders with names of build output, in folders that git does not ignore.
 fn leftovers(root: &Path) -> Vec<PathBuf> {
     let mut walk = WalkBuilder::new(root);
     walk.hidden(false)
@@ -151,8 +151,8 @@ struct Left {
     bytes: u64,
 }
 
-/// Takes a file, or a folder as few pieces without what begins with a dot; whether it is whole, or none if it is too
-/// much.
+/// Adds a file, or a folder in as few pieces as possible, without names that begin with a dot. Returns whether it was
+/// added whole, or `None` if it is too much.
 fn take(path: &Path, depth: usize, left: &mut Left, pieces: &mut Vec<PathBuf>) -> Option<bool> {
     left.files = left.files.checked_sub(1)?;
     let found = path.symlink_metadata().ok()?;
@@ -162,7 +162,7 @@ fn take(path: &Path, depth: usize, left: &mut Left, pieces: &mut Vec<PathBuf>) -
         return Some(true);
     }
     if !found.is_dir() {
-        // A link leads anywhere.
+        // A link may lead anywhere.
         return Some(false);
     }
     if depth > 4 * MAX_DEPTH {

@@ -1,5 +1,5 @@
-//! What building a Python project left among its sources although git ignores it: without it the copy under test would
-//! not run as the checkout does.
+//! Files that building a Python project left among its sources and git ignores. Without them the copy under test
+//! would not run as the checkout does.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,11 +11,11 @@ use ignore::WalkBuilder;
 use crate::sandbox::{Access, Mount};
 use crate::suite::{GENERATED, Installed};
 
-/// More generated files than this are not the sources' companions any more.
+/// With more generated files than this, none are reused.
 const MAX_GENERATED: usize = 200;
-/// Larger ones are not copied.
+/// Maximum size of a generated file that is copied.
 const MAX_GENERATED_BYTES: u64 = 64 << 20;
-/// Files and folders that are looked at for them.
+/// Limits on the search for them.
 const MAX_ENTRIES: usize = 100_000;
 const MAX_DEPTH: usize = 8;
 
@@ -32,9 +32,9 @@ pub(super) fn reuse(directory: &Path, reused: &mut Installed) {
     }));
 }
 
-/// What git ignores although Python needs it, below a directory: modules that a build wrote (`_version.py`, compiled
-/// ones) into packages, and descriptions of packages that are installed as they lie there. Other ignored modules are
-/// the person's own settings, which may be secret.
+/// Ignored files below a directory that Python needs: modules that a build wrote into packages (`_version.py`,
+/// compiled modules), and the metadata of packages that are installed in place. Other ignored modules are a person's
+/// own settings, which may be secret.
 fn generated(directory: &Path) -> Vec<PathBuf> {
     let tracked: BTreeSet<PathBuf> = walk(directory, true).collect();
     let is_wanted = |path: &PathBuf| {
@@ -63,7 +63,7 @@ fn generated(directory: &Path) -> Vec<PathBuf> {
     if found.len() > MAX_GENERATED { Vec::new() } else { found }
 }
 
-/// Whether a module is one that a tool wrote: it has the version in its name, or says so at its beginning.
+/// Whether a tool wrote this module: its name says so, or a comment at its beginning.
 fn is_generated(path: &Path) -> bool {
     const MARKS: [&str; 4] = ["generated", "do not edit", "don't edit", "don't change"];
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase());

@@ -1,4 +1,4 @@
-//! Packages of Node: every `node_modules` of the checkout, those of its workspaces too.
+//! Node packages: every `node_modules` of the checkout, including those of its workspaces.
 
 use std::path::{Path, PathBuf};
 
@@ -8,24 +8,24 @@ use crate::sandbox::{Access, Mount, WORKSPACE};
 use crate::suite::frameworks::Ecosystem;
 use crate::suite::{Installed, TestCommand};
 
-/// Workspaces lie no deeper than this.
+/// Maximum depth of workspaces.
 const MAX_DEPTH: usize = 6;
-/// More files than this are not looked at, and more folders than that not reused.
+/// Maximum number of files that are visited, and of folders that are reused.
 const MAX_ENTRIES: usize = 100_000;
 const MAX_FOLDERS: usize = 200;
-/// Bytes of their names together; Linux starts no program with a longer variable than 128 KiB.
+/// Maximum size of their names together in bytes; Linux limits an environment variable to 128 KiB.
 const MAX_NAMES: usize = 64 << 10;
-/// Where a folder is shown that cannot keep its place.
+/// Where a folder is mounted that cannot keep its path.
 const REUSED: &str = "/lent";
 
-/// Shares the packages; whether the command is one of JavaScript, and there are any.
+/// Shares the packages. Returns whether it is a JavaScript command and there are any.
 pub(super) fn reuse(root: &Path, command: &TestCommand, reused: &mut Installed) -> bool {
     let is_javascript = command.framework.uses(Ecosystem::JavaScript);
     let folders = if is_javascript { folders(root) } else { Vec::new() };
     if folders.is_empty() {
         return false;
     }
-    // The same place inside as outside, where that is possible: some files of packages name it.
+    // Keep the path inside the sandbox if possible: some files of packages contain it.
     let is_taken = ["/proc", "/dev", WORKSPACE].iter().any(|taken| root.starts_with(taken));
     let inside = if is_taken {
         Path::new(REUSED).to_path_buf()
@@ -48,7 +48,7 @@ pub(super) fn reuse(root: &Path, command: &TestCommand, reused: &mut Installed) 
     true
 }
 
-/// The folders of packages, relative to the root and outermost first.
+/// The `node_modules` folders, relative to the root and outermost first.
 fn folders(root: &Path) -> Vec<PathBuf> {
     let is_modules = |path: &Path| path.file_name().is_some_and(|name| name == "node_modules");
     let mut walk = WalkBuilder::new(root);
@@ -56,7 +56,7 @@ fn folders(root: &Path) -> Vec<PathBuf> {
         .follow_links(false)
         .max_depth(Some(MAX_DEPTH))
         .filter_entry(move |entry| {
-            // A folder of packages is found, and not looked into.
+            // A `node_modules` folder is listed but not searched.
             entry.file_name() != ".git" && !entry.path().parent().is_some_and(is_modules)
         });
     let mut folders: Vec<PathBuf> = walk

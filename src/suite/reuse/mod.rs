@@ -1,7 +1,7 @@
-//! Reuses the dependencies that a person installed beside their own checkout (`node_modules`, a virtual environment), or
-//! built in it: the tests of a copy of it see them, read-only.
+//! Reuses the dependencies that a person installed in their own checkout (`node_modules`, a virtual environment), or
+//! built there: tests of a copy of the checkout see them, read-only.
 //!
-//! For local work only: the folders are the person's own, and nothing can write to them from inside.
+//! For local work only: the folders are the person's own, and nothing in the sandbox can write to them.
 
 mod built;
 mod generated;
@@ -12,8 +12,8 @@ use std::path::Path;
 
 use super::{Installed, TestCommand};
 
-/// Finds what lies beside the tree in `root` that this command's tests need; `active` is the virtual environment of
-/// Python that the person works in.
+/// Finds what this command's tests need in the checkout at `root`; `active` is the person's active virtual
+/// environment of Python.
 pub fn reuse_installed(root: &Path, command: &TestCommand, active: Option<&Path>) -> Installed {
     let mut reused = Installed {
         is_reused: true,

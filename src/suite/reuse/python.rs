@@ -1,12 +1,12 @@
-//! The virtual environment of a checkout and the Python it was made from.
+//! The virtual environment of a checkout, and the Python that it is based on.
 //!
-//! The environment is shown where it lies, because its programs name themselves by their paths. An editable
-//! installation in it points to the person's own tree, which is not there inside; the packages come from the copy
-//! under test instead, which the import path names first.
+//! The environment keeps its path, because its programs contain it. An editable installation in it points to the
+//! person's own tree, which is not visible in the sandbox; these packages come from the copy under test instead,
+//! which is first on the import path.
 //!
-//! The checkout may have been made by somebody else, who can put an environment into it, or a link that leads to any
-//! folder of the person's. So only the folders that every environment has are shown, never what lies beside them, and
-//! no link is followed out of an environment.
+//! Somebody else may have made the checkout, and can put an environment into it, or a link that leads to any of the
+//! person's folders. So only the folders that every environment has are shown, never others beside them, and no link
+//! out of an environment is followed.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -16,22 +16,22 @@ use crate::sandbox::{Access, Mount, WORKSPACE};
 use crate::suite::frameworks::Ecosystem;
 use crate::suite::{Framework, Installed, TestCommand};
 
-/// What people call the folder of their environment.
+/// Common names of environment folders.
 const NAMES: [&str; 4] = [".venv", "venv", "env", ".env"];
-/// Where tools keep the environments that they make.
+/// Folders in which tools keep their environments.
 const TOOLS: [&str; 2] = [".tox", ".nox"];
-/// Where the environment is shown when it cannot be where it is.
+/// Where the environment is mounted if it cannot keep its path.
 const ELSEWHERE: &str = "/lent/venv";
-/// The parts of an environment that hold no files but those of packages.
+/// The parts of an environment that hold only files of packages.
 const PARTS: [&str; 7] = ["pyvenv.cfg", "bin", "lib", "lib64", "include", "share", "ssl"];
-/// The parts of a Python that an environment takes from the one it was made from.
+/// The parts that an environment uses of its base Python.
 const PARTS_OF_BASE: [&str; 3] = ["bin", "lib", "lib64"];
 /// What every sandbox shows anyway.
 const SYSTEM: [&str; 4] = ["/usr", "/opt", "/nix", "/gnu"];
-/// Longest `pyvenv.cfg`.
+/// Maximum size of `pyvenv.cfg`, in bytes.
 const MAX_SETTINGS: u64 = 64 << 10;
 
-/// `active` is the environment that the person works in, if any.
+/// Shares the environment. `active` is the one that is active in the person's shell, if any.
 pub(super) fn reuse(root: &Path, command: &TestCommand, active: Option<&Path>, reused: &mut Installed) {
     if !command.framework.uses(Ecosystem::Python) {
         return;
@@ -46,8 +46,8 @@ pub(super) fn reuse(root: &Path, command: &TestCommand, active: Option<&Path>, r
     generated::reuse(&directory, reused);
 }
 
-/// The environment to use: of the folder, then the active one, then those of tox and nox; one that has the framework
-/// goes first.
+/// The environment to use: one in the folder, then the active one, then those of tox and nox. An environment that
+/// contains the framework takes precedence.
 fn environment(root: &Path, directory: &Path, framework: Framework, active: Option<&Path>) -> Option<PathBuf> {
     let near = [directory, root]
         .into_iter()
@@ -81,7 +81,7 @@ fn is_environment(path: &Path) -> bool {
         && path.join("bin/python").exists()
 }
 
-/// Whether a folder has the whole checkout in it, which no environment has that lies in the checkout, unless as a link.
+/// Whether a folder contains the whole checkout. An environment in the checkout only can if it is a link.
 fn is_around(path: &Path, root: &Path) -> bool {
     let real = path.canonicalize().ok().zip(root.canonicalize().ok());
     real.is_none_or(|(path, root)| root.starts_with(path))
@@ -115,7 +115,7 @@ fn show(root: &Path, environment: &Path, reused: &mut Installed) {
     if let Some((base, named)) = base(root, &source) {
         reused.mounts.extend(parts(&base, &base, &PARTS_OF_BASE));
         if named != base {
-            // The environment's links lead there by that name.
+            // The environment's links refer to it by this name.
             reused.mounts.extend(parts(&base, &named, &PARTS_OF_BASE));
         }
     }
@@ -126,7 +126,7 @@ fn show(root: &Path, environment: &Path, reused: &mut Installed) {
     reused.mounts.extend(parts(&source, &target, &PARTS));
 }
 
-/// Those of the parts of a folder that are there, and not links that lead out of it.
+/// Those parts of a folder that exist and are not links out of it.
 fn parts(source: &Path, target: &Path, names: &[&str]) -> Vec<Mount> {
     let part = |name: &&str| {
         let real = source.join(name).canonicalize().ok()?;
@@ -140,12 +140,12 @@ fn parts(source: &Path, target: &Path, names: &[&str]) -> Vec<Mount> {
     names.iter().filter_map(part).collect()
 }
 
-/// The Python that an environment was made from, where it is not one of the system's; a folder is one only if it has
-/// the standard library, and never if it has to do with the checkout, so that nothing else is ever shown. Where it is,
-/// and what the environment calls it.
+/// The Python that an environment is based on, unless it is the system's. To make sure that nothing else is ever
+/// shown, the folder must contain the standard library and must be unrelated to the checkout. Returns its real path,
+/// and the path that the environment uses.
 fn base(root: &Path, environment: &Path) -> Option<(PathBuf, PathBuf)> {
     let settings = environment.join("pyvenv.cfg");
-    // Opening anything but a file could wait forever.
+    // Opening anything but a regular file could block forever.
     if settings.metadata().ok()?.len() > MAX_SETTINGS || !settings.is_file() {
         return None;
     }
@@ -155,7 +155,7 @@ fn base(root: &Path, environment: &Path) -> Option<(PathBuf, PathBuf)> {
         (key.trim() == "home").then(|| value.trim().to_string())
     })?;
     let home = Path::new(&home);
-    // What is relative, or leads through a process, is somewhere else for anyone who reads it.
+    // A relative path, or one through `/proc`, means something different to every reader.
     let is_plain = home
         .components()
         .skip(1)
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(environment(reused(&root.join("nowhere"), None)), None);
     }
 
-    /// What a checkout of somebody else's can do to have other folders shown.
+    /// Ways in which somebody else's checkout could try to have other folders shown.
     #[test]
     fn nothing_but_the_parts_of_an_environment_is_ever_shown() {
         let home = tempfile::tempdir().unwrap();
@@ -250,7 +250,7 @@ mod tests {
             let sources = reused.mounts.into_iter().map(|mount| mount.source);
             sources.collect::<BTreeSet<PathBuf>>()
         };
-        // The checkout itself, or all around it, by a link.
+        // The checkout itself, or a folder around it, through a link.
         write(&root, &python);
         write(&home, &python);
         for target in [".", "..", "../../../../.."] {
@@ -258,7 +258,7 @@ mod tests {
             assert_eq!(sources(&root, None), BTreeSet::new(), "{target}");
             fs::remove_file(root.join("venv")).unwrap();
         }
-        // A folder that pretends to be an environment shows no more than one has, and links lead nowhere.
+        // A folder that pretends to be an environment shows only the parts of one, and no links out of it.
         write(&root.join("env"), &python);
         for (link, target) in [
             ("lib", home.join(".ssh")),
@@ -271,7 +271,7 @@ mod tests {
         std::os::unix::fs::symlink("bin", root.join("env/lib64")).unwrap();
         let shown = ["bin", "pyvenv.cfg"].map(|name| root.join("env").join(name));
         assert_eq!(sources(&root, None), shown.clone().into());
-        // The Python it was made from cannot be anything near the checkout, or what only the reader could name.
+        // The base Python cannot be near the checkout, nor have a path that only the reader can resolve.
         for base in [
             home.join("bin"),
             root.join("bin"),
@@ -287,7 +287,7 @@ mod tests {
             );
             assert_eq!(sources(&root, None), shown.clone().into(), "{}", base.display());
         }
-        // One elsewhere is shown by its parts, too.
+        // Of a Python elsewhere, too, only its parts are shown.
         let elsewhere = home.join("pythons/3.11");
         write(
             &elsewhere,
@@ -297,7 +297,7 @@ mod tests {
         write(&root.join("env"), &[("pyvenv.cfg", &settings)]);
         let base = ["bin", "lib"].map(|name| elsewhere.join(name));
         assert_eq!(sources(&root, None), shown.into_iter().chain(base).collect());
-        // A pipe in place of the settings does not hold anything up.
+        // A pipe in place of the settings does not block.
         fs::remove_file(root.join("env/pyvenv.cfg")).unwrap();
         fs::create_dir_all(root.join("env/conda-meta")).unwrap();
         let pipe = std::ffi::CString::new(root.join("env/pyvenv.cfg").to_str().unwrap()).unwrap();

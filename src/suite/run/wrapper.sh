@@ -1,19 +1,19 @@
-# Makes ready what a test command needs inside of the sandbox, and then becomes that command: `root up program…`.
+# Prepares the sandbox for a test command and then executes it: `root up program…`.
 #
-# `root` is the directory, from here, in which Python finds the project's own packages, or nothing; `up` leads from
-# here to the root of the tree. No name that is not greenlight's own is ever read as a word of the shell.
-# Everything here can be changed or lied to by the tree under test, which gains nothing by it: the tests run as the
-# same user in the same sandbox right after.
+# `root` is the directory, relative to this one, in which Python finds the project's own packages, or empty; `up`
+# leads from here to the root of the tree. The shell never parses a name that is not greenlight's own. The tree under
+# test can manipulate everything here, but gains nothing from it: the tests run as the same user in the same sandbox
+# right afterwards.
 #
-# What is in single quotes is for another shell.
+# The text in single quotes is for another shell.
 # shellcheck shell=sh disable=SC2016
 root=$1
 up=$2
 shift 2
 
-# Gives the workspace a directory with links to the packages of another one: packages that were installed elsewhere
-# are read-only there, but tools write beside them (`.cache`, `.vite`). Links between the packages of one repository
-# stay as they are, and lead to the code under test.
+# Gives the workspace a directory with links to the packages of another one: installed packages are read-only there,
+# but tools write beside them (`.cache`, `.vite`). Links between packages of one repository are copied unchanged, and
+# lead to the code under test.
 links() {
 	mkdir -p "$2" || return
 	find "$1" -mindepth 1 -maxdepth 1 -type l -exec sh -c 'cp -P "$@" "$0/"' "$2" {} +
@@ -21,7 +21,7 @@ links() {
 		! -name '@*' ! -name .bin ! -name '.cache' ! -name '.vite*' \
 		-exec sh -c 'ln -s "$@" "$0/"' "$2" {} +
 	for below in "$1"/@* "$1"/.bin; do
-		# One that is a link was copied as such; following it could go on forever.
+		# Links were copied as links; following them might never end.
 		[ -L "$below" ] || [ ! -d "$below" ] || links "$below" "$2/${below##*/}"
 	done
 }
@@ -31,7 +31,7 @@ if [ -n "$GREENLIGHT_MODULES" ]; then
 		GREENLIGHT_MODULES_IN=$(cd "$GREENLIGHT_MODULES" && find . -type d -name node_modules -prune)
 	printf '%s\n' "$GREENLIGHT_MODULES_IN" | while IFS= read -r at; do
 		[ -e "$up/$at" ] || [ ! -d "$GREENLIGHT_MODULES/$at" ] || links "$GREENLIGHT_MODULES/$at" "$up/$at"
-		# What Vitest would have a compiler write into Vitest's own package goes to `/tmp`.
+		# Output that Vitest would let a compiler write into Vitest's own package goes to `/tmp`.
 		for tool in tsc vue-tsc; do
 			tool="$up/$at/.bin/$tool"
 			if [ -n "$GREENLIGHT_CHECKS_TYPES" ] && [ -e "$tool" ] && [ ! -e "$tool.own" ] && mv "$tool" "$tool.own"; then
@@ -43,21 +43,21 @@ if [ -n "$GREENLIGHT_MODULES" ]; then
 	done
 fi 2>/dev/null
 
-# What a build left among the sources, where the tree does not have it.
+# Files that a build left among the sources, unless the tree has them.
 if [ -n "$GREENLIGHT_GENERATED" ] && [ -d "$GREENLIGHT_GENERATED" ]; then
 	cp -Rn "$GREENLIGHT_GENERATED/." . 2>/dev/null
 fi
 [ -z "$GREENLIGHT_BUILT" ] || cp -Rpn "$GREENLIGHT_BUILT/." "$up" 2>/dev/null
 unset GREENLIGHT_MODULES GREENLIGHT_MODULES_IN GREENLIGHT_CHECKS_TYPES GREENLIGHT_GENERATED GREENLIGHT_BUILT
 
-# The nearest programs first; those of a virtual environment before all.
+# The nearest programs first; those of a virtual environment before all others.
 [ ! -d "$up/node_modules/.bin" ] || PATH=$(cd "$up" && pwd)/node_modules/.bin:$PATH
 [ ! -d node_modules/.bin ] || PATH=$PWD/node_modules/.bin:$PATH
 [ -z "$VIRTUAL_ENV" ] || PATH=$VIRTUAL_ENV/bin:$PATH
 [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD${PYTHONPATH:+:$PYTHONPATH}"
-# Kept for the next run in this workspace, as cargo does by itself.
+# Kept for the next run in this workspace; cargo does the same by default.
 export GOCACHE="$PWD/.greenlight-cache/go"
-# Go's library, compiled already. What is linked to is read-only, so that Go must not find it too old and remove it.
+# Links to Go's compiled library, which is read-only. Go must not trim the links as too old.
 if [ -n "$GREENLIGHT_GO_LIBRARY" ] && [ ! -e "$GOCACHE/linked" ]; then
 	mkdir -p "$GOCACHE"
 	cp -Rsn "$GREENLIGHT_GO_LIBRARY/." "$GOCACHE/"
@@ -66,5 +66,5 @@ if [ -n "$GREENLIGHT_GO_LIBRARY" ] && [ ! -e "$GOCACHE/linked" ]; then
 	: > "$GOCACHE/linked"
 fi 2>/dev/null
 unset GREENLIGHT_GO_LIBRARY
-# Both streams in one, in the order in which they were written.
+# Both streams in one, in the order of writing.
 exec "$@" 2>&1

@@ -1,5 +1,5 @@
-//! Shell scripts as syntax trees, read within bounds, because strangers write them. Nothing of a script is ever run to
-//! find out what it means.
+//! Parses shell scripts into syntax trees, within bounds because strangers write them. No script is ever run to find
+//! out what it does.
 
 mod script;
 mod sequence;
@@ -14,11 +14,11 @@ pub(super) use self::script::{SimpleCommand, WORKSPACE, lines};
 pub(super) use self::sequence::commands;
 pub(super) use self::word::{VARIABLE, Word, is_name};
 
-/// A longer script is not read.
+/// Maximum size of a script in bytes.
 const MAX_BYTES: usize = 100_000;
-/// A parse that takes longer is given up.
+/// Time limit for parsing.
 const MAX_PARSE: Duration = Duration::from_secs(1);
-/// Statements and words nested deeper than this are not looked into.
+/// Maximum nesting depth of statements and words.
 const MAX_DEPTH: usize = 60;
 
 /// A script and its tree.
@@ -28,7 +28,7 @@ struct Parsed<'t> {
 }
 
 impl<'t> Parsed<'t> {
-    /// `None` if it is not well-formed, too long or too slow to parse, or has control characters.
+    /// `None` if the script is malformed, too long or too slow to parse, or has control characters.
     fn of(text: &'t str) -> Option<Self> {
         let is_hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
         if text.len() > MAX_BYTES || text.chars().any(is_hidden) {
@@ -55,7 +55,7 @@ impl<'t> Parsed<'t> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Visits every node below one, parents first, however deep it goes.
+    /// Visits every node below this one, parents first, at any depth.
     fn each<'n>(node: Node<'n>, mut visit: impl FnMut(Node<'n>)) {
         let mut cursor = node.walk();
         loop {

@@ -1,31 +1,31 @@
-//! The simple commands that a script runs one after the other: what finds the line with the tests in a CI step.
+//! Lists the simple commands that a script runs one after the other, to find the line with the tests in a CI step.
 //!
-//! Lists and the writing end of pipelines are followed, and redirections left out. Branches are not followed.
+//! Follows lists and the first command of pipelines, and ignores redirections. Branches are not followed.
 
 use tree_sitter::Node;
 
 use super::word::{Word, has_gaps, is_redirection, words};
 use super::{MAX_DEPTH, Parsed, children};
 
-/// What a change of directory to the root of the checkout begins with.
+/// Words that start a path at the root of the checkout.
 pub(in crate::suite) const WORKSPACE: [&str; 2] = ["\u{1}GITHUB_WORKSPACE\u{1}", "\u{1}PWD\u{1}"];
-/// Commands beyond this are not looked at.
+/// Maximum number of commands.
 const MAX_COMMANDS: usize = 500;
 
-/// A simple command. The names of variables stand between two [`VARIABLE`](super::VARIABLE)s.
+/// A simple command. The names of variables are enclosed in two [`VARIABLE`](super::VARIABLE)s.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::suite) struct SimpleCommand {
     pub(in crate::suite) words: Vec<String>,
-    /// Variables set before it, alone and by lines before it, in order.
+    /// Variables set before it, for it alone and by earlier lines, in order.
     pub(in crate::suite) env: Vec<(String, String)>,
-    /// The directories changed to before it, in order.
+    /// The arguments of earlier `cd` commands, in order.
     pub(in crate::suite) directory: Vec<String>,
-    /// Whether a shell would expand a pattern in it.
+    /// Whether it contains a pattern that a shell would expand.
     pub(in crate::suite) has_pattern: bool,
 }
 
-/// The simple commands outside of branches, in order; `None` if the script cannot be followed, or if a branch may be
-/// what matters: it changes the directory, or `matters` says so of the words of one of its commands.
+/// The simple commands outside of branches, in order. `None` if the script cannot be followed, or if a branch may be
+/// important: it changes the directory, or `matters` accepts the words of one of its commands.
 pub(in crate::suite) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option<Vec<SimpleCommand>> {
     let parsed = Parsed::of(script)?;
     let mut reader = ScriptReader {
@@ -41,14 +41,14 @@ pub(in crate::suite) fn lines(script: &str, matters: impl Fn(&[String]) -> bool)
     Some(reader.lines)
 }
 
-/// What stands before a command.
+/// What precedes a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// A line end or `;`.
+    /// A newline or `;`.
     Nothing,
     /// `&&`.
     Success,
-    /// `||`, or `|`: it runs on failure, or reads what another prints.
+    /// `||` or `|`: it runs on failure, or reads the output of another command.
     Other,
 }
 
@@ -63,7 +63,7 @@ struct ScriptReader<'p, 't> {
 }
 
 impl<'p> ScriptReader<'p, '_> {
-    /// The statements of a program, each with what ends it.
+    /// The statements of a program, each with its terminator.
     fn statements(&mut self, node: Node<'p>, depth: usize) -> Option<()> {
         let children = children(node);
         for (at, child) in children.iter().enumerate().filter(|(_, child)| child.is_named()) {
@@ -125,7 +125,7 @@ impl<'p> ScriptReader<'p, '_> {
     fn command(&mut self, node: Node<'p>, before: After) -> Option<()> {
         self.seen += 1;
         let mut line = self.line(node)?;
-        // The grammar takes assignments and the command on the next line for one.
+        // The grammar parses assignments and the command on the next line as one command.
         let set = children(node)
             .into_iter()
             .rfind(|child| child.kind() == "variable_assignment");
@@ -146,10 +146,10 @@ impl<'p> ScriptReader<'p, '_> {
             Some("popd") => {
                 self.directory.pop();
             }
-            // The grammar takes `! {` and its like for commands.
+            // The grammar parses `! {` and the like as commands.
             Some("{" | "}" | "(" | ")" | "!") => return None,
             Some("exit" | "return" | "exec") if before == After::Nothing => self.has_ended = true,
-            // The part of a pipeline that reads, what is done on failure, and what may fail.
+            // The reading end of a pipeline, or a command that runs on failure or may fail.
             _ if is_other => {}
             _ => {
                 line.env = self.env.iter().cloned().chain(line.env).collect();
@@ -175,7 +175,7 @@ impl<'p> ScriptReader<'p, '_> {
         Some(line)
     }
 
-    /// What runs only sometimes, or in a separate shell.
+    /// Code that runs only sometimes, or in a subshell.
     fn branch(&mut self, node: Node<'p>) -> Option<()> {
         let mut is_harmless = true;
         Parsed::each(node, |node| {

@@ -1,16 +1,16 @@
-//! A line of shell as the commands that it runs one after the other, as the scripts of a `package.json` are written.
+//! Splits a line of shell, as in the scripts of a `package.json`, into the commands that it runs one after the other.
 //!
-//! A line with pipes, redirections, substitutions or branches is not taken apart.
+//! A line with pipes, redirections, substitutions or branches is not split.
 
 use tree_sitter::Node;
 
 use super::word::{Word, is_redirection, words};
 use super::{MAX_DEPTH, Parsed, children};
 
-/// More commands than this are not in one line.
+/// Maximum number of commands in one line.
 const MAX_COMMANDS: usize = 50;
 
-/// Cuts a line into its commands, each a list of words; `None` if it is more than a sequence.
+/// Splits a line into commands, each a list of words. `None` if it is more than a sequence.
 pub(in crate::suite) fn commands(line: &str) -> Option<Vec<Vec<Word>>> {
     let parsed = Parsed::of(line)?;
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn collect(parsed: &Parsed<'_>, node: Node<'_>, depth: usize, found: &mut Vec<Ve
             }
             found.push(words);
         }
-        // Changes nothing, and is no runner.
+        // It changes nothing and is not a runner.
         "test_command" => found.push(parsed.raw(node).split_whitespace().map(Word::new).collect()),
         "comment" | "&&" | ";" | "\n" => {}
         _ => return None,

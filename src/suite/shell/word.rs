@@ -1,4 +1,4 @@
-//! The words of a command: what a shell makes of their quotes, and what only a shell could make of the rest.
+//! The words of a command: with quotes resolved, and with marks for what only a shell can expand.
 
 use std::borrow::Cow;
 
@@ -7,29 +7,29 @@ use tree_sitter::Node;
 
 use super::{MAX_DEPTH, Parsed, children};
 
-/// Stands on both sides of a variable's name in a word. No script has it: control characters are refused.
+/// Encloses the name of a variable in a word. No script contains it: control characters are rejected.
 pub(in crate::suite) const VARIABLE: char = '\u{1}';
-/// What nothing is known of: a variable without a name, which nothing sets.
+/// Unknown text: a variable without a name, which is never set.
 const UNKNOWN: &str = "\u{1}\u{1}";
 
 /// One word of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each says something else that a shell would do with it"
+    reason = "each is a separate thing that a shell may do with it"
 )]
 pub(in crate::suite) struct Word {
     /// As written in the script.
     pub(in crate::suite) raw: String,
-    /// Without its quotes; variables as they stand there.
+    /// Without quotes; variables are unchanged.
     pub(in crate::suite) plain: String,
-    /// Without its quotes; the name of each variable between two [`VARIABLE`]s.
+    /// Without quotes; the name of each variable is enclosed in two [`VARIABLE`]s.
     pub(super) marked: String,
-    /// Whether a shell would expand a pattern in it.
+    /// Whether it contains a pattern that a shell would expand.
     pub(super) has_pattern: bool,
-    /// Whether a shell makes something else of it: a pattern, a variable, a home directory.
+    /// Whether a shell would expand it: a pattern, a variable, a home directory.
     pub(in crate::suite) is_for_shell: bool,
-    /// Whether a command runs to make it.
+    /// Whether it contains a command substitution.
     pub(super) runs_a_command: bool,
 }
 
@@ -49,7 +49,7 @@ impl Word {
         self.plain.split_once('=').is_some_and(|(name, _)| is_name(name))
     }
 
-    /// The word of a node; `None` if it is nothing that a word may be made of.
+    /// The word of a node. `None` if it contains anything unsupported.
     pub(super) fn of(parsed: &Parsed<'_>, node: Node<'_>) -> Option<Self> {
         let mut word = Self {
             raw: parsed.raw(node).to_string(),
@@ -59,7 +59,7 @@ impl Word {
         Some(word)
     }
 
-    /// Puts two words together, between which there is nothing but the end of a continued line.
+    /// Joins two words that are separated only by a line continuation.
     pub(super) fn join(&mut self, next: Self) {
         self.raw += &next.raw;
         self.plain += &next.plain;
@@ -108,7 +108,7 @@ impl Word {
         Some(())
     }
 
-    /// What is below a node, and what stands between: white space in a string, and ends of continued lines.
+    /// Adds a node's children and the text between them: whitespace in a string, and line continuations.
     fn parts(&mut self, parsed: &Parsed<'_>, node: Node<'_>, depth: usize, quoted: bool) -> Option<()> {
         let mut end = node.start_byte();
         for part in children(node) {
@@ -124,14 +124,14 @@ impl Word {
         self.is_for_shell = true;
         self.plain.push_str(raw);
         self.marked.push(VARIABLE);
-        // `$@`, `$?` and their like are not set in any environment.
+        // `$@`, `$?` and the like are not environment variables.
         if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             self.marked.push_str(name);
         }
         self.marked.push(VARIABLE);
     }
 
-    /// Text with its backslashes taken off; in double quotes, they quote only what would mean something there.
+    /// Adds text without its backslashes; in double quotes, a backslash only escapes special characters.
     fn unescaped(&mut self, raw: &str, quoted: bool) {
         let mut chars = raw.chars().peekable();
         while let Some(c) = chars.next() {
@@ -158,7 +158,7 @@ impl Word {
                     self.has_pattern = true;
                     self.is_for_shell = true;
                 }
-                // Not literally what it says, and no pattern that can be handed on.
+                // The shell expands it, and it is not a pattern that can be passed on.
                 '~' if is_first => {
                     self.is_for_shell = true;
                     self.marked.push_str(UNKNOWN);
@@ -184,7 +184,7 @@ pub(in crate::suite) fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The words of a command or a declaration, redirections left out; `None` if one of them is no word.
+/// The words of a command or a declaration, without redirections. `None` if one of them is not a word.
 pub(super) fn words(parsed: &Parsed<'_>, command: Node<'_>) -> Option<Vec<Word>> {
     let mut words: Vec<Word> = Vec::new();
     let mut end = command.start_byte();
@@ -209,12 +209,12 @@ pub(super) fn words(parsed: &Parsed<'_>, command: Node<'_>) -> Option<Vec<Word>>
     Some(words)
 }
 
-/// Text without the ends of continued lines.
+/// Text without line continuations.
 fn without_line_ends(text: &str) -> String {
     text.replace("\\\r\n", "").replace("\\\n", "")
 }
 
-/// Whether the grammar left something out between the parts of a node, as it does with `-` before a here-document.
+/// Whether the grammar omitted something between the parts of a node, as it does with `-` before a here-document.
 pub(super) fn has_gaps(parsed: &Parsed<'_>, node: Node<'_>) -> bool {
     let children = children(node);
     let mut pairs = children.iter().zip(children.iter().skip(1));

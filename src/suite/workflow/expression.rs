@@ -1,7 +1,7 @@
-//! The expressions of workflows, as far as they follow from the workflow alone:
+//! Evaluates the expressions of workflows, as far as they follow from the workflow alone:
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/expressions>
 //!
-//! What is not known here (secrets, outputs of other steps, files) makes the whole text unknown. Nothing is guessed.
+//! Unknown values (secrets, outputs of other steps, files) make the whole text unknown. Nothing is guessed.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use github_actions_expressions::{Evaluation as Value, Expr, SpannedExpr};
 
 use super::node::Node;
 
-/// Longest expression, and longest text that comes of one.
+/// Maximum length of an expression, and of the text that it evaluates to.
 const MAX_EXPRESSION: usize = 2_000;
 const MAX_TEXT: usize = 64 << 10;
-/// Longest call with its arguments; what it comes to is longer by less than the length of an expression.
+/// Maximum length of a call with its arguments; its result is longer by less than the length of an expression.
 const MAX_CONSTANT: usize = 8 << 10;
 
-/// What expressions may name.
+/// The values that expressions can refer to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     pub(super) matrix: Vec<(String, Node)>,
@@ -28,7 +28,7 @@ pub(super) struct Scope {
     pub(super) runner_os: Option<&'static str>,
 }
 
-/// The text with every `${{ … }}` replaced. `None` if one of them is not known.
+/// The text with every `${{ … }}` replaced. `None` if one of them is unknown.
 pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
     let mut whole = String::new();
     let mut rest = text;
@@ -49,7 +49,7 @@ pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
     (whole.len() <= MAX_TEXT).then_some(whole)
 }
 
-/// The parts of a text around its expressions.
+/// The literal parts of a text, around its expressions.
 pub(super) fn literals(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -62,7 +62,7 @@ pub(super) fn literals(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Where the `}}` of an expression is; one inside a string is none.
+/// The position of the `}}` that ends an expression; one inside a string does not count.
 fn end_of(text: &str) -> Option<usize> {
     let mut quoted = false;
     let bytes = text.as_bytes();
@@ -80,7 +80,7 @@ fn evaluate(expression: &str, scope: &Scope) -> Option<Value> {
     value(&parsed, scope)
 }
 
-/// What an expression comes to; the parser bounds how deep it is.
+/// Evaluates an expression; the parser bounds its depth.
 fn value(expression: &SpannedExpr<'_>, scope: &Scope) -> Option<Value> {
     match &expression.inner {
         Expr::Literal(literal) => Some(match literal {
@@ -94,7 +94,7 @@ fn value(expression: &SpannedExpr<'_>, scope: &Scope) -> Option<Value> {
         Expr::BinExpr(BinExpr { lhs, op, rhs }) => {
             let left = value(lhs, scope)?;
             match op {
-                // The other side need not be known if it does not count.
+                // The other side may be unknown if it does not matter.
                 BinOp::And if !left.as_boolean() => return Some(left),
                 BinOp::Or if left.as_boolean() => return Some(left),
                 BinOp::And | BinOp::Or => return value(rhs, scope),
@@ -118,10 +118,10 @@ fn value(expression: &SpannedExpr<'_>, scope: &Scope) -> Option<Value> {
     }
 }
 
-/// What a function comes to. The crate knows that of constants, so the arguments become constants first.
+/// Evaluates a function. The crate can do that for constants, so the arguments become constants first.
 fn called(call: &Call<'_>, source: &str, scope: &Scope) -> Option<Value> {
     if call.func == Function::Always {
-        // A step that failed ran.
+        // A step that failed did run.
         return Some(Value::Boolean(true));
     }
     let arguments: Vec<Value> = call
@@ -133,7 +133,7 @@ fn called(call: &Call<'_>, source: &str, scope: &Scope) -> Option<Value> {
     if call.func == Function::ToJSON && matches!(arguments.as_slice(), [Value::Array(_) | Value::Object(_)]) {
         return None;
     }
-    // There, the crate takes places of bytes for places of characters.
+    // For such text, the crate mistakes byte offsets for character offsets.
     if call.func == Function::Format && matches!(arguments.first(), Some(Value::String(text)) if !text.is_ascii()) {
         return None;
     }
@@ -146,7 +146,7 @@ fn called(call: &Call<'_>, source: &str, scope: &Scope) -> Option<Value> {
     Expr::parse(&constant).ok()?.consteval()
 }
 
-/// A value as source.
+/// A value as source code.
 fn literal(value: Value) -> Option<String> {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     Some(match value {
@@ -162,7 +162,7 @@ fn literal(value: Value) -> Option<String> {
     })
 }
 
-/// What a context such as `matrix.os` or `fromJSON(…)[0].name` names.
+/// Looks up a context such as `matrix.os` or `fromJSON(…)[0].name`.
 fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
     let (head, rest) = parts.split_first()?;
     let mut names = Vec::new();
@@ -188,7 +188,7 @@ fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
         return None;
     }
     let text = match (head.as_str(), name.to_ascii_lowercase().as_str()) {
-        // A step before may have set more.
+        // An earlier step may have set more variables.
         ("env", _) => scope.env.get(name)?.clone(),
         ("inputs", _) => scope.inputs.get(name)?.clone(),
         ("github", "workspace") => super::WORKSPACE.into(),
@@ -199,7 +199,7 @@ fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
     Some(Value::String(text))
 }
 
-/// A member of an object or an array; null if there is none, as to GitHub.
+/// A member of an object or an array; null if it is missing, as on GitHub.
 fn member(value: Value, name: &Value) -> Option<Value> {
     let found = match (value, name) {
         (Value::Object(members), Value::String(name)) => {

@@ -1,5 +1,5 @@
-//! The files of the base branch that describe a step: each read and taken apart once, and bounded in how much is
-//! looked at in all of them together, because files can name each other many times over.
+//! The files of the base branch that describe a step. Each is read and parsed once, and the total work on all of them
+//! is bounded, because files can refer to each other many times.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,12 +7,13 @@ use std::rc::Rc;
 use super::ReadFile;
 use super::node::{self, Node};
 
-/// More files than this describe no step.
+/// Maximum number of files that describe a step.
 const MAX_FILES: usize = 50;
-/// Jobs and steps that are looked at for one step; those of a job are looked at again for each job of a matrix.
+/// Maximum number of jobs and steps that are examined for one step; those of a job count again for each job of a
+/// matrix.
 const MAX_LOOKS: usize = 20_000;
 
-/// What was read so far.
+/// The files read so far.
 pub(super) struct WorkflowFiles<'r, 'f> {
     read: &'r mut ReadFile<'f>,
     known: BTreeMap<String, Option<Rc<Node>>>,
@@ -28,7 +29,7 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
         }
     }
 
-    /// The document in a file. `None` if there is none, or it cannot be read, or it is one too many.
+    /// The document in a file. `None` if the file is missing or unreadable, or exceeds the limit.
     pub(super) fn document(&mut self, path: &str) -> Option<Rc<Node>> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
@@ -41,7 +42,7 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
         document
     }
 
-    /// Counts jobs or steps that are about to be looked at. `None` if they are too many.
+    /// Counts jobs or steps that are about to be examined. `None` if there are too many.
     pub(super) fn look_at(&mut self, count: usize) -> Option<()> {
         self.looks = self.looks.saturating_add(count);
         (self.looks <= MAX_LOOKS).then_some(())

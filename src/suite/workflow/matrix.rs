@@ -1,18 +1,18 @@
-//! The jobs that a matrix makes of one:
+//! Expands a matrix into its jobs:
 //! <https://docs.github.com/en/actions/how-tos/write-workflows/choose-what-workflows-do/run-job-variations>
 
 use super::expression::{Scope, interpolate};
 use super::node::Node;
 
-/// More jobs than this GitHub makes of no matrix.
+/// GitHub's own limit on the jobs of a matrix.
 const MAX_COMBINATIONS: usize = 256;
-/// Values, counted with all that is in them, that the combinations of one matrix may come to.
+/// Maximum number of values, including nested ones, in all combinations of one matrix.
 const MAX_VALUES: usize = 200_000;
 
 /// The values of one job, in the order in which its name shows them.
 pub(super) type Combination = Vec<(String, Node)>;
 
-/// All combinations of a matrix. `None` if it is not written down but computed, or has too many.
+/// All combinations of a matrix. `None` if it is computed rather than written out, or has too many.
 pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combination>> {
     let Node::Map(entries) = resolved(matrix, scope)? else {
         return None;
@@ -59,7 +59,8 @@ pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combinati
     (!all.is_empty() && all.len() <= MAX_COMBINATIONS).then_some(all)
 }
 
-/// What is included goes into every combination whose own values it leaves alone, else it is one more.
+/// Adds an `include` entry to every combination whose original values it does not overwrite, else as a new
+/// combination.
 fn include(all: &mut Vec<Combination>, included: &[Node]) {
     let original: Vec<Combination> = all.clone();
     for more in included.iter().take(MAX_COMBINATIONS) {
@@ -89,7 +90,7 @@ fn agrees(one: &Combination, values: &[(String, Node)]) -> bool {
     !values.is_empty() && values.iter().all(has)
 }
 
-/// The values as a job's name shows them in parentheses: scalars only, those of objects and lists one by one.
+/// The values in the parentheses of a job's name: scalars only; objects and lists are flattened.
 pub(super) fn display_names(combination: &Combination) -> Vec<String> {
     fn scalars(node: &Node, into: &mut Vec<String>) {
         match node {
@@ -142,7 +143,7 @@ mod tests {
         );
         check("{include: [{a: 1}, {a: 2, b: x}]}", &["1", "2, x"]);
         check("{set: [{name: x, flags: [-a, -b]}]}", &["x, -a, -b"]);
-        // The example of GitHub's documentation.
+        // The example from GitHub's documentation.
         check(
             "{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, \
              {fruit: apple, shape: circle}, {fruit: banana}, {fruit: banana, animal: cat}]}",

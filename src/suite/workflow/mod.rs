@@ -1,7 +1,7 @@
-//! Reads from the workflow files of a repository what the failed step of a CI job ran, and where.
+//! Determines from a repository's workflow files what the failed step of a CI job ran, and where.
 //!
-//! What is not written down there (outputs of other steps, secrets, the scripts of remote actions) is not known, and
-//! then there is no step: nothing is guessed. Which line of a script runs tests is for `find/step.rs` to say.
+//! Values that the files do not contain (outputs of other steps, secrets, the scripts of remote actions) are unknown,
+//! and then there is no step: nothing is guessed. `discover/step.rs` decides which line of a script runs tests.
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax>
 
 mod expression;
@@ -18,39 +18,39 @@ use self::node::Node;
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
 
-/// What stands for the root of the checkout in scripts and paths.
+/// The root of the checkout in scripts and paths.
 pub(super) const WORKSPACE: &str = "$GITHUB_WORKSPACE";
-/// How deep workflows may call workflows; GitHub has a limit, too.
+/// Maximum depth of workflows that call workflows; GitHub has a limit, too.
 const MAX_CALLS: usize = 5;
-/// A job's name on GitHub is cut after this many characters.
+/// GitHub truncates a job's name after this many characters.
 const MAX_SHOWN_NAME: usize = 100;
 
 /// The failed step of a job, as GitHub names it.
 #[derive(Debug, Clone, Copy)]
 pub struct Failed<'a> {
-    /// The file of the workflow.
+    /// The workflow file.
     pub workflow: &'a RepoPath,
     /// The name of the job, with the values of its matrix.
     pub job: &'a str,
-    /// The names of the job's steps in order.
+    /// The names of the job's steps, in order.
     pub steps: &'a [String],
-    /// Which of them failed.
+    /// The index of the failed step.
     pub failed: usize,
 }
 
 /// Reads a file of the base branch. `None` if there is none.
 pub type ReadFile<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
-/// The step as the files of the base branch describe it. `None` if they do not tell.
+/// The step as the files of the base branch describe it. `None` if it cannot be determined.
 ///
-/// Files are asked for as they are needed; a reader that does not have one yet may note it, get it, and ask again.
+/// Files are requested as needed. A reader that does not have one yet may note it, fetch it, and call this again.
 pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiStep> {
     let mut files = WorkflowFiles::new(read);
     let found = in_workflow((failed.workflow.as_str(), failed.job), &Scope::default(), 0, &mut files)?;
     let mut step = None;
     for place in &found {
         let other = steps::resolve(failed, place, &mut files)?;
-        // Where several jobs have the same name it must not matter which one is meant.
+        // If several jobs have the same name, all of them must agree on the step.
         if step.get_or_insert_with(|| other.clone()) != &other {
             return None;
         }
@@ -58,15 +58,15 @@ pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiSte
     step
 }
 
-/// A job that may be the one that failed, with the workflow it is in.
+/// A job that may be the failed one, with its workflow.
 struct JobMatch {
     workflow: Rc<Node>,
-    /// Which of its jobs.
+    /// The index of the job.
     job: usize,
     scope: Scope,
 }
 
-/// The jobs of a workflow that GitHub would show under a name.
+/// The jobs of a workflow that GitHub would show with this name.
 fn in_workflow(
     (path, name): (&str, &str),
     scope: &Scope,
@@ -80,7 +80,7 @@ fn in_workflow(
     let mut places = Vec::new();
     for (number, (key, job)) in workflow.get("jobs")?.entries().iter().enumerate() {
         let combinations = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
-            // One that is computed may still be told by its job's name to be another one.
+            // If the matrix is computed, the job's name may still exclude this job.
             Some(matrix) => matrix::combinations(matrix, scope).unwrap_or_default(),
             None => vec![Vec::new()],
         };
@@ -113,7 +113,7 @@ fn in_workflow(
     (!places.is_empty()).then_some(places)
 }
 
-/// The names under which GitHub may show a job.
+/// The names with which GitHub may show a job.
 fn names(key: &str, job: &Node, scope: &Scope) -> Vec<String> {
     let values = matrix::display_names(&scope.matrix).join(", ");
     let with_values = |name: &str| match values.as_str() {
@@ -133,13 +133,13 @@ fn is_shown_as(name: &str, shown: &str) -> bool {
     name == shown || cut.is_some_and(|cut| shown.len() >= MAX_SHOWN_NAME && name.starts_with(cut))
 }
 
-/// A path of this repository that `uses:` names.
+/// The path that a `uses:` value refers to in this repository.
 fn local(uses: &str) -> Option<String> {
     let path: RepoPath = uses.strip_prefix("./")?.trim_end_matches('/').parse().ok()?;
     Some(path.to_string())
 }
 
-/// What a workflow that is called may name: its inputs, given or by default.
+/// The inputs that a called workflow can refer to, given or by default.
 fn called_scope(job: &Node, scope: &Scope, called: &str, files: &mut WorkflowFiles<'_, '_>) -> Option<Scope> {
     let workflow = files.document(called)?;
     let declared = workflow
@@ -153,7 +153,7 @@ fn called_scope(job: &Node, scope: &Scope, called: &str, files: &mut WorkflowFil
     })
 }
 
-/// Inputs by name: what is given, else the default; what cannot be known is left out.
+/// Inputs by name: the given value, else the default; unknown values are left out.
 fn inputs(declared: Option<&Node>, given: Option<&Node>, scope: &Scope) -> std::collections::BTreeMap<String, String> {
     let declared = declared.map(Node::entries).unwrap_or_default().iter();
     declared

@@ -1,17 +1,17 @@
-//! YAML as workflows use it: a tree whose keys keep their order, read within narrow bounds.
+//! Parses YAML as workflows use it into a tree whose keys keep their order, within narrow bounds.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Budget, Options};
 
-/// No workflow or action greenlight reads is longer.
+/// Maximum size of a workflow or action.
 const MAX_BYTES: usize = 512 << 10;
 const MAX_NODES: usize = 30_000;
 const MAX_DEPTH: usize = 32;
 const MAX_ALIASES: usize = 500;
 
-/// A value of a YAML document. Scalars are as GitHub writes them into texts.
+/// A value of a YAML document. Scalars keep the form in which GitHub inserts them into text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
     Null,
@@ -22,7 +22,7 @@ pub(super) enum Node {
     Map(Vec<(String, Node)>),
 }
 
-/// Reads a document. `None` if it is no YAML, or is built to be expensive.
+/// Parses a document. `None` if it is not YAML, or is crafted to be expensive.
 pub(super) fn parse(text: &str) -> Option<Node> {
     if text.len() > MAX_BYTES {
         return None;
@@ -41,13 +41,13 @@ pub(super) fn parse(text: &str) -> Option<Node> {
     let mut options = Options::default();
     options.budget = Some(budget);
     options.with_snippet = false;
-    // `on` is a word, as it is to GitHub.
+    // `on` is a string, as on GitHub.
     options.strict_booleans = true;
     serde_saphyr::from_str_with_options(text, options).ok()
 }
 
 impl Node {
-    /// The value of a key. `None` if there is none, or it says nothing.
+    /// The value of a key. `None` if it is missing or null.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Map(entries) = self else { return None };
         let entry = entries.iter().find(|(name, _)| name == key);
@@ -75,7 +75,7 @@ impl Node {
         }
     }
 
-    /// How many values it is made of, itself included.
+    /// The number of values in it, itself included.
     pub(super) fn weight(&self) -> usize {
         1 + match self {
             Self::List(items) => items.iter().map(Self::weight).sum(),
@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Node, E> {
-        // Numbers of workflows are floating-point ones on GitHub, too.
+        // GitHub also treats numbers in workflows as floating-point.
         Ok(Node::Number(value.to_string().parse().unwrap_or(f64::NAN)))
     }
 
@@ -155,7 +155,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut entries = Vec::new();
         while let Some((key, value)) = map.next_entry::<Node, Node>()? {
-            let key = key.scalar().ok_or_else(|| de::Error::custom("a key is no scalar"))?;
+            let key = key.scalar().ok_or_else(|| de::Error::custom("a key is not a scalar"))?;
             entries.push((key, value));
         }
         Ok(Node::Map(entries))

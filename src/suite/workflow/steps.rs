@@ -1,4 +1,4 @@
-//! Finds the step among those of its job, and everything that decides how it runs.
+//! Finds the failed step in its job, and everything that determines how it runs.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,20 @@ use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
 use crate::suite::discover::runs_tests;
 
-/// How deep local actions may use local actions.
+/// Maximum depth of local actions that use local actions.
 const MAX_ACTIONS: usize = 4;
-/// Longest script, and longest value of a variable, that is of use.
+/// Maximum useful length of a script, and of a variable's value.
 const MAX_SCRIPT: usize = 32 << 10;
 const MAX_VALUE: usize = 4_000;
 const MAX_VARIABLES: usize = 64;
-/// The shells whose scripts are understood. <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
+/// The shells whose scripts can be parsed.
+/// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
 const SHELLS: [&str; 2] = ["bash", "sh"];
 
-/// Where a step stands: what it gets from around it.
+/// The context of a step.
 struct Around<'a> {
     scope: Scope,
-    /// `defaults.run` of job and workflow, the nearest first.
+    /// `defaults.run` of the job and the workflow, the nearest first.
     defaults: Vec<&'a Node>,
 }
 
@@ -30,7 +31,7 @@ struct Script {
     env: BTreeMap<String, String>,
 }
 
-/// The step that failed. `None` if the workflow does not tell what it ran.
+/// The failed step. `None` if the workflow does not say what it ran.
 pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
     let workflow = &place.workflow;
     let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;
@@ -64,7 +65,7 @@ pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut Workflo
     })
 }
 
-/// The step with the name of the failed one; of several with that name the one in the same place among them.
+/// The step with the name of the failed one. If several have that name, the one at the same position among them.
 fn find<'a>(steps: &'a [Node], failed: &Failed<'_>, scope: &Scope) -> Option<&'a Node> {
     let name = failed.steps.get(failed.failed)?;
     let before = failed.steps[..failed.failed]
@@ -73,11 +74,11 @@ fn find<'a>(steps: &'a [Node], failed: &Failed<'_>, scope: &Scope) -> Option<&'a
         .count();
     let all = failed.steps.iter().filter(|other| *other == name).count();
     let same: Vec<&Node> = steps.iter().filter(|step| is_shown_as(step, name, scope)).collect();
-    // With another number of them, nothing says which is which.
+    // If their number differs, they cannot be matched.
     (same.len() == all).then(|| same.get(before).copied())?
 }
 
-/// Whether GitHub would show a step under a name: its own, or what it runs or uses.
+/// Whether GitHub would show a step with this name: its `name`, or what it runs or uses.
 fn is_shown_as(step: &Node, shown: &str, scope: &Scope) -> bool {
     let named = step.get("name").and_then(Node::scalar);
     let name = named.or_else(|| {
@@ -109,7 +110,7 @@ fn fits(parts: &[&str], text: &str) -> bool {
         };
         rest = after;
     }
-    // Nothing but unknown parts would fit everything.
+    // Unknown parts alone would match everything.
     parts.iter().any(|part| !part.trim().is_empty()) && rest.ends_with(last)
 }
 
@@ -128,7 +129,7 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
     };
     let shell = match setting("shell") {
         Some(shell) => interpolate(shell.text()?, &scope)?,
-        // What Windows runs by default is no POSIX shell.
+        // The default shell on Windows is not a POSIX shell.
         None if scope.runner_os == Some("Windows") => return None,
         None => "bash".into(),
     };
@@ -147,7 +148,7 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
     })
 }
 
-/// What a local composite action ran; only one of its scripts may be the one with the tests.
+/// The script that a local composite action ran. `None` unless exactly one of its scripts runs tests.
 fn in_action(
     path: &str,
     (step, scope): (&Node, Scope),
@@ -170,14 +171,14 @@ fn in_action(
             inputs: inputs(action.get("inputs"), step.get("with"), &scope),
             ..scope
         },
-        // Defaults of the workflow do not reach into an action.
+        // The workflow's defaults do not apply inside an action.
         defaults: Vec::new(),
     };
     let mut with_tests = Vec::new();
     let steps = runs.get("steps")?.items();
     files.look_at(steps.len())?;
     for step in steps {
-        // Whether an unknown script runs tests is not known, but those that do are most often plain.
+        // An unknown script might run tests too, but scripts with tests are usually plain.
         let found = script(step, &around, depth + 1, files);
         with_tests.extend(found.filter(|script| runs_tests(&script.text)));
     }
@@ -185,7 +186,7 @@ fn in_action(
     one.filter(|_| with_tests.is_empty())
 }
 
-/// Adds the variables of one `env`; what is not known here is not set, and hides what was.
+/// Adds the variables of one `env`. An unknown value leaves its variable unset and hides an earlier value.
 fn add_variables(scope: &mut Scope, env: &Node) {
     let values: Vec<(String, Option<String>)> = env
         .entries()
@@ -204,7 +205,7 @@ fn add_variables(scope: &mut Scope, env: &Node) {
     }
 }
 
-/// The system that a job runs on, as far as the label of its runner says it.
+/// The operating system of a job, if its runner's label names it.
 fn runner_os(job: &Node, scope: &Scope) -> Option<&'static str> {
     let runs_on = job.get("runs-on")?;
     let first = runs_on.items().first().unwrap_or(runs_on);
@@ -214,7 +215,7 @@ fn runner_os(job: &Node, scope: &Scope) -> Option<&'static str> {
     system.map(|(_, system)| *system)
 }
 
-/// A directory as a path of the tree, none being its root; nothing if it is outside.
+/// A directory as a path of the tree, where the inner `None` is the root. `None` if it is outside.
 fn in_tree(directory: &str) -> Option<Option<RepoPath>> {
     let path = directory.trim().trim_start_matches(WORKSPACE).trim_start_matches('/');
     if directory.starts_with('/') {

@@ -1,4 +1,4 @@
-//! Workflows as repositories have them, and the names under which GitHub shows their jobs and steps.
+//! Workflows as repositories contain them, and the names with which GitHub shows their jobs and steps.
 
 use super::*;
 
@@ -244,7 +244,7 @@ fn hostile_files_are_bounded() {
     assert_eq!(failed_step(&failed, &mut |_| Some(own.into())), None);
 }
 
-/// Files that name each other over and over are given up, no matter what that would come to.
+/// The search through files that name each other many times over is given up, however many steps it would reach.
 #[test]
 fn files_that_multiply_are_bounded() {
     let workflow: RepoPath = "a.yml".parse().unwrap();
@@ -274,7 +274,7 @@ fn files_that_multiply_are_bounded() {
     let actions =
         format!("jobs: {{a: {{steps: [{{name: x, uses: ./a}}]}}}}\nruns: {{using: composite, steps: [{own}]}}");
     assert_eq!(read("a", &actions), None);
-    // Many jobs of one name with many steps each, which all agree.
+    // Many jobs with the same name and many steps each, which all agree.
     let fillers = "{run: z}, ".repeat(2_000);
     let alike = format!("jobs: {{a: {{name: a, {matrix}, steps: [{fillers}{{name: x, run: pytest}}]}}}}");
     assert_eq!(read("a", &alike), None);

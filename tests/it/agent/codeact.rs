@@ -1,4 +1,4 @@
-//! Stories of a model without tools: it acts by code in an interpreter, in the real sandbox.
+//! A model without tools: it acts through code in an interpreter, in the real sandbox.
 
 use futures::FutureExt as _;
 use greenlight::agent::{self, Exit, Item, LimitKind, Recorded, Reply, Shell, Speech, Transcript};
@@ -23,7 +23,7 @@ fn blocks(texts: &[&str]) -> Vec<Reply> {
 
 const END: &str = "<execute>submit('x', no_fix=True)</execute>";
 
-/// A shell as it is for anyone who does not ask how the model acts.
+/// A shell with default settings for callers that do not care how the model acts.
 fn shell(scene: &Scene) -> Shell<'_> {
     let bounds = Bounds {
         patch_lines: 20,
@@ -35,7 +35,7 @@ fn shell(scene: &Scene) -> Shell<'_> {
     Shell::new(checkout, scene.tests.clone(), bounds, scene.limits)
 }
 
-/// Runs on a scene that may ask a person; returns how it ended, the diff, and what was journaled.
+/// Runs on a scene that may ask a person. Returns how it ended, the diff, and the journaled items.
 async fn run(scene: &Scene, replies: Vec<Reply>, transcript: &mut Transcript) -> (Exit, String, Vec<Item>) {
     let mut shell = shell(scene);
     shell.speech = Speech::Code;
@@ -54,7 +54,7 @@ async fn run(scene: &Scene, replies: Vec<Reply>, transcript: &mut Transcript) ->
     (exit, shell.checkout.patch().unified(), items)
 }
 
-/// What came of each block.
+/// The result of each block.
 fn results(transcript: &Transcript) -> Vec<&str> {
     let texts = transcript.items().iter().filter_map(|item| match item {
         Item::Result { call_id, text, .. } if !call_id.contains('.') => Some(text.as_str()),
@@ -128,7 +128,7 @@ async fn a_run_by_code_cut_after_any_item_ends_the_same() {
         let mut transcript: Transcript = serde_json::from_str(&json).unwrap();
         let (resumed, resumed_diff, journaled) = run(&scene, blocks(&FIX[said..]), &mut transcript).await;
         assert_eq!((&resumed, &resumed_diff), (&exit, &diff), "cut after {kept} items");
-        // Cut within the last block, what is left of it is not done, which is said.
+        // If the cut is inside the last block, the rest of the block is not executed, and the model is told so.
         if kept < items.len() - 1 {
             assert_eq!(transcript.items(), items, "cut after {kept} items");
             assert_eq!(journaled, items[kept..], "cut after {kept} items");
@@ -247,7 +247,7 @@ async fn a_limit_while_state_is_made_again_leaves_every_edit() {
     let mut first = transcript();
     let replies = ["<execute>x = 0\nwrite_file('new.py', 'y = 1\\n')</execute>", END];
     run(&scene, blocks(&replies), &mut first).await;
-    // As if it had been quick the first time.
+    // Pretend that the block was fast the first time.
     let json = serde_json::to_string(&first.items()[..5]).unwrap();
     let mut slow: Transcript = serde_json::from_str(&json.replace("x = 0", "while True: pass")).unwrap();
     scene.limits.wall = std::time::Duration::from_secs(1);
@@ -262,7 +262,7 @@ async fn code_that_does_not_repeat_itself_loses_its_state_and_is_told() {
     let mut first = transcript();
     let replies = ["<execute>x = 1\nprint(read_file('shop.py'))</execute>", END];
     run(&scene, blocks(&replies), &mut first).await;
-    // As if the block had called something else.
+    // Pretend that the block called something else.
     let json = serde_json::to_string(&first.items()[..4]).unwrap();
     let mut other: Transcript = serde_json::from_str(&json.replace("shop.py\\\"}", "other.py\\\"}")).unwrap();
     other.push(Item::Result {

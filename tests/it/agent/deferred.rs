@@ -1,4 +1,4 @@
-//! Stories of calls that need a person's word: what is asked, what is refused at once, and what is carried out.
+//! Calls that need a person's approval: which are asked about, which are rejected at once, and which are carried out.
 
 use greenlight::agent::{self, Exit, Item, Recorded, Reply, Shell, ToolCall, Transcript};
 use greenlight::checkout::Checkout;
@@ -26,7 +26,7 @@ fn no_fix() -> Reply {
     call("end", "submit", &json!({ "summary": "x", "no_fix": true }))
 }
 
-/// Runs a shell that may ask, on a scene.
+/// Runs a shell that may ask a person, on a scene.
 async fn run(scene: &Scene, may_ask: u32, replies: Vec<Reply>, transcript: &mut Transcript) -> (Exit, String) {
     let is_protected = |path: &RepoPath| path.as_str().starts_with(".github/") || path.as_str() == "pinned.txt";
     let mut shell = shell(scene, may_ask, &is_protected);
@@ -211,7 +211,7 @@ async fn every_call_beyond_the_policy_waits_in_the_same_way() {
         if arguments["packages"].is_array() {
             assert_eq!(execution.network, ["registries"]);
         }
-        // The same again after a word against it, or when no more requests are possible.
+        // The same call again after a rejection, or when no more requests are possible.
         answer(&mut transcript, "a", &agent::prompt::rejected(Some("no")), false);
         let again = vec![call("b", name, &arguments), no_fix()];
         let (exit, _) = run(scene, 1, again, &mut transcript).await;

@@ -1,4 +1,4 @@
-//! Stories in which the model may run the tests: a real suite, in the real sandbox.
+//! The model may run the tests: a real suite, in the real sandbox.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ const CODE: &str = "\
 def total(prices):
     return sum(prices[1:])
 ";
-/// The failing test says what a gullible reader would obey.
+/// The failing test prints instructions that a gullible reader would obey.
 const TESTS: &str = "\
 import unittest
 from shop import total
@@ -31,7 +31,7 @@ class Totals(unittest.TestCase):
         self.assertEqual(total([]), 0)
 ";
 
-/// A scene whose tests may be run, and are red.
+/// A scene whose tests may be run and fail.
 pub(super) async fn scene() -> (Scene, tempfile::TempDir) {
     let mut scene = Scene::empty();
     scene.file("shop.py", CODE);

@@ -1,4 +1,4 @@
-//! Stories of a gullible model, which does no matter what it reads, and of texts that try to be more than data.
+//! A gullible model, which obeys everything it reads, and texts that try to be more than data.
 
 use greenlight::agent::{Transcript, prompt};
 use serde_json::json;

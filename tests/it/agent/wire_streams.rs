@@ -1,4 +1,4 @@
-//! Stories of streams: what is heard of an answer while it comes in, and all the ways in which one goes wrong.
+//! Streams: what is heard of an answer while it arrives, and all the ways in which a stream can fail.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::client;
 use crate::harness::model::{Ending, KEY, Refuses, ScriptedModel, Turn, says};
 
-/// Asks once with one tool; what was heard is joined into a line.
+/// Sends one request with one tool. The streamed chunks are joined into a line.
 pub(super) async fn ask(client: &OpenAi) -> (Result<Reply, ModelError>, String) {
     let history = [Item::Task {
         instructions: "Be good.".into(),
@@ -144,7 +144,7 @@ async fn a_stream_that_breaks_is_asked_for_again() {
     .await;
     let (reply, heard) = ask(&client(&model)).await;
     assert_eq!(reply.unwrap().text.as_deref(), Some("Hello."));
-    // What came right before a connection broke may be lost with it.
+    // The last chunk before a broken connection may be lost.
     assert!(heard.ends_with("→think|Hel|Hel|lo."), "{heard}");
     model.finish();
 }

@@ -1,5 +1,5 @@
-//! `greenlight action` as steps of workflow runs: each a separate process on an empty disk, with the token that
-//! `workflows/*.yml` ask for. What one of them leaves for the next is in a git ref of the repository.
+//! `greenlight action` as steps of workflow runs: each is a separate process on an empty disk, with the token that
+//! `workflows/*.yml` request. A git ref of the repository passes state from one to the next.
 
 mod account;
 mod forged;
@@ -21,7 +21,7 @@ use super::stage::Stage;
 use super::{Door, Ended};
 use crate::harness::model::{KEY, ScriptedModel, says};
 
-/// What `workflows/greenlight.yml` and `workflows/greenlight-commands.yml` give their one job.
+/// The permissions that `workflows/greenlight.yml` and `workflows/greenlight-commands.yml` give their only job.
 const PERMISSIONS: [(&str, &str); 5] = [
     ("actions", "read"),
     ("checks", "write"),
@@ -48,7 +48,7 @@ impl Step {
         let at = |name: &str| door.data().join(name);
         let (payload_at, outputs, summary) = (at("event.json"), at("outputs"), at("summary.md"));
         std::fs::write(&payload_at, payload).unwrap();
-        // The steps before may have written, too.
+        // Earlier steps may have written outputs, too.
         std::fs::write(&outputs, "before=1\n").unwrap();
         let text = |path: &PathBuf| path.to_str().unwrap().to_string();
         let token = stage.double.actions_token(&PERMISSIONS);
@@ -89,7 +89,7 @@ impl Step {
     }
 }
 
-/// Somebody comments, and the workflow for it runs to its end.
+/// Somebody comments, and the workflow for the comment runs to its end.
 pub(super) async fn says_and_runs(stage: &Stage, login: &str, text: &str) -> (Step, Ended) {
     stage.double.comment(stage.number, login, text).await.unwrap();
     let step = Step::new(stage, &stage.double.last_delivery("issue_comment").unwrap());
@@ -143,7 +143,7 @@ async fn red_ci_becomes_a_landed_commit_in_three_workflow_runs() {
     assert!(step.summary().contains("Landed as"), "{}", step.summary());
     stage.has_landed_once(ME);
 
-    // The same event again, as "Re-run jobs" sends it, does nothing more.
+    // The same event again, as "Re-run jobs" sends it, has no further effect.
     let again = Step::new(&stage, &stage.double.last_delivery("issue_comment").unwrap());
     again.run().await.with(0);
     stage.has_landed_once(ME);
@@ -161,7 +161,7 @@ async fn a_maintainers_fix_is_tested_at_once() {
     stage.has_landed_once(ME);
 }
 
-/// The other events of `workflows/*.yml`: the label, and a command in a thread of the review.
+/// The other events in `workflows/*.yml`: the label, and a command in a thread of the review.
 #[tokio::test]
 async fn a_label_and_a_thread_are_heard_too() {
     let stage = Stage::new("").await;
@@ -190,7 +190,7 @@ async fn a_label_and_a_thread_are_heard_too() {
     assert_eq!(step.output("state"), "landed");
 }
 
-/// The payload names no pull request of a fork, and the token of the base repository may not push there.
+/// The payload does not name a fork's pull request, and the token of the base repository must not push to the fork.
 #[tokio::test]
 async fn a_forks_pull_request_gets_suggestions() {
     let stage = Stage::opened("", |new| new.from_fork(true)).await;
@@ -284,7 +284,7 @@ async fn what_is_not_greenlights_business_ends_well_and_silently() {
     assert_eq!(stage.double.reference("refs/greenlight/pr-1"), None);
 }
 
-/// One line a text, each with words for anyone who set the workflow up.
+/// Each error is one line, written for the person who set up the workflow.
 #[tokio::test]
 async fn a_step_that_is_set_up_wrong_says_what_is_missing() {
     let stage = Stage::new("").await;

@@ -1,4 +1,4 @@
-//! `greenlight demo`: played to its end, read by a newcomer, answered on a terminal, and met from another process.
+//! `greenlight demo`: played to its end, read by a newcomer, answered at a terminal, and used from another process.
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
@@ -7,7 +7,7 @@ use super::{A_MOMENT, Door, PATIENCE, ended, signal};
 
 const QUESTION: &str = "You are mia. Your comment";
 
-/// Fails unless these stand in the text in this order.
+/// Fails unless the text contains these parts in this order.
 #[track_caller]
 fn in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
@@ -52,7 +52,7 @@ async fn the_whole_story_plays_by_itself() {
     assert_eq!(played.out.matches("● mia comments").count(), 1);
 }
 
-/// Pipes and `/dev/null`, as in a script or a CI job: nothing is asked, and nothing is left out.
+/// With pipes and `/dev/null`, as in a script or a CI job: nothing is asked, and nothing is left out.
 #[tokio::test]
 async fn with_nobody_there_the_maintainer_is_played_too() {
     let played = Door::new().run(["demo"]).await.with(0);
@@ -97,7 +97,7 @@ async fn a_newcomer_plays_the_maintainer() {
     assert!(!shown.contains("ERROR"), "{shown}");
 }
 
-/// What another fix would be is told in `stories::reject`: there is none here that says something else.
+/// `stories::reject` tells what another fix would be; the demo has no other fix that means something different.
 #[tokio::test]
 async fn without_a_toolchain_it_says_what_the_story_needs() {
     let door = Door::new();
@@ -117,12 +117,12 @@ async fn without_a_toolchain_it_says_what_the_story_needs() {
         .with(2)
         .saying("`cargo` is missing on this machine");
     assert!(played.err.contains("https://rustup.rs"), "{}", played.err);
-    // Before anything is played, and without a word that there is nothing to fix.
+    // It ends before anything is played, and does not say that there is nothing to fix.
     assert!(!played.out.contains("acme/rail"), "{}", played.out);
     assert!(!played.out.contains("othing to fix"), "{}", played.out);
 }
 
-/// rustup's `cargo` is there before any toolchain is.
+/// rustup installs `cargo` before it installs any toolchain.
 #[tokio::test]
 async fn a_cargo_that_does_not_work_is_told_in_its_own_words() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -147,7 +147,7 @@ async fn a_cargo_that_does_not_work_is_told_in_its_own_words() {
     assert!(played.err.contains("the demo did not start"), "{}", played.err);
 }
 
-/// Colours where a terminal takes them, and a word for anyone who forgets the slash.
+/// Colours if the terminal supports them, and a hint for people who forget the slash.
 #[tokio::test]
 async fn a_newcomer_is_shown_colours_and_how_commands_begin() {
     let mut terminal = Terminal::start(Door::new().with("TERM", "xterm-256color").command(["demo"]));
@@ -190,7 +190,7 @@ async fn ctrl_c_ends_the_story() {
     assert_eq!(code, Some(130), "{shown}");
 }
 
-/// GitHub alone: another process is told how to meet it, and answers as it would the real one.
+/// The GitHub double alone: it says how to connect another process, which answers as it would on GitHub.
 #[tokio::test]
 async fn a_greenlight_elsewhere_meets_the_played_github() {
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -222,7 +222,7 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
             rest = Some(line);
         }
     }
-    // Too early: nobody listens yet, and that is said.
+    // It is too early: nothing listens yet, and the demo says so.
     keyboard.write_all(b"\n").await.unwrap();
     let mut errors = BufReader::new(playing.stderr.take().unwrap()).lines();
     let said = tokio::time::timeout(PATIENCE, errors.next_line())
@@ -266,7 +266,7 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
     assert_eq!(ended(serving).await.code, Some(0));
 }
 
-/// The status that the line for REST gets from `serve`.
+/// The status that `serve` returns for the printed REST command.
 #[expect(clippy::disallowed_methods, reason = "a person would paste this into a shell")]
 async fn pasted(line: &str) -> String {
     let answer = tokio::process::Command::new("sh")

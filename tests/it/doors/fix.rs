@@ -1,4 +1,4 @@
-//! `greenlight fix` in real checkouts: what it writes, what it never writes, and how scripts learn which it was.
+//! `greenlight fix` in real checkouts: what it writes, what it never writes, and how scripts can tell the difference.
 
 mod answers;
 mod base;
@@ -27,7 +27,7 @@ class TotalTest(unittest.TestCase):
 pub(super) const RED: &str = "def total(numbers):\n    return numbers[0] - numbers[1]\n";
 pub(super) const GREEN: &str = "def total(numbers):\n    return numbers[0] + numbers[1]\n";
 
-/// A program of one line, with the test that goes with it.
+/// A one-line program and its test.
 pub(super) fn sums(program: &str, more: &[(&str, &str)]) -> TempDir {
     let mut files: Vec<(&str, &[u8])> = vec![("sums.py", program.as_bytes()), ("test_sums.py", TESTS.as_bytes())];
     files.extend(more.iter().map(|(path, text)| (*path, text.as_bytes())));
@@ -39,14 +39,14 @@ pub(super) async fn fix(root: &Path, arguments: &[&str]) -> Ended {
     Door::new().run(arguments.chain([root.as_os_str()])).await
 }
 
-/// The one JSON document that is all there is on standard output.
+/// The single JSON document on standard output.
 #[track_caller]
 pub(super) fn document(ended: &Ended) -> Value {
     assert_eq!(ended.out.lines().count(), 1, "{ended:#?}");
     serde_json::from_str(&ended.out).unwrap()
 }
 
-/// Without a yes nothing is written; with it exactly what was shown before.
+/// Nothing is written without a yes; with it, exactly what was shown before.
 async fn asks_first_and_writes_what_it_showed(name: &str) {
     let before = fixture(&format!("{name}/before"));
     let checkout = copy_of(&format!("{name}/before"));
@@ -168,7 +168,7 @@ async fn protected_paths_are_left_alone() {
     assert_eq!(tree(checkout.path()), before);
 }
 
-/// What is committed is green; what lies there is red, untracked files and all, and that is what counts.
+/// The commit is green, the working tree is red because of changed and untracked files, and the working tree counts.
 #[tokio::test]
 async fn the_working_tree_counts_and_not_what_is_committed() {
     let checkout = sums(GREEN, &[(".gitignore", "private/\n")]);
@@ -179,7 +179,7 @@ async fn the_working_tree_counts_and_not_what_is_committed() {
     std::fs::write(root.join("sums.py"), format!("from pair import first\n{RED}")).unwrap();
     std::fs::write(root.join("pair.py"), "def first(pair):\n    return pair[0]\n").unwrap();
     std::fs::create_dir(root.join("private")).unwrap();
-    // Were ignored files part of it, nothing would be green.
+    // If ignored files counted, nothing would be green.
     std::fs::write(root.join("private/test_never.py"), "raise SystemExit('it was run')\n").unwrap();
     git(root, &["add", "sums.py"]);
 
@@ -201,7 +201,7 @@ async fn a_file_keeps_its_mode() {
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
 }
 
-/// What is worked on may be private, and the machine may have other users.
+/// The code may be private, and the machine may have other users.
 #[tokio::test]
 async fn its_own_folder_is_closed_to_others() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -213,7 +213,7 @@ async fn its_own_folder_is_closed_to_others() {
     assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
 }
 
-/// A patch that lacked a character which terminals must not see would not apply, and would hide what it does.
+/// A patch that dropped a character which terminals must not see would not apply, and would hide what it does.
 #[tokio::test]
 async fn hidden_characters_are_neither_lost_nor_obeyed() {
     let program = format!(

@@ -1,4 +1,4 @@
-//! How the program is asked: help, version, and what it says to arguments it does not know.
+//! The command line: help, version, and errors about unknown arguments.
 
 use super::Door;
 
@@ -48,7 +48,7 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["demo", "--github-only", "nowhere"], "--github-only"),
         (&["demo", "--approve", "--github-only"], "--github-only"),
         (&["demo", "--github-only", "127.0.0.1"], "such as http://127.0.0.1:8080"),
-        // What would do nothing is refused.
+        // Flags that would have no effect are rejected.
         (&["demo", "--github-only", "127.0.0.1:1", "--model", "m"], "--model"),
         (&["doctor", "--sandbox", "docker"], "--sandbox"),
         (&["fix", "--database-url", "sqlite://x"], "--database-url"),
@@ -79,7 +79,7 @@ async fn odd_settings_are_named() {
         ("GREENLIGHT_MODEL_BASE_URL", "nowhere"),
         ("GREENLIGHT_GITHUB_API_URL", "nowhere"),
     ] {
-        // What only a service needs is none of a local verb's business.
+        // Local commands do not mention settings that only a service needs.
         let of_a_service = name == "GREENLIGHT_GITHUB_API_URL";
         let verbs = if of_a_service {
             &["serve", "action"][..]
@@ -144,7 +144,7 @@ async fn what_was_used_is_named() {
         .await
         .with(2)
         .saying("GREENLIGHT_LISTEN: it is not an address");
-    // A name is an address; what is missing is something else.
+    // `localhost` is a valid address; the error is about something else.
     let named = Door::new().run(["serve", "--listen", "localhost:8099"]).await.with(2);
     assert!(
         named.err.contains("GREENLIGHT_WEBHOOK_SECRET is not set"),
@@ -153,12 +153,12 @@ async fn what_was_used_is_named() {
     );
 }
 
-/// Every flag of `serve` has a variable, so that a unit file needs no arguments.
+/// Every flag of `serve` has an environment variable, so that a unit file needs no arguments.
 #[tokio::test]
 async fn every_flag_of_the_service_has_a_variable() {
     let help = Door::new().run(["serve", "--help"]).await.with(0).out;
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Colours have the variables that other programs know, too.
+    // The colour flag uses variables that other programs share.
     let is_everybodys = |flag: &str| flag.starts_with("help") || flag.starts_with("color ");
     let flags = words.split(" --").skip(1).filter(|flag| !is_everybodys(flag));
     for flag in flags.filter(|flag| flag.split_once(' ').is_some_and(|(_, rest)| rest.starts_with('<'))) {
@@ -175,7 +175,7 @@ async fn help_says_how_a_verb_ends_and_what_it_needs() {
         let help = door.run([verb, "--help"]).await.with(0).out;
         assert!(help.contains("Exit codes: "), "{verb}: {help}");
     }
-    // Lines are broken to the width of a page.
+    // Help lines are wrapped to the width of a page.
     let flat = |help: String| help.split_whitespace().collect::<Vec<_>>().join(" ");
     for verb in ["tdd", "refactor"] {
         let help = flat(door.run([verb, "--help"]).await.with(0).out);

@@ -1,4 +1,4 @@
-//! What greenlight keeps is for greenlight alone: the code under test cannot see it, and other users cannot open it.
+//! greenlight's files are private: the code under test cannot see them, and other users cannot open them.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -53,7 +53,7 @@ async fn a_local_run_keeps_nothing_in_the_checkout() {
         let ended = door.run(["fix".as_ref(), checkout.path().as_os_str()]).await.with(2);
         ended.saying("(GREENLIGHT_DATA_DIR) is inside the checkout, where the tests could read it");
     }
-    // A key, too, which would be in every copy that tests run in.
+    // A key would also be in every copy that tests run in.
     std::fs::write(checkout.path().join("key"), "sk-canary").unwrap();
     let key = checkout.path().join("key").display().to_string();
     let door = Door::new().with("GREENLIGHT_MODEL_API_KEY_FILE", key);
@@ -61,7 +61,7 @@ async fn a_local_run_keeps_nothing_in_the_checkout() {
     ended.saying("set GREENLIGHT_MODEL_API_KEY_FILE to another place");
 }
 
-/// What an earlier version made, or what was copied from elsewhere.
+/// Files that an earlier version created, or that were copied from elsewhere.
 #[tokio::test]
 async fn others_can_no_longer_open_what_they_could() {
     let checkout = sums(GREEN, &[]);
@@ -93,7 +93,7 @@ async fn others_can_no_longer_open_what_they_could() {
         assert_eq!(mode(&data.join(folder)), 0o700, "{folder}");
     }
 
-    // A folder that others use as well is not closed to them, and neither is what is not greenlight's.
+    // A folder that others use as well stays open to them, and so do files that are not greenlight's.
     std::fs::write(data.join("app.pem"), "").unwrap();
     open(&data, 0o755);
     let stage = Stage::new("").await;
@@ -104,7 +104,7 @@ async fn others_can_no_longer_open_what_they_could() {
         .with("GREENLIGHT_MODEL", "gpt")
         .with("GREENLIGHT_MODEL_BASE_URL", "http://127.0.0.1:1")
         .with("GREENLIGHT_GITHUB_API_URL", "http://127.0.0.1:1");
-    // It ends at GitHub, which cannot be reached.
+    // It ends with an error, because GitHub is unreachable.
     door.run(["serve", "--listen", "127.0.0.1:0"])
         .await
         .with(2)
@@ -113,7 +113,7 @@ async fn others_can_no_longer_open_what_they_could() {
     assert_eq!((mode(&bundles.join("notes")), mode(&bundles)), (0o664, mode(&bundles)));
 }
 
-/// The rule holds for what is made, regardless of the umask.
+/// This holds for every created file, regardless of the umask.
 #[tokio::test]
 async fn what_a_run_leaves_is_for_its_user_alone() {
     let checkout = sums(RED, &[]);

@@ -1,4 +1,4 @@
-//! The four doors as people meet them: the real program, in a process and with its own environment.
+//! The four doors as people use them: the real program, in a process with its own environment.
 
 mod action;
 mod demo;
@@ -25,12 +25,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-/// Nothing here takes so long, even where many tests share few processors.
+/// Nothing here takes that long, even if many tests share few processors.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How soon a process that was asked to end must have ended.
+/// Time limit for a process that was asked to end.
 const A_MOMENT: Duration = Duration::from_secs(20);
 
-/// How the program is started: with these variables, and no others than those its toolchains are found by.
+/// How the program is started: with these variables, and only those others by which its toolchains are found.
 pub(crate) struct Door {
     data: TempDir,
     variables: BTreeMap<String, String>,
@@ -47,7 +47,8 @@ impl Door {
         Self { data, variables }
     }
 
-    /// A scripted model is alone, unless an engine is chosen afterwards: most tests of one are about bugs that take none.
+    /// A scripted model runs alone unless an engine is chosen afterwards: most of these tests have bugs that need no
+    /// model.
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         if name == "GREENLIGHT_MODEL" {
             self.variables.insert("GREENLIGHT_ENGINE".into(), "model".into());
@@ -88,13 +89,13 @@ impl Door {
         command
     }
 
-    /// Runs the program to its end, with nobody at the terminal.
+    /// Runs the program to its end, without a terminal.
     pub(crate) async fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ended {
         ended(self.command(arguments).spawn().unwrap()).await
     }
 }
 
-/// What a process left.
+/// The result of a process.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -103,14 +104,14 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Fails with everything the process said if it ended otherwise.
+    /// Fails with the whole output of the process if it ended with another code.
     #[track_caller]
     pub(crate) fn with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
 
-    /// Fails if standard error does not hold this.
+    /// Fails if standard error does not contain this.
     #[track_caller]
     pub(crate) fn saying(self, part: &str) -> Self {
         assert!(self.err.contains(part), "{part:?} is not in {}", self.err);
@@ -134,14 +135,14 @@ pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_raw(id).unwrap(), signal).unwrap();
 }
 
-/// Where a fixture repository is, such as `rail/before`.
+/// The path of a fixture repository, such as `rail/before`.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures/repos")
         .join(name)
 }
 
-/// A copy of a fixture repository, to be changed.
+/// A writable copy of a fixture repository.
 pub(crate) fn copy_of(name: &str) -> TempDir {
     let files = tree(&fixture(name));
     let files: Vec<(&str, &[u8])> = files
@@ -162,7 +163,7 @@ pub(crate) fn written(files: &[(&str, &[u8])]) -> TempDir {
     directory
 }
 
-/// Every file below a directory, `.git` left out.
+/// Every file below a directory except `.git`.
 pub(crate) fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let walk = ignore::WalkBuilder::new(root)
         .standard_filters(false)
@@ -177,7 +178,7 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Runs git in a directory, with nobody's configuration.
+/// Runs git in a directory, without any user's configuration.
 #[expect(clippy::disallowed_methods, reason = "git is asked whether it agrees")]
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> std::process::Output {
     std::process::Command::new("git")
@@ -197,7 +198,7 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> std::process::Output 
         .unwrap()
 }
 
-/// Waits for something that another process does.
+/// Waits for an effect of another process.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let mut look = tokio::time::interval(Duration::from_millis(50));
     let waited = tokio::time::timeout(PATIENCE, async {
@@ -208,7 +209,7 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     assert!(waited.await.is_ok(), "{what}: not within {PATIENCE:?}");
 }
 
-/// Whether any process of this machine was started with these words, one after the other.
+/// Whether any process of this machine was started with these consecutive words.
 pub(crate) fn is_running(words: &str) -> bool {
     let wanted = format!("{}\0", words.replace(' ', "\0"));
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -1,4 +1,4 @@
-//! `greenlight tdd`, `refactor` and `explain` in real checkouts: what they print, write and end with.
+//! `greenlight tdd`, `refactor` and `explain` in real checkouts: their output, changes and exit codes.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -79,14 +79,14 @@ async fn tests_come_first_and_both_are_written() {
     model.finish();
 }
 
-/// A project in one language: its files, the test that comes first, and the code that comes then.
+/// A project in one language: its files, the test that is written first, and the code that follows.
 struct Project<'a> {
     files: &'a [(&'a str, &'a str)],
     test: (&'a str, &'a str),
     code: (&'a str, &'a str),
 }
 
-/// What is not there yet shows in another way in each language: while it is compiled, loaded or run.
+/// Missing code shows differently in each language: during compilation, loading or execution.
 async fn works(project: &Project<'_>) {
     let files: Vec<(&str, &[u8])> = project
         .files

@@ -1,4 +1,5 @@
-//! What a checkout taught on this machine: tried first when the same failure comes back, proved again, and recorded.
+//! Fixes remembered from a checkout on this machine: tried first when the same failure recurs, verified again, and
+//! recorded.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,7 +11,7 @@ use super::fix::{GREEN, RED, document, sums};
 use super::terminal::Terminal;
 use crate::harness::model::{KEY, ScriptedModel};
 
-/// A door with a model that has turns for one fix only: asked for another, it fails.
+/// A door with a model that has turns for one fix only; if it is asked for another, it fails.
 async fn one_fix() -> (Door, ScriptedModel) {
     let model = ScriptedModel::start([]).await;
     model
@@ -40,7 +41,7 @@ async fn a_fix_that_was_written_is_tried_first_when_the_failure_comes_back() {
         "scripted"
     );
     let program = checkout.path().join("sums.py");
-    // The same mistake, in a file that continued.
+    // The same mistake, in a file that has grown since.
     std::fs::write(&program, format!("{RED}\n\ndef nothing():\n    return 0\n")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let bundle = folder.path().join("run.zip");
@@ -53,7 +54,7 @@ async fn a_fix_that_was_written_is_tried_first_when_the_failure_comes_back() {
     assert_eq!(again["spent"]["turns"], 0);
     let written = std::fs::read_to_string(&program).unwrap();
     assert_eq!(written, format!("{GREEN}\n\ndef nothing():\n    return 0\n"));
-    // The bundle knows what was remembered; another machine would not.
+    // The bundle includes what was remembered; another machine would not know it.
     let replay = [OsStr::new("replay"), "--json".as_ref(), bundle.as_os_str()];
     assert_eq!(document(&Door::new().run(replay).await.with(0))["same"], true);
     model.finish();
@@ -109,7 +110,7 @@ fn invoice() -> tempfile::TempDir {
     ])
 }
 
-/// Whether something is the right bound in other words, or the constant that comes to the same.
+/// Whether this is the right bound in a different spelling, or the constant with the same effect.
 fn is_the_same_again(shown: &str) -> bool {
     let added = shown
         .lines()
@@ -120,7 +121,7 @@ fn is_the_same_again(shown: &str) -> bool {
         .any(|line| line.contains("DISCOUNT_FROM") && !line.contains(MENDED))
 }
 
-/// The same bound is never offered in other words, no later run is silent about it, and it can be had back.
+/// The same bound is never offered in a different spelling, later runs mention that, and it can be forgotten.
 #[tokio::test]
 async fn what_was_turned_down_comes_back_in_no_other_words_until_it_is_forgotten() {
     let checkout = invoice();
@@ -170,7 +171,7 @@ async fn what_was_turned_down_comes_back_in_no_other_words_until_it_is_forgotten
     assert_eq!(mended, INVOICE.replace("amount > DISCOUNT_FROM", MENDED));
 }
 
-/// Nothing above the bound is tested, so that `==` passes as well as the right `>=`, but is far less likely.
+/// Nothing above the bound is tested, so `==` passes as well as the correct `>=`, but is far less likely.
 const INVOICE_TESTS_UP_TO_THE_BOUND: &str = "
 import unittest
 from invoice import total
@@ -183,7 +184,7 @@ class TotalTest(unittest.TestCase):
         self.assertEqual(total(10_000), 9_500)
 ";
 
-/// Turning down the likely fix does not make an unlikely one sure: it is shown, and `--yes` does not write it.
+/// Rejecting the likely fix does not make an unlikely one certain: it is shown, and `--yes` does not write it.
 #[tokio::test]
 async fn a_fix_that_was_turned_down_still_competes_with_less_likely_ones() {
     let checkout = super::written(&[
@@ -225,7 +226,7 @@ async fn all_that_is_remembered_can_be_forgotten() {
     assert_eq!(forgotten["forgotten"], json!([listed["accepted"][0]["id"]]));
     let listed = document(&door.run(["memory", "list", "--json", root]).await.with(0));
     assert_eq!(listed["accepted"], json!([]));
-    // Of another checkout nothing is known, and nothing is made.
+    // Nothing is known about another checkout, and nothing is created for it.
     door.run(["memory", "list", "/nowhere"])
         .await
         .with(2)

@@ -1,4 +1,4 @@
-//! `greenlight replay`: what was recorded comes out the same again, and what was changed since is found.
+//! `greenlight replay`: a recording replays with the same result, and later changes are detected.
 
 use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
@@ -25,14 +25,14 @@ async fn run(door: &Door, arguments: &[&str], path: &Path) -> Ended {
     door.run(arguments.chain([path.as_os_str()])).await
 }
 
-/// A recorded run, and what is to be kept alive as long.
+/// A recorded run, and everything that must stay alive with it.
 struct Recorded {
     door: Door,
     file: PathBuf,
     _folder: TempDir,
 }
 
-/// `greenlight fix` on a wrong sum, into a file.
+/// `greenlight fix` on a wrong sum, recorded to a file.
 async fn recorded(door: Door, more: &[&str], code: i32) -> Recorded {
     let checkout = sums(RED, &[]);
     let folder = tempfile::tempdir().unwrap();
@@ -72,7 +72,7 @@ impl Recorded {
     }
 }
 
-/// A model that looks, edits, runs the tests and submits, besides what else it does first.
+/// A model that reads, edits, runs the tests and submits, after these first turns.
 async fn model(first: impl IntoIterator<Item = Turn>) -> ScriptedModel {
     let model = ScriptedModel::start(first).await;
     model
@@ -101,7 +101,7 @@ async fn the_built_in_engine_finds_the_same_again() {
     assert_eq!(replayed, expected);
 }
 
-/// Half a megabyte that expands to 250 MB, and to gigabytes of steps: who replays a stranger's bundle is told what it is.
+/// Half a megabyte that expands to 250 MB, and to gigabytes of steps: a person who replays it gets a clear error.
 #[tokio::test]
 async fn a_bundle_that_expands_is_refused_in_bounded_memory() {
     let recorded = recorded(Door::new(), &["--yes"], 0).await;
@@ -133,10 +133,10 @@ async fn what_was_approved_is_taken_from_the_record() {
     let replayed = recorded.replayed(0).await;
     assert_eq!((&replayed["same"], &replayed["turns"]), (&json!(true), &json!(5)));
     assert_eq!(replayed["results"], 5);
-    // Another answer than the recorded one would be none that somebody approved: what is recorded is what is told.
+    // A different answer would not be the one that was approved, so the recorded answer is used.
     recorded.change("journal.jsonl", |text| text.replace("42 answers", "43 answers"));
     recorded.replayed(0).await;
-    // What was asked for is gone through again.
+    // The request itself is replayed.
     recorded.change("journal.jsonl", |text| text.replacen("6 * 7", "6 * 8", 1));
     let replayed = recorded.replayed(1).await;
     assert!(

@@ -1,4 +1,4 @@
-//! `greenlight sandbox` and `greenlight doctor`: how to look at the confinement before trusting it.
+//! `greenlight sandbox` and `greenlight doctor`: how to examine the confinement before trusting it.
 
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -121,7 +121,7 @@ async fn what_lies_in_the_directory_hangs_nobody() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o666)).unwrap();
     let run = sandbox(directory.path(), &["--", "true"]).await.with(2);
     run.saying("not an ordinary file");
-    // Somebody has to be able to end what waits for a pipe that nobody writes to.
+    // A process that waits for a pipe without a writer must be interruptible.
     std::fs::remove_file(pipe).unwrap();
     let pipe = directory.path().join(".gitignore");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o666)).unwrap();
@@ -197,10 +197,10 @@ async fn the_doctor_shows_every_sandbox() {
         assert_eq!(tools["hidden"][0], "native", "{tools}");
     }
     assert_eq!(document["backends"][0]["breaches"], serde_json::json!([]));
-    // The tests need it themselves.
+    // The tests need Python themselves.
     let programs = document["machine"]["programs"]["found"].as_array().unwrap();
     assert!(programs.contains(&"python3".into()), "{programs:?}");
-    // Nothing of what it put there stays, and a flag that would do nothing is refused.
+    // None of its temporary files remain, and a flag without an effect is rejected.
     assert_eq!(std::fs::read_dir(door.data()).unwrap().count(), 0);
     door.run(["doctor", "--sandbox", "native"])
         .await
@@ -217,7 +217,7 @@ async fn the_doctor_shows_every_sandbox() {
     }
 }
 
-/// A place that is shown is found before anything lies there.
+/// A path that is visible inside is reported before it contains anything.
 #[tokio::test]
 async fn the_doctor_finds_what_code_under_test_could_read() {
     let door = Door::new().with(
@@ -233,7 +233,7 @@ async fn the_doctor_finds_what_code_under_test_could_read() {
     }
 }
 
-/// `nohup`, a shell's `&` and Python start programs with signals ignored, and that outlives an exec.
+/// `nohup`, a shell's `&` and Python start programs with ignored signals, and that survives an exec.
 #[tokio::test]
 async fn signals_that_greenlight_was_started_to_ignore_reach_the_command() {
     let directory = written(&[]);
@@ -262,7 +262,7 @@ async fn other_programs_of_its_user_cannot_read_its_environment() {
         .with("GREENLIGHT_DATA_DIR", folder.path().join("data").display().to_string())
         .with("GITHUB_TOKEN", "ghs_canary");
     let run = ["sandbox", "--sandbox", "none", "--", "sleep", "1000"];
-    // Root may read everything, so it becomes somebody else first.
+    // Root may read everything, so switch to another user first.
     let mut command = if rustix::process::geteuid().is_root() {
         let become_somebody = [
             "--reuid",

@@ -1,4 +1,5 @@
-//! `greenlight serve` as a process: started with settings right and wrong, met over HTTP, ended kindly and not.
+//! `greenlight serve` as a process: started with valid and invalid settings, used over HTTP, ended gracefully or
+//! killed.
 
 mod crowd;
 mod log;
@@ -22,7 +23,7 @@ use crate::harness::story::{CHANGE, FIXED, SECRET};
 
 const ARGUMENTS: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--log-format", "json"];
 
-/// A process that listens.
+/// A listening process.
 struct Serving {
     child: Child,
     url: String,
@@ -63,7 +64,7 @@ impl Serving {
         }
     }
 
-    /// Sends a signal, and gives the exit code.
+    /// Sends a signal, and returns the exit code.
     async fn ends_by(&mut self, how: Signal) -> Option<i32> {
         signal(&self.child, how);
         let status = tokio::time::timeout(A_MOMENT, self.child.wait()).await;
@@ -74,7 +75,7 @@ impl Serving {
         self.log.lock().unwrap().clone()
     }
 
-    /// Posts a delivery, signed unless something else is to be sent as its signature.
+    /// Posts a delivery, with a valid signature unless another one is given.
     async fn post(&self, event: &str, body: Vec<u8>, signature: Option<&str>) -> u16 {
         let signature = signature.map_or_else(|| sign(&body), ToString::to_string);
         let request = reqwest::Client::new()
@@ -105,7 +106,7 @@ fn sign(body: &[u8]) -> String {
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-/// From red CI to a landed fix, with everything logged that can be logged, and nothing in it that must not be.
+/// From a CI failure to a landed fix, with full logging, and no secrets in the log.
 #[tokio::test]
 async fn red_ci_is_answered_and_an_approval_lands() {
     let stage = Stage::new("").await;
@@ -225,7 +226,7 @@ async fn what_is_no_delivery_of_githubs_gets_the_documented_status() {
 #[tokio::test]
 async fn a_wrong_setting_is_named_before_anything_is_served() {
     let stage = Stage::new("").await;
-    // Taken, so that no other test listens there, and not listened at.
+    // The port is bound, so that no other test listens there, but nothing listens on it.
     let taken = tokio::net::TcpSocket::new_v4().unwrap();
     taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let closed = format!("http://{}", taken.local_addr().unwrap());
@@ -302,7 +303,7 @@ async fn interrupted_at_work(how: Signal, code: Option<i32>) {
     tokio::time::timeout(PATIENCE, model.is_silent())
         .await
         .expect("the model is asked");
-    // A second one would do everything twice.
+    // A second process would do everything twice.
     door.run(ARGUMENTS).await.with(2).saying("GREENLIGHT_DATA_DIR");
     assert_eq!(first.ends_by(how).await, code, "{}", first.log());
 
@@ -344,7 +345,7 @@ async fn a_run_goes_on_after_a_kill() {
     interrupted_at_work(Signal::KILL, None).await;
 }
 
-/// No matter what ends the process ends what it started, and the next one starts it again.
+/// However the process ends, it ends what it started, and the next process starts it again.
 #[tokio::test]
 async fn tests_under_way_end_with_the_process() {
     let never_ends = format!("sleep 97{}", std::process::id());
@@ -370,7 +371,7 @@ async fn tests_under_way_end_with_the_process() {
     }
 }
 
-/// Another process of the same user must not read the secrets out of this one.
+/// Another process of the same user must not read its secrets.
 #[tokio::test]
 async fn its_environment_is_closed_to_other_processes() {
     const NOBODY: u32 = 65534;
@@ -378,7 +379,8 @@ async fn its_environment_is_closed_to_other_processes() {
     let door = stage.app();
     let mut command = door.command(ARGUMENTS);
     let serving = if rustix::process::geteuid().is_root() {
-        // For root nothing is closed; so it becomes somebody else, who needs a program and his own folder.
+        // Nothing is closed to root, so switch to another user, who needs a copy of the program and a separate
+        // folder.
         let program = door.data().join("greenlight");
         std::fs::copy(env!("CARGO_BIN_EXE_greenlight"), &program).unwrap();
         for path in [door.data(), &door.data().join("app.pem")] {
@@ -391,6 +393,6 @@ async fn its_environment_is_closed_to_other_processes() {
         Serving::spawn(command).await
     };
     let id = serving.child.id().unwrap();
-    // The files of a process that may be looked into belong to its user; those of the others to root.
+    // The `/proc` files of an inspectable process belong to its user, those of a protected one to root.
     assert_eq!(std::fs::metadata(format!("/proc/{id}/environ")).unwrap().uid(), 0);
 }

@@ -11,7 +11,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// With this `greenlight.toml` on the base branch.
+    /// A stage with this `greenlight.toml` on the base branch.
     pub(crate) async fn new(config: &str) -> Self {
         Self::opened(config, |new| new).await
     }
@@ -29,7 +29,7 @@ impl Stage {
         Self { double, number }
     }
 
-    /// A door with the credentials of the App.
+    /// A door with the App's credentials.
     pub(crate) fn app(&self) -> Door {
         let app = self.double.app_credentials();
         let door = Door::new();
@@ -51,7 +51,7 @@ impl Stage {
         self.double.fail_ci(self.number, log).await.unwrap();
     }
 
-    /// Waits until something is to be seen on the double.
+    /// Waits until the double shows something.
     pub(crate) async fn until(&self, what: &str, seen: impl Fn(&Double) -> bool) {
         let mut changes = self.double.changes();
         let waiting = async {
@@ -63,7 +63,7 @@ impl Stage {
         assert!(waited.is_ok(), "not seen: {what}\n{}", self.told());
     }
 
-    /// Waits until greenlight's check on the head has this conclusion.
+    /// Waits until greenlight's check run on the head has this conclusion.
     pub(crate) async fn until_check(&self, conclusion: &str) {
         let number = self.number;
         self.until(conclusion, |double| {
@@ -75,14 +75,14 @@ impl Stage {
         .await;
     }
 
-    /// Comments that are no person's.
+    /// Comments that no person wrote.
     pub(crate) fn answers(&self) -> Vec<CommentView> {
         let mut comments = self.double.comments(self.number);
         comments.retain(|comment| comment.author.ends_with("[bot]"));
         comments
     }
 
-    /// The fix is one commit on top, said once, by somebody with this login.
+    /// The fix landed as a single commit on top, announced once, by the account with this login.
     #[track_caller]
     pub(crate) fn has_landed_once(&self, login: &str) {
         assert_eq!(self.double.commits(self.number).unwrap().len(), 2, "{}", self.told());
@@ -96,7 +96,7 @@ impl Stage {
         assert_eq!(sticky.author, login);
     }
 
-    /// The conversation, for a test that fails.
+    /// The conversation, for the messages of failing tests.
     pub(crate) fn told(&self) -> String {
         format!("{:#?}", self.double.conversation(self.number).unwrap())
     }

@@ -1,4 +1,4 @@
-//! `greenlight suggest`: any patch as the review it becomes.
+//! `greenlight suggest`: any patch posted as a review.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -15,7 +15,7 @@ const BASE: &str = "def fare(stops):\n    return 200 + 50 * stops\n";
 const HEAD: &str = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef total(trips):\n    paid = 0\n    for stops \
                     in trips:\n        paid = paid - fare(stops)\n    return paid\n";
 
-/// A checkout of two commits: the pull request changes `src/a fare.py` and adds `windows.txt`.
+/// A checkout with two commits: the pull request changes `src/a fare.py` and adds `windows.txt`.
 fn checkout() -> TempDir {
     let directory = written(&[
         ("src/a fare.py", BASE.as_bytes()),
@@ -31,7 +31,7 @@ fn checkout() -> TempDir {
     directory
 }
 
-/// What git prints.
+/// The output of git.
 fn said(root: &Path, arguments: &[&str]) -> String {
     let output = git(root, arguments);
     assert!(output.status.success(), "{output:?}");
@@ -55,7 +55,7 @@ fn commit(root: &Path) {
     );
 }
 
-/// What git says of these changes to the working directory, which is then as it was.
+/// git's diff of these changes to the working directory, which is restored afterwards.
 fn diff_of(root: &Path, changes: &[(&str, &[u8])]) -> String {
     for (path, bytes) in changes {
         let path = root.join(path);
@@ -73,7 +73,7 @@ async fn suggest(root: &Path, arguments: &[&str], patch: &str) -> Ended {
     let mut command = door.command([&["suggest", "--patch", "-"], arguments].concat());
     let mut child = command.current_dir(root).stdin(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
-    // Anyone who refuses early does not read it all.
+    // A process that rejects the patch early does not read all of it.
     let _ = input.write_all(patch.as_bytes()).await;
     drop(input);
     ended(child).await
@@ -159,7 +159,7 @@ async fn the_one_line_of_the_review_applies_the_remainder() {
         .lines()
         .find(|line| line.contains("| base64 -d | gunzip | git "))
         .unwrap();
-    // Wherever in the checkout, and anything that git does to white space.
+    // From any directory of the checkout, and regardless of git's whitespace settings.
     said(root, &["config", "apply.whitespace", "fix"]);
     let code = shell(&root.join("src"), line).await;
     assert_eq!(code, Some(0));
@@ -222,7 +222,7 @@ async fn what_cannot_be_a_review_is_said() {
         .saying("not inside a git repository");
 }
 
-/// A clone of the pull request's branch, and a door with the token of somebody who may write.
+/// A clone of the pull request's branch, and a door with the token of an account that may write.
 #[expect(clippy::disallowed_methods, reason = "a person has cloned with git")]
 async fn cloned(stage: &Stage) -> (TempDir, Door) {
     let token = stage.double.user_token("mia");
@@ -231,7 +231,7 @@ async fn cloned(stage: &Stage) -> (TempDir, Door) {
         .double
         .url()
         .replace("http://", &format!("http://x-access-token:{token}@"));
-    // Not waited for in this thread, which has to answer.
+    // Asynchronous, because this thread must serve the request.
     let mut clone = tokio::process::Command::new("git");
     clone
         .args(["clone", "-q", "-b", "change"])
@@ -281,7 +281,7 @@ async fn a_patch_is_posted_once_on_the_head_that_it_is_for() {
         reviews[0].body
     );
     assert!(!reviews[0].body.contains("approval lands it"), "{}", reviews[0].body);
-    // Another tool has its own review, which takes nothing back.
+    // Another tool has a separate review, which withdraws nothing.
     std::fs::write(
         root.join(".git/fix.patch"),
         diff_of(root, &[("fare.py", b"def fare(): pass\n")]),
@@ -296,7 +296,7 @@ async fn a_patch_is_posted_once_on_the_head_that_it_is_for() {
     stage.double.commit_suggestions(&comments, "ada").await.unwrap();
     assert_eq!(stage.double.file(1, "fare.py").unwrap(), fixed.as_bytes());
 
-    // The head is another one now.
+    // The head has changed.
     posted(&door, root, &arguments)
         .await
         .with(3)

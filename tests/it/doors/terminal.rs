@@ -1,4 +1,4 @@
-//! A terminal with somebody at it: the program reads what the test types, and the test reads what it shows.
+//! A terminal with a person: the program reads what the test types, and the test reads what the program shows.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -37,7 +37,7 @@ impl Terminal {
         let keyboard = File::from(master);
         let mut camera = keyboard.try_clone().unwrap();
         let (sender, screen) = mpsc::unbounded_channel();
-        // Reading fails once the program has closed its side: then the sender goes, too.
+        // Reading fails once the program has closed its side; then the sender is dropped, too.
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = camera.read(&mut buffer) {
@@ -57,7 +57,7 @@ impl Terminal {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Waits until this is shown, after what was waited for before.
+    /// Waits until this is shown, after the previously awaited text.
     pub(crate) async fn shows(&mut self, part: &str) {
         loop {
             let mut windows = self.shown[self.read_to..].windows(part.len());
@@ -73,7 +73,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end, and gives the exit code and everything that was shown.
+    /// Waits for the end. Returns the exit code and everything that was shown.
     pub(crate) async fn ends(mut self) -> (Option<i32>, String) {
         let status = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         let status = status.unwrap_or_else(|_| panic!("it does not end:\n{}", String::from_utf8_lossy(&self.shown)));

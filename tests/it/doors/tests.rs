@@ -1,4 +1,4 @@
-//! `greenlight tests`: what would be run and why, and how the result was read.
+//! `greenlight tests`: what would be run and why, and how the result was parsed.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -124,7 +124,7 @@ async fn what_a_test_prints_does_not_steer_a_terminal() {
     }
 }
 
-/// Linters and test tools are where the person has them: in the virtual environment they work in.
+/// Linters and test tools come from the person's active virtual environment.
 #[tokio::test]
 async fn the_active_virtual_environment_is_lent() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -185,7 +185,7 @@ async fn a_name_of_no_test_is_a_mistake_and_a_part_of_one_is_enough() {
         .saying("--list");
 }
 
-/// A command that takes no names runs everything, and what it ran is told by the names that were asked for.
+/// A command that takes no names runs everything; its results are matched against the requested names.
 #[tokio::test]
 async fn names_are_held_against_what_a_command_of_ones_own_ran() {
     let config = b"[test]\ncommand = \"sh -c 'python3 -m unittest -v'\"\n";

@@ -1,4 +1,4 @@
-//! `greenlight verify`: the evidence of a fix, recomputed from a checkout by somebody who believes nothing.
+//! `greenlight verify`: the evidence of a fix, recomputed from a checkout by a person who trusts nothing.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fix::{GREEN, RED, document, fix, sums};
 use super::{Door, Ended, git, tree};
 
-/// A checkout with a red commit, fixed in the working directory; what the evidence says.
+/// A checkout with a failing commit, fixed in the working directory. Returns the evidence as well.
 async fn fixed() -> (tempfile::TempDir, String, Value) {
     let checkout = sums(RED, &[(".gitignore", "*.log\n")]);
     for arguments in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "red"]] {
@@ -41,7 +41,7 @@ async fn a_fix_is_recomputed_to_the_same_digest_however_the_patch_is_named() {
     std::fs::write(root.join("ignored.log"), "not a part of it\n").unwrap();
     let before = tree(root);
 
-    // What is not committed yet is the patch, and what it is on was red, unless something else is said.
+    // By default, the patch is what is not committed, and the commit below it must fail.
     let ended = verify(root, &["--digest", digest]).await.with(0);
     for part in [
         head.as_str(),

@@ -1,4 +1,4 @@
-//! Who may do what: App tokens, installation tokens, limits, and misbehaviour on demand.
+//! Permissions: App tokens, installation tokens, limits, and faults on demand.
 
 use github_double::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, READER, World};
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! Check runs, and the webhooks that follow what people, CI and the bot do.
+//! Check runs, and the webhooks that follow actions of people, CI and the bot.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use super::{Client, world};
 
 type Heard = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
 
-/// A receiver that answers 202 and keeps what it heard.
+/// A receiver that answers 202 and stores what it received.
 async fn receiver() -> (String, Heard) {
     let heard = Heard::default();
     let listen = async |State(heard): State<Heard>, headers: HeaderMap, body: Bytes| {
@@ -226,7 +226,7 @@ fn word(what: &What) -> &'static str {
     }
 }
 
-/// Creates a check run on the head with these further keys.
+/// Creates a check run on the head with these additional keys.
 async fn check_run(client: &Client, number: u64, more: Value) -> (StatusCode, Value) {
     let mut body = json!({ "name": "greenlight", "head_sha": client.double.head(number).unwrap() });
     for (key, value) in more.as_object().unwrap() {

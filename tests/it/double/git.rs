@@ -7,7 +7,7 @@ use github_double::{AUTHOR, World};
 
 use super::{serve, world};
 
-/// Runs git away from every configuration of the machine; it must succeed.
+/// Runs git without the machine's configuration; it must succeed.
 async fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = try_git(folder, arguments).await;
     assert!(

@@ -9,7 +9,7 @@ use super::{Client, serve, world};
 const CREATED: StatusCode = StatusCode::CREATED;
 const UNPROCESSABLE: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
 
-/// Writes a commit on top of `parent` that changes one file, and gives its SHA.
+/// Writes a commit on top of `parent` that changes one file, and returns its SHA.
 pub(super) async fn commit(client: &Client, parent: &str, path: &str, content: &str) -> String {
     let (_, blob) = client
         .post("/git/blobs", json!({ "content": content, "encoding": "utf-8" }))

@@ -1,4 +1,5 @@
-//! Renamed repositories lead on to their ids until somebody takes the name; renamed people lead nowhere.
+//! The name of a renamed repository redirects to its id until somebody else takes the name; names of people never
+//! redirect.
 
 use github_double::{MAINTAINER, World};
 use reqwest::{Method, StatusCode};

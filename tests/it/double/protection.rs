@@ -1,4 +1,4 @@
-//! What a repository demands of its branches, and moving them by compare-and-swap.
+//! Branch protection rules, and moving branches by compare-and-swap.
 
 use github_double::{Demand, Protection};
 use reqwest::{Method, StatusCode};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::git_data::commit;
 use super::{Client, world};
 
-/// Asks for `updateRefs` as anyone who holds this token.
+/// Calls `updateRefs` with this token.
 async fn update(client: &Client, token: &str, update: Value) -> Value {
     let (_, repository) = client.get("").await;
     let input = json!({ "repositoryId": repository["node_id"], "refUpdates": [update] });
@@ -34,7 +34,7 @@ async fn a_branch_moves_only_from_where_it_is_said_to_be() {
     let token = client.token.clone();
     let done = update(&client, &token, to(&first, &second)).await;
     assert_eq!(done, json!({ "data": { "updateRefs": { "clientMutationId": null } } }));
-    // Forward, but not from there; from there, but not forward; nobody's; and a name that is not there.
+    // Forward, but not from there; from there, but not forward; an unknown commit; and a missing branch.
     for (before, after, words) in [
         (&first, &third, "does not point to"),
         (&second, &sideways, "not a fast forward"),
@@ -56,7 +56,7 @@ async fn a_branch_moves_only_from_where_it_is_said_to_be() {
     assert_eq!(client.double.head(number).unwrap(), second);
 }
 
-/// Either way of moving the branch is refused with these words; neither moves it.
+/// Both ways of moving the branch are rejected with these words, and neither moves it.
 async fn refused(client: &Client, number: u64, words: &str) {
     let head = client.double.head(number).unwrap();
     let after = commit(client, &head, "a.txt", words).await;
@@ -84,7 +84,7 @@ async fn a_ruleset_is_listed_and_holds_for_both_ways() {
     );
     let (_, ruleset) = client.get("/rulesets/1").await;
     assert_eq!(ruleset["current_user_can_bypass"], "never");
-    // What an App commits is signed.
+    // Commits made by an App are signed.
     refused(
         &client,
         number,

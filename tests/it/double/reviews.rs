@@ -1,4 +1,4 @@
-//! What may be commented on, and what the "Commit suggestion" button does.
+//! Which lines may be commented on, and what the "Commit suggestion" button does.
 
 use github_double::{AUTHOR, MAINTAINER, NewPullRequest, READER, World};
 use reqwest::{Method, StatusCode};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Client, serve, world};
 
-/// Posts a review with these comments and gives the status with GitHub's errors.
+/// Posts a review with these comments. Returns the status and GitHub's errors.
 async fn review(client: &Client, number: u64, comments: Value) -> (StatusCode, Value) {
     let body = json!({ "event": "COMMENT", "body": "x", "comments": comments });
     let (status, answer) = client.post(&format!("/pulls/{number}/reviews"), body).await;

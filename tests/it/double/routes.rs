@@ -1,4 +1,4 @@
-//! Every route answers, and what it answers can be read back.
+//! Every route answers, and its effects can be read back.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,5 +1,5 @@
-//! What a diff means for a tree when its sections depend on each other, lie, or are made to exhaust memory. Real
-//! `git apply --cached` is the peer.
+//! Applying diffs whose sections depend on each other, lie, or try to exhaust memory. Real `git apply --cached` is
+//! the peer.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,7 +24,7 @@ fn refusal(checkout: &Checkout, diff: &str) -> String {
     error.expect_err(diff).to_string()
 }
 
-/// What real git makes of a diff on the head.
+/// The result of real git for a diff on the head.
 fn peer(checkout: &Checkout, diff: &[u8]) -> Patch {
     let scratch = tempfile::tempdir().unwrap();
     let (clone, file) = (scratch.path().join("clone"), scratch.path().join("the.diff"));
@@ -49,7 +49,7 @@ fn numbered(range: std::ops::Range<usize>) -> String {
     range.map(|number| format!("{number}\n")).collect()
 }
 
-/// Three files of lines, and one of none.
+/// Three files with lines, and one empty file.
 fn plain() -> Checkout {
     let checkout = Checkout::new();
     checkout.write("x", numbered(1..30).as_bytes());
@@ -272,7 +272,7 @@ fn lines_that_no_hunk_counts_are_refused() {
     }
 }
 
-/// git does not apply such a hunk anywhere else, so that what is appended to a file is not appended twice.
+/// git applies such a hunk nowhere else, so that lines appended to a file are not appended twice.
 #[test]
 fn a_hunk_that_ends_the_file_goes_nowhere_else() {
     let checkout = plain();
@@ -286,7 +286,7 @@ fn a_hunk_that_ends_the_file_goes_nowhere_else() {
         "{error}"
     );
     assert!(error.contains("is the patch already applied?"), "{error}");
-    // Without any context a diff says nothing of what follows.
+    // Without context, a diff says nothing about the lines that follow.
     let bare = "--- a/x\n+++ b/x\n@@ -5 +5 @@\n-5\n+five\n";
     apply(&checkout, bare.as_bytes()).unwrap();
 }

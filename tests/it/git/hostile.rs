@@ -1,4 +1,4 @@
-//! What a hostile pull request, a stranger's server or a broken network can try.
+//! Attacks by a hostile pull request, a stranger's server or a broken network.
 
 use std::fs;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ async fn a_crafted_tree_is_refused() {
         fs::create_dir(world.path("outer")).unwrap();
         let tree = craft(&world, world.blob(b"evil"));
         let result = export(&world, tree).await;
-        // Some of these are refused by the real server already.
+        // The real server already rejects some of these.
         let refused = matches!(
             result,
             Err(Error::UnsafeTree { .. } | Error::Server(_) | Error::Missing(_))
@@ -222,7 +222,7 @@ async fn a_server_that_is_not_there_is_named() {
     insta::assert_snapshot!(error, @"cannot fetch from 127.0.0.1: Connection refused (os error 111); try again later");
 }
 
-/// The answer of real git to a fetch of this commit.
+/// Real git's answer to a fetch of this commit.
 async fn recorded(world: &World, sha: &CommitSha) -> Vec<u8> {
     let root = world.directory.path().to_path_buf();
     let (sender, mut answers) = tokio::sync::mpsc::channel(1);

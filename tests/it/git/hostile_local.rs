@@ -1,5 +1,5 @@
-//! What a repository on this machine can try against anyone who verifies it: to show files of others, to hide its own,
-//! to hang, and to cost too much.
+//! Attacks by a repository on this machine against a person who verifies it: to reveal other people's files, to hide
+//! its own, to hang, and to cost too much.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -28,7 +28,7 @@ fn paths(patch: &Patch) -> Vec<&str> {
     patch.paths().map(greenlight::domain::id::RepoPath::as_str).collect()
 }
 
-/// The tree that git makes of the files as they are.
+/// The tree that git makes of the current files.
 fn tree_of_git(checkout: &Checkout) -> String {
     git(checkout.path(), &["add", "-A"]);
     said(checkout.path(), &["write-tree"])
@@ -40,7 +40,7 @@ fn fifo(path: &Path) {
     rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
 }
 
-/// Adds an entry that no file has to be there for.
+/// Adds an index entry without a file.
 fn add_entry(checkout: &Checkout, mode: &str, id: &str, name: &str) -> CommitSha {
     let entry = format!("{mode},{id},{name}");
     git(checkout.path(), &["update-index", "--add", "--cacheinfo", &entry]);
@@ -77,7 +77,7 @@ fn nothing_is_read_through_a_link() {
             None => assert!(path.as_str().matches('/').count() > 0, "{path}"),
         }
     }
-    // It is also exactly what git makes of it.
+    // git itself produces exactly the same.
     assert_eq!(
         checkout.repository().tree_with(&first, &patch).unwrap(),
         tree_of_git(&checkout)
@@ -140,7 +140,7 @@ fn trees_that_differ_in_what_no_patch_can_say_are_refused() {
         }
         base = other;
     }
-    // What is the same on both sides does not matter.
+    // What is equal on both sides does not matter.
     git(checkout.path(), &["rm", "-q", "--cached", "open.txt"]);
     git(checkout.path(), &["commit", "-qm", "fewer"]);
     let patch = repository.patch_between(&base, &head(&checkout)).unwrap();
@@ -314,7 +314,7 @@ fn a_huge_file_beside_the_patch_is_not_compared() {
         .map(|(name, hunks)| (name.as_str(), hunks.is_some()))
         .collect();
     assert_eq!(names, [("open.txt", true)]);
-    // Even one line of it would be: GitHub leaves it out as well.
+    // A single changed line would be too large: GitHub leaves it out as well.
     checkout.write("huge.txt", ["y\n", &"x\n".repeat(3 << 20)].concat().as_bytes());
     let next = checkout.commit("one line");
     let files = repository.diff_files(&head, &next, &|_| true).unwrap();
@@ -344,7 +344,7 @@ fn files_and_directories_change_places_as_in_git() {
     let patch = repository.apply(&first, &diff).unwrap();
     assert_eq!(patch, repository.working_patch(&first).unwrap());
     assert_eq!(repository.tree_with(&first, &patch).unwrap(), tree);
-    // And back.
+    // And the reverse.
     let second = checkout.commit("second");
     let back = git(
         root,
@@ -356,7 +356,7 @@ fn files_and_directories_change_places_as_in_git() {
         said(root, &["rev-parse", &format!("{first}^{{tree}}")])
     );
 
-    // As long as anything of the directory stays, no file takes its place.
+    // While anything in the directory remains, no file can replace it.
     git(root, &["checkout", "-q", first.as_str()]);
     let file = "--- /dev/null\n+++ b/d\n@@ -0,0 +1 @@\n+x\n";
     let one = "--- a/d/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";

@@ -1,4 +1,4 @@
-//! A repository on this machine, with real git as the peer: what a diff changes must be what `git apply` makes of it.
+//! A repository on this machine, with real git as the peer: a diff must have the same effect as with `git apply`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use greenlight::git::{Error, LocalRepository};
 
 use super::origin::{git, noise};
 
-/// A repository with one commit of files that are awkward in every way a diff can be.
+/// A repository with one commit of files that are awkward for diffs in every way.
 pub(super) struct Checkout {
     directory: tempfile::TempDir,
 }
@@ -55,7 +55,7 @@ impl Checkout {
         LocalRepository::open(self.path()).unwrap()
     }
 
-    /// What real git makes of a diff on the head.
+    /// The result of real git for a diff on the head.
     fn peer(&self, diff: &[u8], strip: &str) -> Patch {
         let head = self.repository().resolve("HEAD").unwrap();
         let scratch = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Merges of a head with its base branch, and patches carried between the two.
+//! Merges of a head with its base branch, and patches transferred between the two.
 
 use std::fs;
 
@@ -60,7 +60,7 @@ async fn a_merge_has_what_both_sides_did() {
     assert_eq!(fs::read_to_string(into.join("a")).unwrap(), both);
     assert_eq!(fs::read_to_string(into.join("d/theirs")).unwrap(), "x\n");
 
-    // What the head wrote can be changed there; what came from the base branch cannot.
+    // Lines that the head wrote can be changed there; lines from the base branch cannot.
     let on_merge = change("a", &both, &both.replace("ONE", "1"));
     let on_head = merge.to_head(&on_merge).unwrap().unwrap();
     assert_eq!(on_head, change("a", &head, &head.replace("ONE", "1")));

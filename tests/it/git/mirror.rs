@@ -1,4 +1,4 @@
-//! What a mirror keeps from one fetch to the next: who shares it, and how it recovers.
+//! What a mirror keeps between fetches, how it is shared, and how it recovers.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ async fn a_damaged_mirror_is_made_anew() {
     let error = mirror.export(&sha, &world.path("export")).unwrap_err();
     assert!(matches!(error, Error::Damaged(_)), "{error:?}");
 
-    // While somebody holds it, it stays; the next one alone starts over.
+    // While it is in use it stays; only the next user starts over.
     assert!(world.mirror().has(&sha));
     drop(mirror);
     let mirror = world.mirror();

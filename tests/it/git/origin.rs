@@ -1,4 +1,4 @@
-//! Something to fetch from: a repository made with libgit2, served by real git, and the ways a server can misbehave.
+//! A repository to fetch from: made with libgit2, served by real git, with servers that misbehave in various ways.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl World {
         self.repository.blob(bytes).unwrap()
     }
 
-    /// A tree exactly as given, which git itself would not make.
+    /// A tree with exactly these entries, which git itself would not make.
     pub(super) fn raw_tree(&self, entries: &[(&str, &[u8], Oid)]) -> Oid {
         let mut raw = Vec::new();
         for (mode, name, id) in entries {
@@ -67,7 +67,7 @@ impl World {
         self.repository.odb().unwrap().write(kind, bytes).unwrap()
     }
 
-    /// A commit of nested directories, from paths with slashes.
+    /// A commit with nested directories, from paths with slashes.
     pub(super) fn commit(&self, files: &[(&str, &str, &[u8])], parent: Option<&CommitSha>) -> CommitSha {
         let mut index = git2::Index::new().unwrap();
         for (path, mode, bytes) in files {
@@ -108,7 +108,7 @@ impl World {
     }
 }
 
-/// What a client sent.
+/// A client's request.
 pub(super) struct Request {
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
@@ -117,7 +117,7 @@ pub(super) struct Request {
 
 pub(super) type Answer = Response<Body>;
 
-/// A server on loopback that counts what it is asked.
+/// A server on loopback that counts its requests.
 pub(super) struct Server {
     pub(super) url: url::Url,
     seen: Arc<Mutex<Vec<HeaderMap>>>,
@@ -175,7 +175,7 @@ pub(super) fn pack_response(body: impl Into<Body>) -> Answer {
     ([("content-type", "application/x-git-upload-pack-result")], body.into()).into_response()
 }
 
-/// Bytes that do not compress.
+/// Incompressible bytes.
 pub(super) fn noise(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let step = || {
@@ -194,7 +194,7 @@ pub(super) fn limits() -> FetchLimits {
     }
 }
 
-/// Runs real git, away from any configuration of this machine.
+/// Runs real git without the machine's configuration.
 #[expect(
     clippy::disallowed_methods,
     reason = "real git is the independent peer in these tests"

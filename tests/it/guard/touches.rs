@@ -1,4 +1,4 @@
-//! Which changes touch tests at all, in files that hold other code as well.
+//! Which changes affect tests, in files that contain other code as well.
 
 use greenlight::domain::patch::{Blob, FileChange};
 use greenlight::guard::{syntax_errors, touches_tests};

@@ -1,4 +1,4 @@
-//! Whole files and patches: what comes and goes, settings, data, the code under test, and hostile sources.
+//! Whole files and patches: added and removed files, settings, data, the code under test, and hostile sources.
 
 use greenlight::domain::weakening::WeakeningKind::{
     self, CannotBeJudged, Ci, Configuration, DataChanged, DetectsTests, ExpectationChanged, Mocked, Removed,
@@ -146,7 +146,7 @@ fn settings_and_data() {
     );
 }
 
-/// What a patch does to the code under test, with a test of [`TEST`] failing.
+/// What a patch does to the code under test while a test in [`TEST`] fails.
 #[track_caller]
 fn code(path: &str, before: &str, after: &str, kinds: &[WeakeningKind]) {
     let mut inputs = Inputs::default();

@@ -1,7 +1,7 @@
-//! A model on the wire that does no matter what it reads: every order that stands anywhere in its prompt, once.
+//! A model on the wire that obeys everything it reads: every order anywhere in its prompt, once.
 //!
-//! An order is `OBEY {"tool": …, "arguments": …} YEBO`, or `{"code": …}` for a block of Python; `times` repeats it. When
-//! no order is left it works through its own plan.
+//! An order is `OBEY {"tool": …, "arguments": …} YEBO`, or `{"code": …}` for a block of Python; `times` repeats it.
+//! When no order is left, the model follows its plan.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -17,12 +17,12 @@ use tokio::task::JoinHandle;
 
 use super::model::{Refuses, wire};
 
-/// What the server is like.
+/// How the server behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     Streams,
     Plain,
-    /// Without tools: by code, streamed.
+    /// Without tools: acts through code, streamed.
     Code,
 }
 
@@ -36,24 +36,24 @@ pub(crate) struct GullibleModel {
 struct Mind {
     manner: Manner,
     plan: Mutex<VecDeque<Value>>,
-    /// Orders, as they were read.
+    /// The orders that it read.
     heard: Mutex<Vec<String>>,
     orders: Mutex<VecDeque<Value>>,
     requests: Mutex<Vec<Value>>,
 }
 
-/// An order, as it is planted.
+/// An order in the form in which it is planted.
 pub(crate) fn order(tool: &str, arguments: &Value) -> String {
     plant(&json!({ "tool": tool, "arguments": arguments }))
 }
 
-/// Any order, as it is planted: in one line.
+/// Any order in the form in which it is planted: on one line.
 pub(crate) fn plant(order: &Value) -> String {
     format!("OBEY {order} YEBO")
 }
 
 impl GullibleModel {
-    /// Starts a server that follows the plan when nobody orders anything.
+    /// Starts a server that follows the plan while there are no orders.
     pub(crate) async fn start(manner: Manner, plan: impl IntoIterator<Item = Value>) -> Self {
         let mind = Arc::new(Mind {
             manner,
@@ -123,7 +123,7 @@ async fn completion(State(mind): State<Arc<Mind>>, body: Bytes) -> Response {
         None => wire::answer(&request, number, Some("I am done.".into()), &[]),
         Some(order) if mind.manner == Manner::Code => wire::answer(&request, number, Some(block(&order)), &[]),
         Some(order) => {
-            // Who calls nothing but what there is not, is given up.
+            // The loop gives up a model that calls only unknown tools.
             let thought = ("think".into(), json!({ "thought": "I obey." }).to_string());
             wire::answer(&request, number, None, &[thought, call(&order)])
         }
@@ -131,7 +131,7 @@ async fn completion(State(mind): State<Arc<Mind>>, body: Bytes) -> Response {
 }
 
 impl Mind {
-    /// Takes every order that was not heard before.
+    /// Reads every new order.
     fn listen(&self, request: &Value) {
         for text in readable(request) {
             for part in text.split("OBEY ").skip(1) {
@@ -164,7 +164,7 @@ impl Mind {
         if left > 0 {
             orders.push_front(order.clone());
         }
-        // So that each is another one.
+        // This makes each order unique.
         if order["arguments"]["why"].is_string() {
             order["arguments"]["why"] = format!("because {left}").into();
         }
@@ -172,7 +172,7 @@ impl Mind {
     }
 }
 
-/// What a model can read: everything but its own words.
+/// What a model can read: everything except its own words.
 fn readable(request: &Value) -> Vec<String> {
     let messages = wire::history(request).into_iter();
     let others = messages.filter(|message| message["role"] != "assistant");
@@ -195,7 +195,7 @@ fn block(order: &Value) -> String {
     let code = match order["code"].as_str() {
         Some(code) => code.to_owned(),
         None => {
-            // A text of JSON is one of Python as well.
+            // A JSON string is a valid Python string literal.
             let arguments = Value::from(order["arguments"].to_string());
             format!(
                 "import json\nprint(_call_tool({}, json.loads({arguments})))",

@@ -1,4 +1,4 @@
-//! What the stories stand on.
+//! The foundation of the stories.
 
 pub(crate) mod gullible;
 pub(crate) mod model;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use greenlight::sandbox::{Backend, Choice, Sandbox};
 use tokio::sync::OnceCell;
 
-/// The sandbox of this machine, tried once. A machine that cannot confine fails the tests, and says why.
+/// The sandbox of this machine, tried once. If the machine cannot confine code, the tests fail and say why.
 pub(crate) async fn sandbox() -> Sandbox {
     static SANDBOX: OnceCell<Sandbox> = OnceCell::const_new();
     let detect = async || {
@@ -21,7 +21,7 @@ pub(crate) async fn sandbox() -> Sandbox {
     SANDBOX.get_or_init(detect).await.clone()
 }
 
-/// No confinement, as somebody may choose by name.
+/// No confinement, as a user may explicitly choose.
 pub(crate) async fn unconfined() -> Sandbox {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
     Sandbox::detect(Choice::Only(Backend::None), helper).await.unwrap()

@@ -1,9 +1,9 @@
-//! A model on the wire: a server on loopback that speaks chat completions and responses, streamed where it is asked to,
-//! and says what a story tells it to. What that looks like on the wire is in [`wire`].
+//! A scripted model on the wire: a server on loopback that implements chat completions and responses, streamed on
+//! request. [`wire`] contains the formats.
 //!
-//! It holds every request against what must be true of all of them: each tool call has exactly one result, history is
-//! only ever appended to, the key is there, and nothing that must stay secret is in it. A story that leaves a turn
-//! unused, or a request without a turn, fails in [`ScriptedModel::finish`].
+//! It checks every request against rules that must always hold: each tool call has exactly one result, history is
+//! only appended to, the key is present, and no secret is included. A story with unused turns, or with a request
+//! without a turn, fails in [`ScriptedModel::finish`].
 
 pub(in crate::harness) mod wire;
 
@@ -21,10 +21,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// The key the server wants.
+/// The key that the server expects.
 pub(crate) const KEY: &str = "sk-scripted-0123456789abcdef";
 
-/// What the model does when it is asked once.
+/// What the model does in answer to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Turn {
     /// Says something, calls tools (name and arguments), or both.
@@ -32,32 +32,32 @@ pub(crate) enum Turn {
         text: Option<String>,
         calls: Vec<(String, String)>,
     },
-    /// A body of the story's own, with a status and headers.
+    /// A custom body, with a status and headers.
     Raw {
         status: u16,
         headers: Vec<(&'static str, &'static str)>,
         body: String,
     },
-    /// A stream of the story's own, sent in these parts.
+    /// A custom stream, sent in these parts.
     Stream { parts: Vec<Vec<u8>>, ending: Ending },
     /// Half an answer, then the connection breaks.
     Cut,
-    /// No answer at all, until the client goes away.
+    /// No answer until the client disconnects.
     Silence,
 }
 
-/// What comes after the parts of a stream.
+/// What follows the parts of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Closed,
     Broken,
-    /// Nothing, and the connection stays open.
+    /// Nothing, while the connection stays open.
     Open,
-    /// The last part again and again.
+    /// The last part, repeated for ever.
     Endless,
 }
 
-/// What the server does not take, or not take in requests at all.
+/// Features that the server rejects in requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refuses {
     Tools,
@@ -96,7 +96,7 @@ pub(crate) fn fails(status: u16, message: &str) -> Turn {
 }
 
 impl Turn {
-    /// One more tool call in the same answer.
+    /// Adds a tool call to the same answer.
     pub(crate) fn and(mut self, tool: &str, arguments: Value) -> Self {
         match &mut self {
             Self::Answer { calls, .. } => calls.push((tool.into(), arguments.to_string())),
@@ -169,29 +169,29 @@ impl ScriptedModel {
         self.then(calls("submit", json!({ "summary": summary })))
     }
 
-    /// A text that must never be in a request.
+    /// Declares a text that must never occur in a request.
     pub(crate) fn must_not_see(&self, secret: &str) -> &Self {
         self.script.secrets.lock().unwrap().push(secret.into());
         self
     }
 
-    /// From now on the server refuses requests with this.
+    /// From now on the server rejects requests with this feature.
     pub(crate) fn refuses(&self, what: Refuses) -> &Self {
         self.script.refuses.lock().unwrap().push(what);
         self
     }
 
-    /// What requests were refused for so far, oldest first.
+    /// The features for which requests were rejected so far, oldest first.
     pub(crate) fn refused(&self) -> Vec<Refuses> {
         self.script.refused.lock().unwrap().clone()
     }
 
-    /// Every request so far, oldest first, retries included.
+    /// Every request so far, oldest first, including retries.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.script.requests.lock().unwrap().clone()
     }
 
-    /// The results of the tools the last request carries, in order.
+    /// The tool results in the last request, in order.
     pub(crate) fn results(&self) -> Vec<String> {
         let requests = self.requests();
         let history = requests.last().map(wire::history).unwrap_or_default();
@@ -202,7 +202,7 @@ impl ScriptedModel {
             .collect()
     }
 
-    /// What greenlight said to the model besides the results of its tools, in the last request.
+    /// What greenlight told the model in the last request, apart from tool results.
     pub(crate) fn told(&self) -> String {
         let requests = self.requests();
         let messages = requests.last().map(|request| request["messages"].clone());
@@ -213,12 +213,12 @@ impl ScriptedModel {
         texts.join("\n")
     }
 
-    /// Waits until a request has met [`Turn::Silence`].
+    /// Waits until a request has reached [`Turn::Silence`].
     pub(crate) async fn is_silent(&self) {
         self.script.silent.notified().await;
     }
 
-    /// Fails if a turn is left, or a request broke a rule.
+    /// Fails if turns are left, or if a request broke a rule.
     #[track_caller]
     pub(crate) fn finish(self) {
         let broken = self.script.broken.lock().unwrap().clone();

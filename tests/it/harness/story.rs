@@ -1,8 +1,9 @@
-//! A story: one pull request on the double, greenlight's real door before it, and an end at which nothing may be left.
+//! A story: one pull request on the double, the real greenlight serving it, and final checks that nothing is left
+//! over.
 //!
-//! Everything but GitHub and the model is real: router, queue, journal, git, sandbox. A story waits only for rest,
-//! never for time; and it fails, no matter what it asserts itself, when [`Story::finish`] finds that a rule of all
-//! stories was broken.
+//! Everything except GitHub and the model is real: router, queue, journal, git, sandbox. A story waits only until
+//! greenlight is idle, never for a time. It also fails if [`Story::finish`] finds that a rule of all stories was
+//! broken.
 
 mod database;
 mod ending;
@@ -26,14 +27,14 @@ use tempfile::TempDir;
 
 use super::model::ScriptedModel;
 
-/// Rest comes long before; a story that waits longer hangs.
+/// greenlight is idle long before; a story that waits longer hangs.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 pub(crate) struct Story {
     pub(crate) double: Double,
-    /// The pull request.
+    /// The number of the pull request.
     pub(crate) number: u64,
-    /// The account greenlight writes as.
+    /// The account that greenlight writes as.
     bot: String,
     model: Option<ScriptedModel>,
     folder: TempDir,
@@ -43,14 +44,14 @@ pub(crate) struct Story {
 }
 
 impl Story {
-    /// The default scene with nothing changed.
+    /// The default scene, unchanged.
     pub(crate) async fn new() -> Self {
         Scene::default().begin().await
     }
 
-    // What people and machines do.
+    // Actions of people and machines.
 
-    /// Somebody comments; returns when greenlight has nothing more to do.
+    /// Somebody comments. Returns when greenlight is idle.
     pub(crate) async fn says(&self, login: &str, body: &str) -> u64 {
         let id = self.double.comment(self.number, login, body).await.unwrap();
         self.settle().await;
@@ -61,7 +62,7 @@ impl Story {
         self.says(MAINTAINER, body).await
     }
 
-    /// CI ends red, with the log of the default scene.
+    /// CI fails, with the log of the default scene.
     pub(crate) async fn ci_fails(&self) {
         self.ci_fails_with(LOG).await;
     }
@@ -77,7 +78,7 @@ impl Story {
         self.settle().await;
     }
 
-    /// CI ends red; returns when that was delivered, and no more.
+    /// CI fails. Returns as soon as that was delivered.
     pub(crate) async fn fail_ci_unseen(&self) {
         let log = JobLog {
             workflow: "CI",
@@ -97,9 +98,9 @@ impl Story {
         self.settle().await;
     }
 
-    // What becomes of greenlight itself.
+    // Control of greenlight itself.
 
-    /// Waits until greenlight has nothing more to do. What it posts comes back to it, and may be work again.
+    /// Waits until greenlight is idle. Its own posts come back to it as events, which may be work again.
     pub(crate) async fn settle(&self) {
         let rest = async {
             loop {
@@ -116,7 +117,7 @@ impl Story {
         }
     }
 
-    /// Waits until something is to be seen on the double.
+    /// Waits until the double shows something.
     pub(crate) async fn until(&self, what: &str, seen: impl Fn(&Double) -> bool) {
         let mut changes = self.double.changes();
         let waiting = async {
@@ -129,7 +130,7 @@ impl Story {
         }
     }
 
-    /// Waits until greenlight says on the head that it works.
+    /// Waits until greenlight's check run on the head says that it is working.
     pub(crate) async fn until_it_works(&self) {
         let head = self.head();
         let is_ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
@@ -144,14 +145,14 @@ impl Story {
         self.process.take().unwrap().kill().await;
     }
 
-    /// Starts greenlight on the data folder of before.
+    /// Starts greenlight with its previous data folder.
     pub(crate) async fn start(&mut self) {
         let process = Process::start(&self.settings, self.folder.path(), &self.log).await;
         self.double.set_webhook(&format!("{}/webhook", process.url), SECRET);
         self.process = Some(process);
     }
 
-    /// While greenlight is not there, its journal forgets all ids, as versions that knew only names wrote it.
+    /// While greenlight is stopped, removes all ids from its journal, as in versions that knew only names.
     pub(crate) async fn knows_only_names(&self) {
         let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
         let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
@@ -166,7 +167,7 @@ impl Story {
         journal.close().await.unwrap();
     }
 
-    /// While greenlight is not there, the gates that are open pass their time.
+    /// While greenlight is stopped, lets the open gates expire.
     pub(crate) async fn days_pass(&self) {
         let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
         let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
@@ -177,7 +178,7 @@ impl Story {
         journal.close().await.unwrap();
     }
 
-    /// While greenlight is not there, its runs are as they were right after their start, with this in it.
+    /// While greenlight is stopped, resets its runs to the state right after their start, with this value in it.
     pub(crate) async fn rewrites_the_start(&self, path: &str, json: &str) {
         let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
         let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
@@ -189,7 +190,7 @@ impl Story {
         journal.close().await.unwrap();
     }
 
-    /// greenlight looks for what it missed, as it does at its start and every few minutes.
+    /// greenlight looks for missed events, as it does when it starts and every few minutes.
     pub(crate) async fn sweep(&self) {
         self.process().sweep().await;
         self.settle().await;
@@ -209,7 +210,7 @@ impl Story {
         gateway
     }
 
-    /// Waits for rest while greenlight is killed and started again wherever the gateway says so.
+    /// Waits until greenlight is idle, killing and restarting it whenever the gateway says so.
     pub(crate) async fn settle_through(&mut self, gateway: &Gateway) {
         loop {
             let is_at_rest = tokio::select! {
@@ -237,7 +238,7 @@ impl Story {
         self.model.as_ref().unwrap()
     }
 
-    // What is to be seen.
+    // Observations.
 
     /// greenlight's comments, oldest first.
     pub(crate) fn comments(&self) -> Vec<CommentView> {
@@ -273,7 +274,7 @@ impl Story {
         reviews.remove(0)
     }
 
-    /// Every suggestion, also those in their own threads.
+    /// Every suggestion, including those in separate threads.
     #[track_caller]
     pub(crate) fn suggestions(&self) -> Vec<LineComment> {
         let mut all = self.review().comments;
@@ -299,7 +300,7 @@ impl Story {
         self.double.head(self.number).unwrap()
     }
 
-    /// greenlight's one check run on the head.
+    /// greenlight's only check run on the head.
     #[track_caller]
     pub(crate) fn check(&self) -> CheckRunView {
         self.check_on(&self.head())
@@ -323,7 +324,7 @@ impl Story {
         String::from_utf8(self.double.file(self.number, path).unwrap()).unwrap()
     }
 
-    /// The fix landed as one commit on the first head, and everything says so.
+    /// The fix landed as one commit on the first head, and every report says so.
     #[track_caller]
     pub(crate) fn has_landed(&self) {
         self.has_commits(2);
@@ -332,7 +333,7 @@ impl Story {
         assert_eq!(self.check().conclusion.as_deref(), Some("success"));
     }
 
-    /// Nothing but what the author did is on the branch.
+    /// The branch contains only the author's commits.
     #[track_caller]
     pub(crate) fn has_not_landed(&self) {
         self.has_commits(1);
@@ -358,12 +359,12 @@ impl Story {
         self.runs().await.pop().expect("no run")
     }
 
-    /// Fails if code of the pull request ran so far.
+    /// Fails if code of the pull request has been executed.
     pub(crate) async fn has_executed_nothing(&self) {
         for run in self.runs().await {
             assert!(run.reproduced.is_none() && run.evidence.is_none(), "{run:#?}");
         }
-        // The first workspace makes the folder.
+        // The first workspace creates the folder.
         assert!(!self.folder.path().join("copies").exists(), "something was executed");
     }
 }

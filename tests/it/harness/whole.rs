@@ -1,10 +1,10 @@
-//! Whole texts for snapshots: what greenlight writes, without what differs from run to run.
+//! Whole texts for snapshots: greenlight's posts without the parts that differ between runs.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// What varies, and what a snapshot shows in its place. The order matters: longer digests come first.
+/// Variable parts, and their replacements in a snapshot. The order matters: longer digests come first.
 const VARIES: [(&str, &str); 14] = [
     (r"\b[0-9a-f]{64}\b", "[digest]"),
     (r"\b[0-9a-f]{40}\b", "[commit]"),
@@ -30,7 +30,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 /// A commit as people see it.
 static SHORT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(= )?\b[0-9a-f]{7}\b").unwrap());
 
-/// The text with commits, ids, digests, times, addresses and counts of tried edits replaced by their kind.
+/// The text with commits, ids, digests, times, addresses and counts of tried edits replaced by placeholders.
 pub(crate) fn stable(text: &str) -> String {
     // A setting may be a number of seven digits.
     let short = SHORT.replace_all(text, |found: &Captures| match found.get(1) {

@@ -1,4 +1,4 @@
-//! A server on loopback that answers what it is told to, no matter what it is asked: for recorded answers.
+//! A server on loopback that replays recorded answers.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// The double's key, which is nobody's.
+/// The double's key, which protects nothing.
 const KEY: &str = include_str!("../../../crates/github-double/src/app_key.pem");
 
-/// What is answered to a request with this method whose path ends so, or has this in it where that ends with a slash.
+/// The answer to requests with this method whose path ends like this, or contains this if it ends with a slash.
 struct Canned {
     method: String,
     path: String,
@@ -54,7 +54,7 @@ impl Loopback {
         Self { url, table, server }
     }
 
-    /// From now on this is answered; what was told last counts first.
+    /// Adds an answer; later ones take precedence.
     #[expect(clippy::needless_pass_by_value, reason = "it reads better where it is called")]
     pub(super) fn answers(&self, method: &str, path: &str, status: u16, body: Value) {
         self.answers_text(method, path, status, &body.to_string());
@@ -70,7 +70,7 @@ impl Loopback {
         self.table.lock().unwrap().push(canned);
     }
 
-    /// Forgets everything it was told.
+    /// Forgets all answers.
     pub(super) fn clear(&self) {
         self.table.lock().unwrap().clear();
     }

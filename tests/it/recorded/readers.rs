@@ -1,4 +1,4 @@
-//! Which of greenlight's readers an answer is for, and how that reader is brought to read it.
+//! Assigns recorded answers to greenlight's readers, and calls each reader.
 
 use greenlight::domain::event::CommentPlace;
 use greenlight::domain::id::{Account, CommitSha, PullRequestId, Repository, RunId};
@@ -27,7 +27,7 @@ pub(super) struct Recorded {
     pub(super) body: String,
 }
 
-/// Everything of GitHub's that is read as JSON into a type of greenlight's or octocrab's.
+/// Every answer of GitHub that is parsed from JSON into a type of greenlight or octocrab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Endpoint {
     App,
@@ -69,7 +69,7 @@ pub(super) enum Endpoint {
 
 use Endpoint as E;
 
-/// The method, the path with `*` for what is anybody's, and the path at which the readers here ask for it.
+/// The method, the path with `*` for variable parts, and the path that the readers here request.
 const TABLE: [(Endpoint, &str, &str, &str); 35] = [
     (E::App, "GET", "/app", "/app"),
     (E::Installation, "GET", "/repos/*/*/installation", "/installation"),
@@ -166,7 +166,7 @@ impl Endpoint {
 }
 
 impl Recorded {
-    /// What reads it. `None` for other endpoints and for refusals.
+    /// The reader of this answer. `None` for other endpoints and for errors.
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         let path = self.path.split('?').next().unwrap_or_default();
         let path = path.strip_prefix("/api/v3").unwrap_or(path);
@@ -187,8 +187,8 @@ impl Recorded {
         found.map(|(endpoint, ..)| *endpoint)
     }
 
-    /// Whether it has what GitHub documents as always there. Older answers do not, and some were cut by anyone who
-    /// recorded them.
+    /// Whether it has everything that GitHub documents as required. Older answers do not, and some were shortened by
+    /// the person who recorded them.
     pub(super) fn is_of_today(&self) -> bool {
         let Ok(body) = serde_json::from_str::<Value>(&self.body) else {
             return false;
@@ -227,7 +227,7 @@ fn sha(digit: char) -> CommitSha {
     digit.to_string().repeat(40).parse().unwrap()
 }
 
-/// Gives the answer to the client at the place of its endpoint, and has it read there.
+/// Serves the answer at the path of its endpoint, and calls the reader.
 pub(super) async fn read(loopback: &Loopback, endpoint: Endpoint, body: &str) -> Result<(), Error> {
     loopback.clear();
     surroundings(loopback);
@@ -240,16 +240,16 @@ pub(super) async fn read(loopback: &Loopback, endpoint: Endpoint, body: &str) ->
     };
     loopback.answers_text(method, &path, 200, body);
     match ask(loopback, endpoint).await {
-        // What else the surroundings lead to does not matter here.
+        // Errors caused by other answers do not matter here.
         Err(error @ (Error::Unreadable { .. } | Error::TooLong(_) | Error::Unclear(_))) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// What leads to the answers that are asked for last.
+/// The answers that a reader needs before it makes its last request.
 fn surroundings(loopback: &Loopback) {
     let all = [
-        // Any other path is of a commit; what comes later counts first.
+        // Any other path is one of a commit; later answers take precedence.
         (
             "GET",
             "",
@@ -399,7 +399,7 @@ async fn land(client: &Client) -> Result<(), Error> {
         before: Some(Blob::regular("1\n")),
         after: None,
     };
-    // What was added is taken back with the blob that it replaced.
+    // The added file is removed together with the blob that it replaced.
     let run = Run::fold([
         Step::Started(Box::new(started())),
         Step::Proposed(Box::new(proposal(Patch::new([("a".parse().unwrap(), change)])))),

@@ -1,4 +1,4 @@
-//! Tests that never end, or that end the process of all of them: they are found, and repaired like others.
+//! Tests that never end, or that end their whole process: they are found, and repaired like others.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use greenlight::domain::test_run::Outcome;
 
 use super::patient::Patient;
 
-/// In which a red run has long begun with the test that never ends.
+/// Enough time for a failing run to reach the test that never ends.
 const AFTER: Duration = Duration::from_secs(12);
 
 async fn is_mended(files: &[(&str, &str)], ended: Outcome, to: &str) {
@@ -43,7 +43,7 @@ const MANIFEST: (&str, &str) = (
     "[package]\nname = \"bits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
 );
 
-/// The harness names no test that did not end, and counts others as it goes.
+/// The harness does not name a test that did not end, but counts the others.
 #[tokio::test]
 async fn rust_that_never_ends() {
     let library = "pub fn count(to: i32) -> i32 {\n    let mut n = 0;\n    while n < to {\n        n -= 1;\n        if n < -9 {\n            n = 0;\n        }\n    }\n    n\n}\n\n\

@@ -1,4 +1,4 @@
-//! A tree with a fault, and what a search needs to know of it.
+//! A tree with a fault, and everything that a search needs to know about it.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -22,7 +22,7 @@ pub(crate) const BUDGET: Budget = Budget {
     wall: Duration::from_secs(300),
 };
 
-/// A tree, its suite and the red run of it.
+/// A tree, its suite and its failing run.
 pub(crate) struct Patient {
     pub(crate) checkout: Checkout,
     pub(crate) suite: Suite,
@@ -44,7 +44,7 @@ impl Patient {
         Self::new(directory_with(files).path()).await
     }
 
-    /// The same, with other files beside the person's own checkout that are shared.
+    /// The same, with files beside a person's checkout that are shared with the tests.
     pub(crate) async fn lent(files: &[(&str, &str)], beside: &[(&str, &str)]) -> Self {
         let beside = directory_with(beside);
         Self::with(directory_with(files).path(), None, Some(beside), None).await
@@ -55,7 +55,7 @@ impl Patient {
         Self::with(directory_with(files).path(), Some(command), None, None).await
     }
 
-    /// The same where the red run was ended after this time, as its tests never end.
+    /// The same, but the failing run was ended after this time, because its tests never end.
     pub(crate) async fn endless(files: &[(&str, &str)], after: Duration) -> Self {
         Self::with(directory_with(files).path(), None, None, Some(after)).await
     }
@@ -69,7 +69,7 @@ impl Patient {
             command: command.map(Into::into),
             timeout: None,
         };
-        // A copy, as the tree of a real run is never inside another repository.
+        // A copy, because the tree of a real run is never inside another repository.
         let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         copy(root, directories[0].path());
         let checkout = Checkout::open(directories[0].path()).unwrap();
@@ -155,7 +155,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A new directory with these files, of which those that name their interpreter can be run.
+/// A new directory with these files. Those with a `#!` line are executable.
 fn directory_with(files: &[(&str, &str)]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files {

@@ -1,11 +1,11 @@
-//! Edits of what Python does while it loads a module, tried by running that one module again: only where that comes to
-//! the same as a new process would.
+//! Edits of Python code that runs while a module is loaded, tried by running that module again, if this has the same
+//! effect as a new process.
 
 use serde_json::json;
 
 use super::warm_python::Harness;
 
-/// A module that is run again automatically is not enough where others hold on to what it made.
+/// Running a module again does not suffice if others hold objects that it made.
 #[tokio::test]
 async fn what_a_module_does_when_it_is_loaded_is_edited_without_loading_the_others_where_that_is_enough() {
     let shapes = "import re\n\nSIDES = [3, 5]\nNAME = 'squares'\nWORD = re.compile('[a-y]+')\n\n\nclass Shape:\n    \
@@ -30,7 +30,7 @@ async fn what_a_module_does_when_it_is_loaded_is_edited_without_loading_the_othe
         "drawn()[1] == 4",
         "drawn()[3]",
     ];
-    // What holds on to what the module made, and how often `used` is then loaded: at first, and for each try.
+    // What holds an object of the module, and how often `used` is loaded then: initially, and for each try.
     for (held, is_enough) in [
         ("", true),
         (
@@ -63,7 +63,7 @@ async fn what_a_module_does_when_it_is_loaded_is_edited_without_loading_the_othe
     }
 }
 
-/// A project: what it is about, its files, and an edit that fixes it and one that does not.
+/// A project: its topic, its files, an edit that fixes it and an edit that does not.
 struct Case {
     about: &'static str,
     files: &'static [(&'static str, &'static str)],
@@ -345,7 +345,7 @@ async fn an_edit_is_judged_as_if_all_were_loaded_with_it() {
             "{}: {started}",
             case.about
         );
-        // The wrong one first: what it leaves behind must not spoil the right one.
+        // The wrong edit first: its leftovers must not spoil the right one.
         let edits = [
             (case.fault, case.other),
             (case.fault, case.fix),

@@ -8,7 +8,7 @@ use super::patient::{BUDGET, Patient};
 
 const MANIFEST: &str = "[package]\nname = \"shapes\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
 
-/// Generics, methods, closures, results that are opaque, constants, and a function that another edit makes endless.
+/// Generics, methods, closures, opaque result types, constants, and a function that another edit makes endless.
 const SHAPES: &str = r#"#![deny(warnings)]
 //! Shapes.
 
@@ -133,7 +133,7 @@ async fn packages_of_one_workspace_are_built_where_the_failure_is() {
     assert!(found.explanation.contains("sums/src/lib.rs"), "{}", found.explanation);
 }
 
-/// Nothing but a wrong bound of a loop that other edits make endless.
+/// The only fault is a wrong loop bound, which other edits make endless.
 #[tokio::test]
 async fn candidates_without_end_are_cut_off() {
     let library = shapes(">", "3").replace("while n < to", "while n <= to");
@@ -142,7 +142,7 @@ async fn candidates_without_end_are_cut_off() {
     assert!(found.explanation.contains("`count_up`"), "{}", found.explanation);
 }
 
-/// A test program that claims success for every candidate gains nothing: a fresh run has to agree.
+/// A test program that claims success for every candidate gains nothing: a fresh run must agree.
 #[tokio::test]
 async fn a_program_that_lies_is_not_believed() {
     let patient = Patient::written(&[
@@ -202,7 +202,7 @@ async fn go_candidates_are_compiled_together() {
     assert!(found.explanation.contains("`Total`"), "{}", found.explanation);
 }
 
-/// The harness refuses to be told twice that names are exact.
+/// The harness rejects a second `--exact`.
 #[tokio::test]
 async fn a_command_with_exact_names_is_compiled_once_for_many() {
     let library = shapes("<", "3");
@@ -213,12 +213,12 @@ async fn a_command_with_exact_names_is_compiled_once_for_many() {
     .await;
     let found = patient.found().await;
     assert!(found.explanation.contains("`largest`"), "{}", found.explanation);
-    // The red run, and the one that confirms.
+    // The failing run, and the one that confirms the fix.
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
 }
 
-/// A test that fails with every candidate, and never comes to what they edit.
+/// A test that fails with every candidate, and never executes the edited code.
 #[tokio::test]
 async fn tests_that_cannot_see_an_edit_are_not_run_for_it() {
     let library = "pub fn sum(all: &[u32]) -> u32 {\n    let mut total = 1;\n    for n in all {\n        total += n;\n    }\n    total\n}\n\n\
@@ -230,7 +230,7 @@ async fn tests_that_cannot_see_an_edit_are_not_run_for_it() {
     assert!(found.explanation.contains("`sum`"), "{}", found.explanation);
 }
 
-/// With two edits that are about as likely, which do the same, or not where no test looks.
+/// Two about equally likely edits, which behave alike, or differ only where no test looks.
 fn border(width: &str, test: &str) -> String {
     format!(
         "pub fn outer(width: u32) -> u32 {{\n    {width}\n}}\n\n#[test]\nfn with_a_border() {{\n    assert_eq!({test});\n}}\n"
@@ -264,7 +264,7 @@ async fn rust_edits_that_differ_where_no_test_looks_hold_each_other_back() {
     is_held_back(&patient.search(BUDGET).await);
 }
 
-/// A method that changes what it is called on.
+/// A method that modifies its object.
 async fn grown(width: &str, test: &str) -> End {
     let code = format!(
         "package frame\n\ntype Frame struct {{\n\twidth int\n\tnext  *Frame\n}}\n\nfunc (f *Frame) Grow() (was int, err error) {{\n\t\

@@ -1,4 +1,5 @@
-//! What tools fix alone: real tools where every machine has them, and small ones in the tree that lie and cheat.
+//! Fixes made by tools alone: real tools where every machine has them, and small scripts in the tree that lie and
+//! cheat.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ fn after(patch: &Patch) -> Vec<(String, String)> {
     files.collect()
 }
 
-/// The only fix, which makes the suite green.
+/// The only fix, which makes the suite pass.
 #[track_caller]
 fn only(fixes: Vec<ToolFix>, patient: &Patient) -> ToolFix {
     let [fix] = <[ToolFix; 1]>::try_from(fixes).unwrap_or_else(|fixes| panic!("{fixes:#?}\n{:#?}", patient.before));
@@ -138,7 +139,7 @@ async fn gofmt_is_found_in_the_shell_around_it() {
     assert_eq!(files, [("a.go".to_string(), "package a\n\nfunc A() {}\n".to_string())]);
 }
 
-/// A check that names its argument, and a fix mode that does what it is told to beside its work.
+/// A check that prints its argument, and a fix mode that does something else besides.
 fn cheating(beside: &str) -> String {
     format!(
         "#!/bin/sh\nif [ \"$1\" = --check ]; then\n  grep -q bad a.py && {{ echo would reformat a.py; exit 1; }}\n  \
@@ -242,7 +243,7 @@ async fn a_snapshot_written_anew_says_that_the_test_may_be_wrong() {
         after(&fix.patch),
         [("__snapshots__/test_value.ambr".to_string(), "2\n".to_string())]
     );
-    // One failure of another kind, and nothing is said of the snapshots.
+    // With one failure of another kind, nothing is claimed about the snapshots.
     files.push(("test_other.py", "def test_other():\n    assert 1 == 2\n"));
     let patient = Patient::commanded(&files, "python3 -m pytest -q").await;
     assert_eq!(patient.tool_fixes(&CancellationToken::new()).await, []);

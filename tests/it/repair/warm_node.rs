@@ -32,7 +32,7 @@ async fn a_module_has_its_bound_repaired() {
 
 #[tokio::test]
 async fn tests_that_leave_the_process_forge_nothing() {
-    // No matter what the thread is made to say, only a fresh run counts; and it does not hang.
+    // No matter what the thread reports, only a fresh run counts, and it does not hang.
     let patient = Patient::written(&[
         MANIFEST,
         ("one.js", "exports.one = () => 1;\n"),
@@ -49,7 +49,7 @@ async fn tests_that_leave_the_process_forge_nothing() {
     assert!(!matches!(end, End::Cancelled), "{end:?}");
 }
 
-/// Packages that were shared are there for the thread as for a run of the tests; else every edit would take a process.
+/// The thread sees shared packages like a run of the tests does; otherwise every edit would need a process.
 #[tokio::test]
 async fn lent_packages_are_seen_without_a_process_for_each_edit() {
     let patient = Patient::lent(
@@ -77,11 +77,11 @@ async fn lent_packages_are_seen_without_a_process_for_each_edit() {
         panic!("nothing makes that right");
     };
     assert!(tried.candidates > 20, "{tried:?}");
-    // The red run was one.
+    // The failing run was one.
     assert!(patient.suite.clock.times() < 5, "{} runs", patient.suite.clock.times());
 }
 
-/// Two edits that are as likely make the only test pass, and differ in what no test says.
+/// Two equally likely edits make the only test pass, and differ in behaviour that no test checks.
 #[tokio::test]
 async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
     let manifest = "{\"name\":\"gate\",\"type\":\"module\",\"scripts\":{\"test\":\"node --test\"}}\n";
@@ -105,7 +105,7 @@ async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
     );
 }
 
-/// `<` and `!==` are as good here.
+/// `<` and `!==` are equivalent here.
 #[tokio::test]
 async fn edits_that_behave_alike_are_no_matter() {
     let sums = "function sum(list) {\n  let total = 0;\n  for (let i = 0; i <= list.length; i++) {\n    total += list[i];\n  }\n  \
@@ -138,12 +138,12 @@ async fn what_tests_see_through_another_program_is_repaired() {
     .await;
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
     assert_eq!(patient.found().await.after.outcome, Outcome::Passed);
-    // The red run, and the one that confirms: edits took no run of the their own tests.
+    // The failing run, and the one that confirms the fix: no edit needed a test run.
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
 }
 
-/// A file that comes to the edited function by a way round is run for the edit, and one that does not is no hindrance.
+/// A test file that reaches the edited function indirectly is run for the edit; one that does not cannot interfere.
 #[tokio::test]
 async fn files_that_see_an_edit_are_run_for_it() {
     let sums = "function add(a, b) {\n  return a - b;\n}\n\nclass Box {\n  get sum() {\n    return add(2, 0);\n  }\n}\n\nmodule.exports = { add, Box };\n";
@@ -165,6 +165,6 @@ async fn files_that_see_an_edit_are_run_for_it() {
     .await;
     let found = patient.found().await;
     assert!(found.explanation.contains("`a + b`"), "{}", found.explanation);
-    // The red run, and the one that confirms.
+    // The failing run, and the one that confirms the fix.
     assert!(patient.suite.clock.times() < 5, "{} runs", patient.suite.clock.times());
 }

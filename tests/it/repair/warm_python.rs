@@ -1,5 +1,5 @@
-//! Candidates of Python projects, tried in one interpreter that forks: that it judges as a new process would, and that
-//! nothing a tree does makes it hang or trust what it should not.
+//! Candidates of Python projects, tried in one interpreter that forks. It judges like a new process would, and
+//! nothing in a tree makes it hang or trust what it should not.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::patient::{BUDGET, Patient};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What the product sends, made of the files in the tree.
+/// The harness as greenlight sends it, built from the source files.
 fn harness() -> String {
     let folder = Path::new("src/repair/warm/python");
     let modules: BTreeMap<_, _> = std::fs::read_dir(folder.join("_greenlight_warm"))
@@ -95,7 +95,7 @@ impl Harness {
         self.ask(&request).await
     }
 
-    /// Judges edits of one file, each a piece of its text and what replaces that.
+    /// Judges edits of one file, each an old text and its replacement.
     pub(super) async fn judge(&mut self, path: &str, edits: &[(&str, &str)]) -> Vec<String> {
         let text = std::fs::read_to_string(self.directory.path().join(path)).unwrap();
         let candidates: Vec<Value> = edits
@@ -235,7 +235,7 @@ async fn every_kind_of_place_can_be_repaired() {
             )
             .await;
         assert_eq!(started["failing"], json!([name]), "{started}");
-        // With and without knowing which tests see an edit.
+        // With and without knowing which tests execute the edited code.
         if number % 2 == 0 {
             let followed = harness.ask(&json!({"op": "spectrum", "wall_ms": 60_000})).await;
             assert_eq!(followed["failing"], 1, "{followed}");
@@ -377,7 +377,7 @@ async fn a_search_repairs_with_pytest() {
 
 #[tokio::test]
 async fn a_tree_that_plays_greenlight_finds_nothing() {
-    // Forges verdicts, by all the pipes that it can find.
+    // Forges verdicts through all pipes that it can find.
     let patient = Patient::written(&[
         (
             "a.py",
@@ -437,7 +437,7 @@ async fn candidates_that_behave_alike_give_the_same_answers() {
     let lists = answers["answers"].as_array().unwrap_or_else(|| panic!("{answers}"));
     assert_eq!(lists.len(), 5);
     assert!(lists[0].as_array().unwrap().len() > 3);
-    // The second call of the test, which is made only when the first assertion holds.
+    // The test's second call, which is made only if the first assertion holds.
     let is_five = |answer: &Value| answer.as_str().unwrap().starts_with("5 ");
     assert!(lists[0].as_array().unwrap().iter().any(is_five), "{answers}");
     assert!(
@@ -453,7 +453,7 @@ async fn candidates_that_behave_alike_give_the_same_answers() {
     assert!(nothing["why"].is_string(), "{nothing}");
 }
 
-/// What is called of an imported module is compiled in another way by some versions of Python.
+/// Some versions of Python compile calls of an imported module's functions differently.
 #[tokio::test]
 async fn a_function_that_calls_what_was_imported_is_swapped_like_any_other() {
     let mut harness = Harness::new(&[
@@ -475,11 +475,11 @@ async fn a_function_that_calls_what_was_imported_is_swapped_like_any_other() {
     let request =
         json!({"op": "behave", "wall_ms": 20_000, "candidates": [candidate("word[0]"), candidate("word[-2]")]});
     let answers = harness.ask(&request).await;
-    // Where a module would have to be loaded anew, behaviour is not compared.
+    // If a module would have to be reloaded, behaviour is not compared.
     assert!(answers["answers"].is_array(), "{answers}");
 }
 
-/// What fails as soon as it is loaded is no matter of syntax, and where it failed is known.
+/// Code that fails as soon as it is loaded has no syntax error, and its location is known.
 #[tokio::test]
 async fn code_that_fails_while_it_is_loaded_is_repaired() {
     let patient = Patient::written(&[
@@ -521,7 +521,7 @@ async fn what_tests_see_through_another_program_is_repaired() {
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
     let found = patient.found().await;
     assert_eq!(found.after.outcome, Outcome::Passed, "{:#?}", found.after);
-    // The red run, and the one that confirms: edits took no run of the their own tests.
+    // The failing run, and the one that confirms the fix: no edit needed a test run.
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
 }

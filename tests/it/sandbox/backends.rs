@@ -1,4 +1,4 @@
-//! What each backend holds on its own terms.
+//! What is specific to each backend.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
-//! Threats that only containers know, in those of a real engine. Where none can be reached, that is said by name:
+//! Threats specific to containers, with those of a real engine. If none is available, that is reported by name;
 //! `tests/docker-engine.sh` starts one.
 
-/// A laboratory with containers, or the end of the test.
+/// A lab with containers; otherwise ends the test.
 macro_rules! lab_or_return {
     () => {
         match crate::sandbox::Lab::on(greenlight::sandbox::Backend::Docker).await {
@@ -30,7 +30,7 @@ fn client() -> Docker {
     Docker::connect_with_unix(socket.to_str().unwrap(), 30, API_DEFAULT_VERSION).unwrap()
 }
 
-/// The containers of greenlights with this number.
+/// The containers of the greenlight process with this id.
 async fn containers_of(process: u32) -> Vec<String> {
     let docker = client().negotiate_version().await.unwrap();
     let options = ListContainersOptions {
@@ -45,7 +45,7 @@ async fn containers_of(process: u32) -> Vec<String> {
         .collect()
 }
 
-/// At most this many processes that a later one in the same container has a high number.
+/// Starts processes, so that a later process in the same container has a high id.
 const COUNT: &str = "
 for _ in range(30):
     os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)
@@ -64,7 +64,7 @@ async fn leftovers_of_a_dead_greenlight_are_removed() {
         .flat_map(|image| image.repo_tags)
         .find(|name| name.contains("greenlight-empty"))
         .unwrap();
-    // No process has that number: it is above what the kernel gives.
+    // No process has this id: it exceeds the kernel's maximum.
     let number = 4_194_304 + std::process::id();
     let name = format!("greenlight-{number}-1-0");
     let body = bollard::models::ContainerCreateBody {
@@ -90,7 +90,8 @@ async fn leftovers_of_a_dead_greenlight_are_removed() {
         ..CreateContainerOptions::default()
     };
     docker.create_container(Some(options), body).await.unwrap();
-    // It need not run to be in the way, and another test may have removed it by now: each looks for leftovers.
+    // It is in the way even if it does not run, and another test may have removed it already: each looks for
+    // leftovers.
     let _ = docker.start_container(&name, None::<StartContainerOptions>).await;
     Sandbox::detect(Choice::Only(Backend::Docker), places(Backend::Docker))
         .await

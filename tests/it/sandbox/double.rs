@@ -1,4 +1,4 @@
-//! A greenlight that can be killed, given a token, or started with a strange home: this test program once more, in
+//! A greenlight that can be killed, given a token, or started with an unusual home: this test program again, in
 //! another process.
 
 use std::fs;
@@ -13,7 +13,7 @@ const SCRIPT: &str = "GREENLIGHT_TEST_DOUBLE_SCRIPT";
 const BACKEND: &str = "GREENLIGHT_TEST_DOUBLE_BACKEND";
 const WORKSPACE: &str = "GREENLIGHT_TEST_DOUBLE_WORKSPACE";
 
-/// A process that runs a shell script in a sandbox, in a workspace, and prints what the script printed.
+/// A process that runs a shell script in a sandbox and workspace, and prints the script's output.
 pub(super) fn double(lab: &Lab, script: &str) -> Command {
     wrapped(&[], lab, script)
 }

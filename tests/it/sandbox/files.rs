@@ -1,4 +1,4 @@
-//! Traps in what greenlight reads, writes and removes after a run.
+//! Traps in the files that greenlight reads, writes and removes after a run.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -87,7 +87,7 @@ async fn write_file_does_not_follow_links(lab: Lab) {
             write(path)
         );
     }
-    // A link in place of the file itself is replaced, not followed.
+    // A link in place of the file is replaced, not followed.
     write("link").unwrap();
     write("hard").unwrap();
     assert_eq!(fs::read_to_string(&canary).unwrap(), "untouched");
@@ -113,7 +113,7 @@ async fn write_file_replaces_whatever_lies_there(lab: Lab) {
     ));
     let mode = |path: &str| fs::metadata(lab.path().join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("pipe"), mode("a/new")), (0o755, 0o644));
-    // Nothing temporary stays, and the next run may change what was written.
+    // No temporary files remain, and the next run may change what was written.
     let names: Vec<_> = fs::read_dir(lab.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())

@@ -1,4 +1,4 @@
-//! What a command may try that lives among the processes of the host.
+//! Attacks by a command that shares the host's processes.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -46,7 +46,7 @@ async fn permissions_of_the_own_files_of_a_user_stay() {
         "
 import fcntl
 path = {:?}
-# By name, by another name, and through descriptors that Landlock does not ask about.
+# By name, by another name, and through descriptors that Landlock does not check.
 refused('path', lambda: os.chmod(path, 0o777))
 there = os.open(path, os.O_PATH)
 refused('descriptor', lambda: syscall(452, there, b'', 0o777, 0x1000))

@@ -1,4 +1,4 @@
-//! Living longer than the run, and hanging greenlight.
+//! Outliving the run, and hanging greenlight.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -123,7 +123,7 @@ async fn killing_the_supervisor_kills_the_sandbox(lab: Lab) {
     kill_process(Pid::from_raw(supervisor.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
     alive.has_ended().await;
     assert!(!greenlight.wait().unwrap().success(), "a lost supervisor is an error");
-    // Nobody was left to remove its control groups; the next greenlight does.
+    // Nobody was left to remove its control groups; the next greenlight does that.
     let backend = lab.sandbox.backend();
     Sandbox::detect(Choice::Only(backend), places(backend)).await.unwrap();
     assert_eq!(groups_of(greenlight.id()), Vec::<PathBuf>::new());
@@ -160,7 +160,7 @@ async fn killing_init_is_an_outcome(lab: Lab) {
     assert!(text.contains(&format!("{:?}", Outcome::Signalled(9))), "{text}");
 }
 
-/// The first process of the container that sees this workspace.
+/// The init process of the container with this workspace.
 fn init_of_the_container(workspace: &Path) -> u32 {
     let workspace = workspace.file_name().unwrap().to_str().unwrap();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -1,4 +1,4 @@
-//! Taking more than is good for the machine.
+//! Using more than the machine can spare.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -56,11 +56,11 @@ os._exit(0)
     assert!(capped(&lab).contains(&started), "{started} of 32");
 }
 
-/// How many of 2,000 may start under a limit of 32.
+/// How many of 2,000 processes may start with a limit of 32.
 fn capped(lab: &Lab) -> RangeInclusive<u32> {
     if lab.is_landlock() && !rustix::process::geteuid().is_root() {
-        // The kernel counts all that the user runs, and that comes and goes: what other tests run beside this one may
-        // take the whole room, or have left as much as they had.
+        // The kernel counts all processes of the user, which varies: other tests may use up the whole limit, or free
+        // it.
         0..=1500
     } else {
         20..=32
@@ -135,12 +135,12 @@ while True:
 }
 
 async fn files_in_memory_count_as_memory(lab: Lab) {
-    // Where these files are not in memory, they count as those in the workspace do.
+    // If these files are not in memory, they count like those in the workspace.
     let lab = lab.limit(|limits| (limits.memory, limits.disk) = (128 * MIB, 128 * MIB));
     for place in ["/tmp", "/dev/shm", "$TMPDIR", "$HOME", "/tmp /dev/shm $HOME"] {
         let script = format!("for place in {place}; do head -c 300M /dev/zero > $place/file; done; sleep 1");
         let output = lab.sh(&script).await;
-        // One file system alone is full before the memory is; all together are too much.
+        // A single file system is full before the memory is; all of them together are too much.
         let is_bounded = if !lab.is_landlock() {
             output.outcome == Outcome::OutOfMemory || output.stderr.text().contains("No space left")
         } else if place.contains('$') {
@@ -270,7 +270,7 @@ refused('inodes', make, errno.ENOSPC)
         let lab = lab.limit(|limits| limits.disk = 8 * MIB);
         assert_eq!(lab.python(script).await.outcome, Outcome::DiskLimit);
     } else if lab.sandbox.guarantees().memory == Guarantee::Partial {
-        // Where nobody can say how many there may be, they are memory.
+        // If their number cannot be limited, they count as memory.
         let lab = lab.limit(|limits| limits.memory = 128 * MIB);
         let output = lab.python(script).await;
         let is_bounded = output.outcome == Outcome::OutOfMemory || output.outcome == Outcome::Exited(0);
@@ -334,7 +334,7 @@ async fn the_guarantees_are_those_of_this_machine(lab: Lab) {
         let least = match name {
             Property::SeparateUser => Guarantee::None,
             Property::Memory | Property::Disk | Property::ProcessCount => Guarantee::Partial,
-            // It can find out which numbers of processes are taken.
+            // It can find out which process ids are in use.
             Property::Processes if lab.is_landlock() => Guarantee::Partial,
             _ => Guarantee::Enforced,
         };

@@ -29,7 +29,7 @@ for family in range(0, 50):
             refused(f'family {family} type {kind}', lambda: socket.socket(family, kind), errno.EPERM)
         if family != socket.AF_UNIX:
             refused(f'pair {family}', lambda: socket.socketpair(family, kind), errno.EPERM)
-# Where there is a loopback interface in any case, there are no such sockets when there should be none.
+# Even where the loopback interface always exists, these sockets must not exist without a network.
 no = (errno.EPERM, errno.EAFNOSUPPORT)
 for family in [socket.AF_INET, socket.AF_INET6]:
     refused('raw', lambda: socket.socket(family, socket.SOCK_RAW, 255), *no)
@@ -96,13 +96,13 @@ refused('elsewhere', lambda: socket.create_connection(('1.1.1.1', 53), timeout=2
     lab.network(Network::Loopback).attack(script).await;
 }
 
-/// Without a network namespace there is only the loopback interface of the host, with all its services.
+/// Without a network namespace, the only loopback interface is the host's, with all its services.
 async fn loopback_that_is_not_private_is_no_network(lab: Lab) {
     let script = "
 for family in [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK]:
     for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET]:
         refused(f'family {family} type {kind}', lambda: socket.socket(family, kind), errno.EPERM)
-# What stays among processes of the command works, and leads nowhere else.
+# Sockets between processes of the command work, and lead nowhere else.
 ours, theirs = socket.socketpair()
 ours.sendall(b'hello')
 assert theirs.recv(5) == b'hello'

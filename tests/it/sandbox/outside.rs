@@ -1,4 +1,4 @@
-//! Changing what is not for the code under test: files of the host, tools, settings of the kernel, devices.
+//! Changing what is out of bounds for the code under test: files of the host, tools, kernel settings, devices.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -107,7 +107,7 @@ refused('openat2', lambda: syscall(437, -100, b'z', ctypes.create_string_buffer(
     lab.attack(script).await;
     let script = "os.chmod('x', 0o755)";
     if lab.is_landlock() && !rustix::process::geteuid().is_root() {
-        // No bit at all can be changed where the kernel could not tell files of the workspace from others.
+        // If the kernel cannot distinguish files of the workspace from others, no mode bit can be changed.
         lab.attack(&format!("refused('any', lambda: {script}, errno.EPERM)"))
             .await;
     } else {

@@ -1,4 +1,4 @@
-//! Workspaces whose changes are thrown away, with every backend.
+//! Workspaces whose changes are discarded, with every backend.
 
 use std::fs;
 
@@ -67,7 +67,7 @@ async fn a_workspace_with_traps_is_copied_without_falling_into_them(lab: Lab) {
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o666)).unwrap();
     std::os::unix::fs::symlink("/", lab.path().join("root")).unwrap();
     std::os::unix::fs::symlink("loop", lab.path().join("loop")).unwrap();
-    // Where layers are mounted nothing is copied, and everything is as it was.
+    // With mounted layers nothing is copied, and all metadata is unchanged.
     let is_copied = lab.sandbox.backend() != Backend::Native;
     let script = if is_copied {
         "test ! -e pipe && readlink root loop"

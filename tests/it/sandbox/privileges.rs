@@ -1,4 +1,4 @@
-//! Gaining rights over the kernel, the namespaces or other processes.
+//! Gaining privileges over the kernel, namespaces or other processes.
 
 use greenlight::sandbox::Outcome;
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,7 @@ arm = dict(add_key=217, request_key=218, keyctl=219, perf_event_open=241, bpf=28
 for name, number in (x86 if platform.machine() == 'x86_64' else arm).items():
     refused(name, lambda: syscall(number, 0, 0, 0, 0, 0), errno.EPERM)
 refused('pidfd_getfd', lambda: syscall(438, os.pidfd_open(1), 0, 0), errno.EPERM)
-# One sandbox could take all the contexts that the machine has.
+# One sandbox could use up all the contexts of the machine.
 refused('io_setup', lambda: syscall(206 if platform.machine() == 'x86_64' else 0, 1, ctypes.byref(ctypes.c_ulong(0))), errno.ENOSYS)
 for number in [447, 470, 500]:
     refused(number, lambda: syscall(number, 0, 0, 0), errno.ENOSYS)
@@ -55,14 +55,15 @@ if child == 0:
     refused('a number of x32', lambda: syscall(0x40000000 + 39, 0, 0, 0), errno.ENOSYS)
     sys.stdout.flush()
     os._exit(0)
-# Whoever uses them may be killed for it, too.
+# The kernel may also kill a process that uses them.
 assert os.waitpid(child, 0)[1] in [0, signal.SIGSYS]
 ";
     lab.attack(script).await;
 }
 
 async fn there_are_no_rights_to_regain(lab: Lab) {
-    // An ordinary user without a user namespace may not shrink the set, and can regain nothing of it either.
+    // An ordinary user without a user namespace cannot shrink the bounding set, but cannot regain capabilities from
+    // it either.
     let may_bound = !lab.is_landlock() || rustix::process::geteuid().is_root();
     let script = "
 PR_GET_SECCOMP, PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 21, 23, 39, 47
@@ -92,7 +93,7 @@ for program in ['su', 'sudo', 'mount', 'passwd', 'newuidmap', 'pkexec']:
 
 #[cfg(target_arch = "x86_64")]
 async fn a_foreign_architecture_is_killed(lab: Lab) {
-    // mov eax, 20; int 0x80; ret: getpid by the numbers of a 32-bit program, which mean other calls here.
+    // mov eax, 20; int 0x80; ret: getpid by its 32-bit number, which is a different call here.
     let script = "
 import mmap
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -130,7 +131,7 @@ vector = iovec(ctypes.addressof(buffer), 8)
 for init in [1, os.getppid()]:
     refused('memory of init', lambda: syscall(310 if platform.machine() == 'x86_64' else 270, init, ctypes.byref(vector), 1, ctypes.byref(vector), 1, 0), errno.EPERM)
 ";
-    // Among the processes of the host there is nothing that could be told apart, so nothing is traced.
+    // Children cannot be distinguished from other host processes, so nothing may be traced.
     let children_too = if lab.is_landlock() { "True" } else { "False" };
     lab.attack(&format!("children_too = {children_too}\n{script}")).await;
 }
@@ -149,8 +150,8 @@ os.kill(1, 0)
     lab.attack(script).await;
 }
 
-/// Without a process namespace the first process is the host's own, and everyone is really everyone. That a signal to
-/// everyone reached nobody is no error to the kernel, so there is somebody: another command of the same user.
+/// Without a process namespace, the first process is the host's, and a signal to everyone really goes to everyone.
+/// The kernel reports no error if it reaches nobody, so another command of the same user is running.
 async fn signals_reach_nobody_outside(lab: &Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let neighbour = lab.command(["sh", "-c", "echo $$ > number; exec 7>alive; echo up >&7; sleep 1000"]);
@@ -178,8 +179,7 @@ os.kill(-1, signal.SIGKILL)
 }
 
 async fn the_terminal_cannot_be_typed_into(lab: Lab) {
-    // Without a separate mount for them there are no terminals, and the requests are refused for anything that there
-    // is.
+    // Without a separate mount there are no terminals, and the requests are rejected for any other file.
     let terminal = if lab.is_landlock() {
         "refused('terminal', pty.openpty)
 for path in ['/dev/tty', '/dev/ptmx', '/dev/pts/0', '/dev/console']:

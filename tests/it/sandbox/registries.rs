@@ -1,4 +1,4 @@
-//! The network of an installation: named hosts through a proxy, and what else hostile code may try to make of it.
+//! The network of an installation: named hosts through a proxy, and how hostile code may try to misuse it.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -26,10 +26,10 @@ super::each_backend_with_network! {
     hosts_are_asked_for_by_policy_too,
 }
 
-/// A public address; nothing connects to it, because the world's connections all lead to one listener.
+/// A public address. Nothing connects to it: all outside connections lead to one listener.
 const PUBLIC: &str = "93.184.216.34";
 
-/// Speaks to the proxy as tools do.
+/// Talks to the proxy as tools do.
 const CLIENT: &str = "
 def proxy():
     return socket.create_connection(('127.0.0.1', 3128), timeout=50)
@@ -48,15 +48,15 @@ def denied(text, status='403'):
         print('ODD', text[:80], answer)
 ";
 
-/// An outside world: one listener that sends everything back, and names that lead to addresses.
+/// A simulated outside world: one listener that echoes everything, and names that resolve to addresses.
 struct Outside {
     listener: TcpListener,
-    /// The addresses that were connected to.
+    /// The addresses that the proxy connected to.
     dialled: Arc<Mutex<Vec<SocketAddr>>>,
 }
 
 impl Outside {
-    /// A proxy that lets through to one host, which has a public address.
+    /// A proxy that allows one host with a public address.
     fn ordinary_proxy(&self) -> Proxy {
         self.proxy(&["allowed.example"], &[("allowed.example", &[PUBLIC])])
     }
@@ -92,7 +92,7 @@ impl Outside {
         Proxy::start(&hosts, world).unwrap()
     }
 
-    /// Sends everything back, for as long as the test runs.
+    /// Echoes everything for as long as the test runs.
     fn echo(self) -> Arc<Mutex<Vec<SocketAddr>>> {
         let Self { listener, dialled } = self;
         tokio::spawn(async move {
@@ -187,7 +187,7 @@ for request in ['connect allowed.example:443 HTTP/1.1', 'CONNECT\\tallowed.examp
     denied(f'{request}\\r\\n\\r\\n', '405')
 denied(b'CONNECT allowed.example\\xff:443 HTTP/1.1\\r\\n\\r\\n')
 assert '200' not in say('CONNECT allowed.example:443 HTTP/1.1\\r\\nX: ' + 'x' * 10000 + '\\r\\n\\r\\n')
-# No more than is read: an answer is lost when something was left unread.
+# Send only what is read: unread data would make the answer get lost.
 denied('CONNECT allowed.example:443 HTTP/1.1\\r\\nX: '.ljust(8192, 'x'), '431')
 for family in ['/run/registries', '/proc/1/root/run/registries']:
     direct = socket.socket(socket.AF_UNIX)
@@ -357,7 +357,7 @@ assert connection.recv(1) == b''
 }
 
 async fn hosts_are_asked_for_by_policy_too(lab: Lab) {
-    // The internet of the test machine is not touched: nothing here is allowed.
+    // The real internet is not contacted: nothing here is allowed.
     let lab = lab.network(Network::Registries(vec!["github.com".into()]));
     let script = format!("{PRELUDE}\n{CLIENT}\ndenied('CONNECT github.com:443 HTTP/1.1\\r\\n\\r\\n')\nprint('done')");
     let output = lab.exec(&lab.command(["/usr/bin/python3", "-c", &script])).await;

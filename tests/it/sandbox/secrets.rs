@@ -1,4 +1,4 @@
-//! Reading what is not for the code under test: tokens, keys, other processes, other files.
+//! Reading what is private: tokens, keys, other processes, other files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -94,7 +94,7 @@ print(*filter(is_open, range(4096)))'; cat <&7; cat <&9; echo looked";
 
 async fn credentials_toml_is_not_visible(lab: Lab) {
     let place = if lab.is_landlock() {
-        // A shared user cannot pass through the home of root to the tools in it.
+        // The user of the command cannot enter root's home to reach the tools in it.
         std::env::temp_dir()
     } else {
         std::env::home_dir().unwrap()
@@ -167,10 +167,10 @@ async fn files_of_the_host_are_not_visible(lab: Lab) {
     }
 }
 
-/// Where `tests/as-user.sh` left a file with the secret, for a user who cannot put one there.
+/// A file with the secret, created by `tests/as-user.sh` for users who cannot put one there.
 const PLANTED: &str = "GREENLIGHT_TEST_PLANTED";
 
-/// People unpack software by hand, and what they unpack has settings with passwords that anybody on the machine may read.
+/// Software unpacked by hand may contain settings with passwords that everybody on the machine can read.
 async fn what_lies_beside_tools_is_not_visible(lab: Lab) {
     let put = |path: &Path, mode: u32| {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -205,7 +205,7 @@ async fn what_lies_beside_tools_is_not_visible(lab: Lab) {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("looked") && !text.contains(TOKEN), "{text}");
 
-    // What the search path names is shown, without its settings and without what lies beside it.
+    // Directories of the search path are visible, without their settings and their siblings.
     let Some((package, other)) = folders.first().zip(folders.get(1)) else {
         return;
     };

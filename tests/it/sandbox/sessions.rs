@@ -1,4 +1,4 @@
-//! Sessions: ordinary use, and what hostile code does to the driver, its pipes, and greenlight's patience.
+//! Sessions: ordinary use, and attacks by hostile code on the driver, its pipes, and greenlight's patience.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Alive, Lab, PATIENCE};
 
-/// Short enough to be waited for, for code that never ends.
+/// A short time limit for code that never ends.
 const MOMENT: Duration = Duration::from_millis(300);
 
 super::each_backend! {
@@ -66,7 +66,7 @@ async fn within(session: &mut Session, code: &str, limit: Duration) -> Cell {
     session.execute(code, limit, &CancellationToken::new()).await.unwrap()
 }
 
-/// Executes code that ends well, and returns its value.
+/// Executes code that succeeds, and returns its value.
 #[track_caller]
 fn value(session: &mut Session, code: &str) -> impl Future<Output = String> {
     let caller = std::panic::Location::caller();
@@ -77,7 +77,7 @@ fn value(session: &mut Session, code: &str) -> impl Future<Output = String> {
     }
 }
 
-/// Executes code that is the end of its interpreter, and returns why.
+/// Executes code that loses its interpreter, and returns the reason.
 #[track_caller]
 fn loss(session: &mut Session, code: &str, limit: Duration) -> impl Future<Output = LostReason> {
     let caller = std::panic::Location::caller();
@@ -259,7 +259,7 @@ async fn awaiting_works_outside_of_functions(lab: Lab) {
 
 async fn ordinary_programs_work(lab: Lab) {
     let mut python = open(&lab, Language::Python).await;
-    // A pool of processes needs shared memory for its locks.
+    // A process pool needs shared memory for its locks.
     let pool = if lab.is_landlock() { "Thread" } else { "Process" };
     let code = "
 import sys, pickle, concurrent.futures, dataclasses
@@ -317,7 +317,7 @@ async fn an_interrupt_keeps_the_state(lab: Lab) {
     for (language, keep, stuck, show, kept) in [
         (
             Language::Python,
-            // What is interrupted while it is loaded stays half loaded.
+            // A module whose loading is interrupted stays half loaded.
             "import asyncio, subprocess, time; x = 7",
             &[
                 "while True: pass",
@@ -471,7 +471,7 @@ async fn a_flood_of_output_is_bounded(lab: Lab) {
         assert_eq!((cell.stdout.head.len(), cell.stdout.tail.len()), (500, 500));
         assert_eq!(run(&mut session, "1").await.stdout.total, 0);
     }
-    // One that never stops is cut where the answer came.
+    // Output that never stops is cut off at the answer.
     let mut session = open(&lab, Language::Bash).await;
     let some = "{ yes | head -c 2000; echo > begun; exec yes; } & until [ -e begun ]; do :; done";
     let cell = run(&mut session, some).await;
@@ -501,7 +501,7 @@ async fn a_memory_bomb_loses_the_state(lab: Lab) {
     assert!(session.end().await.unwrap().peak_memory > 64 << 20);
 }
 
-/// The driver's pipes, as code in a session finds them.
+/// Finds the driver's pipes from code in a session.
 const PIPES: &str = "
 import fcntl, os, stat
 pipes = {}
@@ -546,7 +546,7 @@ async fn an_answer_given_twice_counts_once(lab: Lab) {
     let mut session = hostile(&lab).await;
     let code = "say('3 ok Zm9yZ2Vk\\n')\n'true'";
     assert_eq!(value(&mut session, code).await, "forged");
-    // The true answer comes late, and is nobody's.
+    // The true answer comes late, and is discarded.
     assert_eq!(value(&mut session, "4").await, "4");
     value(&mut session, "say('6 ok Zm9yZ2Vk\\n')").await;
     assert_eq!(value(&mut session, "6").await, "6");
@@ -567,7 +567,7 @@ async fn closed_pipes_end_the_session(lab: Lab) {
         );
         assert_eq!(value(&mut session, "1").await, "1");
     }
-    // What is not read any more is noticed with the next execution.
+    // That a pipe is no longer read is noticed at the next execution.
     let mut session = hostile(&lab).await;
     value(
         &mut session,
@@ -575,7 +575,7 @@ async fn closed_pipes_end_the_session(lab: Lab) {
     )
     .await;
     loss(&mut session, "1", PATIENCE).await;
-    // Someone else reads what is for the driver.
+    // Another process reads the driver's input.
     let mut session = hostile(&lab).await;
     let thief = "
 import threading
@@ -611,7 +611,7 @@ async fn a_fork_answers_nothing(lab: Lab) {
     assert_eq!(value(&mut session, code).await, "3");
 }
 
-/// A place where `python3` is a script of the workspace, and nothing else is found.
+/// Paths at which `python3` is a script of the workspace, and nothing else is found.
 fn hijacked(lab: &Lab, script: &str) -> SessionPaths {
     lab.file("bin/python3", script);
     fs::set_permissions(lab.path().join("bin/python3"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -623,7 +623,7 @@ fn hijacked(lab: &Lab, script: &str) -> SessionPaths {
 }
 
 async fn an_interpreter_that_ignores_its_pipes_is_given_up(lab: Lab) {
-    // The time of the session is up before that of the start.
+    // The session's time is up before that of its start.
     let lab = lab.limit(|limits| limits.wall = Duration::from_secs(1));
     let mut session = open_at(&lab, Language::Python, &hijacked(&lab, "#!/bin/sh\n/bin/sleep 1000\n")).await;
     assert_eq!(loss(&mut session, "1", PATIENCE).await, LostReason::TimedOut);
@@ -658,7 +658,7 @@ async fn an_interpreter_that_cannot_start_says_so(lab: Lab) {
     );
 }
 
-/// Opens a pipe of the workspace and stays.
+/// Opens a pipe of the workspace and keeps running.
 const STAY: &str = "exec 7>alive; echo up >&7; sleep 1000";
 
 async fn a_cancellation_loses_the_state(lab: Lab) {
@@ -705,7 +705,7 @@ async fn an_idle_session_ends(lab: Lab) {
     run(&mut session, "exec 7>alive; echo up >&7; sleep 0.5").await;
     alive.has_started().await;
     alive.has_ended().await;
-    // It may take a moment more until greenlight knows.
+    // greenlight may notice it a moment later.
     let cell = run(&mut session, "true").await;
     assert!(
         cell.restarted == Some(LostReason::Idle) || cell.outcome == CellOutcome::StateLost(LostReason::Idle),

@@ -1,4 +1,4 @@
-//! Ordinary work inside: what the sandbox must not break.
+//! Ordinary work inside the sandbox, which must keep working.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -31,8 +31,8 @@ fn expect_success(output: &greenlight::sandbox::Output, text: &str) {
 }
 
 impl Lab {
-    /// The directory in which this program is looked up, if the user of the command cannot get there: root shares
-    /// another user, who without mounts cannot pass through the home of root.
+    /// The directory that contains this program, if the command's user cannot enter it: root runs commands as another
+    /// user, who cannot pass through root's home without mounts.
     fn closed_directory_of(&self, program: &str) -> Option<String> {
         let directory = self
             .sandbox
@@ -68,7 +68,7 @@ async fn cargo_test_runs_offline(lab: Lab) {
         return;
     }
     expect_success(&output, "1 passed");
-    // Again, with what the first run built.
+    // Run it again with the build of the first run.
     expect_success(&lab.exec(&lab.command(["cargo", "test", "--quiet"])).await, "1 passed");
 }
 
@@ -109,8 +109,8 @@ assert len(os.urandom(8)) == 8 and open('/dev/stdin').read() == ''
     lab.network(Network::Loopback).attack(script).await;
 }
 
-/// The same without sockets, shared memory (in which Python keeps the locks of its pools) and terminals. What is missing
-/// is refused at once.
+/// The same without sockets, shared memory (which Python's pools use for locks) and terminals. Missing features are
+/// rejected at once.
 async fn python_programs_find_what_there_is(lab: Lab) {
     let script = "
 import asyncio, concurrent.futures, multiprocessing, multiprocessing.shared_memory, pty, sqlite3, ssl, tempfile, getpass, venv
@@ -150,7 +150,8 @@ async fn node_tests_run(lab: Lab) {
     expect_success(&lab.exec(&lab.command(["node", "--test"])).await, "pass 1");
 }
 
-/// Building anything would compile Go's own library first, because its cache starts empty: minutes on a small machine.
+/// Building anything would compile Go's standard library first, because its cache is empty: minutes on a small
+/// machine.
 async fn go_is_found_and_stays_offline(lab: Lab) {
     let lab = lab.network(Network::Loopback);
     lab.file("go.mod", "module sample\n\ngo 1.20\n");

@@ -1,4 +1,4 @@
-//! `--sandbox none`: no protection is claimed, and what can be bounded still is.
+//! `--sandbox none`: no protection is claimed, and resources that can be limited still are.
 
 use greenlight::sandbox::{Guarantee, Outcome, Property};
 use tokio_util::sync::CancellationToken;

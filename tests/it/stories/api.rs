@@ -1,4 +1,4 @@
-//! The same answers over REST: by people with their own tokens, each compared with what GitHub says they may do.
+//! Answers over REST: by people with their own tokens, each checked against GitHub's permissions.
 
 use futures::StreamExt as _;
 use github_double::{AUTHOR, MAINTAINER, Role, STRANGER};
@@ -22,14 +22,14 @@ fn fixes(line: &str) -> [Turn; 2] {
     ]
 }
 
-/// A run that waits for an answer to its model, which does these things afterwards.
+/// A run that waits for an answer to its model, which continues with these turns.
 async fn waiting(turns: impl IntoIterator<Item = Turn>) -> Story {
     let story = Scene::default().model([asks()].into_iter().chain(turns)).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story
 }
 
-/// Asks the API, with this token.
+/// Sends a request to the API with this token.
 async fn ask(story: &Story, method: Method, path: &str, token: Option<&str>, body: &str) -> (u16, Value) {
     let url = format!("{}/api/v1{path}", story.process().url);
     let mut request = reqwest::Client::new().request(method, url).body(body.to_string());
@@ -54,7 +54,7 @@ async fn post(story: &Story, path: &str, login: &str, body: &str) -> (u16, Value
     answer
 }
 
-/// Where the one open gate is answered.
+/// The path at which the only open gate is answered.
 async fn gate(story: &Story) -> String {
     let run = story.run().await;
     format!("/runs/{}/gates/{}", run.id(), run.open_gates()[0].id)
@@ -127,7 +127,7 @@ async fn an_approval_and_a_rejection_are_those_of_a_comment() {
         "{accepted}"
     );
     assert!(story.model().results()[0].contains("42 answers"));
-    // Once is once.
+    // An answer counts only once.
     assert_eq!(post(&story, &format!("{path}/approve"), MAINTAINER, "").await.0, 409);
     story.review();
     let path = gate(&story).await;
@@ -190,7 +190,7 @@ async fn nobody_else_answers_and_strangers_learn_nothing() {
             assert_eq!(ask(&story, method, path, token, "").await.0, 401, "{token:?}");
         }
     }
-    // One that some service got when she signed in there.
+    // A token that a service received when she signed in there.
     let of_a_sign_in = story.double.user_token_with(MAINTAINER, "read:user, user:email");
     assert_eq!(
         ask(
@@ -204,7 +204,7 @@ async fn nobody_else_answers_and_strangers_learn_nothing() {
         .0,
         403
     );
-    // A token of the App's own is no person's.
+    // A token of the App itself does not belong to a person.
     let of_a_workflow = story.double.actions_token(&[("contents", "write")]);
     assert_eq!(
         ask(&story, Method::POST, &approve, Some(&of_a_workflow), "").await.0,
@@ -318,7 +318,7 @@ async fn a_token_answers_only_what_it_may_do_itself() {
         story.maintainer_says("/greenlight fix").await;
         let run = format!("/runs/{}", story.run().await.id());
         let gate = gate(&story).await;
-        // Anybody reads what is public.
+        // Everybody can read what is public.
         let unseen = if is_private { 404 } else { 200 };
         for (is_for_it, permissions, seen) in [
             (false, &[("metadata", "read")][..], unseen),
@@ -341,7 +341,7 @@ async fn a_token_answers_only_what_it_may_do_itself() {
         }
         story.settle().await;
         assert_eq!(story.run().await.open_gates().len(), 1);
-        // The proof leaves nothing behind.
+        // The check leaves nothing behind.
         let token = story.double.fine_grained_token(MAINTAINER, true, write);
         let (status, body) = ask(&story, Method::POST, &format!("{run}/cancel"), Some(&token), "").await;
         assert_eq!(status, 202, "{body}");
@@ -375,7 +375,7 @@ async fn made_up_tokens_are_not_passed_on_to_github_without_end() {
         assert_eq!(status, 401);
     }
     assert!(asked() <= 21, "{}", asked());
-    // Anyone who was known before is still let in.
+    // A token that was already checked is still accepted.
     assert_eq!(ask(&story, Method::GET, runs, Some(&good), "").await.0, 200);
     story.finish().await;
 }

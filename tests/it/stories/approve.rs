@@ -1,4 +1,4 @@
-//! `/greenlight approve`: exactly what the gate said, by who may, on the head it was made for.
+//! `/greenlight approve`: exactly what the gate said, by authorised people, on the head it was made for.
 
 use github_double::{AUTHOR, MAINTAINER, READER, Role, STRANGER};
 use serde_json::json;
@@ -171,7 +171,7 @@ async fn a_maintainer_fixes_and_approves() {
 
     Greenlight-Run: [run]
     ");
-    // One comment, edited; every command has its receipt.
+    // A single comment, edited; every command has its receipt.
     assert_eq!(story.comments().len(), 1);
     for comment in story.double.comments(story.number) {
         if [command, approval].contains(&comment.id) {
@@ -189,7 +189,7 @@ async fn what_lands_is_what_applying_the_suggestions_gives() {
     story.double.commit_suggestions(&suggestions, AUTHOR).await.unwrap();
     story.settle().await;
     assert_eq!(story.file("fare.py"), FIXED);
-    // The author's commit is a push: the request on the old head is void.
+    // The author's commit is a push, so the request for the old head is void.
     insta::assert_snapshot!(story.whole_sticky(), @"
     <!-- greenlight:sticky -->
     🟢 **The suggestion was committed:** the head moved from [commit] to [commit], and nothing is left to commit.
@@ -376,7 +376,7 @@ async fn an_approval_of_an_outdated_head_is_refused() {
     let mut story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
     let old = story.head();
-    // greenlight does not hear of the push: the approval itself has to notice.
+    // greenlight does not hear of the push, so the approval itself must notice it.
     story.kill().await;
     let new = story
         .double

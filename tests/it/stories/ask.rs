@@ -1,4 +1,4 @@
-//! What only asks: `help`, `status`, `config`, `explain`; and everything that is no command.
+//! Read-only commands: `help`, `status`, `config`, `explain`; and comments that are not commands.
 
 use github_double::{AUTHOR, MAINTAINER, Role, STRANGER};
 use greenlight::config::RepoConfig;
@@ -228,7 +228,7 @@ async fn a_stranger_can_not_put_words_into_somebodys_mouth() {
     let story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
     let innocent = story.maintainer_says("I will look at it").await;
-    // Anyone who may edit others' comments is the sender; the comment stays the maintainer's.
+    // The sender of the event is somebody who may edit others' comments; the author is still the maintainer.
     story
         .double
         .edit_comment(innocent, STRANGER, "/greenlight approve")

@@ -1,4 +1,4 @@
-//! An approval is bound to what was shown, to when it was said, and to whose word it is; attacks that were tried.
+//! An approval is bound to what was shown, to when it was given, and to who gave it; attacks that were tried.
 
 use github_double::{AUTHOR, Delivery};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn proposes(line: &str) -> [Turn; 2] {
     ]
 }
 
-/// The delivery of a comment, as somebody would send it again under their own name.
+/// The delivery of a comment, as an attacker would replay it under another name.
 fn replayed(story: &Story, comment: u64, id: &str) -> Delivery {
     let mut deliveries = story.double.deliveries().into_iter();
     let of_the_comment =
@@ -90,7 +90,7 @@ async fn a_pull_request_that_was_closed_meanwhile_gets_no_commit() {
     let run = story.run().await;
     let gate = run.open_gates()[0].id.clone();
     story.kill().await;
-    // What is on disk when it is killed right after the answer was written down.
+    // The state on disk if it is killed right after recording the answer.
     let options = SqliteConnectOptions::new().filename(story.folder().join("greenlight.db"));
     let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
     let answer = json!({ "approved": { "by": "mia" } });

@@ -1,4 +1,4 @@
-//! Limits hold over attempts, runs, people and days; who reaches one is told which.
+//! Limits apply across attempts, runs, people and days; a person who reaches one is told which.
 
 use github_double::{AUTHOR, Role};
 use serde_json::json;
@@ -42,7 +42,7 @@ async fn a_pull_request_that_used_up_its_turns_is_worked_on_without_a_model() {
         .model(turns);
     let story = scene.begin().await;
     story.maintainer_says("/greenlight fix").await;
-    // Not rejected: what does the same is not offered after that.
+    // Cancelled, not rejected: after a rejection, edits with the same effect would not be offered.
     story.maintainer_says("/greenlight cancel").await;
     story.maintainer_says("/greenlight fix").await;
     let run = story.run().await;
@@ -80,7 +80,7 @@ async fn a_day_without_anything_left_is_said_where_nothing_may_run() {
     let changes = [("note.md", Some(b"more\n".as_slice()))];
     story.double.push(story.number, AUTHOR, &changes).await.unwrap();
     story.settle().await;
-    // Red CI without consent: the model would read, and there is nothing left for it.
+    // A CI failure without consent: the model could only read, and its limit is used up.
     story.ci_fails().await;
     let sticky = story.sticky();
     assert!(
@@ -97,7 +97,7 @@ async fn a_limit_of_one_cent_is_reached_and_named() {
     let scene = Scene::default().config("[limits]\ncost_usd = 0.01\n");
     let story = scene.priced(1_000).model([edit]).begin().await;
     story.maintainer_says("/greenlight fix").await;
-    // What it had edited by then holds, and says how it came about.
+    // The edits made by then pass, and the review says how they came about.
     let review = story.review().body;
     assert!(review.contains("The limit of $0.01 was reached"), "{review}");
     assert!(story.sticky().contains("$0.00, "), "{}", story.sticky());

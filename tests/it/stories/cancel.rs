@@ -1,11 +1,11 @@
-//! `/greenlight cancel`, a push and the end of a pull request: what is at work stops, what waits is closed.
+//! `/greenlight cancel`, a push and the end of a pull request: running work stops, and waiting requests are closed.
 
 use github_double::{AUTHOR, Fault, MAINTAINER};
 
 use crate::harness::model::Turn;
 use crate::harness::story::{Scene, Story};
 
-/// A test suite that never ends automatically.
+/// A test suite that never ends.
 fn endless() -> Scene {
     Scene::tested_by("sleep 3000")
 }
@@ -157,7 +157,7 @@ async fn nothing_is_there_to_cancel() {
 async fn what_an_older_run_says_late_does_not_hide_what_waits_now() {
     let story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
-    // GitHub takes no edit for an hour: the end of this run stays unsaid, and is for the clock to say.
+    // GitHub rejects edits for an hour, so the clock must report the end of this run later.
     let limit = Fault::SecondaryLimit { retry_after: 3600 };
     story.double.plan_fault("PATCH", "/issues/comments/", limit);
     story.maintainer_says("/greenlight cancel").await;

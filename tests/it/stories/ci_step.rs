@@ -1,4 +1,4 @@
-//! What the CI itself says: its failed step is what is run, as the base branch has it, and its log what is read.
+//! Information from CI: its failed step is run as the base branch defines it, and its log is read.
 
 use github_double::{Fault, JobLog};
 
@@ -62,7 +62,7 @@ async fn the_failed_step_is_what_the_gate_names_and_what_runs() {
     let reading = story.run().await.reading.unwrap();
     assert_eq!(reading.step.unwrap().shows.as_deref(), Some("unittest"));
 
-    // What was approved is found again by another process.
+    // Another process finds the approved command.
     story.restart().await;
     story.maintainer_says("/greenlight approve").await;
     let reproduced = story.run().await.reproduced.unwrap().0;
@@ -145,7 +145,7 @@ async fn failed_jobs_that_nobody_told_of_are_run_again() {
     story.finish().await;
 }
 
-/// A run of a pull request goes by the name of the branch, which in a fork may be that of the base.
+/// A run is listed by the name of its branch, and a fork's branch may have the name of the base branch.
 #[tokio::test]
 async fn a_green_run_of_a_fork_is_not_taken_for_one_of_the_base_branch() {
     let story = scene(WORKFLOW).forked(true).branch("main").begin().await;

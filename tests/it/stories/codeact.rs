@@ -1,4 +1,4 @@
-//! A model without tools: it acts by blocks of code, and every gate stands where it stands for the others.
+//! A model without tools: it acts through blocks of code, and every gate is where it is for other models.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::harness::story::{FIXED, Scene, Story};
 const LOOK: &str = "Let me look.\n<execute>\ntext = read_file('fare.py')\nprint(text, run_tests())\n</execute>";
 const EDIT: &str = "<execute>\nprint(edit_file('fare.py', 'return paid + fare', 'return paid - fare'))\n\
                     open('fare.py').read()\n</execute>";
-/// Continues with what an earlier block left, which is not in any text that the model was sent.
+/// Uses variables of an earlier block, which no text for the model contains.
 const ASK: &str = "<execute>\nimport os\nsecond = list(range(40, 43))\n\
                    answer = request_execution(command='echo $((6 * 7)) answers; cat fare.py', minutes=2, \
                    why='To see it. @ada')\nprint(len(text) > 9, second[-1] + 100, os.path.exists('fare.py'), answer)\n\
                    </execute>";
 const SUBMIT: &str = "<execute>submit('Change is what is left.')</execute>";
 
-/// A story whose model does this, and refuses tools.
+/// A story with a model that plays these turns and does not support tools.
 async fn by_code(scene: Scene, turns: &[&str]) -> Story {
     let turns: Vec<Turn> = turns.iter().map(|text| says(text)).collect();
     let story = scene.model(turns).begin().await;
@@ -27,7 +27,7 @@ async fn by_code(scene: Scene, turns: &[&str]) -> Story {
     story
 }
 
-/// Ends where a block waits for a person, after an edit.
+/// A story that waits for a person in a block, after an edit.
 async fn waiting() -> Story {
     let story = by_code(Scene::default(), &[LOOK, EDIT, ASK, SUBMIT]).await;
     story.maintainer_says("/greenlight fix").await;
@@ -35,7 +35,7 @@ async fn waiting() -> Story {
     story
 }
 
-/// What came of the blocks and of what their code called, by the journal.
+/// The results of blocks and of the calls in them, according to the journal.
 async fn results(story: &Story) -> Vec<(String, String)> {
     let runs = story.runs().await;
     let Some(run) = runs.last() else { return Vec::new() };
@@ -51,7 +51,7 @@ async fn results(story: &Story) -> Vec<(String, String)> {
     results.collect()
 }
 
-/// Waits until a call of a block has its result.
+/// Waits until a call in a block has its result.
 async fn has_called(story: &Story) {
     let called = async {
         while results(story).await.is_empty() {
@@ -61,7 +61,7 @@ async fn has_called(story: &Story) {
     tokio::time::timeout(Duration::from_secs(60), called).await.unwrap();
 }
 
-/// Nothing of the state was lost, and the block was told this.
+/// The state was kept, and the block received this answer.
 #[track_caller]
 fn went_on(told: &str, answer: &str) {
     assert!(told.contains("True 142 True ") && told.contains(answer), "{told}");
@@ -107,7 +107,7 @@ async fn what_a_block_asks_for_is_shown_and_done_and_the_block_goes_on() {
     story.maintainer_says("/greenlight approve").await;
     let told = story.model().told();
     went_on(&told, "42 answers");
-    // It ran on the edits that code had made.
+    // It ran with the edits that the code had made.
     let results = results(&story).await;
     let (_, carried_out) = results.iter().find(|(id, _)| id == "code_2_0.1").unwrap();
     assert!(carried_out.starts_with("approved, and done"), "{carried_out}");
@@ -134,7 +134,7 @@ async fn a_reason_reaches_the_block_and_nothing_is_done() {
 async fn nobody_answers_and_the_block_goes_on_without() {
     let story = waiting().await;
     story.days_pass().await;
-    // As the clock does it.
+    // As the clock does.
     let run = story.run().await;
     story.process().resume(run).await;
     story.settle().await;
@@ -232,7 +232,7 @@ async fn a_rejected_search_asks_the_model_nothing() {
 
 #[tokio::test]
 async fn what_ends_differently_the_second_time_loses_the_state_but_no_edit() {
-    // Before and after a break it calls something else, no matter what greenlight does.
+    // It makes different calls before and after an interruption.
     let fickle = "<execute>\nimport os, time\nnow = time.time_ns()\n\
                   edit_file('fare.py', 'return paid + fare', 'return paid - fare')\nread_file(f'a{now}')\n\
                   write_file('note.txt', 'x')\n\

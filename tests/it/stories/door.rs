@@ -1,4 +1,4 @@
-//! The HTTP door, as a stranger on the internet meets it.
+//! The HTTP door as a stranger on the internet sees it.
 
 use github_double::MAINTAINER;
 use greenlight::config::allow_list::AllowList;
@@ -14,7 +14,7 @@ fn signed(secret: &str, body: &[u8]) -> String {
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-/// A delivery as a story wants it.
+/// A delivery that a story can modify.
 struct Knock {
     event: Option<&'static str>,
     delivery: Option<&'static str>,
@@ -38,7 +38,7 @@ impl Knock {
         self.answered(story).await.0
     }
 
-    /// The status and the text.
+    /// The status and the text of the answer.
     async fn answered(self, story: &Story) -> (u16, String) {
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -103,14 +103,14 @@ async fn a_missing_or_wrong_signature_is_401_and_nothing_happens() {
     story.finish().await;
 }
 
-/// GitHub shows the body to anyone who set the webhook up.
+/// GitHub shows the body of the answer to the person who set up the webhook.
 #[tokio::test]
 async fn a_webhook_that_is_set_up_wrong_is_told_what_to_set() {
     let story = Story::new().await;
     let form = b"payload=%7B%22action%22%3A%22created%22%7D";
     let ping = || Knock::new("ping", b"{}");
     let wrong = [
-        // What a webhook of a repository sends unless it is told otherwise.
+        // The default content type of a repository's webhook.
         (
             Knock {
                 content_type: Some("application/x-www-form-urlencoded"),
@@ -246,7 +246,7 @@ async fn the_log_says_that_something_was_refused_and_not_what() {
     story.finish().await;
 }
 
-/// GitHub waits for the acknowledgement, so that it does not wait for how much a payload says.
+/// GitHub waits for the acknowledgement, which must not depend on the size of a payload.
 #[tokio::test]
 async fn a_large_payload_is_acknowledged_before_it_is_read_and_acted_on_once() {
     let story = Story::new().await;
@@ -259,12 +259,12 @@ async fn a_large_payload_is_acknowledged_before_it_is_read_and_acted_on_once() {
         assert_eq!(story.runs().await.len(), 1);
     }
     story.review();
-    // That it makes no sense is found out too late to be said to GitHub.
+    // That it is malformed is noticed too late to tell GitHub.
     let cut = &body[..body.len() - 1];
     assert_eq!(Knock::new("issue_comment", cut).at(&story).await, 202);
     story.settle().await;
     assert!(story.log().contains("a payload cannot be read"), "{}", story.log());
-    // Who signs nothing, or asks for nothing, gets no place.
+    // Unsigned requests, and those for nothing, do not take up a place.
     let unsigned = Knock {
         signature: None,
         ..Knock::new("issue_comment", &body)
@@ -285,7 +285,7 @@ async fn a_large_payload_is_acknowledged_before_it_is_read_and_acted_on_once() {
     story.finish().await;
 }
 
-/// Nobody can write a longer comment on GitHub, so that nobody wrote this one.
+/// Nobody can write a longer comment on GitHub, so this one is forged.
 #[tokio::test]
 async fn a_comment_that_is_longer_than_any_is_nobodys() {
     let story = Story::new().await;

@@ -1,4 +1,4 @@
-//! `/greenlight explain` with a model: the cause and the lines it rests on, and nothing else is touched.
+//! `/greenlight explain` with a model: it names the cause and the relevant lines, and changes nothing.
 
 use serde_json::json;
 

@@ -1,10 +1,10 @@
-//! GitHub on a bad day: no matter what it answers, everything happens exactly once.
+//! Faults of GitHub: no matter what it answers, everything happens exactly once.
 
 use github_double::{Fault, Role, STRANGER};
 
 use crate::harness::story::{Scene, Story};
 
-/// Everything greenlight changes on the way from `fix` to the landed commit.
+/// Everything that greenlight changes from `fix` to the landed commit.
 const CHANGES: [(&str, &str); 10] = [
     ("POST", "/reactions"),
     ("POST", "/check-runs"),

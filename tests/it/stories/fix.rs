@@ -1,4 +1,4 @@
-//! `/greenlight fix`: what it works on, what it leaves alone, and what it says when there is nothing to do.
+//! `/greenlight fix`: what it works on, what it leaves alone, and what it reports if there is nothing to do.
 
 use github_double::{AUTHOR, JobLog, MAINTAINER, STRANGER};
 use greenlight::domain::triage::Verdict;
@@ -131,7 +131,7 @@ async fn a_bug_that_no_small_edit_mends_is_given_up_honestly() {
 
 #[tokio::test]
 async fn a_flaky_test_is_told_apart_from_a_bug() {
-    // Each run is red or green by chance; a suite without code has nothing to be edited.
+    // Each run passes or fails at random; a suite without code has nothing to edit.
     let story = Scene::of(
         &[("greenlight.toml", "[test]\ncommand = \"sh coin\"\n")],
         &[("coin", "exit $(od -An -N1 -tu1 /dev/urandom | awk '{print $1 % 2}')\n")],
@@ -142,7 +142,7 @@ async fn a_flaky_test_is_told_apart_from_a_bug() {
         let run = story.run().await;
         if run.reproduced.unwrap().1.verdict == Verdict::Flaky {
             let sticky = story.sticky();
-            // How many runs there were on each side is chance, too.
+            // The number of runs on each side is random, too.
             for part in [
                 "`the test command` is red in ",
                 " runs and in ",
@@ -180,7 +180,7 @@ async fn a_protected_path_is_never_proposed() {
     let config = "[protect]\npaths = [\"migrations/**\"]\n";
     let story = Scene::default().config(config).model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
-    // Whether the model may do so in its own copy is asked each time; what lands does not depend on the answer.
+    // Each time, the model must ask whether it may do so in its own copy; what lands does not depend on the answer.
     for answer in ["approve", "reject no", "reject no", "approve", "reject"] {
         story.has_commits(1);
         assert!(story.sticky().contains("change a protected file"), "{}", story.sticky());
@@ -351,7 +351,7 @@ async fn red_ci_of_an_old_head_begins_nothing() {
         .await
         .unwrap();
     story.start().await;
-    // The courier keeps the address it was given, as GitHub does: the late delivery arrives after the push.
+    // As on GitHub, a delivery keeps its payload: the late delivery arrives after the push.
     story.double.deliver_again(&missed).await;
     story.settle().await;
     assert!(story.runs().await.is_empty());
@@ -375,7 +375,7 @@ async fn a_failing_test_is_annotated_once_however_often_the_check_run_changes() 
     let head = story.head();
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;
-    // GitHub appends the annotations of an update to those that are there.
+    // GitHub appends the annotations of an update to the existing ones.
     let annotations = story.check_on(&head).annotations;
     assert_eq!(annotations.len(), 1, "{annotations:#?}");
     assert_eq!(annotations[0]["path"], "test_fare.py");

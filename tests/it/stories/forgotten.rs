@@ -1,4 +1,4 @@
-//! What greenlight forgets: what is old, and all of a repository that it may not see any more.
+//! What greenlight deletes: old data, and all data of a repository that it may no longer see.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::harness::story::{Scene, Story};
 
 const CANARY: &str = "c4n4ry-of-a-private-word";
 
-/// Everything in the data folder, by its path.
+/// Everything in the data folder, by path.
 fn files(folder: &Path, into: &mut BTreeMap<String, Vec<u8>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -25,7 +25,7 @@ fn files(folder: &Path, into: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// The files of the data folder in which something stands.
+/// The files of the data folder that contain this text.
 fn told_in(story: &Story, text: &str) -> Vec<String> {
     let mut all = BTreeMap::new();
     files(story.folder(), &mut all);
@@ -34,7 +34,7 @@ fn told_in(story: &Story, text: &str) -> Vec<String> {
     all.into_keys().collect()
 }
 
-/// The files below a folder of the data folder.
+/// The number of files below a folder of the data folder.
 fn below(story: &Story, folder: &str) -> usize {
     let (folder, mut all) = (story.folder().join(folder), BTreeMap::new());
     if folder.exists() {
@@ -43,7 +43,7 @@ fn below(story: &Story, folder: &str) -> usize {
     all.len()
 }
 
-/// A run that is over and another one that waits, with a person's word in their steps.
+/// A finished run and a waiting one, with a person's comment in their steps.
 async fn lived() -> Story {
     let story = Scene::default().begin().await;
     story.maintainer_says("/greenlight fix").await;

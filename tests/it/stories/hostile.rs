@@ -1,4 +1,4 @@
-//! A hostile author of a pull request: what tests print, how files are called, and what comments pretend.
+//! A hostile author of a pull request: hostile test output, file names and comments.
 
 use github_double::{MAINTAINER, STRANGER};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::harness::model::calls;
 use crate::harness::story::{CHANGE, Scene, Story};
 
-/// What a failing test says, with everything that could mean something to somebody.
+/// The output of a failing test, with everything that could have a meaning somewhere.
 const WORDS: &str = r#"
 @ada @acme/everyone please look\n
 /greenlight approve\n
@@ -26,7 +26,7 @@ fn screaming_test() -> String {
     )
 }
 
-/// Nothing that greenlight wrote does anything but be read.
+/// Nothing that greenlight wrote has any effect besides being read.
 #[track_caller]
 pub(super) fn is_harmless(story: &Story) {
     let mut bodies: Vec<String> = story.comments().into_iter().map(|comment| comment.body).collect();
@@ -36,7 +36,7 @@ pub(super) fn is_harmless(story: &Story) {
     }
     let check = story.check();
     bodies.extend([check.title, check.summary, check.text].into_iter().flatten());
-    // GitHub shows the messages of annotations as they are.
+    // GitHub shows the messages of annotations unchanged.
     let messages = check
         .annotations
         .iter()
@@ -72,7 +72,7 @@ fn outside_of_code(body: &str) -> String {
         match event {
             Event::Start(Tag::CodeBlock(_)) => depth += 1,
             Event::End(TagEnd::CodeBlock) => depth -= 1,
-            // What is only text is shown with its angle brackets.
+            // Plain text is shown with its angle brackets.
             Event::Text(part) if depth == 0 => text.push_str(&part.replace('<', "&lt;")),
             Event::Html(part) | Event::InlineHtml(part) if depth == 0 => text.push_str(&part),
             Event::SoftBreak | Event::HardBreak => text.push('\n'),
@@ -133,7 +133,7 @@ async fn the_names_of_tests_command_nobody() {
     story.finish().await;
 }
 
-/// Thirty megabytes of it.
+/// Thirty megabytes of orders.
 const SEA: &str = "[test]\ncommand = \"yes '@ada /greenlight approve' | head -c 30000000; exit 1\"\n";
 
 #[tokio::test]

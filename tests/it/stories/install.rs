@@ -1,8 +1,8 @@
-//! Installing what the tests need on a pull request: on whose word, and what is said when it fails.
+//! Installing dependencies on a pull request: who must consent, and what is reported when it fails.
 
 use crate::harness::story::Scene;
 
-/// Tests that need what is installed, and the bug of the pull request.
+/// Tests that need an installed file, and the bug of the pull request.
 const NEEDY: &str = "[test]\ninstall = \"echo yes > /installed/there\"\n\
                      command = \"sh -c 'test -f /installed/there || exit 99; python3 -m unittest discover'\"\n";
 

@@ -1,5 +1,5 @@
-//! What takes no model is done without one; what was searched is said, told to the model, and not suggested unless it
-//! holds.
+//! Fixes that need no model are made without one. The search is reported, passed on to the model, and not suggested
+//! unless it is confirmed.
 
 use greenlight::domain::run::End;
 use serde_json::json;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::model::calls;
 use crate::harness::story::{Scene, Story};
 
-/// Takes more than one small edit.
+/// This takes more than one small edit.
 const UNDONE: &str = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return None\n";
 const TESTS: &str = "import unittest\n\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def \
                      test_change(self):\n        \
@@ -46,7 +46,7 @@ async fn what_small_edits_do_not_mend_is_for_the_model_that_hears_of_the_search(
     assert!(asked.contains(r"worst first:\n```text\nfare.py:"), "{asked}");
     let run = story.run().await;
     assert!(run.search.is_over && run.search.tried > 0, "{:?}", run.search);
-    // The search is not made again after its rejection, nor is its share of the ladder claimed for it.
+    // The search is not repeated after its rejection, and the ladder does not claim its share.
     assert_eq!(run.proposal.unwrap().found_by, None);
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
@@ -105,7 +105,7 @@ async fn without_time_for_it_nothing_is_searched_before_the_model() {
     story.finish().await;
 }
 
-/// Two edits that are as likely make the only test pass, and differ in what no test says.
+/// Two equally likely edits make the only test pass, and differ in behaviour that no test checks.
 #[tokio::test]
 async fn what_passes_the_tests_and_is_not_sure_is_shown_and_cannot_be_committed() {
     let tests = "import unittest\n\nfrom fare import is_open\n\n\nclass Hours(unittest.TestCase):\n    def \

@@ -1,4 +1,4 @@
-//! What becomes of suggestions: followed over pushes, settled by content, never said twice. And the third button.
+//! The life of suggestions: tracked across pushes, settled by content, never reported twice. And the third button.
 
 use github_double::{AUTHOR, Fault, LineComment, MAINTAINER, READER, STRANGER};
 use greenlight::domain::anchor::SuggestionState;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::model::{Turn, calls};
 use crate::harness::story::{CHANGE, FIXED, Scene, Story};
 
-/// greenlight's suggestions of all reviews, and the threads it began beside them.
+/// The suggestions of all of greenlight's reviews, and the separate threads.
 pub(super) fn all(story: &Story) -> Vec<LineComment> {
     let reviews = story.double.reviews(story.number);
     reviews.into_iter().flat_map(|review| review.comments).collect()
@@ -26,7 +26,7 @@ pub(super) async fn push(story: &Story, path: &str, text: &str) {
     story.settle().await;
 }
 
-/// A pull request with two wrong lines, for which two suggestions are made.
+/// A pull request with two wrong lines, which lead to two suggestions.
 async fn two_suggestions() -> Story {
     let edit = |old: &str, new: &str| calls("edit_file", json!({ "path": "fare.py", "old": old, "new": new }));
     let turns: [Turn; 3] = [
@@ -100,7 +100,7 @@ async fn a_push_that_takes_one_suggestion_and_edits_another_is_told_by_content()
         ),
         (1, 1)
     );
-    // What is settled stays settled, and is said once.
+    // A settled suggestion stays settled, and is reported once.
     push(&story, "fare.py", CHANGE).await;
     assert_eq!(story.run().await.settled, run.settled);
     let hidings = story.double.requests();
@@ -247,7 +247,7 @@ async fn a_copy_of_the_marker_counts_for_nothing() {
     let quoted = format!("````suggestion\n{genuine}\n````");
     for (token, body) in [
         (story.double.user_token(STRANGER), &genuine),
-        // Another tool under the same account, which quotes what it found.
+        // Another tool with the same account, which quotes what it found.
         (story.double.token(), &quoted),
     ] {
         let place = json!({ "path": "fare.py", "line": 6, "side": "RIGHT", "commit_id": story.head(), "body": body });
@@ -327,7 +327,7 @@ async fn what_is_open_when_the_pull_request_is_closed_was_ignored() {
 async fn a_token_that_may_not_hide_comments_is_no_obstacle() {
     let story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
-    // One for the token that is at hand, and one for the fresh one.
+    // One for the current token, and one for the new one.
     for _ in 0..2 {
         story.double.plan_fault("POST", "/graphql", Fault::BadCredentials);
     }

@@ -1,10 +1,10 @@
-//! GitHub's rate limit: nothing is sent before the reset, nothing is lost, and what did not change costs nothing.
+//! GitHub's rate limit: nothing is sent before the reset, nothing is lost, and unchanged data costs nothing.
 
 use github_double::RecordedExchange;
 
 use crate::harness::story::{Scene, Story};
 
-/// More than an hour's requests of a story.
+/// More requests than a story makes in an hour.
 const PLENTY: u32 = 5_000;
 
 fn refused(story: &Story) -> Vec<RecordedExchange> {
@@ -30,7 +30,7 @@ async fn no_request_is_sent_before_the_reset_and_the_command_is_obeyed_after_it(
         story.maintainer_says("/greenlight fix").await;
         assert_eq!(counted(&story) - before, left as usize);
         assert_eq!(refused(&story).len(), 0, "the last answer said that nothing is left");
-        // No matter what comes next waits, too.
+        // Later work waits, too.
         story.maintainer_says("/greenlight status").await;
         assert_eq!(counted(&story) - before, left as usize);
         story.double.leave_requests(PLENTY, 3_600);
@@ -43,7 +43,7 @@ async fn no_request_is_sent_before_the_reset_and_the_command_is_obeyed_after_it(
     }
 }
 
-/// The reset is a time by GitHub's clock, which is not this machine's.
+/// The reset is a time on GitHub's clock, which is not this machine's.
 #[tokio::test]
 async fn a_short_rest_is_waited_for_by_githubs_own_clock() {
     for ahead in [-86_400, 0, 86_400] {

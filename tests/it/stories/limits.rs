@@ -1,4 +1,4 @@
-//! At a limit: edits that hold are proposed with the limit's name, and everything else is shown as not proved.
+//! At a limit: edits that pass are proposed with the limit's name, and everything else is shown as unverified.
 
 use serde_json::json;
 

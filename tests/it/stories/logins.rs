@@ -1,4 +1,4 @@
-//! People who change their logins stay who they are, and anyone who takes a freed login is somebody else.
+//! People who change their logins keep their identity, and anyone who takes a freed login is somebody else.
 
 use github_double::{AUTHOR, Double, MAINTAINER, NewPullRequest, Role, World};
 use greenlight::domain::id::PullRequestId;
@@ -6,10 +6,10 @@ use greenlight::github::{Credentials, GitHub};
 
 use crate::harness::story::{Scene, Story};
 
-/// What the maintainer is called later.
+/// The maintainer's later login.
 const LATER: &str = "mona";
 
-/// A tested fix that takes two people to land.
+/// A tested fix that needs two approvals to land.
 async fn takes_two() -> Story {
     let story = Scene::default().config("[gate]\napprovers = 2\n").begin().await;
     story.maintainer_says("/greenlight fix").await;
@@ -25,7 +25,7 @@ async fn two_approvals_of_one_person_under_two_logins_count_once() {
     story.says(LATER, "/greenlight approve").await;
     assert!(story.answer().contains("2 different people"), "{}", story.answer());
     story.has_not_landed();
-    // Of two people, one under the login of before: asked for again before anything lands.
+    // Two people approved, one with an old login: both are looked up again before anything lands.
     story.says(AUTHOR, "/greenlight approve").await;
     story.has_landed();
     story.finish().await;
@@ -36,7 +36,7 @@ async fn whoever_takes_a_freed_login_is_not_the_one_who_approved() {
     let story = takes_two().await;
     story.double.rename_account(MAINTAINER, LATER).unwrap();
     story.double.set_role(LATER, Role::Read);
-    // Another account, of the login that is in the journal, and with write access.
+    // Another account with write access and the login in the journal.
     story.double.set_role(MAINTAINER, Role::Write);
     story.says(AUTHOR, "/greenlight approve").await;
     story.has_not_landed();
@@ -70,7 +70,7 @@ async fn nothing_runs_on_the_word_of_a_login_that_somebody_else_has_now() {
     story.double.set_role(LATER, Role::None);
     story.double.set_role(MAINTAINER, Role::Maintain);
     let before = story.run().await.spent;
-    // The run continues from here, if those who allowed it still may.
+    // The run continues from here, if those who consented still may.
     story.says(AUTHOR, "/greenlight reject try something else").await;
     let sticky = story.sticky();
     assert!(
@@ -81,7 +81,7 @@ async fn nothing_runs_on_the_word_of_a_login_that_somebody_else_has_now() {
     story.finish().await;
 }
 
-/// greenlight's own account as well: with a person's token it has a login that others can take.
+/// The same for greenlight's own account: with a person's token it has a login that others can take.
 #[tokio::test]
 async fn whoever_takes_greenlights_login_is_not_greenlight() {
     let (robot, later, marker) = ("robot", "robot-of-acme", "<!-- greenlight:sticky -->");
@@ -98,7 +98,7 @@ async fn whoever_takes_greenlights_login_is_not_greenlight() {
     let github = GitHub::new(&double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
     let client = github.client(None, &id.repository).await.unwrap();
     let me = github.me().await.unwrap().clone();
-    // It is renamed while greenlight runs, and somebody else is first to write.
+    // It is renamed while greenlight runs, and somebody else writes first.
     double.rename_account(robot, later).unwrap();
     let theirs = double.comment(id.number, robot, marker).await.unwrap();
     let own = client.comment_once(&id, &me, marker, marker).await.unwrap();

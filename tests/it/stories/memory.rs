@@ -1,4 +1,4 @@
-//! What a repository taught is tried first, verified again, shown, and never believed.
+//! Fixes remembered from a repository are tried first, verified again, shown, and never trusted.
 
 use github_double::{AUTHOR, MAINTAINER, NewPullRequest, STRANGER};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn proposes(line: &str) -> [Turn; 2] {
     ]
 }
 
-/// The same mistake again, in a file that continued meanwhile.
+/// The same mistake again, in a file that has changed since.
 async fn breaks_again(story: &Story, file: &str) {
     let changes = [("fare.py", Some(file.as_bytes()))];
     story.double.push(story.number, AUTHOR, &changes).await.unwrap();
@@ -25,7 +25,7 @@ async fn breaks_again(story: &Story, file: &str) {
 
 #[tokio::test]
 async fn an_accepted_fix_is_tried_first_when_the_same_failure_comes_back() {
-    // The model has turns for one fix only: asked for another, the story fails.
+    // The model has turns for one fix only; if it is asked for another, the story fails.
     let scene = Scene::default().model(proposes("return paid - fare(stops)"));
     let story = scene.begin().await;
     story.maintainer_says("/greenlight fix").await;
@@ -35,7 +35,7 @@ async fn an_accepted_fix_is_tried_first_when_the_same_failure_comes_back() {
     story.maintainer_says("/greenlight fix").await;
     let reviews = story.double.reviews(story.number);
     let review = &reviews.last().unwrap().body;
-    // Proved on this tree, like any other.
+    // Verified on this tree, like any other.
     insta::assert_snapshot!(stable(review), @"
     <!-- greenlight:review head=[commit] -->
 
@@ -130,7 +130,7 @@ async fn an_accepted_fix_is_tried_first_when_the_same_failure_comes_back() {
     story.finish().await;
 }
 
-/// The one suggestion is committed by the author of the pull request.
+/// The author of the pull request commits the only suggestion.
 async fn the_author_commits_it(story: &Story) {
     let suggestion = story.review().comments[0].id;
     story.double.commit_suggestions(&[suggestion], AUTHOR).await.unwrap();
@@ -170,7 +170,7 @@ async fn what_a_stranger_commits_to_their_fork_is_not_accepted() {
         "{}",
         story.sticky()
     );
-    // The same failure in a pull request of the repository's own.
+    // The same failure in a pull request from the same repository.
     let tests = NewPullRequest::new(AUTHOR, "again", "Give change, too");
     let tests = tests.write("fare.py", CHANGE).write("test_fare.py", TESTS);
     let other = story.double.open_pull_request(tests).await.unwrap();
@@ -199,7 +199,7 @@ async fn what_does_not_hold_any_more_is_not_proposed() {
     let story = Scene::default().model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;
-    // The same test fails in the same way, and what was remembered alone does not fix it any more.
+    // The same test fails in the same way, but the remembered fix alone no longer suffices.
     let twice = "\n\n_change = change\n\n\ndef change(paid, stops):\n    return _change(paid, stops) + 1\n";
     breaks_again(&story, &format!("{CHANGE}{twice}")).await;
     story.maintainer_says("/greenlight fix").await;

@@ -1,4 +1,5 @@
-//! What is red only together with the base branch: CI tests the merge, and so is what is run, proposed and proved.
+//! Failures that occur only together with the base branch: CI tests the merge, so greenlight runs, fixes and verifies
+//! it.
 
 use github_double::{JobLog, MAINTAINER};
 use greenlight::domain::run::{End, Log, Tested};
@@ -34,7 +35,7 @@ class Refunds(unittest.TestCase):
         self.assertEqual(refund(500, 2), 200)
 ";
 
-/// A pull request that is green alone. Only commands start runs, so that each story says when.
+/// A pull request that passes alone. Only commands start runs, so that each story decides when.
 fn scene() -> Scene {
     Scene::of(
         &[("fares.py", FARES), ("test_fares.py", TEST_FARES)],
@@ -182,7 +183,7 @@ async fn that_main_moved_after_the_proof_is_said() {
 
 #[tokio::test]
 async fn what_no_change_of_the_head_can_mend_is_said_with_what_to_do() {
-    // `tariff` is on main alone: with it the merge is green, and the head is not.
+    // `tariff` exists only on main: with it the merge passes, and the head does not.
     let edit = json!({ "path": "refund.py", "old": "import price", "new": "import tariff as price" });
     let elsewhere = json!({ "path": "fares.py", "old": "def tariff", "new": "price = None\n\n\ndef tariff" });
     let turns = [
@@ -213,7 +214,7 @@ async fn what_no_change_of_the_head_can_mend_is_said_with_what_to_do() {
     );
     assert!(sticky.contains(&told) && !sticky.contains("Nothing to fix"), "{sticky}");
     let said = story.whole_sticky();
-    // What follows is Python's traceback, which differs between versions.
+    // Python's traceback follows, which differs between versions.
     insta::assert_snapshot!(said.split("\n\n<details>").next().unwrap(), @"
     <!-- greenlight:sticky -->
     🔴 **No fix found** for [commit]. main has to be merged first.
@@ -402,7 +403,7 @@ async fn no_merge_is_run_where_ci_tests_the_head_or_the_head_shows_it() {
     assert!(red.run().await.evidence.unwrap().merged.is_none());
     red.finish().await;
 
-    // Nobody says that anything is red.
+    // Nothing reports a failure.
     let green = Scene::default()
         .adds("fare.py", FIXED)
         .adds("test_fare.py", TESTS)

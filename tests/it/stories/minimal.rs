@@ -1,4 +1,4 @@
-//! A model that does more than it was asked for: what the tests do not need is left out before it is suggested.
+//! A model that changes more than necessary: changes that the tests do not need are left out of the suggestions.
 
 use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! What was said while greenlight was away is acted on when it is back, and once.
+//! Comments written while greenlight was away are acted on when it is back, and only once.
 
 use github_double::MAINTAINER;
 use greenlight::domain::id::DeliveryId;
 
 use crate::harness::story::{SECRET, Scene, Story};
 
-/// Somebody comments while nobody listens; GitHub keeps that this was not delivered.
+/// Somebody comments while nobody listens; GitHub records the failed delivery.
 async fn unheard(story: &Story, body: &str) {
     story.double.set_webhook("http://127.0.0.1:1/webhook", SECRET);
     story.double.comment(story.number, MAINTAINER, body).await.unwrap();
@@ -23,7 +23,7 @@ async fn a_comment_made_while_it_was_away_is_acted_on_once() {
     story.sweep().await;
     story.review();
     assert_eq!(story.runs().await.len(), 1);
-    // GitHub's "Redeliver", and another look: nothing happens twice.
+    // GitHub's "Redeliver", and another sweep: nothing happens twice.
     story.double.deliver_again(&missed).await;
     story.sweep().await;
     story.settle().await;
@@ -51,7 +51,7 @@ async fn a_comment_answered_with_503_is_acted_on_after_the_start() {
     story.finish().await;
 }
 
-/// GitHub holds for delivered what greenlight said yes to, and does not send it again.
+/// GitHub considers an acknowledged delivery delivered, and does not send it again.
 #[tokio::test]
 async fn what_was_acknowledged_and_not_read_is_read_after_a_restart() {
     let mut story = Story::new().await;

@@ -1,4 +1,5 @@
-//! Stories: what a person does on GitHub, and what greenlight does then. One file per verb, and one per calamity.
+//! Stories: what a person does on GitHub, and what greenlight does then. One file for each command, and for each kind
+//! of trouble.
 
 #![expect(
     clippy::too_many_lines,

@@ -1,4 +1,4 @@
-//! A model that misbehaves: asked again within limits, and then said on the pull request.
+//! A model that misbehaves: it is asked again within limits, and then the pull request says so.
 
 use github_double::MAINTAINER;
 use serde_json::json;

@@ -1,10 +1,10 @@
-//! CI that is not GitHub Actions starts a run as well, and "Re-run" in the Checks tab asks for one.
+//! CI systems other than GitHub Actions start a run as well, and "Re-run" in the Checks tab requests one.
 
 use github_double::{MAINTAINER, READER, STRANGER};
 
 use crate::harness::story::{Scene, Story};
 
-/// As CircleCI, Buildkite and others report: check runs and their suite, which for a fork name no pull request.
+/// CircleCI, Buildkite and others report check runs and their suite, which name no pull request from a fork.
 #[tokio::test]
 async fn red_checks_of_another_app_begin_one_run_also_on_a_fork() {
     for forked in [false, true] {

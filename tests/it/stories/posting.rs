@@ -1,4 +1,4 @@
-//! How suggestions and annotations are posted: in parts, once, and as a patch where GitHub does not take them.
+//! How suggestions and annotations are posted: in parts, once, and as a patch if GitHub rejects them.
 
 use github_double::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, ReviewView, World};
 use greenlight::domain::id::{Account, PullRequestId};
@@ -21,7 +21,7 @@ fn long_module(value: usize) -> String {
         .collect()
 }
 
-/// A pull request whose every second line is wrong, and a model that knows it.
+/// A pull request in which every second line is wrong, and a model that knows that.
 fn long_scene() -> Scene {
     let test = format!(
         "import unittest\n\nimport fare\n\n\nclass Fares(unittest.TestCase):\n    def test_all(self):\n        \
@@ -81,7 +81,7 @@ async fn killed_between_the_parts_none_is_repeated() {
     story.finish().await;
 }
 
-/// The review, which has no suggestions and says that GitHub refused them.
+/// The review, which has no suggestions and says that GitHub rejected them.
 #[track_caller]
 fn all_in_a_patch(story: &Story) -> ReviewView {
     let review = story.review();
@@ -113,7 +113,7 @@ async fn suggestions_that_github_refuses_come_as_a_patch() {
 #[tokio::test]
 async fn when_github_refuses_a_later_part_all_of_it_comes_as_a_patch() {
     let story = long_scene().begin().await;
-    // The first part is there, although it is not said; the second one is refused.
+    // The first part is posted although the answer fails; the second one is rejected.
     for fault in [Fault::BadGatewayAfter, Fault::LineNotInDiff] {
         story.double.plan_fault("POST", "/reviews", fault);
     }
@@ -170,7 +170,7 @@ fn said(summary: &str) -> suggest::Words {
     }
 }
 
-/// The patch that is right for the default scene.
+/// The correct patch for the default scene.
 fn fix() -> Patch {
     let change = FileChange {
         before: Some(Blob::regular(CHANGE)),
@@ -252,7 +252,7 @@ async fn another_patch_of_the_same_name_notifies_once() {
             .await
             .unwrap();
     }
-    // The one of the first patch is taken back, and the twenty of the second come at once.
+    // The suggestion of the first patch is withdrawn, and the twenty of the second come at once.
     assert_eq!(all(&story).len(), 20);
     let posts = story.double.requests();
     let posts = posts

@@ -1,5 +1,5 @@
-//! What the service writes down of its runs is the same again with `greenlight replay`, on a machine that knows nothing
-//! else of them.
+//! A run that the service recorded replays identically with `greenlight replay`, on a machine that knows nothing else
+//! about it.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn submit() -> Turn {
     calls("submit", json!({ "summary": "Change is what is left." }))
 }
 
-/// The newest run, gone through again by its own process.
+/// Replays the newest run in a separate process.
 async fn replayed(story: &Story) -> Value {
     let run = story.run().await;
     let file = story.folder().join(format!("bundles/acme/rail/{}.zip", run.id()));

@@ -1,4 +1,4 @@
-//! `/greenlight refactor`: green before and after, and each rule once broken.
+//! `/greenlight refactor`: green before and after, and each rule violated once.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What GitHub refuses is told to people in words that help: the permission that is missing, the field that is wrong.
+//! Errors from GitHub are explained to people: the missing permission, the invalid field.
 
 use github_double::{Fault, JobLog};
 
@@ -61,11 +61,11 @@ async fn without_the_right_to_review_the_end_of_the_run_names_it() {
     story.finish().await;
 }
 
-/// The body is one of those in `octokit/fixtures`, where `errors` has codes and no messages.
+/// The body is one from `octokit/fixtures`, where `errors` has codes and no messages.
 #[tokio::test]
 async fn codes_of_a_validation_are_sentences_and_nothing_did_not_land_before_anybody_approved() {
     let story = Story::new().await;
-    // The suggestions, and the patch in their place.
+    // Once for the suggestions, and once for the patch in their place.
     for _ in 0..2 {
         story.double.plan_fault("POST", "/reviews", Fault::MissingField);
     }

@@ -1,11 +1,12 @@
-//! `/greenlight reject`: with a reason it tries again, on the same review; without, and at the third time, it ends.
+//! `/greenlight reject`: with a reason it tries again, on the same review; without one, and at the third time, it
+//! ends.
 
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
 use crate::harness::story::{CHANGE, Scene, Story};
 
-/// Three turns that propose this line instead of the wrong one.
+/// Two turns that propose this line instead of the wrong one.
 fn proposes(line: &str) -> [Turn; 2] {
     let edit = json!({ "path": "fare.py", "old": "return paid + fare(stops)", "new": line });
     [
@@ -207,7 +208,7 @@ async fn a_rejected_search_runs_nothing() {
 
 #[tokio::test]
 async fn a_second_proposal_may_say_the_same_on_two_lines() {
-    // A suggestion is the one that is there already only if it is on the same lines.
+    // An existing suggestion is reused only if it is on the same lines.
     let module = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    if stops > 2:\n        return paid + fare(stops)\n    print(stops)\n    print(paid)\n    if stops >= 0:\n        return paid + fare(stops)\n";
     let tests = "import unittest\n\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def test_near(self):\n        self.assertEqual(change(500, 2), 200)\n\n    def test_far(self):\n        self.assertEqual(change(500, 4), 100)\n";
     let wrong = |from: &str, to: &str| {
@@ -235,8 +236,8 @@ async fn a_second_proposal_may_say_the_same_on_two_lines() {
     story.finish().await;
 }
 
-/// What was turned down is not offered in other words, in this run or a later one, and nobody is left to wonder why
-/// nothing is found.
+/// A rejected fix is not offered in a different spelling, in this run or a later one, and people are told why nothing
+/// is found.
 #[tokio::test]
 async fn a_rejected_bound_comes_back_in_no_other_words() {
     let module = "DISCOUNT_FROM = 10_000\n\n\ndef change(amount):\n    if amount > DISCOUNT_FROM:\n        amount = amount - 500\n    return amount\n";

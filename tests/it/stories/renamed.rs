@@ -1,5 +1,5 @@
-//! Repositories that change their name or owner: nothing of theirs is lost, and anyone who takes the old name gets none
-//! of it.
+//! Repositories that change their name or owner: none of their data is lost, and anyone who takes the old name gets
+//! none of it.
 
 use github_double::{AUTHOR, Fault, MAINTAINER};
 use greenlight::config::allow_list::AllowList;
@@ -13,7 +13,7 @@ use crate::harness::story::{CHANGE, Scene, Story};
 
 /// The repository of the story.
 const HOME: u64 = 1;
-/// Makes repositories under names that others had.
+/// Creates repositories under names that others had.
 const EVE: &str = "eve";
 
 fn fixes() -> [Turn; 2] {
@@ -32,7 +32,7 @@ async fn waiting() -> (Story, String) {
     (story, format!("/greenlight approve {gate}"))
 }
 
-/// Asks the API for something, with somebody's own token.
+/// Sends a request to the API with somebody's own token.
 async fn get(story: &Story, path: &str, login: &str) -> (u16, Value) {
     let url = format!("{}/api/v1{path}", story.process().url);
     let token = story.double.user_token(login);
@@ -42,7 +42,7 @@ async fn get(story: &Story, path: &str, login: &str) -> (u16, Value) {
     (status, response.json().await.unwrap_or_default())
 }
 
-/// What is listed for a repository: the id of each run, and the name it has there.
+/// The runs listed for a repository: the id of each run, and the repository's name in it.
 async fn listed(story: &Story, repository: &str, login: &str) -> Vec<(String, String)> {
     let (status, answer) = get(story, &format!("/runs?repository={repository}"), login).await;
     assert_eq!(status, 200, "{answer}");
@@ -79,7 +79,7 @@ async fn the_same_cause_begins_one_run_whatever_the_repository_is_called() {
     let runs = |runs: Vec<greenlight::domain::run::Run>| runs.iter().map(|run| run.id().clone()).collect::<Vec<_>>();
     let before = runs(story.runs().await);
     story.double.rename_repository(HOME, "acme/track").unwrap();
-    // Under the old name, as it was delivered first, and under the new one.
+    // Under the old name, as first delivered, and under the new one.
     for event in ["workflow_run", "issue_comment"] {
         let mut again = story.double.last_delivery(event).unwrap();
         story.double.deliver_again(&again).await;
@@ -140,7 +140,7 @@ async fn a_gate_expires_where_the_repository_is_by_then_though_nobody_told() {
 
 #[tokio::test]
 async fn what_a_repository_taught_survives_a_rename_and_is_nobody_elses() {
-    // The model has turns for one fix: asked for another, it says so, and the story fails.
+    // The model has turns for one fix only; if it is asked for another, the story fails.
     let story = Scene::default().model(fixes()).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;
@@ -173,7 +173,7 @@ async fn whoever_takes_the_old_name_sees_nothing_and_lands_nothing() {
     story.double.rename_repository(HOME, "acme/track").unwrap();
     let strangers = story.double.copy_repository("acme/rail", EVE).unwrap();
     let head = story.double.head_in(strangers, story.number);
-    // The same number, the same commit, the name of before, and all rights there.
+    // The same number, the same commit, the old name, and all permissions there.
     for command in [
         approve.as_str(),
         "/greenlight approve",
@@ -206,7 +206,7 @@ async fn a_private_run_is_not_shown_to_whoever_takes_the_old_name() {
     let run = story.run().await.id().to_string();
     story.double.rename_repository(HOME, "acme/track").unwrap();
     story.double.copy_repository("acme/rail", EVE).unwrap();
-    // greenlight was not told of the rename: by the name it knows, Eve may read everything.
+    // greenlight was not told of the rename: under the name it knows, Eve may read everything.
     assert_eq!(get(&story, &format!("/runs/{run}"), EVE).await.0, 404);
     assert_eq!(get(&story, &format!("/runs/{run}"), MAINTAINER).await.0, 200);
     story.finish().await;
@@ -248,7 +248,7 @@ async fn a_journal_of_names_finds_its_repository_after_a_rename() {
     story.start().await;
     story.settle().await;
     assert_eq!(story.run().await.id(), &run);
-    // What was worked off before stays so.
+    // Deliveries that were processed before are not processed again.
     let fix = story.double.last_delivery("issue_comment").unwrap();
     story.double.deliver_again(&fix).await;
     story.settle().await;

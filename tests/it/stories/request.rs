@@ -1,5 +1,5 @@
-//! What a model may not do without asking: asked for at a gate, shown exactly, done exactly, once; or not, and the run
-//! continues.
+//! Actions that a model must ask for: requested at a gate, shown exactly, executed exactly and once; or not, and the
+//! run continues.
 
 use github_double::{AUTHOR, MAINTAINER, Role, STRANGER};
 use greenlight::domain::gate::GateKind;
@@ -35,14 +35,14 @@ async fn asked(turns: Vec<Turn>) -> Story {
     story
 }
 
-/// The one open gate.
+/// The only open gate.
 async fn gate(story: &Story) -> String {
     let gates = story.run().await.open_gates();
     assert_eq!(gates.len(), 1, "{gates:?}");
     gates[0].id.to_string()
 }
 
-/// What was handed back to the model, by its journal.
+/// The results returned to the model, according to its journal.
 async fn resolved(story: &Story) -> Vec<String> {
     let run = story.run().await;
     let journal = &story.process().queue.app().journal;
@@ -168,7 +168,7 @@ async fn nobody_answers_and_the_clock_lets_the_run_go_on() {
     let mut story = asked(vec![asks(COMMAND), edit(), submit()]).await;
     let id = gate(&story).await;
     story.days_pass().await;
-    // As the clock does it.
+    // As the clock does.
     let run = story.run().await;
     story.process().resume(run).await;
     story.settle().await;
@@ -246,7 +246,7 @@ async fn red_ci_may_ask_and_an_approval_runs_that_one_thing() {
     story.maintainer_says("/greenlight approve").await;
     let results = story.model().results();
     assert!(results[0].contains("42 answers"), "{results:?}");
-    // The tests were not allowed by that, and nobody is asked for them.
+    // This did not permit running the tests, and nobody is asked about them.
     assert!(results[1].contains("`run_tests` is not available"), "{results:?}");
     let run = story.run().await;
     assert!(!run.may_execute() && run.reproduced.is_none());
@@ -396,7 +396,7 @@ async fn the_same_thing_asked_twice_is_two_requests() {
 #[tokio::test]
 async fn the_clock_closes_what_nobody_answered_and_the_run_goes_on_by_itself() {
     let story = asked(vec![asks(COMMAND), edit(), submit()]).await;
-    // A clock that looks all the time leaves alone what waits for somebody.
+    // A clock that ticks all the time leaves waiting runs alone.
     story.process().starts_the_clock(std::time::Duration::from_millis(20));
     story.settle().await;
     assert_eq!(story.run().await.open_gates().len(), 1);

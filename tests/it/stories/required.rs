@@ -1,4 +1,4 @@
-//! What has to be confined before anything runs, and whose code runs nowhere without it.
+//! Confinement that is required before anything runs, and whose code never runs without it.
 
 use github_double::MAINTAINER;
 

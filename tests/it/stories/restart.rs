@@ -1,4 +1,4 @@
-//! Killed anywhere, started again on the same data folder: nothing is lost, and nothing is done twice.
+//! Killed anywhere and restarted with the same data folder: nothing is lost, and nothing is done twice.
 
 use axum::http::Method;
 use github_double::{AUTHOR, MAINTAINER};
@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::harness::model::{Turn, calls};
 use crate::harness::story::{CHANGE, Gateway, Scene, Story};
 
-/// Somebody comments, and greenlight is killed at everything it changes on the way to rest.
+/// Somebody comments, and greenlight is killed at every change it makes until it is idle.
 async fn says_and_kills(story: &mut Story, gateway: &Gateway, body: &str) {
-    // Not waited for: the delivery may meet a greenlight that is dead.
+    // Does not wait: the delivery may meet a dead greenlight.
     story.double.comment(story.number, MAINTAINER, body).await.unwrap();
     story.settle_through(gateway).await;
 }
@@ -144,7 +144,7 @@ async fn killed_while_the_model_thinks_it_asks_from_there_on() {
     story.restart().await;
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
-    // Four turns, of which one was asked for a second time because nobody answered it.
+    // Four turns, one of which was requested again because its answer was lost.
     assert_eq!(story.model().requests().len(), 4);
     story.finish().await;
 }

@@ -1,5 +1,5 @@
-//! Anyone who opens a pull request chooses its base branch, and can change it at any time: no rule of the default
-//! branch gets looser by that, and no approval outlives it.
+//! The author of a pull request chooses its base branch and can change it at any time: that never loosens a rule of
+//! the default branch, and no approval survives it.
 
 use github_double::{AUTHOR, MAINTAINER, STRANGER};
 use greenlight::domain::run::End;
@@ -9,7 +9,7 @@ use crate::harness::story::{CHANGE, Scene, Story};
 
 const OLD: &str = "old-release";
 
-/// `main` asks for two approvals and leaves CI alone; an old branch knows none of that.
+/// `main` requires two approvals and ignores CI failures; an old branch has no such rules.
 const STRICT: &str = "[trigger]\nci = false\n[gate]\napprovers = 2\n[protect]\npaths = [\"db/**\"]\n";
 const LOOSE: &str = "execution = \"sandbox\"\n[limits]\nturns = 200\n[sandbox]\nnetwork = [\"evil.example\"]\n";
 
@@ -122,7 +122,7 @@ async fn another_base_voids_what_waits_for_an_approval() {
     is_retargeted(&story).await;
     story.maintainer_says("/greenlight approve").await;
     story.has_not_landed();
-    // On the new base it is asked for anew.
+    // On the new base, approval is requested again.
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();

@@ -1,5 +1,5 @@
-//! Branch rules that do not let greenlight commit, known beforehand or found at landing; and branches that were
-//! moved between an approval and its commit.
+//! Branch rules that keep greenlight from committing, known beforehand or found at landing; and branches that moved
+//! between an approval and its commit.
 
 use github_double::{AUTHOR, Demand, Fault, MAINTAINER, Protection, Role};
 use greenlight::domain::run::End;
@@ -9,7 +9,7 @@ use crate::harness::story::{CHANGE, FIXED, Scene, Story};
 
 const BRANCH: &str = "change";
 
-/// The suggestions stand, the reason is said, and nothing is red because of it.
+/// The suggestions remain, the reason is given, and nothing fails because of it.
 async fn is_not_taken(story: &Story, words: &str) {
     story.has_not_landed();
     assert_eq!(story.suggestions().len(), 1);
@@ -87,7 +87,7 @@ async fn a_rule_about_messages_is_seen_beforehand() {
 #[tokio::test]
 async fn what_greenlights_commits_keep_to_is_no_obstacle() {
     let story = Story::new().await;
-    // Its commits are signed by GitHub, as they name no author, and it is on the list of those who may pass the other.
+    // GitHub signs its commits, as they name no author, and it may bypass the other rule.
     let kept = [
         Demand::Signatures,
         Demand::Message("(?m)^Greenlight-Run: "),
@@ -111,7 +111,7 @@ async fn what_greenlights_commits_keep_to_is_no_obstacle() {
     story.finish().await;
 }
 
-/// What only GitHub knows is found when the approved commit is made: its own words are said.
+/// A rule that only GitHub knows is found when the approved commit is made: GitHub's own words are quoted.
 async fn is_found_at_landing(protection: Protection, words: &str) {
     let story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
@@ -123,7 +123,7 @@ async fn is_found_at_landing(protection: Protection, words: &str) {
         "{}",
         story.sticky()
     );
-    // What stands can still be committed by people.
+    // People can still commit the remaining suggestions.
     let suggestion = story.review().comments[0].id;
     story.double.commit_suggestions(&[suggestion], AUTHOR).await.unwrap();
     story.settle().await;
@@ -171,7 +171,7 @@ async fn a_rule_about_messages_is_found_at_landing() {
     story.maintainer_says("/greenlight fix").await;
     story.double.protect(Protection::ruleset(BRANCH, [hostile]));
     story.maintainer_says("/greenlight approve").await;
-    // Anyone who writes rules writes into greenlight's comment: fenced, and without what looks like a secret.
+    // The author of a rule can put text into greenlight's comment: it is fenced, and secrets are redacted.
     is_not_taken(&story, "````text\nRepository rule violations found").await;
     insta::assert_snapshot!(story.whole_sticky(), @"
     <!-- greenlight:sticky -->
@@ -311,7 +311,7 @@ async fn a_server_without_rulesets_says_no_in_its_own_words() {
     story.finish().await;
 }
 
-/// The branch is moved while the request that moves it is on its way.
+/// The branch moves while the request to move it is on its way.
 async fn moved_meanwhile(go: impl AsyncFnOnce(&Story)) -> Story {
     let mut story = Story::new().await;
     let files = [("note.md", Some(&b"to be dropped\n"[..]))];

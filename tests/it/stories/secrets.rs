@@ -1,4 +1,4 @@
-//! Secrets stay where they are: no test, model, comment or log ever sees one. [`Story::finish`] looks everywhere.
+//! Secrets never leave their place: no test, model, comment or log sees one. [`Story::finish`] searches everywhere.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ async fn the_sandbox_has_no_environment_but_its_own() {
         .iter()
         .find(|failure| failure.name.contains("test_environment"))
         .unwrap();
-    // Cargo tells every test process where the sources are, and the shell tells it who runs it.
+    // Cargo passes the location of the sources to every test process, and the shell passes on the user's name.
     for name in [
         "CARGO_MANIFEST_DIR",
         "CARGO_PKG_NAME",

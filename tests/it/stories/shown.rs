@@ -1,4 +1,4 @@
-//! Everything that is shown, with every hostile text in every place that others can write to.
+//! Everything that is shown to people, with every hostile text in every place that others can write to.
 
 use greenlight::domain::anchor::cut;
 use greenlight::domain::command;
@@ -17,7 +17,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 const SECRET: &str = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
 
-/// What somebody hostile may write.
+/// Texts that an attacker may write.
 fn hostile() -> Vec<String> {
     let mut texts: Vec<String> = [
         "@ada @acme/everyone &#64;ada &commat;ada",
@@ -75,7 +75,7 @@ fn green(text: &str) -> TestRun {
     }
 }
 
-/// A proposal with this text wherever a model, a test or a file of the repository can put it.
+/// A proposal with this text everywhere that a model, a test or a file of the repository can put it.
 fn proposed(text: &str, before: &str) -> Proposal {
     let short: String = text.chars().take(2_000).collect();
     let change = FileChange {
@@ -108,7 +108,7 @@ fn proposed(text: &str, before: &str) -> Proposal {
         weakenings: &|_| Vec::new(),
         without_tests: |_| None,
     };
-    // What is refused is never shown.
+    // A rejected patch is never shown.
     let patch = proposal::check(&with_name, Claim::Fix, &bounds).map_or(patch, |_| with_name);
     let mut after = green(&short);
     after.passed_names.truncate(40);
@@ -171,7 +171,7 @@ fn run(text: &str) -> Run {
     Run::start(started)
 }
 
-/// What a model may ask for, and say of it.
+/// What a model may ask for, and its reasons.
 fn requests(text: &str) -> Vec<Run> {
     let own = || text.to_string();
     let code = What::Code {
@@ -230,7 +230,7 @@ fn requests(text: &str) -> Vec<Run> {
     runs
 }
 
-/// Runs that GitHub's rules, or another base branch, ended.
+/// Runs that ended because of GitHub's rules, or of another base branch.
 fn by_github(text: &str) -> [Run; 2] {
     let own = || text.to_string();
     let ends = [
@@ -244,7 +244,7 @@ fn by_github(text: &str) -> [Run; 2] {
     })
 }
 
-/// Every text greenlight would post, with this one in all places.
+/// Every text that greenlight would post, with this text in all places.
 fn everything(text: &str) -> Vec<(&'static str, String)> {
     let mut shown = Vec::new();
     let proposal = proposed(text, "a\n");
@@ -331,7 +331,7 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
     shown
 }
 
-/// What GitHub would show as text, and as markup, outside of code.
+/// What GitHub would show as text and as markup, outside of code.
 fn outside_of_code(body: &str) -> (String, Vec<String>) {
     let (mut text, mut markup, mut depth) = (String::new(), Vec::new(), 0);
     for event in Parser::new_ext(body, Options::ENABLE_TABLES) {

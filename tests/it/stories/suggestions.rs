@@ -1,4 +1,4 @@
-//! What is suggested is what was tested: applied the way GitHub does, it gives the tree that was verified.
+//! Suggestions are what was tested: applied as GitHub applies them, they lead to the verified tree.
 
 use github_double::AUTHOR;
 use serde_json::json;
@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::harness::model::calls;
 use crate::harness::story::{CHANGE, Scene, TESTS};
 
-/// The author commits the suggestions; the file is then what was tested. Without suggestions, the approval lands it.
+/// The author commits the suggestions, and the file is then what was tested. Without suggestions, the approval lands
+/// it.
 async fn comes_out_as_tested(module: &str) {
     let story = Scene::default().adds("fare.py", module).begin().await;
     story.maintainer_says("/greenlight fix").await;
@@ -149,7 +150,7 @@ async fn a_fix_of_several_files_is_right_only_together() {
     let fare = "from price import price\n\n\ndef fare(stops):\n    return 200 - price(stops)\n";
     let test = "import unittest\n\nfrom fare import fare\n\n\nclass Fares(unittest.TestCase):\n    def \
                 test_every_stop_costs(self):\n        self.assertEqual(fare(2), 300)\n";
-    // All three files are needed: what is not would be left out.
+    // All three files are needed: an unneeded one would be left out.
     let cents = "10 * len(open('notes/new file.md').read())";
     let turns = [
         calls(

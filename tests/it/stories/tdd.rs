@@ -1,4 +1,4 @@
-//! `/greenlight tdd`: tests that fail for the right reason, then the code; each rule once kept and once broken.
+//! `/greenlight tdd`: tests that fail for the right reason, then the code; each rule obeyed once and violated once.
 
 use greenlight::domain::run::End;
 use serde_json::json;
@@ -31,7 +31,7 @@ fn code(text: &str) -> Turn {
     write("fare.py", &format!("{FIXED}{text}"))
 }
 
-/// A green pull request, and a model that does this.
+/// A green pull request, and a model that plays these turns.
 async fn tdd(turns: Vec<Turn>) -> Story {
     let story = Scene::default().adds("fare.py", FIXED).model(turns).begin().await;
     story.maintainer_says(&format!("/greenlight tdd {SPECIFICATION}")).await;
@@ -294,7 +294,8 @@ async fn existing_tests_stay_as_strict_as_they_are() {
         submit(),
         back,
         submit(),
-        // The code: neither the new tests nor the old ones can be changed, and their literals are not recognised.
+        // While the code is written, neither the new tests nor the old ones can be changed, and their literals are
+        // not special-cased.
         write("test_refund.py", "import unittest\n"),
         code("\n\ndef refund(paid):\n    if paid == 501:\n        return 250\n    return 0\n"),
         submit(),
@@ -333,7 +334,7 @@ async fn code_that_breaks_something_is_sent_back() {
     story.finish().await;
 }
 
-/// A bug that is there already is not this run's, and does not stop it.
+/// A bug that existed before does not concern this run, and does not stop it.
 #[tokio::test]
 async fn what_was_red_before_is_set_aside_and_named() {
     let turns = vec![
@@ -472,7 +473,7 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
     assert!(story.model().requests()[2].to_string().contains("take another number"));
     story.maintainer_says("/greenlight approve").await;
     story.review();
-    // A word against the code is none against the tests.
+    // A rejection of the code does not reject the tests.
     story.maintainer_says("/greenlight reject too clever").await;
     assert!(story.sticky().contains("A tested change for"), "{}", story.sticky());
     story.maintainer_says("/greenlight approve").await;

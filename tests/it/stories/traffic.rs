@@ -1,4 +1,4 @@
-//! What comes through the door in the wrong measure, order or moment: slow, huge, stale, and while GitHub is away.
+//! Unusual requests: slow, huge or outdated ones, and those that arrive while GitHub is away.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::harness::story::{SECRET, Scene, Story};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A second door to the queue of a story, its end, and somebody who sends half a request to it.
+/// A second listener for the queue of a story, its shutdown, and a client that sends half a request.
 async fn slow_connection(story: &Story) -> (TcpStream, oneshot::Sender<()>, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -55,7 +55,7 @@ async fn half_a_request_is_not_waited_for() {
 async fn an_approval_during_an_outage_is_not_lost() {
     let mut story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
-    // One request, and as often as it is sent again.
+    // One request, and each of its retries.
     for _ in 0..6 {
         story.double.plan_fault("GET", "/pulls/1", Fault::BadGatewayBefore);
     }

@@ -1,4 +1,4 @@
-//! Which red tests are worked on, what is said of the others, and having CI run again.
+//! Which failing tests are worked on, what is reported about the others, and how CI is re-run.
 
 use github_double::AUTHOR;
 use greenlight::domain::run::{End, Origin};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::model::calls;
 use crate::harness::story::{CHANGE, FIXED, Scene, Story, TESTS};
 
-/// Red on `main` and in the pull request alike.
+/// Fails both on `main` and in the pull request.
 const OLD: &str = "\n    def test_old(self):\n        self.assertEqual(fare(0), 0)\n";
 /// Needs a name server.
 const REMOTE: &str =
@@ -26,7 +26,7 @@ fn with(tests: &str) -> Scene {
     )
 }
 
-/// The same, but the pull request is right.
+/// The same, but the pull request is correct.
 fn innocent(tests: &str) -> Scene {
     with(tests).adds("fare.py", FIXED)
 }
@@ -227,7 +227,7 @@ async fn the_built_in_engine_leaves_the_others_alone_too() {
 
 #[tokio::test]
 async fn a_flaky_test_is_answered_with_numbers_and_the_offer_to_run_ci_again() {
-    // Red three times in ten, on main as well: each run has its own luck.
+    // Fails three times in ten, on main as well: each run is random.
     let coin = "\n    def test_coin(self):\n        import os\n        self.assertGreater(os.urandom(1)[0], 76)\n";
     let story = innocent(coin).about_triage().begin().await;
     story.ci_fails().await;
@@ -296,7 +296,7 @@ async fn a_test_that_needs_the_others_before_it_is_confirmed_among_them() {
                    def test_zone(self):\n        import sys\n        \
                    self.assertEqual((change(500, 2), getattr(sys, 'first', False)), (200, True))\n";
     let tests = format!("{TESTS}{company}");
-    // The built-in engine tries the red tests alone, where this one stays red.
+    // The built-in engine runs the failing tests alone, where this one keeps failing.
     let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
     let turns = [
         calls("edit_file", edit),

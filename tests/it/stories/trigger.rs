@@ -1,4 +1,4 @@
-//! What starts a run besides a command: red CI, a label, and what the base branch says about running things.
+//! What starts a run besides a command: a CI failure, a label, and what the base branch says about running code.
 
 use github_double::{AUTHOR, MAINTAINER, READER, STRANGER};
 use serde_json::json;
@@ -238,7 +238,7 @@ async fn the_reject_button_ends_it() {
     story.finish().await;
 }
 
-/// What `workflows/greenlight-commands.yml` asks for.
+/// The permissions that `workflows/greenlight-commands.yml` requests.
 const PERMISSIONS: &[(&str, &str)] = &[
     ("actions", "read"),
     ("checks", "write"),

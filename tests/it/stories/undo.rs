@@ -51,7 +51,7 @@ async fn what_landed_is_taken_back() {
 
     <sub>greenlight · run `[run]` · [commit]</sub>
     ");
-    // Taken back is taken back: neither once more, nor forth again.
+    // An undone fix cannot be undone again, nor landed again.
     story.maintainer_says("/greenlight undo").await;
     story.has_commits(3);
     story.finish().await;
@@ -89,7 +89,7 @@ async fn failed_jobs_run_again() {
             .count()
     };
     assert_eq!((reruns(&story), story.answers().len()), (1, 1));
-    // Twice is not wrong: they run already.
+    // A second retry is not an error: CI is already running.
     story.maintainer_says("/greenlight retry").await;
     assert!(!story.answer().contains("Something broke"), "{}", story.answer());
     story.finish().await;

@@ -1,4 +1,4 @@
-//! An installation that is suspended or removed: greenlight falls silent, and asks for nothing again and again.
+//! A suspended or removed installation: greenlight stops writing, and does not keep asking.
 
 use github_double::Uninstalled;
 

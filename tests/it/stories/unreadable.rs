@@ -1,5 +1,4 @@
-//! Runs that cannot be read: a broken one ends and says so, that of a newer greenlight is left alone, and others
-//! continue.
+//! Unreadable runs: a broken one ends and says so, one of a newer greenlight is left alone, and others continue.
 
 use github_double::{AUTHOR, MAINTAINER, NewPullRequest};
 use greenlight::domain::id::PullRequestId;
@@ -98,7 +97,7 @@ async fn a_run_of_a_newer_greenlight_is_left_alone_until_the_upgrade() {
     let told = story.log().matches("is left alone").count();
     assert_eq!(told, 1, "{}", story.log());
     story.has_not_landed();
-    // Somebody else's work is not.
+    // Other people's work is unaffected.
     let (_, other) = another(&story).await;
     assert_eq!(other.open_gates().len(), 1);
     story.kill().await;

@@ -1,4 +1,4 @@
-//! All workers are busy with tests that never end, and greenlight still answers, stops and takes a no.
+//! All workers are busy with tests that never end, and greenlight still answers, stops and accepts a rejection.
 
 use github_double::{AUTHOR, CheckRunView, Double, JobLog, MAINTAINER, NewPullRequest};
 
@@ -6,12 +6,12 @@ use crate::harness::story::{Scene, Story};
 
 const STRANGER: &str = "stranger";
 
-/// A repository whose tests never end in a pull request that has a file `block`.
+/// A repository whose tests never end in a pull request with a file `block`.
 fn scene(workers: usize) -> Scene {
     Scene::tested_by("if test -e block; then sleep 3000; fi; python3 -m unittest -v").workers(workers)
 }
 
-/// One more pull request whose tests never end.
+/// Another pull request whose tests never end.
 async fn endless(story: &Story, branch: &'static str) -> u64 {
     let new = NewPullRequest::new(AUTHOR, branch, "Never ends").write("block", "1\n");
     story.double.open_pull_request(new).await.unwrap()
@@ -22,7 +22,7 @@ fn is_at_work(double: &Double, number: u64) -> bool {
     double.check_runs(&double.head(number).unwrap()).iter().any(ours)
 }
 
-/// Waits until somebody reads this in a comment of a pull request.
+/// Waits until a comment of a pull request contains this text.
 async fn until_read(story: &Story, number: u64, text: &str) {
     let seen = |double: &Double| {
         let comments = double.comments(number);
@@ -63,7 +63,7 @@ async fn busy_workers_delay_no_answer_and_no_cancel() {
             story.double.comment(story.number, MAINTAINER, &said).await.unwrap();
             until_read(&story, story.number, answer).await;
         }
-        // What a stranger says stops nothing.
+        // A stranger's command stops nothing.
         story
             .double
             .comment(busy[0], STRANGER, "/greenlight cancel")
@@ -72,7 +72,7 @@ async fn busy_workers_delay_no_answer_and_no_cancel() {
         until_read(&story, busy[0], "write access").await;
         assert!(busy.iter().all(|number| is_at_work(&story.double, *number)));
         assert!(!is_at_work(&story.double, waiting));
-        // Asked for and not begun yet: it does not begin any more.
+        // A run that was requested but has not begun does not begin any more.
         story
             .double
             .comment(waiting, MAINTAINER, "/greenlight cancel")
@@ -132,7 +132,7 @@ async fn a_cancel_with_more_after_it_stops_at_once_and_the_rest_follows() {
     story.finish().await;
 }
 
-/// Nobody asked for what red CI sets off, however many pull requests it is red on.
+/// Nobody asked for runs that CI failures trigger, however many pull requests they affect.
 #[tokio::test]
 async fn red_ci_takes_half_of_the_workers_and_leaves_the_others_to_people() {
     let config = "execution = \"sandbox\"\n[test]\ncommand = \"if test -e block; then sleep 3000; fi; true\"\n";
@@ -162,7 +162,7 @@ async fn red_ci_takes_half_of_the_workers_and_leaves_the_others_to_people() {
         .unwrap();
     story.until("at work", |double| is_at_work(double, asked)).await;
     assert_eq!(working(&story.double), 1);
-    // The other one comes when the first is done.
+    // The other one starts when the first is done.
     let (first, other) = if is_at_work(&story.double, one) {
         (one, two)
     } else {

@@ -1,4 +1,4 @@
-//! Generated pull requests with a patch on each: three trees of files that are as odd as files in repositories get.
+//! Generated pull requests, each with a patch: three trees with files as odd as those in real repositories.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,15 +9,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// A pull request from `base` to `head`, and the tree `after` that a patch on the head leads to.
+/// A pull request from `base` to `head`, and the tree `after` that results from a patch on the head.
 #[derive(Clone)]
 pub(super) struct Case {
     pub(super) base: Files,
     pub(super) head: Files,
     pub(super) after: Files,
-    /// Files whose patch the list leaves out, as GitHub does with large ones: an index into the list each.
+    /// Files whose patch the list omits, as GitHub does for large ones: indices into the list.
     pub(super) omitted: Vec<Index>,
-    /// In which order the comments are committed.
+    /// The order in which the comments are committed.
     pub(super) order: Vec<Index>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for Case {
     }
 }
 
-/// Names that need care in JSON, in headers of diffs, or on a command line. No name is a folder of another.
+/// Names that need care in JSON, in diff headers, or on a command line. No name is a folder of another.
 const NAMES: [&str; 16] = [
     "a",
     "src/it's a \"file\".py",
@@ -56,7 +56,8 @@ const NAMES: [&str; 16] = [
 enum Ends {
     Lf,
     CrLf,
-    /// `\r\n` on lines whose number has its bit set.
+    /// `\r
+    /// ` on lines whose bit is set.
     Mixed(u64),
 }
 
@@ -64,14 +65,14 @@ enum Ends {
 struct Text {
     lines: Vec<Vec<u8>>,
     ends: Ends,
-    /// Whether the last line has an end.
+    /// Whether the last line ends in a newline.
     closed: bool,
 }
 
 #[derive(Debug, Clone)]
 enum Content {
     Text(Text),
-    /// A file or the target of a link, of which nothing is to be edited by lines.
+    /// A file or a link's target that cannot be edited by lines.
     Bytes(Vec<u8>),
 }
 
@@ -83,23 +84,23 @@ struct File {
 
 type Tree = BTreeMap<&'static str, File>;
 
-/// Lines that come for others, at a place.
+/// A replacement of lines at a position.
 #[derive(Debug, Clone)]
 struct Edit {
-    /// Anywhere, or this many lines below the place where most edits of the case are.
+    /// Anywhere, or this many lines below the position of most edits of the case.
     place: Result<Index, usize>,
     count: usize,
     lines: Vec<Vec<u8>>,
 }
 
-/// One of the files of a tree: any, or the one that most steps of the case are about.
+/// A file of a tree: any, or the one that most steps of the case change.
 type Spot = Option<Index>;
 
-/// One thing that a commit does.
+/// One change in a commit.
 #[derive(Debug, Clone)]
 enum Step {
     Edit(Spot, Vec<Edit>),
-    /// Changes every line whose number can be divided.
+    /// Changes every line whose number is a multiple of this.
     EditEvery(Spot, usize),
     Add(&'static str, File),
     Delete(Spot),
@@ -165,7 +166,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Lines that make diffs ambiguous, fences tempting, and readers stumble.
+/// Lines that make diffs ambiguous, contain fences, or confuse parsers.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         24 => "[a-d]",
@@ -180,7 +181,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     .prop_flat_map(|line| prop_oneof![150 => Just(line.clone()), 1 => broken(line)])
 }
 
-/// What a line of a text may be, yet might not survive a form, a diff or a renderer of Markdown.
+/// Valid lines of a text that may not survive a form, a diff or a Markdown renderer.
 const ODD: [&str; 31] = [
     "a\rb",
     "a\r",
@@ -215,7 +216,7 @@ const ODD: [&str; 31] = [
     "\u{fffd}",
 ];
 
-/// A line that makes its file no text, or is too long for a comment.
+/// A line that makes its file binary, or is too long for a comment.
 fn broken(line: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     select(vec![&b"\xff"[..], b"\0", b"\xed\xa0\x80", b"\xc3", &[b'x'; 70_000]]).prop_map(move |end| {
         let mut line = line.clone();

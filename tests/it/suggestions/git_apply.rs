@@ -1,4 +1,4 @@
-//! What the real `git apply` makes of a patch, in a folder that is no repository.
+//! Applies a patch with the real `git apply`, in a folder that is not a repository.
 
 use std::fs;
 use std::io::Write as _;
@@ -33,7 +33,7 @@ pub(super) fn git_apply(tree: &Files, patch: &str) -> Result<Files, String> {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Git reads all of its input before it writes anything, so that neither waits for the other.
+    // Git reads all its input before it writes anything, so there is no deadlock.
     git.stdin.take().unwrap().write_all(patch.as_bytes()).unwrap();
     let output = git.wait_with_output().unwrap();
     if !output.status.success() {
@@ -62,7 +62,7 @@ fn read(folder: &Path, prefix: &str, found: &mut Files) {
     }
 }
 
-/// Whether the targets of all links can be the targets of links here.
+/// Whether the targets of all links are valid on this file system.
 pub(super) fn can_be_checked_out(trees: [&Files; 2]) -> bool {
     let mut links = trees
         .into_iter()

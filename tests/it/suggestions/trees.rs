@@ -1,4 +1,4 @@
-//! Trees as plain values: what leads from one to another, and what a review of that is made of.
+//! Trees as plain values: patches between them, and the parts of a review of such a patch.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn blob(files: &Files, path: &str) -> Option<Blob> {
     Some(Blob { mode, bytes })
 }
 
-/// The patch that leads from one tree to another.
+/// The patch from one tree to another.
 pub(super) fn patch_between(from: &Files, to: &Files) -> Patch {
     let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     let changes = paths.into_iter().map(|path| {
@@ -29,7 +29,7 @@ pub(super) fn patch_between(from: &Files, to: &Files) -> Patch {
     Patch::new(changes)
 }
 
-/// Applies a patch that must be exactly on this tree.
+/// Applies a patch that must match this tree exactly.
 pub(super) fn patched(mut tree: Files, patch: &Patch) -> Result<Files, String> {
     for (path, change) in patch.files() {
         if blob(&tree, path.as_str()) != change.before {
@@ -44,7 +44,7 @@ pub(super) fn patched(mut tree: Files, patch: &Patch) -> Result<Files, String> {
     Ok(tree)
 }
 
-/// The diff as it is read from the API's list of files. A file that becomes a link is on the list twice.
+/// The diff as parsed from the API's list of files. A file that becomes a link is listed twice.
 pub(super) fn diff_files(shown: &[ShownFile]) -> Result<Vec<DiffFile>, String> {
     let read = |file: &ShownFile| {
         let hunks = file.patch.as_deref().map_or(Ok(Vec::new()), parse_hunks);
@@ -56,7 +56,7 @@ pub(super) fn diff_files(shown: &[ShownFile]) -> Result<Vec<DiffFile>, String> {
     shown.iter().map(read).collect()
 }
 
-/// The comment that carries a suggestion, as it is sent to the API.
+/// The comment with a suggestion, as it is sent to the API.
 pub(super) fn comment(suggestion: &Suggestion, of: usize) -> Value {
     let body = reply::suggestion(
         &suggestion.block(),

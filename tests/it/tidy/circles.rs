@@ -1,6 +1,6 @@
-//! Imports inside a room or crate form no circles, so that each file can be read after the ones it needs.
+//! Imports inside a room or crate are acyclic, so that each file can be read after the ones it needs.
 //!
-//! A folder and what is in it may name each other: one is part of the other.
+//! A folder and the files in it may name each other: one is part of the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ fn named(module: &Module, code: &str) -> Vec<Module> {
     named
 }
 
-/// The paths that begin with this one and continue as the text says, through further `super`s and braces.
+/// The paths that begin with this one and continue as in the text, through further `super`s and braces.
 fn follow(mut base: Module, text: &str, named: &mut Vec<Module>) {
     if let Some(group) = text.strip_prefix('{') {
         let names = first_names(text);
@@ -93,7 +93,7 @@ fn follow(mut base: Module, text: &str, named: &mut Vec<Module>) {
     }
 }
 
-/// The file that a path leads to: its own, or the one of the folder around.
+/// The file that a path leads to: its own file, or that of the folder around it.
 fn nearest<'a>(files: &'a BTreeMap<Module, &str>, path: &[String]) -> Option<&'a Module> {
     let prefixes = (2..=path.len()).rev().map(|length| &path[..length]);
     prefixes
@@ -102,7 +102,7 @@ fn nearest<'a>(files: &'a BTreeMap<Module, &str>, path: &[String]) -> Option<&'a
         .next()
 }
 
-/// What can be reached from each, over any number of arrows.
+/// The modules that can be reached from each, over any number of arrows.
 fn reachable<'a>(arrows: &BTreeMap<&'a Module, BTreeSet<&'a Module>>) -> BTreeMap<&'a Module, BTreeSet<&'a Module>> {
     let reach = arrows.keys().map(|from| {
         let mut reached = BTreeSet::new();

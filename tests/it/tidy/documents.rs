@@ -1,4 +1,4 @@
-//! The rules for README.md and the manual: their commands are tested, their links lead somewhere, README.md stays short.
+//! The rules for README.md and the manual: their commands are tested, their links are valid, README.md stays short.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +10,7 @@ use super::sources::Tree;
 
 const MAX_README_LINES: usize = 200;
 
-/// The commands that the documents show, and what makes sure that they work.
+/// The commands shown in the documents, and the tests that make sure they work.
 const SHOWN_COMMANDS: [(&str, &str); 22] = [
     (
         "cargo run --release -- demo",
@@ -59,7 +59,7 @@ const SHOWN_COMMANDS: [(&str, &str); 22] = [
 
 /// The target of a Markdown link.
 static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)\)").unwrap());
-/// A target that is an address, not a path.
+/// A target that is a URL, not a path.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| Regex::new("^[a-z]+:").unwrap());
 
 pub(super) fn commands_are_tested(tree: &Tree) -> Vec<String> {
@@ -138,7 +138,7 @@ fn joined(from: &str, path: &str) -> PathBuf {
     joined
 }
 
-/// The anchors that GitHub gives to the headings of a document.
+/// The anchors that GitHub generates for the headings of a document.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let prose = text.split("```").step_by(2).flat_map(str::lines);
     prose

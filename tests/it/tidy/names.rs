@@ -1,4 +1,4 @@
-//! No type name stands for many things: a reader who sees one should not have to ask which.
+//! A type name has few meanings: a reader who sees one should not have to ask which it is.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use super::sources::{Tree, code};
 /// How often a name may be defined.
 const MOST: usize = 3;
 
-/// Names that are conventions, always read with their module.
+/// Conventional names, which are always read with their module.
 const CONVENTIONS: [&str; 2] = ["Arguments", "Error"];
 
 /// The definition of a type. Indented `type`s belong to traits.

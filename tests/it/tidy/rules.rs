@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::sources::{Tree, code, first_names, is_shipped, lines_with, named_rooms, room};
 
-/// Which rooms a room may name, from top to bottom. ARCHITECTURE.md has the picture.
+/// Which rooms a room may import, from top to bottom. ARCHITECTURE.md has the diagram.
 const ROOMS: [(&str, &str); 18] = [
     ("main", "cli sandbox"),
     ("lib", ""),
@@ -43,13 +43,13 @@ const ONLY_IN: [(&str, &str); 12] = [
     ("seccompiler", "sandbox"),
     ("process::Command", "sandbox"),
     ("env::var", "config"),
-    // The sandbox asks for PATH, to find the tools it shares to the code under test.
+    // The sandbox reads PATH to find the tools that it makes available to the code under test.
     ("env::var_os", "config sandbox"),
     ("env::vars", "config"),
     ("env::vars_os", "config"),
 ];
 
-/// What a room without I/O cannot need. Async functions and clocks are I/O too.
+/// Words that a room without I/O cannot need. Async functions and clocks are I/O too.
 const NOT_IN_DOMAIN: [&str; 13] = [
     "async",
     "await",
@@ -66,10 +66,10 @@ const NOT_IN_DOMAIN: [&str; 13] = [
     "Timestamp::now",
 ];
 
-/// What is unfinished, or a test that says less than it seems to.
+/// Unfinished code, and tests that check less than they seem to.
 const NOWHERE: [&str; 5] = ["todo!", "unimplemented!", "#[ignore", "#[should_panic", "dbg!"];
 
-/// Words that say nothing about what a type is for.
+/// Words that say nothing about the purpose of a type.
 const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", "Info"];
 
 const MAX_LINES: usize = 400;
@@ -98,7 +98,7 @@ pub(super) fn every_arrow_is_used(tree: &Tree) -> Vec<String> {
     unused_arrows(&ROOMS, tree)
 }
 
-/// What a table allows and nobody does.
+/// Imports that the table allows but no file uses.
 pub(super) fn unused_arrows(table: &[(&str, &str)], tree: &Tree) -> Vec<String> {
     let used: BTreeSet<(&str, String)> = imports(tree)
         .into_iter()
@@ -117,7 +117,7 @@ pub(super) fn unused_arrows(table: &[(&str, &str)], tree: &Tree) -> Vec<String> 
     complaints
 }
 
-/// Another framework is one file of the suite, so nothing else may ask which one it is.
+/// A framework is a single file of the suite, so no other code may ask which framework it is.
 pub(super) fn only_the_suite_names_frameworks(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.rust("src/") {
@@ -286,7 +286,7 @@ pub(super) fn types_are_named_for_what_they_are(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.rust("") {
         for (index, line) in code(text).lines().enumerate() {
-            // Indented `type`s belong to traits of others, as tower's `Service`.
+            // Indented `type`s belong to other crates' traits, such as tower's `Service`.
             let words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
             let mut words = words.skip_while(|word| *word == "type" && line.starts_with(' '));
             let defines = words
@@ -343,10 +343,10 @@ pub(super) fn the_architecture_names_every_room(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// A newcomer reads the map in five minutes.
+/// A newcomer should be able to read the map in five minutes.
 const MAX_ARCHITECTURE_WORDS: usize = 1_200;
 
-/// The paths below `src` and `crates` that a document names and that are not there.
+/// The paths below `src` and `crates` that a document names but that do not exist.
 fn missing_paths(tree: &Tree, document: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let is_part = |c: char| c.is_alphanumeric() || "_-/.".contains(c);

@@ -1,11 +1,11 @@
-//! What reaches people is in words: no value in Rust's own notation in a log or a sentence.
+//! Texts for people use words: no value in Rust's debug notation in a log or a sentence.
 
 use super::sources::{Tree, code, line_of};
 
-/// Where sentences for people are put together.
+/// Where sentences for people are composed.
 const FOR_PEOPLE: [&str; 4] = ["src/cli/", "src/engine/", "src/server/", "src/domain/reply/"];
 
-/// Log lines that everybody sees.
+/// Log levels that everybody sees.
 const LOGS: [&str; 3] = ["info!(", "warn!(", "error!("];
 
 pub(super) fn nobody_is_shown_rusts_own_notation(tree: &Tree) -> Vec<String> {
@@ -35,7 +35,7 @@ pub(super) fn nobody_is_shown_rusts_own_notation(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// The text of a call's arguments, up to the bracket that ends it.
+/// The text of a call's arguments, up to the closing bracket.
 fn call(text: &str) -> &str {
     let mut depth = 1;
     for (at, c) in text.char_indices() {
@@ -51,7 +51,7 @@ fn call(text: &str) -> &str {
     text
 }
 
-/// What each field of a log line is written as: `?value` in `name = ?value` and in `?value`.
+/// The value of each field of a log line: `?value` in `name = ?value` and in `?value`.
 fn fields(arguments: &str) -> impl Iterator<Item = &str> {
     let values = arguments.split(',').map(|field| match field.split_once('=') {
         Some((_, value)) => value.trim(),

@@ -1,4 +1,4 @@
-//! The files that the rules look at, and Rust text without what is no code in it.
+//! The files that the rules check, and Rust text without comments and strings.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +30,7 @@ impl Tree {
         )
     }
 
-    /// Rust that greenlight is built of.
+    /// greenlight's own Rust code.
     pub(super) fn rust(&self, within: &str) -> impl Iterator<Item = (&str, &str)> {
         let files = self
             .0
@@ -49,7 +49,7 @@ impl Tree {
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// What is shipped: the sources of the root and of every crate.
+    /// The shipped code: the sources of the root and of every crate.
     pub(super) fn shipped(&self) -> impl Iterator<Item = (&str, &str)> {
         self.rust("").filter(|(path, _)| is_shipped(path))
     }
@@ -67,12 +67,12 @@ impl Tree {
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// Every crate there is besides the root: the folders in `crates`.
+    /// Every crate besides the root: the folders in `crates`.
     pub(super) fn crates(&self) -> BTreeSet<&str> {
         self.rust("crates/").map(|(path, _)| room(path)).collect()
     }
 
-    /// Every room there is: the files and folders right under `src`.
+    /// Every room: the files and folders directly below `src`.
     pub(super) fn rooms(&self) -> BTreeSet<&str> {
         self.rust("src/").map(|(path, _)| room(path)).collect()
     }
@@ -90,7 +90,7 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
     }
 }
 
-/// What is put into other projects becomes part of them, and is no part of greenlight's rooms and crates.
+/// Injected code becomes part of other projects, and does not belong to greenlight's rooms and crates.
 fn is_injected(path: &str) -> bool {
     path.contains("/injected/")
 }
@@ -99,14 +99,14 @@ pub(super) fn is_shipped(path: &str) -> bool {
     path.starts_with("src/") || path.starts_with("crates/") && path.contains("/src/")
 }
 
-/// The room a file belongs to: `src/git.rs` and `src/git/clone.rs` are both `git`. A crate is one room.
+/// The room of a file: `src/git.rs` and `src/git/clone.rs` are both `git`. A crate is one room.
 pub(super) fn room(path: &str) -> &str {
     let path = path.strip_prefix("src/").unwrap_or(path);
     let path = path.strip_prefix("crates/").unwrap_or(path);
     path.split(['/', '.']).next().unwrap_or(path)
 }
 
-/// The text with comments, strings and characters blanked out, line by line as it was.
+/// The text with comments, strings and characters blanked out; lines keep their numbers.
 pub(super) fn code(text: &str) -> String {
     let mut rest = text;
     let mut code = String::with_capacity(text.len());
@@ -118,7 +118,7 @@ pub(super) fn code(text: &str) -> String {
             'r' if rest.starts_with("r\"") || rest.starts_with("r#") => raw_string_length(rest),
             '\'' => character_length(rest),
             _ if first.is_alphanumeric() || first == '_' => {
-                // A whole word at a time, so that the `r` at the end of one starts no raw string.
+                // Consume a whole word at a time, so that an `r` at the end of one does not start a raw string.
                 let end = rest
                     .find(|c: char| !c.is_alphanumeric() && c != '_')
                     .unwrap_or(rest.len());
@@ -150,7 +150,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// Zero for what is no raw string, as `r#type`.
+/// The length of a raw string; zero if it is not one, as in `r#type`.
 fn raw_string_length(text: &str) -> usize {
     let hashes = text[1..].bytes().take_while(|b| *b == b'#').count();
     if text.as_bytes().get(1 + hashes) != Some(&b'"') {
@@ -161,7 +161,7 @@ fn raw_string_length(text: &str) -> usize {
     text[start..].find(&end).map_or(text.len(), |at| start + at + end.len())
 }
 
-/// Zero for the `'` of a lifetime.
+/// The length of a character literal; zero for the `'` of a lifetime.
 fn character_length(text: &str) -> usize {
     let mut inside = text[1..].char_indices();
     match inside.next() {
@@ -171,7 +171,7 @@ fn character_length(text: &str) -> usize {
     }
 }
 
-/// Where a word or path stands alone, as line numbers.
+/// The line numbers on which a word or path occurs separately.
 pub(super) fn lines_with(code: &str, word: &str) -> Vec<usize> {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     let begins = code.match_indices(word).filter(|(at, _)| {
@@ -186,7 +186,8 @@ pub(super) fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// Every room that a file names, with its line: after `crate::`, after `greenlight::`, and after this many `super::`.
+/// Every room that a file names, with its line: after `crate::`, after `greenlight::`, and after the right number of
+/// `super::`.
 pub(super) fn named_rooms(path: &str, code: &str) -> Vec<(usize, String)> {
     let folders = path.matches('/').count();
     let is_root = path.ends_with("/mod.rs") || path == "src/lib.rs" || path == "src/main.rs";
@@ -220,7 +221,7 @@ pub(super) fn named_rooms(path: &str, code: &str) -> Vec<(usize, String)> {
     named
 }
 
-/// The first segments of what is imported: one name, or those between braces.
+/// The first segments of an import: one name, or those between braces.
 pub(super) fn first_names(path: &str) -> Vec<String> {
     let name = |text: &str| {
         text.chars()

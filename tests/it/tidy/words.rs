@@ -1,4 +1,4 @@
-//! The words of this project: the table in CONTRIBUTING.md says which phrases are written how.
+//! The vocabulary of this project: the table in CONTRIBUTING.md says which phrases to replace.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use super::sources::{Tree, code};
 
 /// A row of the table: `| not this | but this |`.
 static ROW: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\| `([^`|]+)` \| [^|]+ \|$").unwrap());
-/// Code inside of prose.
+/// Code inside prose.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new("`[^`\n]*`").unwrap());
 
-/// A path of files.
+/// A file path.
 static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"[^\s"]*/[^\s"]*"#).unwrap());
 
 pub(super) fn prose_uses_the_words_of_the_table(tree: &Tree) -> Vec<String> {
@@ -23,10 +23,10 @@ pub(super) fn prose_uses_the_words_of_the_table(tree: &Tree) -> Vec<String> {
     let any: Vec<String> = phrases.iter().map(|phrase| whole(phrase)).collect();
     let any = Regex::new(&format!("(?i){}", any.join("|"))).unwrap();
     let mut complaints = Vec::new();
-    // The tests of this rule plant violations.
+    // The tests of this rule contain violations on purpose.
     for (path, text) in tree.0.iter().filter(|(path, _)| !path.starts_with("tests/it/tidy")) {
         let prose = match path.rsplit_once('.') {
-            // Strings of a test are also what frameworks, models and hostile authors write.
+            // Strings in tests also contain text of frameworks, models and hostile authors.
             Some((file, "rs"))
                 if path.starts_with("tests/") || file.ends_with("/tests") || file.contains("/tests/") =>
             {
@@ -47,7 +47,7 @@ pub(super) fn prose_uses_the_words_of_the_table(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// A phrase that is no part of a longer word.
+/// A phrase that is not part of a longer word.
 fn whole(phrase: &str) -> String {
     let edge = |is_word: bool| if is_word { r"\b" } else { "" };
     let begins = phrase.starts_with(|c: char| c.is_alphanumeric());
@@ -55,7 +55,7 @@ fn whole(phrase: &str) -> String {
     format!("{}{}{}", edge(begins), regex::escape(phrase), edge(ends))
 }
 
-/// What is blank in code: the comments of a Rust file, and its strings. Paths are names, not prose.
+/// The comments and strings of a Rust file: the parts that are blank in `code`. Paths are names, not prose.
 fn comments_and_strings(text: &str) -> String {
     let code = code(text);
     let prose = |(written, code): (char, char)| match written == code && !written.is_whitespace() {

@@ -1,4 +1,4 @@
-//! The workflow and action files keep to their schemas and to the rules for what runs beside a token.
+//! The workflow and action files conform to their schemas and to the security rules for jobs with a token.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
-//! What a workflow or action file must not do, because a stranger's pull request could use it.
+//! What a workflow or action file must not do, because a stranger's pull request could exploit it.
 //!
-//! An action whose tag moves, a token that may do more than it must or stays on the disk, code of a fork with the
-//! rights of the base, text of a title in a shell.
+//! Examples are an action with a movable tag, a token that has more permissions than necessary or stays on disk, a
+//! fork's code with the permissions of the base, and the text of a title in a shell.
 
 use std::sync::LazyLock;
 
@@ -11,14 +11,14 @@ use serde_json::Value;
 const WORKFLOW_SCHEMA: &str = include_str!("../../fixtures/schemas/github-workflow.json");
 const ACTION_SCHEMA: &str = include_str!("../../fixtures/schemas/github-action.json");
 
-/// Events whose runs have the rights of the base repository though a stranger can cause them.
+/// Events whose runs have the permissions of the base repository although a stranger can trigger them.
 const PRIVILEGED: [&str; 4] = [
     "issue_comment",
     "pull_request_review_comment",
     "pull_request_target",
     "workflow_run",
 ];
-/// Expressions that name the base or the default branch in a run that such an event started.
+/// Expressions that refer to the base or the default branch in a run triggered by such an event.
 const BASE: [&str; 8] = [
     "github.base_ref",
     "github.event.pull_request.base.ref",
@@ -29,7 +29,7 @@ const BASE: [&str; 8] = [
     "github.repository",
     "github.sha",
 ];
-/// Expressions nobody can write a shell command into; all others go through `env`.
+/// Expressions that cannot contain a shell command; all others must go through `env`.
 static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
     let github = "action_path|api_url|job|repository|run_attempt|run_id|run_number|server_url|sha|workspace";
     Regex::new(&format!(r"^(github\.({github})|(matrix|runner)\.[\w.-]+)$")).unwrap()
@@ -37,11 +37,11 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 static EXPRESSION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\$\{\{\s*(.*?)\s*\}\}").unwrap());
 static PINNED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[\w./-]+@[0-9a-f]{40}$|@sha256:[0-9a-f]{64}$").unwrap());
-/// No commit can name its own hash: the files to copy name the release of this very action.
+/// No commit can contain its own hash, so the files to copy name the release of this very action.
 static OURS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^greenlight-rs/greenlight@v[0-9.]+$").unwrap());
 static VERSION_COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\s+# v?\d+(\.\d+)*").unwrap());
 
-/// Lists what is wrong with a workflow file.
+/// Lists the problems of a workflow file.
 pub(super) fn check_workflow(text: &str) -> Vec<String> {
     let mut findings = Vec::new();
     let workflow = read(text, WORKFLOW_SCHEMA, &mut findings);
@@ -67,7 +67,7 @@ pub(super) fn check_workflow(text: &str) -> Vec<String> {
     findings
 }
 
-/// Lists what is wrong with the metadata file of an action.
+/// Lists the problems of an action's metadata file.
 pub(super) fn check_action(text: &str) -> Vec<String> {
     let mut findings = Vec::new();
     let action = read(text, ACTION_SCHEMA, &mut findings);

@@ -1,9 +1,9 @@
-//! Makes a Go function note what it is called with and what comes of it, and call itself with other arguments.
+//! Makes a Go function log its arguments and results, and call itself with other arguments.
 
 use crate::repair::schemata::rewrite::Literal;
 
-/// The body of the function with this number, around the one it had: that one becomes its own function, which takes
-/// the receiver as an argument.
+/// The new body of the function with this number, wrapped around the old one, which becomes a separate function that
+/// takes the receiver as an argument.
 pub(super) fn observed(literal: &Literal, (id, body): (usize, &str)) -> String {
     let signature = &literal.signature;
     let list = literal.arguments.trim_matches(['(', ')']);

@@ -1,26 +1,26 @@
-//! The code that is put into projects whose functions are observed. Its files are Go and Rust, below `injected/`; no build
-//! of greenlight compiles them, and `just scripts` does.
+//! The code that is injected into projects whose functions are observed. Its files are Go and Rust, below
+//! `injected/`. greenlight's build does not compile them; `just scripts` does.
 
-/// The crate root, which names the others.
+/// The crate root, which declares the other modules.
 const ROOT: &str = include_str!("injected/rust/lib.rs");
 const MODULES: [(&str, &str); 3] = [
     ("digest", include_str!("injected/rust/digest.rs")),
     ("observe", include_str!("injected/rust/observe.rs")),
     ("vary", include_str!("injected/rust/vary.rs")),
 ];
-/// What needs unsafe code to be done well, and the same without.
+/// The parts that need unsafe code to work well, and a variant without it.
 const MEANS: &str = include_str!("injected/rust/means.rs");
 const SAFE_MEANS: &str = include_str!("injected/rust/safe_means.rs");
 
-/// Files beside Go files by their names, and what is in them after the name of the package.
+/// Files to add beside Go files, by name, with the code after the package clause.
 const GO: [(&str, &str); 2] = [
     ("greenlight_observe_on.go", include_str!("injected/go/observe.go")),
     ("greenlight_vary_on.go", include_str!("injected/go/vary.go")),
 ];
-/// The name of their package here, which is another one in every project.
+/// The name of their package here; every project has a different one.
 const PACKAGE: &str = "\npackage observed\n";
 
-/// A module with everything that an observed Rust function calls. `unsafe` is left out where the crate forbids it.
+/// A module with everything that an observed Rust function calls, without `unsafe` if the crate forbids it.
 pub(super) fn rust(has_unsafe: bool) -> String {
     let means = ("means", if has_unsafe { MEANS } else { SAFE_MEANS });
     let inline = |text: String, (name, body): (&str, &str)| {

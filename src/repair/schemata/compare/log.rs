@@ -1,9 +1,10 @@
-//! Reads what edited functions noted of their calls, strictly and within bounds: the code under test can write it, too.
+//! Parses the log of the edited functions' calls, strictly and within bounds: the code under test can write to it,
+//! too.
 //!
-//! `> 12 0 7 5f.. s` is call 7 of function 0 in process 12, with a digest of its arguments; `< 12 0 7 9a.. s` is its end
-//! with a digest of what came of it, `! 12 0` says that no more are noted. `? 0 5f.. 3 2 9a.. s` is a call with a generated
-//! input: the third variation of those arguments with the second candidate, where the last is the first one again. The
-//! last letter is `o` where a value could not be seen.
+//! `> 12 0 7 5f.. s` is call 7 of function 0 in process 12, with a digest of its arguments. `< 12 0 7 9a.. s` is its
+//! end, with a digest of its results, and `! 12 0` says that no more calls are logged. `? 0 5f.. 3 2 9a.. s` is a
+//! call with a generated input: the third variation of those arguments with the second candidate; a candidate number
+//! beyond the last means the first candidate again. The last letter is `o` if a value could not be seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,26 +12,26 @@ use sha2::{Digest as _, Sha256};
 
 use crate::repair::verdict::Behaviour;
 
-/// Results of calls with the same arguments that are told apart.
+/// Maximum number of distinct results of calls with the same arguments.
 const MAX_RESULTS: usize = 2_000;
-/// A call that did not come back.
+/// The result of a call that did not return.
 const NEVER: &str = "never came back";
 
-/// The functions that are observed, by their numbers.
+/// The observed functions, by number.
 #[derive(Debug, Default)]
 pub(super) struct Functions {
-    /// Whether there is anything that calls could differ in.
+    /// Whether the function has any inputs that calls could differ in.
     pub(super) has_inputs: Vec<bool>,
 }
 
 /// A function and the digest of arguments.
 type Key = (usize, String);
 
-/// What was noted in one run.
+/// The log of one run.
 #[derive(Debug, Default)]
 struct NotedRun {
     calls: BTreeMap<Key, Calls>,
-    /// Functions of which not all calls were noted.
+    /// Functions with calls that were not logged.
     cut: BTreeSet<usize>,
     has_opaque: bool,
 }
@@ -39,18 +40,19 @@ struct NotedRun {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Calls {
     results: Vec<String>,
-    /// One of them was made within a call that is observed, too: how often that is depends on how it is written.
+    /// Whether one of them was made inside another observed call; how often that happens depends on the
+    /// implementation.
     is_nested: bool,
 }
 
-/// A generated input: function, digest of the arguments that were varied, and which variation.
+/// A generated input: the function, the digest of the original arguments, and the variation.
 type Input = (usize, String, usize);
 
-/// What was noted of generated inputs: the answers of all candidates to each.
+/// The log of generated inputs: the answers of all candidates to each.
 type Varied = BTreeMap<Input, BTreeMap<usize, Option<String>>>;
 
-/// What this many candidates do, from what is printed of all runs. `None` where not enough was seen. Of each run but
-/// the last this many bytes are read, and that many of that one.
+/// What this many candidates do, from the printed logs of all runs. `None` if too little was seen. The pair limits
+/// the bytes read from each run but the last, and from the last.
 pub(super) fn read(
     printed: &str,
     candidates: usize,
@@ -64,9 +66,9 @@ pub(super) fn read(
         .map(|lines| NotedRun::read(lines, most, functions))
         .collect();
     let varied = varied(vary, most_varied, functions);
-    // Without an edit nothing has to be seen.
+    // Without an edit, values need not be visible.
     if runs.iter().skip(1).any(|run| run.has_opaque) || has_opaque(&varied) {
-        tracing::debug!("what came of a call cannot be seen");
+        tracing::debug!("the result of a call cannot be observed");
         return None;
     }
     let mut rows = observed(&runs, candidates);
@@ -100,7 +102,7 @@ pub(super) fn read(
     )
 }
 
-/// The lines of each run, if all are there.
+/// The lines of each run. `None` if a run is missing.
 fn split(printed: &str, runs: usize) -> Option<Vec<Vec<&str>>> {
     let mut all: Vec<Vec<&str>> = Vec::new();
     for line in printed.lines() {
@@ -179,7 +181,7 @@ impl Calls {
     }
 }
 
-/// One row for each input that was seen in the tests: what came of it without an edit, and with each candidate.
+/// One row for each input that occurred in the tests: its result without an edit, and with each candidate.
 fn observed(runs: &[NotedRun], candidates: usize) -> Vec<Vec<String>> {
     let (Some(first), Some(again)) = (runs.get(1), runs.get(candidates + 1)) else {
         return Vec::new();
@@ -188,7 +190,7 @@ fn observed(runs: &[NotedRun], candidates: usize) -> Vec<Vec<String>> {
     let is_same = |key: &Key| first.calls.get(key) == again.calls.get(key);
     let keys = |run: &NotedRun| run.calls.keys().cloned().collect::<BTreeSet<Key>>();
     let twice = keys(first).into_iter().chain(keys(again));
-    // What depends on chance, on the time or on where things lie; and what was not seen to its end.
+    // Functions whose results depend on chance, time or addresses, and those with incomplete logs.
     let mut loose: BTreeSet<usize> = twice
         .filter(|key| !is_same(key))
         .map(|(function, _)| function)
@@ -255,7 +257,7 @@ fn has_opaque(varied: &Varied) -> bool {
 mod tests {
     use super::*;
 
-    /// Two candidates and a function that has inputs, or has none.
+    /// Two candidates, and a function with or without inputs.
     fn answers(runs: [&str; 5], has_inputs: bool) -> Option<Vec<Vec<String>>> {
         let lines = |run: &str| run.split(';').map(|line| format!(". {line}\n")).collect::<String>();
         let runs = runs.iter().enumerate();
@@ -285,7 +287,7 @@ mod tests {
     fn what_was_not_seen_is_not_compared() {
         let opaque = "> 9 0 0 aa s;< 9 0 0 cc o";
         assert_eq!(answers([OTHER, CALL, opaque, CALL, ""], false), None);
-        // No input reaches the edits; no generated one was answered; a run is not there.
+        // No input reaches the edits; no generated input was answered; a run is missing.
         assert_eq!(answers([CALL, CALL, CALL, CALL, ""], false), None);
         assert_eq!(answers([OTHER, CALL, CALL, CALL, ""], true), None);
         assert_eq!(
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn chance_and_the_way_it_is_written_make_no_difference() {
-        // Another number of calls within a call, and arguments that are never the same.
+        // A different number of nested calls, and arguments that never repeat.
         let nested = "> 9 0 0 aa s;> 9 0 1 dd s;< 9 0 1 ee s;< 9 0 0 bb s";
         let all = answers([OTHER, CALL, nested, CALL, ""], false).unwrap();
         assert!(all[0] == all[1] && all[0].len() == 1, "{all:?}");
@@ -305,7 +307,7 @@ mod tests {
         let [one, two, again] = ["11", "22", "33"].map(random);
         let all = answers([OTHER, &one, &two, &again, ""], false).unwrap();
         assert!(all[0] == all[1] && all[0].len() == 1, "{all:?}");
-        // Another call from outside is another behaviour.
+        // An additional call from outside is different behaviour.
         let more = format!("{CALL};> 9 0 2 11 s;< 9 0 2 00 s");
         let all = answers([OTHER, CALL, &more, CALL, ""], false).unwrap();
         assert_ne!(all[0], all[1]);
@@ -320,7 +322,8 @@ mod tests {
         };
         let answers_of_all = of(["1 s", "2 s", "3 s", "2 s"]).unwrap();
         assert_eq!(answers_of_all, [["2 s"], ["3 s"]]);
-        // One that never came back is an answer, one that was stopped from outside is none, nor is one by chance.
+        // A call that never returned is an answer. A call that was stopped from outside, or whose result is random,
+        // is not one.
         assert_eq!(of(["1 s", "2 s", "", "2 s"]).unwrap(), [["2 s"], [NEVER]]);
         assert_eq!(of(["1 s", "2 s", "- -", "2 s"]), None);
         assert_eq!(of(["1 s", "2 s", "3 s", "4 s"]), None);

@@ -1,4 +1,4 @@
-//! Makes a Rust function note what it is called with and what comes of it, and call itself with other arguments.
+//! Makes a Rust function log its arguments and results, and call itself with other arguments.
 
 use std::ops::Range;
 
@@ -7,30 +7,30 @@ use tree_sitter::Node;
 use super::injected;
 use crate::repair::syntax::{Below, Source};
 
-/// What a crate may deny that has to be in the code of another.
+/// Lints that a crate may deny and that injected code would violate.
 const ALLOWED: &str = "warnings, unused, missing_docs, missing_debug_implementations, missing_copy_implementations, \
     trivial_casts, trivial_numeric_casts, unused_qualifications, unused_results, unused_lifetimes, unreachable_pub, \
     single_use_lifetimes, let_underscore_drop, explicit_outlives_requirements, variant_size_differences, \
     nonstandard_style, rust_2018_idioms, future_incompatible, unused_import_braces";
-/// More parameters than these have no function.
+/// Maximum number of parameters of an observed function.
 const MAX_PARAMETERS: usize = 12;
 
-/// What has to be known of a function.
+/// Everything that must be known about a function.
 struct Function<'t> {
     parameters: Vec<Parameter<'t>>,
-    /// How it is called: `Self::name::<T>`
+    /// The path by which it is called: `Self::name::<T>`
     path: String,
-    /// `-> Result`, or nothing.
+    /// `-> Result`, or empty.
     result: String,
 }
 
 struct Parameter<'t> {
-    /// By which name the value is known, as one is given to those that are taken apart.
+    /// The name of the value; parameters with a pattern get a generated one.
     name: String,
-    /// The pattern, and where it stands, if it is more than a name.
+    /// The pattern and its range, if it is more than a name.
     pattern: Option<(&'t str, Range<usize>)>,
     passed: Passed,
-    /// What the function could own of it: `Vec<T>` for `&[T]`.
+    /// The owned form of its type: `Vec<T>` for `&[T]`.
     owned: String,
 }
 
@@ -41,8 +41,8 @@ enum Passed {
     Mutable,
 }
 
-/// The function with this number and body, and whether it has parameters. `None` if it cannot be called with other
-/// arguments. `unsafe` is left out where the crate forbids it.
+/// The observed form of the function with this number and body, and whether it has parameters. `None` if it cannot be
+/// called with other arguments. `unsafe` is left out if the crate forbids it.
 pub(super) fn observed(
     source: &Source,
     function: &Range<usize>,
@@ -67,7 +67,7 @@ pub(super) fn observed(
     Some((known.text(&head, (id, body), has_unsafe), !known.parameters.is_empty()))
 }
 
-/// What stands before the body, with a name for each parameter.
+/// The text before the body, with a name for each parameter.
 fn head(source: &Source, node: Node<'_>) -> Option<String> {
     let end = node.child_by_field_name("body")?.start_byte();
     let mut text = source.text.get(node.start_byte()..end)?.to_string();
@@ -117,9 +117,9 @@ impl<'t> Function<'t> {
         let show = |value: &str| format!("greenlight_help::shown(&{value}).greenlight_show(greenlight_digest); ");
         let arguments: String = self.parameters.iter().map(|it| show(&it.name)).collect();
         let is_mutable = |it: &&Parameter<'_>| it.passed == Passed::Mutable;
-        // What borrows from an argument needs that one for itself, and is all that can be seen of it.
-        let is_lent = self.result.contains(['&', '\'']) && self.parameters.iter().any(|it| is_mutable(&it));
-        let after: String = match is_lent {
+        // A result that borrows from a mutable argument keeps that argument borrowed, so only the result is shown.
+        let is_borrowed = self.result.contains(['&', '\'']) && self.parameters.iter().any(|it| is_mutable(&it));
+        let after: String = match is_borrowed {
             true => String::new(),
             false => self
                 .parameters
@@ -128,10 +128,10 @@ impl<'t> Function<'t> {
                 .map(|it| show(&it.name))
                 .collect(),
         };
-        // A body may give away what it only got for a while; that it would be gone then does not matter.
+        // Reborrow mutable references, because the body may move out of its parameters.
         let taken = self.parameters.iter().filter_map(|it| match &it.pattern {
             Some((pattern, _)) => Some(format!("let {pattern} = {}; ", it.name)),
-            None if !is_lent && is_mutable(&it) && it.name != "self" => {
+            None if !is_borrowed && is_mutable(&it) && it.name != "self" => {
                 Some(format!("let mut {0} = &mut *{0}; ", it.name))
             }
             None => None,
@@ -146,14 +146,14 @@ impl<'t> Function<'t> {
             if has_unsafe { ", unsafe_code" } else { "" },
             self.list(),
             self.again(digest, &show),
-            if is_lent { "move " } else { "" },
+            if is_borrowed { "move " } else { "" },
             self.result,
             taken.collect::<String>(),
             show("greenlight_out"),
         )
     }
 
-    /// The arguments, one in the other, each with others like it.
+    /// The arguments as nested pairs, each with its variations.
     fn list(&self) -> String {
         self.parameters.iter().rev().fold("()".to_string(), |inner, it| {
             let value = match it.passed {
@@ -164,7 +164,7 @@ impl<'t> Function<'t> {
         })
     }
 
-    /// The call with its own arguments.
+    /// The call with copied arguments.
     fn again(&self, digest: &str, show: &dyn Fn(&str) -> String) -> String {
         let own = |at: usize| format!("greenlight_own_{at}");
         let all = || self.parameters.iter().enumerate();
@@ -194,8 +194,8 @@ impl<'t> Function<'t> {
     }
 }
 
-/// What stands before the name of the function where it is called. `None` for what a trait gives to all, and for what
-/// only the compiler may call.
+/// The prefix of the function's name in a call. `None` for provided methods of a trait, and for functions that only
+/// the compiler may call.
 fn owner(source: &Source, node: Node<'_>) -> Option<String> {
     let list = node.parent().filter(|list| list.kind() == "declaration_list");
     let Some(around) = list.and_then(|list| list.parent()) else {
@@ -215,7 +215,7 @@ fn owner(source: &Source, node: Node<'_>) -> Option<String> {
     }
 }
 
-/// A type for values that live as long as they do.
+/// A type for values of any lifetime.
 fn without_lifetimes(kind: &str) -> String {
     let mut text = String::new();
     let mut rest = kind;
@@ -313,14 +313,14 @@ fn parameter<'t>(source: &'t Source, node: Node<'_>, at: usize) -> Option<Parame
         } else {
             format!("greenlight_{at}")
         },
-        // `mut` stands outside of the pattern.
+        // `mut` is outside of the pattern.
         pattern: (!is_name).then(|| (source.text_of(pattern), pattern.byte_range())),
         passed,
         owned,
     })
 }
 
-/// Of such a value nothing can be made that is like it.
+/// Whether no variations of such a value can be made.
 fn has_opaque(kind: &str) -> bool {
     let mut words = kind.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.any(|word| matches!(word, "impl" | "dyn" | "fn"))

@@ -1,10 +1,10 @@
-//! Formatters and linters of Go.
+//! Formatters and linters for Go.
 
 use super::{FixedFiles, TOOL, Tool};
 
 const KINDS: FixedFiles = FixedFiles::Named(&[".go"]);
 
-/// What `go` says when `go.mod` or `go.sum` are out of date.
+/// Messages of `go` about an outdated `go.mod` or `go.sum`.
 const STALE: &[&str] = &["updates to go.mod needed", "missing go.sum entry", "go mod tidy"];
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -52,7 +52,7 @@ pub(super) const TOOLS: &[Tool] = &[
         files: FixedFiles::Own(&["go.mod", "go.sum"]),
         ..TOOL
     },
-    // What stops a build is often no more than a list that is out of date.
+    // An outdated `go.mod` often is all that stops a build.
     Tool {
         name: &["go", "build"],
         instead: &["go", "mod", "tidy"],

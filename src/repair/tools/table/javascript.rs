@@ -1,4 +1,4 @@
-//! Formatters and linters of JavaScript, TypeScript and the style sheets beside them.
+//! Formatters and linters for JavaScript, TypeScript and style sheets.
 
 use super::{FixedFiles, TOOL, Tool};
 

@@ -1,5 +1,5 @@
-//! Tools that check what they could fix: how the command of a check is known, and what of it becomes another. One file
-//! for each ecosystem; here is what they have in common.
+//! Tools that can fix what they check: how to recognise a check, and how to turn its command into a fix. There is one
+//! file for each ecosystem; this one has what they share.
 
 mod go;
 mod javascript;
@@ -16,7 +16,7 @@ use crate::repair::Task;
 use crate::sandbox::Outcome;
 use crate::suite::{CommandPart, Ran};
 
-/// What stands before a tool in a command and stays there.
+/// Wrappers that may precede a tool in a command and are kept.
 const BEFORE: [&[&str]; 19] = [
     &["npx"],
     &["bunx"],
@@ -42,33 +42,35 @@ const BEFORE: [&[&str]; 19] = [
 /// Which files a tool fixes.
 #[derive(Debug, Clone, Copy)]
 enum FixedFiles {
-    /// Those that its check names, if they end like this; all that it names when empty.
+    /// Files that its check names and that have one of these suffixes; any named file if the list is empty.
     Named(&'static [&'static str]),
-    /// Those with these names where it runs, named or not: that they are stale is all that its check can say.
+    /// Files with these names in its directory, named or not: the check can only report that they are stale.
     Own(&'static [&'static str]),
 }
 
-/// A tool that checks, and can fix what it finds.
+/// A tool that can fix what it checks.
 #[derive(Debug, Clone, Copy)]
 struct Tool {
     /// The program and its subcommand.
     name: &'static [&'static str],
-    /// Words one of which makes it a check; when empty, it always is one. Options with `=` and a value count.
+    /// Words that make it a check; one of them must occur. If empty, it always is one. Options may have a value after
+    /// `=`.
     checks: &'static [&'static str],
-    /// Words that only a check has; they are left out.
+    /// Words that only a check has; the fix leaves them out.
     drops: &'static [&'static str],
-    /// Words that become others.
+    /// Words to replace, and their replacements.
     swaps: &'static [(&'static str, &'static str)],
-    /// Options that make it fix, put behind its name. A command that has the first of them fixed what it could.
+    /// Options that make it fix, inserted after its name. A command with the first of them has already fixed what it
+    /// could.
     adds: &'static [&'static str],
-    /// When not empty, all of the command from its name on becomes this.
+    /// If not empty, this replaces the whole command from the tool's name on.
     instead: &'static [&'static str],
-    /// When not empty, what one line of the failure must say: the tool fixes nothing else.
+    /// If not empty, a line of the failure must contain one of these: the tool fixes nothing else.
     says: &'static [&'static str],
     files: FixedFiles,
 }
 
-/// What the rows of the table leave open.
+/// Defaults for the rows of the table.
 const TOOL: Tool = Tool {
     name: &[],
     checks: &[],
@@ -80,18 +82,18 @@ const TOOL: Tool = Tool {
     files: FixedFiles::Named(&[]),
 };
 
-/// A check and what fixes what it finds.
+/// A check, and the command that fixes what it finds.
 #[derive(Debug, Clone)]
 pub(super) struct Remedy {
     pub(super) part: CommandPart,
     pub(super) fix: CommandPart,
-    /// What of the fix a person would type.
+    /// Index of the first word of the fix that a person would type.
     from: usize,
     says: &'static [&'static str],
     files: FixedFiles,
 }
 
-/// What would fix what this part of a command finds. `None` if that is not known.
+/// The remedy for what this part of a command checks. `None` if there is none.
 pub(super) fn remedy(part: &CommandPart) -> Option<Remedy> {
     let at = program(&part.argv)?;
     let all = [python::TOOLS, javascript::TOOLS, go::TOOLS, rust::TOOLS, others::TOOLS];
@@ -109,7 +111,7 @@ pub(super) fn remedy(part: &CommandPart) -> Option<Remedy> {
     })
 }
 
-/// Where the tool itself occurs in a command.
+/// The index of the tool in a command.
 fn program(argv: &[String]) -> Option<usize> {
     let starts = |before: &&&[&str]| {
         argv.len() > before.len() && argv.iter().zip(**before).all(|(word, part)| base(word) == *part)
@@ -117,7 +119,7 @@ fn program(argv: &[String]) -> Option<usize> {
     let Some(before) = BEFORE.iter().find(starts) else {
         return (!argv.is_empty()).then_some(0);
     };
-    // Their own options, and variables of `env`.
+    // Skip the wrapper's options, and variables for `env`.
     let is_tool = |word: &String| !word.starts_with('-') && !word.contains('=');
     let rest = argv.get(before.len()..)?;
     Some(before.len() + rest.iter().position(is_tool)?)
@@ -132,13 +134,13 @@ fn is(word: &str, option: &str) -> bool {
     word == option || (option.starts_with('-') && word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')))
 }
 
-/// Whether a word is this one, or this task of a project of Gradle or this goal of a plug-in.
+/// Whether a word is this task, possibly of a Gradle project, or this goal of a Maven plugin.
 fn is_task(word: &str, task: &str) -> bool {
     word == task || word.strip_suffix(task).is_some_and(|before| before.ends_with(':'))
 }
 
 impl Tool {
-    /// Where the arguments begin, if this is the tool of a command and the command is a check.
+    /// The index of the first argument, if this tool starts here and the command is a check.
     fn behind_name(&self, argv: &[String], at: usize) -> Option<usize> {
         let (first, rest) = self.name.split_first()?;
         if base(argv.get(at)?) != *first {
@@ -190,7 +192,7 @@ impl Tool {
 }
 
 impl Remedy {
-    /// Whether what failed may be what this fixes.
+    /// Whether this may fix what failed.
     pub(super) fn fits(&self, before: &TestRun) -> bool {
         let mut texts = before
             .failures
@@ -200,7 +202,8 @@ impl Remedy {
         self.says.is_empty() || texts.any(|text| self.says.iter().any(|mark| text.contains(mark)))
     }
 
-    /// The files that may be taken over after a run of the check. `None` when it found nothing, or did not run at all.
+    /// The files that may be changed, according to the output of the check. `None` if it found nothing, or did not
+    /// run.
     pub(super) fn named(&self, task: &Task<'_>, check: &Ran) -> Option<BTreeSet<RepoPath>> {
         let lists = check.outcome == Outcome::Exited(0) && self.lists();
         if !lists && !matches!(check.outcome, Outcome::Exited(1..=125)) {
@@ -223,13 +226,13 @@ impl Remedy {
         (!found.is_empty()).then_some(found)
     }
 
-    /// Whether its check succeeds no matter what it finds, and the shell around it looks at what it lists.
+    /// Whether its check always succeeds, so that the shell around it must examine the list that it prints.
     fn lists(&self) -> bool {
         let name = self.part.argv.get(self.from).map(|word| base(word));
         matches!(name, Some("gofmt" | "goimports" | "gofumpt"))
     }
 
-    /// As a person would type it.
+    /// The command as a person would type it.
     pub(super) fn display(&self) -> String {
         typed(self.fix.argv.get(self.from..).unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! Formatters and linters of everything else.
+//! Formatters and linters for everything else.
 
 use super::{FixedFiles, TOOL, Tool};
 

@@ -1,4 +1,4 @@
-//! Formatters and linters of Python.
+//! Formatters and linters for Python.
 
 use super::{FixedFiles, TOOL, Tool};
 
@@ -65,7 +65,7 @@ pub(super) const TOOLS: &[Tool] = &[
         files: KINDS,
         ..TOOL
     },
-    // It has no check: it fails when it has fixed something.
+    // It has no check: it fails after fixing something.
     Tool {
         name: &["pyupgrade"],
         files: KINDS,

@@ -1,4 +1,4 @@
-//! Formatters of Rust and of the files beside it. What the compiler suggests is not here: it is no mode of a tool.
+//! Formatters for Rust and related files. The compiler's suggestions are not here: they are not a mode of a tool.
 
 use super::{FixedFiles, TOOL, Tool};
 

@@ -1,4 +1,4 @@
-//! Checks as people write them, and what fixes what they find.
+//! Checks as people write them, and the commands that fix what they find.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-// Which files of tests can see an edit: those that entered the innermost function around it. What is not known for sure
-// is seen by all of them.
+// Tells which test files can be affected by an edit: those that entered the innermost function around it. If this is
+// not certain, all of them count.
 'use strict';
 
 const fs = require('node:fs');
@@ -7,15 +7,15 @@ const { fileURLToPath } = require('node:url');
 const { textOf } = require('./coverage.js');
 const loader = require('./loader.js');
 
-/// Functions that are told apart, and how often they may be entered, all files together.
+/// Maximum number of functions, and of entries into functions, in all files.
 const MOST_FUNCTIONS = 100_000;
 const MOST_ENTERED = 1_000_000;
-/// What may be before the arguments of a function, or is all before its arrow.
+/// What may precede the parameters of a function, and a function with a single bare parameter.
 const HEAD = /^(?!class\b)(?:[\s*\w$#]|\[[^\]]*\])*\(/;
 const LONELY = /^(?:async\s+)?[\w$]+\s*=>/;
 const CLOSING = { ')': '(', ']': '[', '}': '{' };
 
-/// Gathers what each file of tests enters, while it is loaded and in its tests.
+/// Records which functions each test file enters, while it is loaded and in its tests.
 function recorder({ passed, only }) {
   const ids = new Map();
   const extents = new Map();
@@ -46,7 +46,7 @@ function recorder({ passed, only }) {
       ranges: [{ startOffset, endOffset, count }],
     } of functions) {
       const [start, end] = [startOffset - shift, endOffset - shift];
-      // All of a module is no function.
+      // A whole module is not a function.
       if (start < 0 || end > raw.length || (start === 0 && end === raw.length)) continue;
       const id = idOf(file, start, end);
       if (id === undefined) isUsable = false;
@@ -55,16 +55,16 @@ function recorder({ passed, only }) {
   }
 
   return {
-    /// What was executed since the last time.
+    /// Records what was executed since the last call.
     note(scripts) {
       for (const { url, functions } of scripts) {
         const file = url.startsWith('file:') ? fileURLToPath(url) : url;
         if (loader.isOwn(file)) noteFile(file, functions);
       }
     },
-    /// The tests of a file were run, and what is noted from now on belongs to another one.
+    /// Ends the recording of one test file; what follows belongs to another one.
     close(file, { results, hasStarted }) {
-      // A test that needs those of other files would not be right without them.
+      // A test that fails without the tests of other files would give wrong results if it ran alone.
       if ([...results].some(([name, ok]) => !ok && good.has(name))) isUsable = false;
       closed.add(file);
       left -= present.size;
@@ -78,7 +78,7 @@ function recorder({ passed, only }) {
   };
 }
 
-/// Where the inside of a function begins in its text, and whether braces are around it; none where that is not clear.
+/// Where the body of a function begins in its text, and whether it is in braces. Null if that is unclear.
 function insideOf(text) {
   const lonely = LONELY.exec(text);
   let at = lonely?.[0].length ?? HEAD.exec(text)?.[0].length;
@@ -93,7 +93,7 @@ function insideOf(text) {
   return { at: at + (brace?.[0].length ?? 0), isBlock: brace !== null };
 }
 
-/// Whether a text leaves what it is put into as it is.
+/// Whether a replacement leaves the structure of the code around it unchanged.
 function isClosed(text, isBlock) {
   if (text.includes('`') || text.includes('/*') || (!isBlock && /[,;\n]/.test(text))) return false;
   const open = [];
@@ -104,7 +104,7 @@ function isClosed(text, isBlock) {
   return open.length === 0;
 }
 
-/// The innermost function whose inside is all that an edit changes.
+/// The innermost function of which an edit changes only the body.
 function around({ extents }, { file, range: [start, end], put }) {
   let inner = null;
   for (const one of extents.get(file) ?? []) {
@@ -112,14 +112,14 @@ function around({ extents }, { file, range: [start, end], put }) {
   }
   if (inner === null) return null;
   const whole = fs.readFileSync(file, 'utf8');
-  // Characters are counted with the mark before the first one here, and without it where the functions are.
+  // Offsets here count a byte order mark at the beginning, those of functions do not.
   if (whole.startsWith('\uFEFF')) return null;
   const inside = insideOf(whole.slice(inner[0], inner[1]));
   const isWithin = inside !== null && start >= inner[0] + inside.at && end < inner[1];
   return isWithin && [whole.slice(start, end), put].every((text) => isClosed(text, inside.isBlock)) ? inner[2] : null;
 }
 
-/// Those of the files that can see an edit, and the tests that are then expected to pass.
+/// The files that may be affected by an edit, and the tests in them that should pass.
 function those({ sees, passed, starting }, files, edit) {
   const id = sees === null || starting.size > 0 ? null : around(sees, edit);
   if (id === null) return { seeing: files, expected: passed };

@@ -1,4 +1,4 @@
-// What the functions that a file gives to others do with inputs: those that tests give them, and others like those.
+// Calls the exported functions of edited files with inputs: those from the tests, and variations of them.
 'use strict';
 
 const util = require('node:util');
@@ -8,16 +8,16 @@ const { performance } = require('node:perf_hooks');
 
 const now = performance.now.bind(performance);
 
-/// Inputs that are recorded of each function, and inputs in all.
+/// Maximum number of inputs recorded for each function, and of all inputs.
 const MOST_RECORDED = 24;
 const MOST_INPUTS = 240;
-/// Milliseconds that one call may take.
+/// Time limit of one call in milliseconds.
 const CALL = 100;
-/// Characters of an answer that are shown; what is longer has its digest besides.
+/// Characters of an answer that are shown; a longer one is shown with its digest.
 const SHOWN = 300;
 const MANY = 200;
 const DEEP = 5;
-/// Values of one file that are looked at for functions.
+/// Maximum number of values of one file that are searched for functions.
 const MOST_VALUES = 2_000;
 
 const call = new vm.Script(`globalThis[Symbol.for('greenlight call')]()`);
@@ -28,7 +28,7 @@ function isPlain(value) {
   return kind === Object.prototype || kind === null;
 }
 
-/// A copy that a call may change; what has no copy is shared.
+/// A copy that a call may change; a value that cannot be copied is shared.
 function copied(value, deep = DEEP) {
   if (typeof value !== 'object' || value === null || deep === 0) return value;
   if (Array.isArray(value)) return value.map((inner) => copied(inner, deep - 1));
@@ -39,19 +39,19 @@ function copied(value, deep = DEEP) {
   }
   try {
     const made = structuredClone(value);
-    // Of an object of a class, what it is would be lost.
+    // A copy of a class instance would lose its class.
     return Object.getPrototypeOf(made) === Object.getPrototypeOf(value) ? made : value;
   } catch {
     return value;
   }
 }
 
-/// A text that is the same for values that are alike.
+/// A text that is equal for values that are alike.
 function show(value) {
   const options = { depth: DEEP, sorted: true, maxArrayLength: MANY, maxStringLength: 10_000, breakLength: Infinity };
   try {
     const text = util.inspect(value, { ...options, compact: true, customInspect: false, getters: false });
-    // Where an error was made says where the edit stands.
+    // A stack trace would reveal where the edit is.
     return text.replace(/\n\s+at [^\n]*/g, '');
   } catch (error) {
     return `a value that cannot be shown: ${error?.name}`;
@@ -63,7 +63,7 @@ function brief(text) {
   return `${text.slice(0, SHOWN)}... ${crypto.createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 
-/// The functions among values, by the names on the way to them, and where each is held.
+/// The functions among these values, with the names that lead to them, and their holders.
 function* functions(root) {
   const seen = new Set();
   const left = [{ holder: { default: root }, key: 'default', names: [] }];
@@ -87,7 +87,7 @@ function* functions(root) {
   }
 }
 
-/// Notes the calls of what files give to others. What it gives is for the loader: a way to replace what a file gives.
+/// Records the calls of exported functions. Returns a hook for the loader that replaces exports.
 function recorder() {
   const calls = [];
   const seen = new Set();
@@ -106,7 +106,7 @@ function recorder() {
         calls.push(input);
       }
     } catch {
-      // A value that cannot even be looked at is no input.
+      // A value that throws when it is read is not an input.
     }
     isOff = false;
   };
@@ -131,7 +131,7 @@ function recorder() {
   return { calls, wrap };
 }
 
-/// Of the object that a method was called on, what it holds by itself.
+/// The own properties of the object that a method was called on.
 function copiedSelf(self) {
   if (typeof self !== 'object' || self === null) return null;
   return { fields: copied({ ...self }) };
@@ -182,7 +182,7 @@ function* variations(input) {
     yield { ...input, args: put(put(args, at, args[at + 1]), at + 1, args[at]) };
   }
   if (args.length > 0) yield { ...input, args: args.slice(0, -1) };
-  // What two conditions come to is seen only when both change.
+  // Combinations of two conditions only show when two arguments change together.
   for (let at = 0; at < args.length; at += 1) {
     for (let next = at + 1; next < args.length; next += 1) {
       for (const other of like(args[at]))
@@ -191,8 +191,7 @@ function* variations(input) {
   }
 }
 
-/// The calls of every function in turn, and after them the same ones with one or two arguments changed, a change of each
-/// in turn.
+/// Calls of every function in turn, followed by the same calls with one or two arguments changed.
 function varied(calls) {
   const own = new Map();
   for (const input of calls) own.set(input.key, [...(own.get(input.key) ?? []), input]);
@@ -200,7 +199,7 @@ function varied(calls) {
   return [...recorded, ...inTurn(recorded.map(variations), MOST_INPUTS - recorded.length)];
 }
 
-/// One of each, until there are so many or no more.
+/// Takes one from each iterator in turn, up to a limit.
 function inTurn(many, most) {
   const taken = [];
   let left = [...many].map((each) => each[Symbol.iterator]());
@@ -214,7 +213,7 @@ function inTurn(many, most) {
   return taken;
 }
 
-/// What a promise, or what gives its values one by one, comes to.
+/// The result of a promise, or the values of an iterator.
 async function settled(result) {
   if (typeof result?.then === 'function') {
     let timer = null;
@@ -236,7 +235,7 @@ function within(work) {
   return call.runInThisContext({ timeout: CALL });
 }
 
-/// The function that an input is for, and what it is called on.
+/// The function that an input is for, and the object to call it on.
 function target(values, { names, self }) {
   let holder;
   let value = values;
@@ -273,7 +272,7 @@ async function answer(values, input) {
 module.exports = {
   recorder,
   varied,
-  /// The answers of the files as they are loaded now, as many as there are in this time.
+  /// The answers of the currently loaded files, as many as this time allows.
   async answers(inputs, load, until) {
     const loaded = new Map();
     const found = [];

@@ -1,10 +1,10 @@
-// What a test command runs: the words of the runner among those of a shell or a script, and the files it would take.
+// Finds the arguments of the runner in a test command, in a shell line or a script, and the files that it would run.
 'use strict';
 
 const fs = require('node:fs');
 const path = require('node:path');
 
-/// Files that are looked at for tests.
+/// Maximum number of files that are searched for tests, and their maximum depth.
 const MOST = 50_000;
 const DEEPEST = 32;
 const PROGRAMS = { node: ['node'], mocha: ['mocha', '_mocha'], jest: ['jest'], vitest: ['vitest'] };
@@ -13,14 +13,14 @@ function base(word) {
   return path.basename(word).replace(/\.(js|mjs|cjs)$/, '');
 }
 
-/// Words of a line, without the finer points of a shell; none when it has any.
+/// Splits a line into words. Null if it uses any shell syntax.
 function split(line) {
   if (/[`$|<>;()\\]/.test(line)) return null;
   const words = line.match(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g) ?? [];
   return words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, one, two) => one ?? two));
 }
 
-/// The arguments of the runner and the variables set before it; none where there is anything else to it.
+/// The arguments of the runner and the variables set before it. Null if the command does anything else.
 function find(argv, framework) {
   let words = argv;
   if (argv[0] === 'sh' && argv[1] === '-c') {
@@ -69,14 +69,14 @@ function pattern(glob) {
   return new RegExp(`^${source}$`);
 }
 
-/// What `node --test` takes of itself.
+/// The files that `node --test` runs by default.
 function isTest(file) {
   const name = path.basename(file);
   if (!/\.[cm]?js$/.test(name)) return false;
   return /(^|\/)test\//.test(file) || /^test\.|^test-|[.\-_]test\.[cm]?js$/.test(name);
 }
 
-/// The files of `node --test` with these words; none where an option changes how they are loaded.
+/// The files of `node --test` with these arguments. Null if an option changes how they are loaded.
 function ofNode(words) {
   const given = [];
   const required = [];

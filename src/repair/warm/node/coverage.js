@@ -1,4 +1,4 @@
-// Which lines the tests execute, counted by V8 itself.
+// Measures which lines the tests execute, with V8's own counters.
 'use strict';
 
 const fs = require('node:fs');
@@ -6,7 +6,7 @@ const { Session } = require('node:inspector');
 const { fileURLToPath } = require('node:url');
 const loader = require('./loader.js');
 
-/// Lines of one answer, over all files.
+/// Maximum number of lines in one answer, over all files.
 const MOST_LINES = 100_000;
 
 function start(failing, goesOn) {
@@ -42,13 +42,13 @@ function start(failing, goesOn) {
   }
 
   return {
-    /// Follows the tests of one file. What loading it executes belongs to no test.
+    /// Traces the tests of one file. Code that runs while the file is loaded belongs to no test.
     of: (note) => ({
       begin() {
         take(note);
       },
       end(name, ok) {
-        // Where a test leaves the process it has not yet said what became of it.
+        // If a test exits the process, its result is not known yet.
         if (name === '<exit>') return;
         const scripts = take(note);
         const fails = failing.has(name) && !ok;
@@ -58,7 +58,7 @@ function start(failing, goesOn) {
       },
     }),
     take,
-    /// What a failing test executed that has no end.
+    /// Records what a failing test executed that did not end.
     cut(name) {
       const scripts = take();
       if (seen.has(name)) return;
@@ -86,9 +86,9 @@ function textOf(file) {
   if (text === undefined) {
     const raw = fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const known = loader.state.compiled.get(file);
-    // What was compiled from something else has lines of its own.
+    // A file compiled from another source has different line numbers.
     const isSame = known === undefined || known.source === raw;
-    // What is put before it takes the place of a first line for a shell.
+    // The wrapper before the code replaces a `#!` line.
     const shift = known?.shift ? known.shift - (/^#!.*/.exec(raw)?.[0].length ?? 0) : 0;
     text = { raw: isSame ? raw : null, shift };
     texts.set(file, text);

@@ -1,5 +1,6 @@
-// Tests in the way of Jest where its configuration is plain: its own assertions and mocks, run by the runner of `node_test.js`.
-// Whatever Jest does beyond that (module mocks, fake timers, snapshots, other environments) is left to Jest.
+// Runs Jest tests if the configuration is simple: with Jest's own assertions and mocks, on the runner of
+// `node_test.js`. Everything else that Jest does (module mocks, fake timers, snapshots, other environments) is left
+// to Jest.
 'use strict';
 
 const fs = require('node:fs');
@@ -13,7 +14,7 @@ const nodeTest = require('./node_test.js');
 const TESTS = /(^|\/)__tests__\/.*\.[cm]?jsx?$|(^|[/.])(spec|test)\.[cm]?jsx?$/;
 const BEYOND =
   /\bjest\s*\.\s*(?!fn\b|spyOn\b|isMockFunction\b|mocked\b|\w+AllMocks\b)\w+|@jest-environment|toMatch\w*Snapshot/;
-/// Settings that change nothing about which tests pass.
+/// Settings that do not affect which tests pass.
 const HARMLESS = /^(verbose|coverage\w*|collectCoverage\w*|silent|bail|maxWorkers|reporters|notify|displayName)$/;
 const CONFIGS = ['js', 'ts', 'mjs', 'cjs', 'json'].map((end) => `jest.config.${end}`);
 const BABEL = ['babel.config.js', 'babel.config.cjs', 'babel.config.json', '.babelrc', '.babelrc.js', '.babelrc.json'];
@@ -24,7 +25,7 @@ function settings(manifest) {
   return manifest.jest ?? {};
 }
 
-/// The files of tests; none where more than this is needed.
+/// The test files. Null if Jest itself is needed.
 function start(words) {
   const find = createRequire(`${process.cwd()}/`);
   const manifest = JSON.parse(fs.readFileSync('package.json', 'utf8'));
@@ -49,7 +50,7 @@ function start(words) {
   return files;
 }
 
-/// A name of `each` with the values of its row.
+/// The title of an `each` test with the values of its row.
 function titled(title, row, at) {
   const values = [].concat(row);
   const named = title.replace(/\$(\w+)/g, (whole, key) =>

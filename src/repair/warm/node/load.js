@@ -1,10 +1,10 @@
-// Loads CommonJS modules that come as texts, each with a `require` that knows the others. They are in no file and in no
-// cache of Node's, where the project under test could replace them.
+// Loads CommonJS modules from texts, each with a `require` that knows the others. They are in no file and not in
+// Node's module cache, where the project under test could replace them.
 'use strict';
 
 const { compileFunction } = require('node:vm');
 
-/// A `require` for modules given as texts by their names; what begins otherwise than with `./` is left to Node's own.
+/// Returns a `require` for modules given as texts by name; names that do not begin with `./` go to Node's `require`.
 function load(texts, requireReal) {
   const loaded = new Map();
   return function requireShipped(name) {

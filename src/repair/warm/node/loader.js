@@ -1,5 +1,6 @@
-// The project's modules, loaded afresh for each candidate: CommonJS through Node's own loader without its cache, and
-// ECMAScript modules as graphs of `vm`. Packages in node_modules and Node's own modules are loaded once and kept.
+// Loads the project's modules afresh for each candidate: CommonJS modules through Node's own loader without its
+// cache, ECMAScript modules as graphs of `vm` modules. Packages in node_modules and Node's own modules are loaded
+// once and kept.
 'use strict';
 
 const fs = require('node:fs');
@@ -10,32 +11,32 @@ const vm = require('node:vm');
 
 const CODE = new Set(['.js', '.mjs', '.cjs', '.jsx', '.ts', '.mts', '.cts', '.tsx', '.json']);
 const WRAPPER = Module.wrapper[0].length;
-/// Modules of one kind that are remembered.
+/// Maximum number of modules of one kind that are remembered.
 const MOST = 20_000;
 
 const state = {
   root: process.cwd(),
   importReal: null,
   resolveReal: null,
-  /// The file that is edited, and its text with the edit.
+  /// The edited file, and its text after the edit.
   edited: null,
   text: null,
-  /// Modules of other names that are given instead of Node's or a package's own.
+  /// Modules that replace Node's or a package's own, by name.
   instead: new Map(),
   graph: new Map(),
   outside: new Map(),
-  /// How a file was compiled last, by its name: the source, and the script made of it.
+  /// The last compilation of each file, by name: the source, and the resulting script.
   compiled: new Map(),
-  /// Whether the text of the edited file cannot be compiled.
+  /// Whether the edited file does not compile.
   invalid: false,
   syntax: new Map(),
   texts: new Map(),
-  /// Makes CommonJS of a source, where the project does that.
+  /// Converts a source to CommonJS, if the project does that.
   transform: null,
   made: new Map(),
-  /// The file that a name in a module of the project stands for.
+  /// The files that names in the project's modules resolve to.
   found: new Map(),
-  /// Files, and what makes something else of what they give to others, while that is asked for.
+  /// Hooks that wrap the exports of files, by file, while a request needs them.
   wrap: null,
 };
 
@@ -43,7 +44,7 @@ function isOwn(file) {
   return file.startsWith(`${state.root}/`) && !file.includes('/node_modules/');
 }
 
-/// The text of a file of the project, which is read once: what tests write into their own code is not seen.
+/// The text of a project file, which is read only once: changes that tests make to their own code are ignored.
 function read(file) {
   if (file === state.edited) return state.text;
   let text = state.texts.get(file);
@@ -54,7 +55,7 @@ function read(file) {
   return text;
 }
 
-/// Whether a file is an ECMAScript module by its name or by its package.
+/// Whether a file is an ECMAScript module, judged by its name or its package.
 function isModule(file) {
   if (/\.m[jt]s$/.test(file)) return true;
   if (!/\.(js|jsx|ts|tsx)$/.test(file)) return false;
@@ -75,7 +76,7 @@ function isModule(file) {
   return known;
 }
 
-/// Notes that the edit does not compile, and passes the error on.
+/// Records that the edit does not compile, and rethrows the error.
 function blame(file, error) {
   if (file === state.edited && error?.name === 'SyntaxError') state.invalid = true;
   throw error;
@@ -105,7 +106,7 @@ function requireOf(module) {
   return load;
 }
 
-/// Replaces the parts of Node's loader through which all CommonJS goes, before anything else hooks into them.
+/// Replaces the parts of Node's loader that all CommonJS modules go through, before anything else hooks into them.
 function install() {
   const { _load, _extensions } = Module;
   const { _compile } = Module.prototype;
@@ -163,7 +164,7 @@ function install() {
   };
 }
 
-/// An address for what an import names, as Node resolves it.
+/// The URL that an import specifier resolves to, as in Node.
 function resolve(name, from) {
   if (state.instead.has(name)) return name;
   if (name.startsWith('node:') || Module.builtinModules.includes(name)) return name;
@@ -199,14 +200,14 @@ async function outside(url) {
   return synthetic(values, url);
 }
 
-/// A module that gives what is made of the values of another one.
+/// A module whose exports are made from those of another one.
 async function wrapped(module, file, url) {
   await module.link((wanted, by) => get(resolve(wanted, by.identifier)));
   await module.evaluate();
   return synthetic(state.wrap.make(file, { ...module.namespace }), url);
 }
 
-/// The module of an address in the present graph, not yet linked.
+/// The module for a URL in the current graph, not yet linked.
 async function make(url) {
   if (state.instead.has(url)) return ofCommon(state.instead.get(url), url);
   const file = url.startsWith('file:') ? fileURLToPath(url) : null;
@@ -248,7 +249,7 @@ function get(url) {
 async function importFrom(name, from) {
   const module = await get(resolve(name, from));
   if (module.status === 'unlinked') await module.link((wanted, by) => get(resolve(wanted, by.identifier)));
-  // Linked by somebody else, who is not done.
+  // Another import is linking it and has not finished.
   for (let turn = 0; module.status === 'linking' && turn < MOST; turn += 1) await null;
   if (module.status !== 'errored') await module.evaluate();
   if (module.status === 'errored') throw module.error;
@@ -259,14 +260,14 @@ function requireOwn(file) {
   return Module._load(file, null, false);
 }
 
-/// Loads a file of the project in whichever way it wants to be.
+/// Loads a project file as CommonJS or as an ECMAScript module.
 async function load(file) {
   if (isModule(file) && isOwn(file) && state.transform === null)
     return importFrom(pathToFileURL(file).href, pathToFileURL(file).href);
   return requireOwn(file);
 }
 
-/// Forgets all modules of the project, and edits a file from now on.
+/// Forgets all modules of the project, and applies an edit from now on.
 function renew(edit) {
   for (const file of Object.keys(Module._cache)) if (isOwn(file)) delete Module._cache[file];
   state.graph = new Map();

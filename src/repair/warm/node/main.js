@@ -1,4 +1,5 @@
-// The thread that is asked and always answers: it has the tests run by others, which it ends when they take too long.
+// The thread that takes requests and always answers: other threads run the tests, and it ends them if they take too
+// long.
 'use strict';
 
 const fs = require('node:fs');
@@ -7,37 +8,37 @@ const util = require('node:util');
 const { Worker } = require('node:worker_threads');
 const { INTERRUPTED, interrupter, surveyed, traced } = require('./survey.js');
 
-/// Characters of one piece of an answer.
+/// Maximum number of characters in one piece of an answer.
 const PIECE = 48 << 10;
-/// Milliseconds that a candidate may take in any case, and how many times as long as without it.
+/// The least time limit of a candidate in milliseconds, and the limit as a multiple of the time without it.
 const LEAST = 300;
 const TIMES = 10;
 const MEMORY_MB = 1024;
-/// So many answers, where there are inputs enough, say how an edit behaves.
+/// The number of answers, if there are enough inputs, that describe the behaviour of an edit.
 const ANSWERS = 20;
-/// Of that, what a test that hangs may take before it fails.
+/// The share of the time limit after which a hanging test fails.
 const GUARDED = 0.8;
-/// Processes that are looked at for the programs that tests started.
+/// Maximum number of processes that are searched for programs that tests started.
 const MOST_PROCESSES = 1_000;
 const FLAGS = ['--experimental-vm-modules', '--experimental-import-meta-resolve', '--no-warnings'];
 
 let root = null;
-/// What such a thread runs.
+/// The code that these threads run.
 let script = null;
 let plan = null;
 let command = null;
 let worker = null;
 let spare = null;
 let last = '';
-/// Interrupts threads, where tests may hang.
+/// Interrupts threads, if tests may hang.
 let inspector = null;
 
-/// A thread in which tests can run, and how it is asked.
+/// A thread in which tests can run, and its requests.
 class Runner {
   constructor(flags = []) {
     this.asked = null;
     this.id = 0;
-    /// What it was told of the tests.
+    /// The plan that it received.
     this.knows = null;
     this.why = null;
     this.thread = new Worker(script, {
@@ -57,7 +58,7 @@ class Runner {
   }
 
   hear(said) {
-    // What it was asked before is no answer to what it is asked now.
+    // A late answer to an earlier request is ignored.
     if (said.dead === undefined && said.id !== this.id) return;
     if (said.stage === 'all') this.allow?.();
     else if (said.stage !== undefined) this.watch?.(said);
@@ -71,7 +72,7 @@ class Runner {
     asked?.(said);
   }
 
-  /// What it answers within this many milliseconds; when it has none, it is no more.
+  /// The answer within this many milliseconds. Without an answer, the thread is ended.
   async ask(message, limit, longer = limit) {
     const said = await this.tell(message, limit, longer);
     if (said.late || said.gone) this.end();
@@ -95,7 +96,7 @@ class Runner {
     });
   }
 
-  /// Ends what it is doing, which leaves it in a state that is good for a last question only.
+  /// Interrupts its work. Afterwards it can only handle one last request.
   async interrupt() {
     inspector?.interrupt(this.thread.threadId);
     const rested = await this.tell({ work: 'rest' }, INTERRUPTED);
@@ -106,12 +107,12 @@ class Runner {
     this.why ??= 'it took too long';
     this.thread.removeAllListeners('message');
     this.thread.terminate().catch(() => {});
-    // A thread that waits for a program does not end before that.
+    // A thread that waits for a program ends only after the program.
     endPrograms();
   }
 }
 
-/// Ends what tests started and left, with what that started; Linux says whose is whose.
+/// Kills the programs that tests left running, and their children, which Linux lists in `/proc`.
 function endPrograms() {
   const found = [process.pid];
   for (let at = 0; at < found.length && found.length < MOST_PROCESSES; at += 1) {
@@ -121,7 +122,7 @@ function endPrograms() {
         found.push(...children.split(' ').filter(Boolean).map(Number));
       }
     } catch {
-      // It has ended, or cannot be looked at.
+      // It has ended, or is unreadable.
     }
   }
   for (const pid of found.slice(1)) {
@@ -133,7 +134,7 @@ function endPrograms() {
   }
 }
 
-/// A thread that has everything loaded, soon.
+/// Starts a thread that loads everything.
 function warmed() {
   const runner = new Runner();
   runner.knows = plan;
@@ -171,7 +172,7 @@ async function start({ argv, framework, failing, passing, was_ended, limit_ms })
   return { failing: found.failing, ms: Math.ceil(found.ms) };
 }
 
-/// The file of a candidate with the edit; none if there is no such file.
+/// The file of a candidate with the edit. Null if there is no such file.
 function edited({ path: name, start, end, text }) {
   const file = path.resolve(root, name);
   if (!file.startsWith(`${root}/`)) return null;
@@ -186,10 +187,10 @@ function edited({ path: name, start, end, text }) {
   }
 }
 
-/// Does something with the edit on the disk, if programs have to see it that the failing tests start.
+/// Does work with the edit written to the disk, if the failing tests start programs that must see it.
 async function seen(edit, work) {
   if (plan.starting.size === 0) return work();
-  // A thread that is getting ready must not.
+  // A thread that is still loading must not see it.
   await spare?.ready;
   const before = fs.readFileSync(edit.file);
   try {
@@ -224,10 +225,10 @@ async function judge({ candidates, limit_ms }) {
   return { verdicts };
 }
 
-/// In a thread of its own, because counting slows it down for good.
+/// Uses a separate thread, because counting slows it down permanently.
 async function follow(wall_ms) {
   const until = Date.now() + wall_ms;
-  // What is interrupted leaves notes behind that Node would end the process for.
+  // An interrupted test leaves asynchronous contexts behind that would make Node abort.
   const runner = new Runner(plan.lost.length > 0 ? ['--no-force-async-hooks-checks'] : []);
   const said = await runner.ask({ work: 'follow', plan, wall_ms }, wall_ms);
   let followed = said.answer?.followed;
@@ -237,7 +238,7 @@ async function follow(wall_ms) {
   return followed ?? { failing: 0, files: {}, why: said.why ?? 'it took too long' };
 }
 
-/// What is interrupted does not always get to say what it executed: then once more.
+/// An interrupted test cannot always report what it executed; then it is traced once more.
 async function spectrum({ wall_ms }) {
   const until = Date.now() + wall_ms;
   const first = await follow(wall_ms);
@@ -245,10 +246,10 @@ async function spectrum({ wall_ms }) {
   return first.failing > 0 || plan.lost.length === 0 || left < INTERRUPTED ? first : follow(left);
 }
 
-/// In a thread of its own, in which functions can be replaced.
+/// Uses a separate thread, in which functions can be replaced.
 async function behave({ candidates, wall_ms }) {
   const edits = candidates.map(edited);
-  if (edits.includes(null)) return { answers: [], why: 'not every candidate edits a file that is there' };
+  if (edits.includes(null)) return { answers: [], why: 'not every candidate edits an existing file' };
   const runner = new Runner();
   const found = [];
   let inputs = 1;
@@ -259,15 +260,15 @@ async function behave({ candidates, wall_ms }) {
   const said = await runner.ask({ work: 'behave', plan, edits, wall_ms }, wall_ms);
   runner.end();
   const answers = found.slice(0, edits.length);
-  // Where tests hang without an edit, so may what is called here.
+  // If tests hang without an edit, calls may hang as well.
   const isLost = plan.lost.length > 0 && answers.length === edits.length;
   const without = found[edits.length] ?? (isLost ? Array(inputs).fill('timeout') : []);
   const fewest = Math.min(isLost ? inputs : without.length, ...answers.map((own) => own.length));
   if (answers.length < edits.length || fewest < Math.min(ANSWERS, inputs))
     return { answers: [], why: said.why ?? 'it took too long' };
-  // What no input reaches is alike, whatever it does.
+  // If no input reaches the edits, they look alike no matter what they do.
   const isSeen = answers.some((own) => own.some((text, at) => text !== (without[at] ?? text)));
-  if (!isSeen) return { answers: [], why: 'nothing that was called sees the edits' };
+  if (!isSeen) return { answers: [], why: 'no call reaches the edits' };
   const longest = Math.max(...answers.map((own) => own.length));
   return { answers: answers.map((own) => [...own, ...Array(longest - own.length).fill('timeout')]) };
 }
@@ -288,13 +289,14 @@ async function answer(text) {
   } catch (error) {
     said = { why: String(error?.message ?? error).slice(0, 500) };
   }
-  // In ASCII, so that characters and bytes are the same.
+  // Escaped to ASCII, so that the numbers of characters and bytes are equal.
   last = JSON.stringify(said).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return piece(0);
 }
 
 module.exports = {
-  /// What answers requests, a function of their texts; `workerScript` is what a thread runs in which tests are run.
+  /// Returns a function from requests to answers, both as text. `workerScript` is the code of the threads that run
+  /// tests.
   serve(workerScript) {
     script = workerScript;
     root = fs.realpathSync(process.env.GREENLIGHT_UP ?? '.');

@@ -1,4 +1,4 @@
-// Runs Mocha of the project itself, again and again, without loading it again.
+// Runs the project's own Mocha repeatedly without loading it again.
 'use strict';
 
 const { createRequire } = require('node:module');
@@ -11,7 +11,7 @@ let options = null;
 let files = [];
 let required = [];
 
-/// Reads the options as Mocha does; the files of tests.
+/// Reads the options as Mocha does, and returns the test files.
 function start(words) {
   const find = createRequire(`${process.cwd()}/`);
   const home = path.dirname(find.resolve('mocha/package.json'));
@@ -40,7 +40,7 @@ function start(words) {
   return files;
 }
 
-/// What the modules that are loaded first want to be called before and after all tests.
+/// The root hooks of the modules that are loaded first.
 async function rootHooks() {
   const all = { beforeAll: [], beforeEach: [], afterAll: [], afterEach: [] };
   for (const file of required) {
@@ -54,7 +54,7 @@ async function rootHooks() {
 
 function Silent() {}
 
-/// What a test or hook does has an end.
+/// Gives a test or hook a time limit.
 function guarded(one) {
   const { fn } = one;
   if (typeof fn === 'function')
@@ -103,5 +103,5 @@ async function run(wanted, run, load) {
   mocha.dispose?.();
 }
 
-/// Its files are run in one process.
+/// Its files run in one process.
 module.exports = { start, run, isShared: true };

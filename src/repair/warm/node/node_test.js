@@ -1,5 +1,5 @@
-// Tests in the way of `node:test`, run by a small runner of our own that can be started again and again in one process.
-// It knows what decides about pass and fail; whether that is enough is seen by comparing with a real run.
+// Runs `node:test` tests with a small custom runner that can be started repeatedly in one process. It implements what
+// decides whether a test passes; a comparison with a real run shows whether that suffices.
 'use strict';
 
 const path = require('node:path');
@@ -13,12 +13,13 @@ function suite(name, parent, options = {}) {
   return { name, parent, options, hooks, items: [], isSuite: true };
 }
 
-/// How Jest differs: functions with an argument take a callback, names begin with the file, and `only` counts.
+/// What is different in Jest: functions with a parameter take a callback, names begin with the file, and `only`
+/// counts.
 const dialect = { isJest: false, before: null, after: null, file: '' };
 let current = suite('', null);
 let broken = null;
 
-/// The name, options and function of a call that may leave out any of them.
+/// The name, options and function of a call that may omit any of them.
 function parts(args) {
   const fn = args.find((arg) => typeof arg === 'function') ?? (() => {});
   const name = typeof args[0] === 'string' ? args[0] : fn.name || '<anonymous>';
@@ -40,7 +41,7 @@ function describe(extra, args) {
   current = made;
   try {
     const loading = fn({ name, signal: new AbortController().signal });
-    // What it declares later is not seen, and then the results differ from the real ones.
+    // Tests declared later are missed, and then the results differ from the real ones.
     loading?.catch?.((error) =>
       made.items.push({
         name: '<load>',
@@ -65,7 +66,7 @@ function with_variants(make) {
   return made;
 }
 
-/// Runs a function that may take a callback after so many other arguments.
+/// Calls a function that may take a callback after these arguments.
 function call(fn, given, self) {
   const args = dialect.isJest ? [] : given;
   const ran = new Promise((resolve, reject) => {
@@ -97,7 +98,7 @@ async function each(hook, at, context) {
   for (const owner of chain) for (const fn of owner.hooks[hook]) await call(fn, [context], context);
 }
 
-/// What a test is given: it is the parent of its own parts.
+/// The context that a test receives. The test is the parent of its subtests.
 function contextOf(item, run) {
   const own = suite(item.name, item.parent);
   const context = {
@@ -175,7 +176,7 @@ async function many(owner, run) {
     }
     for (const fn of owner.hooks.after) await call(fn, [context], context);
   } catch {
-    // All in it fail; a run that counts sees a name that nobody has.
+    // All tests in it fail; a counting run sees an unknown name.
     run.end(`${name} > <hook>`, false);
   }
 }
@@ -185,7 +186,7 @@ Object.assign(shared.test, shared, { it: shared.test, suite: shared.describe, ru
 for (const hook of HOOKS) shared.test[hook] = (fn) => current.hooks[hook].push(fn);
 shared.test.default = shared.test;
 
-/// Whether there is an `only` in it, which then holds for all of the file.
+/// Whether it contains an `only`, which then applies to the whole file.
 function focused(owner) {
   return owner.items.some((item) => item.options.only || (item.isSuite && focused(item)));
 }
@@ -201,11 +202,11 @@ function focus(owner) {
 module.exports = {
   dialect,
   api: shared.test,
-  /// Something failed that no test was waiting for.
+  /// Handles an error that no test was waiting for.
   interrupt(error) {
     broken?.(error);
   },
-  /// Loads files one by one, and runs what is in each.
+  /// Loads files one by one, and runs the tests in each.
   async run(files, run, load) {
     for (const file of files) {
       if (run.stopped) break;

@@ -1,10 +1,10 @@
-// What one pass over tests is to run, and how they went.
+// Selects the tests of one pass, and collects their results.
 'use strict';
 
 const path = require('node:path');
 const loader = require('./loader.js');
 
-/// A name as a report has it: on one line, and not too long.
+/// A name as in a report: on one line, and of limited length.
 function plain(name) {
   return name.replace(/\s+/g, ' ').trim().slice(0, 900);
 }
@@ -17,7 +17,7 @@ function begin({ names = null, skips = null, stops = false, tolerated = new Set(
     where: new Map(),
     file: null,
     stopped: false,
-    /// Tests that started other programs, and whether the present one does.
+    /// Tests that started other programs, and whether the current test did.
     starting: new Set(),
     isStarting: false,
     hasStarted: false,
@@ -37,7 +37,7 @@ function begin({ names = null, skips = null, stops = false, tolerated = new Set(
     begin(name) {
       watch?.begin(plain(name));
     },
-    /// It neither passes nor fails.
+    /// The test neither passes nor fails.
     leave(name) {
       watch?.leave?.(plain(name));
     },

@@ -1,26 +1,27 @@
-// Tests that hang, or end the thread they run in: finds out which those are, and interrupts what has no end.
+// Finds the tests that hang or end their thread, and interrupts those that hang.
 'use strict';
 
 const { Session } = require('node:inspector');
 
-/// Milliseconds that any test may take, how many times as long as the slowest one, and the most of those; a test that is
-/// known to pass may take longer.
+/// The time limit of a test in milliseconds, the limit as a multiple of the slowest test so far, and the maximum;
+/// tests that are known to pass may take longer.
 const ANY_TEST = 3_000;
 const TIMES_SLOWEST = 5;
 const MOST_OF_TEST = 10_000;
 const PASSING_TEST = 20_000;
-/// Milliseconds without a test.
+/// Time limit without a test, in milliseconds.
 const LOADING = 15_000;
 const LOOK = 50;
-/// Tests that hang which are looked for.
+/// Maximum number of hanging tests that are searched for.
 const MOST_LOST = 3;
-/// Milliseconds that a test which hangs is followed, and one that would end the thread, maybe by taking all memory.
+/// How long a hanging test is traced in milliseconds, and how long one that would end the thread, perhaps by
+/// exhausting memory.
 const TRACE = 500;
 const SHORT_TRACE = 60;
-/// Milliseconds for a thread that is interrupted to say that it goes on.
+/// Time limit for an interrupted thread to report back, in milliseconds.
 const INTERRUPTED = 1_000;
 
-/// Ends what other threads are at, as somebody who debugs them would. Nothing of that slows them down.
+/// Interrupts other threads like a debugger, which does not slow them down.
 function interrupter() {
   const session = new Session();
   const threads = new Map();
@@ -36,7 +37,7 @@ function interrupter() {
   return {
     interrupt(thread) {
       const message = JSON.stringify({ id: 1, method: 'Runtime.terminateExecution' });
-      // A thread that is not known or gone takes its time and is ended.
+      // An unknown or ended thread does not answer in time and is terminated.
       session.post(
         'NodeWorker.sendMessageToWorker',
         { sessionId: threads.get(String(thread)) ?? '', message },
@@ -46,7 +47,7 @@ function interrupter() {
   };
 }
 
-/// What a thread says about the tests that it is at.
+/// Keeps track of the tests that a thread reports.
 class Watch {
   constructor(passing) {
     this.passing = passing;
@@ -71,7 +72,7 @@ class Watch {
     this.since = now;
   }
 
-  /// The innermost test at work.
+  /// The innermost test that is running.
   present() {
     return this.at.at(-1)?.name ?? null;
   }
@@ -85,7 +86,7 @@ class Watch {
   }
 }
 
-/// Runs all tests but some, as far as they get.
+/// Runs all tests except some, as far as possible.
 async function watched(runner, skips, passing, limit) {
   const watch = new Watch(passing);
   runner.watch = (said) => watch.hear(said);
@@ -98,7 +99,7 @@ async function watched(runner, skips, passing, limit) {
   return { isDone, why, ends: !said.late, lost: watch.left ?? watch.present(), ended: watch.ended };
 }
 
-/// The tests that hang or end the thread, and those that can be run at all where there are more of them.
+/// The tests that hang or end the thread. If there are too many of them, also the tests that can be run.
 async function surveyed(make, passing, limit) {
   const until = Date.now() + limit;
   const lost = [];
@@ -116,10 +117,10 @@ async function surveyed(make, passing, limit) {
   return { why: 'something hangs or ends the process outside of a test' };
 }
 
-/// What was followed, and in addition what each test executes that hangs.
+/// Adds what each hanging test executes to the traces.
 async function traced(runner, { lost, deadly }, followed, until) {
   let found = followed;
-  // What may end the thread comes last.
+  // Tests that may end the thread come last.
   for (const name of [...lost].sort((a, b) => deadly.includes(a) - deadly.includes(b))) {
     const limit = Math.min(deadly.includes(name) ? SHORT_TRACE : TRACE, until - Date.now());
     if (limit <= 0 || runner.why !== null) break;

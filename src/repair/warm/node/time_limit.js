@@ -1,5 +1,5 @@
-// Ends what a test does without giving anything else a turn, where tests are known to hang: the test fails, and the thread
-// goes on with it. What hangs in other ways takes the thread with it.
+// Interrupts a test that blocks the event loop, if tests are known to hang: the test fails, and the thread continues.
+// A test that hangs in another way takes the thread with it.
 'use strict';
 
 const vm = require('node:vm');
@@ -22,7 +22,7 @@ function run(work) {
 
 module.exports = {
   run,
-  /// From now on, so many milliseconds for each function of a test, or as long as it takes.
+  /// From now on, limits each function of a test to this many milliseconds; 0 removes the limit.
   set(ms) {
     limit = Math.round(ms);
     isTripped = false;

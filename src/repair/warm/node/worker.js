@@ -1,4 +1,4 @@
-// The thread in which tests run. It may hang or die at any time: whoever started it knows what to do then.
+// The thread that runs tests. It may hang or die at any time; the thread that started it handles that.
 'use strict';
 
 const programs = require('node:child_process');
@@ -14,7 +14,7 @@ const affected = require('./affected.js');
 
 const { performance } = require('node:perf_hooks');
 const now = performance.now.bind(performance);
-/// Says something to the thread that asks.
+/// Sends a message to the main thread.
 let post = null;
 
 const EVENTS = ['exit', 'beforeExit', 'uncaughtException', 'unhandledRejection', 'SIGINT', 'SIGTERM', 'warning'];
@@ -24,10 +24,10 @@ let files = [];
 let clean = null;
 let active = null;
 let following = null;
-/// What is known of the tests, once for all candidates.
+/// What is known about the tests, once for all candidates.
 let plan = null;
 
-/// Notes what is there before a pass.
+/// Records the global state before a pass.
 function keep() {
   clean = {
     names: new Set(Object.getOwnPropertyNames(globalThis)),
@@ -35,7 +35,7 @@ function keep() {
   };
 }
 
-/// What the last pass left behind.
+/// Removes what the last pass left behind.
 function tidy() {
   for (const timer of timers) clearTimeout(timer);
   timers.clear();
@@ -64,14 +64,14 @@ async function pass(edit, wanted, options) {
     run.end('<run>', false);
     run.stopped = true;
   }
-  // One that was given up must not get in the way of the next.
+  // An abandoned pass must not affect the next one.
   if (active !== run) return run;
   active = null;
   tidy();
   return run;
 }
 
-/// Gives up what was interrupted.
+/// Abandons an interrupted pass.
 function rest() {
   if (active !== null) active.stopped = true;
   active = null;
@@ -79,7 +79,7 @@ function rest() {
   return true;
 }
 
-/// A function that starts programs, which says so.
+/// Wraps a function that starts programs to report its calls.
 function noted(real) {
   const start = function start(...args) {
     if (active) active.isStarting = active.hasStarted = true;
@@ -91,7 +91,7 @@ function noted(real) {
   return Object.defineProperties(start, described);
 }
 
-/// Keeps what tests do from reaching beyond their pass.
+/// Keeps side effects of tests from outlasting their pass.
 function shield() {
   for (const stream of [process.stdout, process.stderr]) {
     stream.write = (_, encoding, done) => {
@@ -150,7 +150,7 @@ function load({ argv, framework: name }) {
   throw new Error('there is no way to run this framework here');
 }
 
-/// All tests but those that hang, which says which one it is at.
+/// Runs all tests except those that hang, and reports which one is running.
 async function survey({ skips, id }) {
   const said = (stage) => (name) => post({ id, stage, name });
   const watch = { begin: said('begin'), end: said('end'), leave: said('end'), exit: said('exit') };
@@ -158,7 +158,7 @@ async function survey({ skips, id }) {
   return true;
 }
 
-/// The tests that can be run without an edit, of those that are wanted.
+/// The tests that end without an edit, among the wanted ones.
 function ending(known, wanted = null) {
   const only = known.only && new Set(known.only);
   const names =
@@ -168,7 +168,7 @@ function ending(known, wanted = null) {
   return { names, skips: known.lost.length > 0 ? new Set(known.lost) : null };
 }
 
-/// All tests once, and how long the failing ones take when everything is warm.
+/// Runs all tests once, and measures the failing ones when everything is warm.
 async function start({ failing, passing, survey: found }) {
   const known = found ?? { lost: [], deadly: [], only: null };
   const began = now();
@@ -181,7 +181,8 @@ async function start({ failing, passing, survey: found }) {
   return measured({ known, run, all, reported, passing });
 }
 
-/// Of a run that had no end: what fails, hangs or ends the thread, if it is a test, or known to fail.
+/// The failing tests after a run that did not end: those that hang or end the thread, and those that failed, except
+/// tests that are known to pass and failures that belong to no test.
 function alsoFailing(run, { lost }, watch, { failing, passing }) {
   const told = new Set(failing.map(plain));
   const good = new Set(passing.map(plain));
@@ -189,7 +190,7 @@ function alsoFailing(run, { lost }, watch, { failing, passing }) {
   return [...new Set([...lost, ...[...run.results].filter(isOne).map(([name]) => name)])];
 }
 
-/// Notes how long each test takes.
+/// Records how long each test takes.
 function timed() {
   const took = new Map();
   const begun = new Map();
@@ -204,15 +205,16 @@ async function measured({ known: { lost, deadly, only }, run, all, reported, pas
   for (const name of lost) run.results.set(name, false);
   const names = reported.filter((name) => run.results.get(plain(name)) === false);
   const elsewhere = reported.filter((name) => run.results.get(plain(name)) !== false);
-  if (elsewhere.length > 0) return { why: `these fail elsewhere only: ${elsewhere.slice(0, 3).join(', ')}` };
+  if (elsewhere.length > 0) return { why: `these tests do not fail here: ${elsewhere.slice(0, 3).join(', ')}` };
   const isSeen = (name) => only === null || run.results.has(plain(name));
   const wrong = passing.filter(
     (name) => run.results.get(plain(name)) !== true && isSeen(name) && !lost.includes(plain(name)),
   );
-  if (wrong.length > passing.length / 10) return { why: `these pass elsewhere only: ${wrong.slice(0, 3).join(', ')}` };
+  if (wrong.length > passing.length / 10)
+    return { why: `these tests do not pass here: ${wrong.slice(0, 3).join(', ')}` };
   const wanted = new Set(names.map(plain));
   const known = [...run.results].filter(([name, ok]) => !ok && !wanted.has(name)).map(([name]) => name);
-  // Where the failing tests are, found out file by file.
+  // The files of the failing tests, found one by one.
   const near = [];
   const options = ending({ lost, only }, wanted);
   for (const file of files) {
@@ -229,7 +231,7 @@ async function measured({ known: { lost, deadly, only }, run, all, reported, pas
   return plan;
 }
 
-/// How long tests that hang may take once they do not, from the others of their files: few are slow for their own reasons.
+/// Estimates how long hanging tests take once they are fixed, from the other tests of their files.
 async function usual(near, known) {
   const watch = timed();
   const { results } = await pass(null, near, { ...ending(known), watch });
@@ -240,11 +242,11 @@ async function usual(near, known) {
   return Math.max(30, took[(took.length - 1) >> 1] ?? 0, Math.min(100, took.at(-1) ?? 0));
 }
 
-/// The failing tests first, and where those pass all that can see the edit.
+/// Runs the failing tests first, and if they pass, all tests that the edit may affect.
 async function judge({ edit, id, most }) {
   const tolerated = new Set(plan.known);
   const names = plan.failing.map(plain);
-  // Those that hang take the longest to fail.
+  // Hanging tests take longest to fail, so they come last.
   const hanging = names.filter((name) => plan.lost.includes(name));
   const others = names.filter((name) => !plan.lost.includes(name));
   for (const some of [others, hanging].filter((some) => some.length > 0)) {
@@ -268,7 +270,7 @@ async function judge({ edit, id, most }) {
 
 async function follow({ wall_ms }) {
   const names = new Set(plan.failing.map(plain));
-  if ([...names].every((name) => plan.starting.has(name))) throw new Error('what other programs do is not followed');
+  if ([...names].every((name) => plan.starting.has(name))) throw new Error('other programs cannot be traced');
   const until = now() + wall_ms * (plan.lost.length > 0 ? 0.6 : 0.8);
   following = require('./coverage.js').start(names, () => now() < until);
   const entered = affected.recorder(plan);
@@ -285,26 +287,26 @@ async function follow({ wall_ms }) {
   };
 }
 
-/// Follows one test that may never end.
+/// Traces one test that may never end.
 async function trace({ name, most }) {
   await pass(null, plan.near, { names: new Set([name]), watch: following.of(), guarded: most });
   return following.found();
 }
 
-/// What the test executed that was interrupted.
+/// Reports what the interrupted test executed.
 function traced({ name }) {
   following.cut(name);
   return following.found();
 }
 
-/// What the files answer with each edit, and at last without one, which may have no end, to the same inputs. The last
-/// answers may lack where the time was up.
+/// The answers of the files to the same inputs with each edit, and finally without one, which may never end. The last
+/// answers are missing if the time is up.
 async function behave({ edits, wall_ms, id }) {
   const { recorder, varied, answers } = require('./behaviour.js');
   const until = now() + wall_ms * 0.9;
   const watched = recorder();
   loader.state.wrap = { files: new Set(edits.map(({ file }) => file)), make: watched.wrap };
-  // With an edit, as no failing test gets to its end without one.
+  // With an edit, because no failing test ends without one.
   await pass(edits[0], plan.near, {});
   loader.state.wrap = null;
   keep();
@@ -320,7 +322,7 @@ async function behave({ edits, wall_ms, id }) {
 
 const WORK = { survey, start, judge, follow, trace, traced, behave, rest };
 
-/// Does what is asked, and says what came of it.
+/// Handles a request, and sends the answer.
 async function hear(asked) {
   const { id } = asked;
   try {
@@ -337,11 +339,12 @@ async function hear(asked) {
   }
 }
 
-/// Only a module knows how to resolve what modules import.
+/// Only a module can resolve imports as modules do.
 const RESOLVER = 'data:text/javascript,export default (name, from) => import.meta.resolve(name, from)';
 
 module.exports = {
-  /// Loads the tests, and listens from then on; `importReal` is an `import` of a script, as these modules have none.
+  /// Loads the tests, then listens for requests. `importReal` is the `import` of a script, because these modules have
+  /// none.
   async begin(importReal) {
     const { default: resolveReal } = await importReal(RESOLVER);
     post = parentPort.postMessage.bind(parentPort);

@@ -1,7 +1,7 @@
-"""Imports a package whose sources come as text, and leaves nothing of it in the tables of the interpreter.
+"""Imports a package from texts, and leaves none of its modules in the interpreter's tables.
 
-The project under test runs in the same interpreter later. Its modules can neither stand for modules of the package nor
-get in their way by having the same names: the package is found first, and forgotten once all of it is imported.
+The project under test runs in the same interpreter later. Its modules cannot replace modules of the package, nor
+clash with them if they have the same names: the package is found first, and forgotten once it is imported.
 """
 
 import importlib
@@ -10,7 +10,7 @@ import sys
 
 
 class Loader:
-    """Finds and loads modules by their whole names."""
+    """Finds and loads modules by their full names."""
 
     def __init__(self, package, sources):
         self.package = package
@@ -25,14 +25,14 @@ class Loader:
         return None
 
     def exec_module(self, module):
-        # No file of any project has such a name.
+        # No project has a file with such a name.
         filename = f"<greenlight {module.__name__}>"
         code = compile(self.sources[module.__name__], filename, "exec", dont_inherit=True)
         exec(code, module.__dict__)
 
 
 def load(package, sources, entry):
-    """The module `entry` of a package, given the texts of its modules by their names."""
+    """Returns the module `entry` of a package, given the texts of its modules by name."""
     loader = Loader(package, sources)
     sys.meta_path.insert(0, loader)
     try:

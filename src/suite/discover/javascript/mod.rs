@@ -1,8 +1,8 @@
-//! JavaScript projects: what the `test` script of `package.json` comes down to.
+//! JavaScript projects: finds out which commands the `test` script of `package.json` runs.
 //!
-//! A script is often a chain: linters, builds, the runner of the tests under a tool that counts lines. Only the runner
-//! says which tests passed, so it is run alone, after the builds that it needs, and can then be asked for a machine
-//! format and for single tests. A script that cannot be taken apart runs as it is.
+//! A script is often a chain: linters, builds, and a test runner under a coverage tool. Only the test runner reports
+//! which tests passed. So it is run alone, after the builds that it needs, and can then be asked for a
+//! machine-readable report and for single tests. A script that cannot be taken apart runs as it is.
 
 mod name;
 mod runner;
@@ -18,7 +18,7 @@ use super::{Directory, TestCommand};
 use crate::suite::Framework;
 use crate::suite::shell::Word;
 
-/// What is looked for, for people whose tests were not found.
+/// What is looked for, shown to people whose tests were not found.
 pub(super) const LOOKS_FOR: &str = "a `test` script in `package.json`";
 /// Scripts that run tests, the usual one first.
 const SCRIPTS: [&str; 8] = [
@@ -31,14 +31,14 @@ const SCRIPTS: [&str; 8] = [
     "test:all",
     "spec",
 ];
-/// Ends the part of a script that takes more arguments.
+/// Passes on further arguments of a script.
 pub(in crate::suite) const MORE: &str = "\"$@\"";
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     let package = Package::of(place)?;
     for name in SCRIPTS {
         let Some(script) = package.script(name) else { continue };
-        // What `npm init` writes is no test.
+        // `npm init` writes this placeholder; it is not a test.
         if script.contains("no test specified") {
             continue;
         }
@@ -63,13 +63,13 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     place.command(configured.command, framework, "package.json")
 }
 
-/// The frameworks that scripts start.
+/// The frameworks that scripts can start.
 fn scripts() -> impl Iterator<Item = (Framework, &'static Script)> {
     let all = Framework::ALL.iter();
     all.filter_map(|framework| Some((*framework, framework.spec().script?)))
 }
 
-/// What a line like `npm test` or `yarn test:unit --x` at the root comes down to.
+/// The test command that a line like `npm test` or `yarn test:unit --x` runs at the root.
 pub(super) fn taken_apart(root: &Directory<'_>, words: &[String]) -> Option<(Vec<String>, Framework)> {
     let package = Package::of(root)?;
     let words: Vec<Word> = words.iter().map(|word| Word::new(word)).collect();
@@ -77,15 +77,15 @@ pub(super) fn taken_apart(root: &Directory<'_>, words: &[String]) -> Option<(Vec
     runs(&package, commands)
 }
 
-/// A command that is made of plain words, and what is set for it.
+/// A command made of plain words, with its environment variables.
 pub(super) struct Plain {
     pub(super) argv: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) has_pattern: bool,
 }
 
-/// The commands that a line of a package manager or of `cross-env` comes down to, as far as they are plain. `None`
-/// where it is no such line.
+/// The commands that a line of a package manager or of `cross-env` runs, as far as they are plain. `None` if it is
+/// not such a line.
 pub(super) fn plain(place: &Directory<'_>, words: &[String]) -> Option<Vec<Plain>> {
     let package = Package::of(place)?;
     let words: Vec<Word> = words.iter().map(|word| Word::new(word)).collect();
@@ -116,14 +116,15 @@ fn plain_words(command: &[Word]) -> Option<Plain> {
     })
 }
 
-/// What `npm test` runs at the root, where it cannot be taken apart.
+/// The framework that `npm test` runs at the root, guessed for a script that cannot be taken apart.
 pub(super) fn script_framework(root: &Directory<'_>) -> Framework {
     Package::of(root)
         .and_then(|package| package.script("test").map(guess))
         .unwrap_or(Framework::Other)
 }
 
-/// The runners among the commands of a script, and what they need before. All of them run, as they do in the project.
+/// The test runners among the commands of a script, and the commands they need first. All of them run, as in the
+/// project.
 fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>, Framework)> {
     let found = |command: &Vec<Word>| {
         let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
@@ -141,7 +142,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
     let is_alike = |command: &Vec<Word>| {
         found(command).is_some_and(|(other, name)| other.framework == runner.framework && name == program)
     };
-    // Different runners are read together by what they print, and asked for nothing.
+    // With different runners, results are read from what they print, and no options are added.
     let can_be_asked = commands.iter().filter(is_test).all(is_alike);
     let mut line: Vec<String> = package
         .prepare()
@@ -192,7 +193,7 @@ fn joined(command: &[Word]) -> String {
     words.join(" ")
 }
 
-/// The command without what counts lines around it, and without options that would get in the way of a report.
+/// The command without a coverage tool around it, and without options that would interfere with a report.
 fn bare(package: &Package, command: Vec<Word>, runner: Runner) -> (Vec<Word>, usize) {
     let counter = command
         .iter()
@@ -231,7 +232,7 @@ fn bare(package: &Package, command: Vec<Word>, runner: Runner) -> (Vec<Word>, us
     (kept, options)
 }
 
-/// What a script that runs as a whole prints, by the words in it.
+/// The framework of a script that runs as a whole, guessed from its words.
 fn guess(script: &str) -> Framework {
     let has = |name: &str| {
         script

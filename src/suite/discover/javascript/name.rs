@@ -1,15 +1,15 @@
-//! A test of JavaScript or TypeScript as its results name it: a file, the suites in it and the test
-//! (`a.test.js > basket > sums`), or without the file.
+//! The name of a JavaScript or TypeScript test in its results: a file, the suites in it and the test (`a.test.js >
+//! basket > sums`), or the same without the file.
 
 use crate::domain::id::RepoPath;
 
-/// What stands between the parts of a name.
+/// Separates the parts of a name.
 const BETWEEN: &str = " > ";
 
-/// The ends of files that have tests.
+/// Extensions of files that may contain tests.
 const ENDS: [&str; 8] = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 
-/// The name of a test, taken apart.
+/// The name of a test, split into its parts.
 pub(in crate::suite) struct Name<'a> {
     pub(in crate::suite) file: Option<&'a str>,
     pub(in crate::suite) parts: Vec<&'a str>,
@@ -28,7 +28,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Whether this can be nothing but a file of code.
+/// Whether this can only be a source file, and never an option or a pattern.
 pub(in crate::suite) fn is_plain(file: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | '@');
     ENDS.iter().any(|end| file.ends_with(end))

@@ -1,25 +1,25 @@
-//! Which runner of tests a command starts, and which commands only look at the code.
+//! Tells which test runner a command starts, and which commands only check the code.
 
 use super::name::Name;
 use crate::suite::Framework;
 use crate::suite::shell::Word;
 
-/// What prints the results of a command.
+/// The test runner of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::suite) struct Runner {
     pub(in crate::suite) framework: Framework,
-    /// The word that starts it.
+    /// Index of the word that starts it.
     pub(in crate::suite) word: usize,
-    /// Its options go here: behind the other arguments where it takes them anywhere.
+    /// Where to insert its options: after the other arguments if the runner takes options anywhere.
     pub(in crate::suite) options: usize,
 }
 
-/// The words of one command of a script, and the one that may start a runner.
+/// The words of one command of a script, and the index of the word that may start a runner.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::suite) struct ScriptLine<'a> {
     pub(in crate::suite) words: &'a [&'a str],
     pub(in crate::suite) at: usize,
-    /// Where options may go at the latest: the end, or `--`.
+    /// The last position for options: the end, or `--`.
     pub(in crate::suite) end: usize,
 }
 
@@ -34,37 +34,37 @@ impl ScriptLine<'_> {
     }
 }
 
-/// Names as options of a runner.
+/// Turns test names into options of a runner.
 type Filter = fn(&[Name<'_>]) -> Vec<String>;
 
-/// How a framework is found in the scripts of `package.json`, asked for results and told names.
+/// How to find a framework in the scripts of `package.json`, ask it for a report and select tests by name.
 pub(in crate::suite) struct Script {
-    /// Programs of it that are no packages.
+    /// Programs that start it but are not packages.
     pub(in crate::suite) programs: &'static [&'static str],
-    /// Where its options go, if this word starts it.
+    /// Where its options go if this word starts it.
     pub(in crate::suite) starts: fn(ScriptLine<'_>) -> Option<usize>,
-    /// Words that name it in a script that cannot be taken apart, all of them.
+    /// Words that identify it in a script that cannot be taken apart; all of them must occur.
     pub(in crate::suite) words: &'static [&'static str],
     /// Its configuration file, and the command for a project that has one.
     pub(in crate::suite) configured: Option<Configured>,
-    /// Options that get in the way of a report.
+    /// Options that interfere with a report.
     pub(in crate::suite) unwanted: &'static [&'static str],
-    /// Such options that have a value.
+    /// The same for options that take a value.
     pub(in crate::suite) unwanted_with_value: &'static [&'static str],
-    /// Options that make the results of this program readable; `{report}` stands for the name of the report.
+    /// Options that make the output machine-readable; `{report}` stands for the name of the report file.
     pub(in crate::suite) options: fn(&str) -> &'static [&'static str],
-    /// The name of the report.
+    /// The name of the report file.
     pub(in crate::suite) report: Option<&'static str>,
     pub(in crate::suite) env: &'static [(&'static str, &'static str)],
-    /// Options for the named tests alone.
+    /// Options that select the named tests alone.
     pub(in crate::suite) filter: Option<Filter>,
-    /// Succeeds where none of the tests is among them.
+    /// Option that lets a run without any matching test succeed.
     pub(in crate::suite) without_tests: Option<&'static str>,
-    /// How it takes files, if it does.
+    /// How it takes test files, if it does.
     pub(in crate::suite) files: Option<TestFiles>,
 }
 
-/// A configuration file that says which runner a project has.
+/// A configuration file that identifies a project's runner.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::suite) struct Configured {
     /// What its name starts with.
@@ -72,19 +72,19 @@ pub(in crate::suite) struct Configured {
     pub(in crate::suite) command: &'static [&'static str],
 }
 
-/// How a runner takes the files of tests.
+/// How a runner takes test files.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::suite) struct TestFiles {
-    /// Stands before them.
+    /// Option before the files.
     pub(in crate::suite) option: Option<&'static str>,
-    /// What each of them begins with.
+    /// Prefix of each file.
     pub(in crate::suite) prefix: &'static str,
-    /// Options for the tests that need any of these files, be they tests or not.
+    /// Options that run the tests related to these files, which may be tests or sources.
     pub(in crate::suite) related: Option<&'static [&'static str]>,
 }
 
 impl Script {
-    /// A framework of which nothing is known.
+    /// A framework with nothing set.
     pub(in crate::suite) const NEW: Self = Self {
         programs: &[],
         starts: |_| None,
@@ -105,7 +105,7 @@ impl Script {
 pub(in crate::suite) fn runner(words: &[&str]) -> Option<Runner> {
     let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
     (0..end).find_map(|at| {
-        // A path is a program only where it begins the command, or lies among the packages.
+        // A path is a program only if it starts the command or lies in `node_modules`.
         let is_file = words[at].contains('/') && !words[at].contains("node_modules/");
         if is_file && at > 0 {
             return None;
@@ -130,12 +130,12 @@ pub(in crate::suite) fn base(word: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Whether a compiler is told to write nothing.
+/// Whether a compiler is told to write no output.
 fn is_check(words: &[&str]) -> bool {
     words.iter().any(|word| word.eq_ignore_ascii_case("--noEmit"))
 }
 
-/// Whether a command looks at the code, its types, its size or its dependencies: no test needs it.
+/// Whether a command checks the code, its types, its size or its dependencies: no test needs it.
 pub(super) fn only_looks(words: &[Word]) -> bool {
     const LOOKS: [&str; 41] = [
         "eslint",
@@ -189,7 +189,8 @@ pub(super) fn only_looks(words: &[Word]) -> bool {
     }
 }
 
-/// Whether a command tests in a browser, which is not there: what it says is of another kind than what runners say.
+/// Whether a command tests in a browser. The sandbox has none, and browser failures differ from those of a test
+/// runner.
 pub(super) fn needs_a_browser(words: &[Word]) -> bool {
     const BROWSERS: [&str; 9] = [
         "karma",
@@ -205,7 +206,7 @@ pub(super) fn needs_a_browser(words: &[Word]) -> bool {
     words.iter().any(|word| BROWSERS.contains(&word.plain.as_str()))
 }
 
-/// Whether a command installs hooks, downloads browsers or otherwise prepares a machine, not the code.
+/// Whether a command installs hooks, downloads browsers or otherwise prepares the machine rather than the code.
 pub(super) fn only_prepares_the_machine(words: &[Word]) -> bool {
     let first = words.first().map_or("", |word| base(&word.plain));
     let is_install = words.iter().take(2).any(|word| word.plain == "install");

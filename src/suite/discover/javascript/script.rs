@@ -1,4 +1,4 @@
-//! The scripts of a `package.json`, followed through each other down to the commands that they run.
+//! Expands the scripts of a `package.json` into the commands that they run.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::super::Directory;
 use super::runner::{only_looks, only_prepares_the_machine};
 use crate::suite::shell::{Word, commands};
 
-/// Scripts that call each other are followed no deeper.
+/// Maximum depth of scripts that call each other.
 pub(super) const MAX_DEPTH: usize = 8;
-/// One script comes down to no more commands.
+/// Maximum number of commands that one script expands to.
 const MAX_COMMANDS: usize = 60;
 
-/// What a `package.json` says of scripts.
+/// The parts of a `package.json` that concern scripts.
 #[derive(Debug, Deserialize, Default)]
 pub(super) struct Package {
     #[serde(default)]
@@ -44,12 +44,12 @@ impl Package {
         (!script.trim().is_empty()).then_some(script)
     }
 
-    /// Whether the tool that counts lines also loads what the tests need, such as a compiler.
+    /// Whether the coverage tool also loads what the tests need, such as a compiler.
     pub(super) fn counter_loads(&self) -> bool {
         self.nyc.get("require").is_some() || self.counter_settings.contains("\"require\"")
     }
 
-    /// What runs after an installation to build the package, if that is plain to see.
+    /// The commands that build the package after an installation, as far as they can be determined.
     pub(super) fn prepare(&self) -> Vec<Vec<Word>> {
         let Some(script) = self.script("prepare") else {
             return Vec::new();
@@ -67,7 +67,7 @@ impl Package {
         builds
     }
 
-    /// The commands that one command comes down to: itself, unless it runs a script.
+    /// The commands that one command expands to: itself, unless it runs a script.
     pub(super) fn expand(&self, command: &[Word], depth: usize) -> Option<Vec<Vec<Word>>> {
         let depth = depth.checked_sub(1)?;
         let set = command.iter().take_while(|word| word.is_assignment()).count();
@@ -87,7 +87,7 @@ impl Package {
         };
         let (names, more) = match call {
             Call::Program(words) => {
-                // `npx x` is `x`.
+                // `npx x` runs `x`.
                 return Some(vec![set.iter().chain(&words).cloned().collect()]);
             }
             Call::Scripts(names, more) => (names, more),
@@ -96,7 +96,7 @@ impl Package {
         for name in &names {
             for part in [format!("pre{name}"), name.clone(), format!("post{name}")] {
                 let Some(script) = self.script(&part) else { continue };
-                // What comes after the tests says nothing about them.
+                // What runs after the tests says nothing about them.
                 let is_after = part.starts_with("post") && part != *name;
                 let mut inner = match commands(script) {
                     Some(inner) => inner,
@@ -127,7 +127,7 @@ impl Package {
         Some(all)
     }
 
-    /// What a command of a package manager runs. `None` if it is no such command.
+    /// What a command of a package manager runs. `None` if it is not such a command.
     fn call(&self, command: &[Word]) -> Option<Call> {
         let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
         let quiet = |word: &&&str| {
@@ -194,7 +194,7 @@ impl Package {
         Some(Call::Scripts(names, self.more(tool, command, at + 1)))
     }
 
-    /// The arguments behind the name of a script: npm takes them behind `--` only.
+    /// The arguments after the name of a script: npm passes on only those after `--`.
     fn more(&self, tool: &str, command: &[Word], from: usize) -> Vec<Word> {
         let rest = command.get(from..).unwrap_or_default();
         let dashes = rest.iter().position(|word| word.plain == "--");
@@ -205,7 +205,7 @@ impl Package {
         }
     }
 
-    /// The scripts of a name: one, those that fit `a:*`, or those that fit `/a/`, as pnpm takes it.
+    /// The scripts that a name selects: one, those that match `a:*`, or, with pnpm, those that match `/a/`.
     fn named(&self, name: &str) -> Vec<String> {
         let all = || self.scripts.keys().filter(|other| self.script(other).is_some());
         if let Some(pattern) = name.strip_prefix('/').and_then(|name| name.strip_suffix('/')) {
@@ -224,14 +224,14 @@ impl Package {
     }
 }
 
-/// Whether a script is called like those that only look at the code.
+/// Whether a script's name says that it only checks the code.
 fn looks_by_name(name: &str) -> bool {
     name.split([':', '-', '_'])
         .any(|part| matches!(part, "lint" | "format" | "types" | "audit" | "docs" | "readme"))
 }
 
 enum Call {
-    /// Scripts one after the other, and arguments for each.
+    /// Scripts that run one after the other, and arguments for each.
     Scripts(Vec<String>, Vec<Word>),
     /// A program of a package.
     Program(Vec<Word>),

@@ -1,4 +1,4 @@
-//! Builds whose tests report in no format that is asked for: Meson, and what autotools made.
+//! Build systems whose tests have no report format that greenlight requests: Meson and autotools.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ static MESON_TEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^[ \
 pub(in crate::suite) static PROJECT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?im)^[ \t]*project[ \t]*\("));
 
-/// Builds beside the sources, which greenlight never takes for part of a change.
+/// Builds in a separate directory, which greenlight never takes for part of a change.
 const MESON: &str = "meson setup .greenlight-build && meson test -C .greenlight-build --print-errorlogs";
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {

@@ -1,4 +1,4 @@
-//! PHP: PHPUnit, as Composer's scripts or its own settings say.
+//! PHP: PHPUnit, from Composer's scripts or its own settings.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub(in crate::suite) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     scripted(place, &composer).or_else(|| settings(place, &composer))
 }
 
-/// The script `test`, or the one for PHPUnit.
+/// The `test` script, or the one for PHPUnit.
 fn scripted(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
     let scripts = serde_json::from_str::<Composer>(composer).ok()?.scripts;
     let (name, script) = ["test", "tests", "phpunit", "test:unit"]
@@ -31,7 +31,8 @@ fn scripted(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
     };
     let words = if needs_shell(line) { None } else { shlex::split(line) };
     let words = words.unwrap_or_default();
-    // PHPUnit itself can be asked for a report and for single tests, which Composer may pass to something else.
+    // PHPUnit itself can be asked for a report and for single tests; Composer may pass such options to another
+    // program.
     let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word));
     if let Some(program @ ("phpunit" | "pest")) = program {
         let program = format!("vendor/bin/{program}");

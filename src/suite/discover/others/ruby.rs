@@ -1,9 +1,9 @@
-//! What projects of Ruby have in common, no matter which framework tests them.
+//! What Ruby projects have in common, no matter which framework tests them.
 
 use super::Directory;
 use crate::suite::{Framework, TestCommand};
 
-/// A command, through Bundler where the project uses it.
+/// A command, run through Bundler if the project uses it.
 pub(in crate::suite) fn command(
     place: &Directory<'_>,
     argv: &[&str],

@@ -1,6 +1,6 @@
-//! Targets and tasks that are named after tests: make, just, Task.
+//! Targets and tasks named after tests: make, just, Task.
 //!
-//! What they run is read from what they print.
+//! Results are read from their output.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ static RECIPE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^@?(test|tests|check)(?: +[^:\n]+)? *:(?:[^=\n].*)?$"));
 static TASK: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r#"(?m)^(?: {1,4}|\t)['"]?(test|tests|check)['"]?:(?: .*)?$"#));
-/// The names, the best first.
+/// Names of targets, preferred ones first.
 const NAMES: [&str; 3] = ["test", "check", "tests"];
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
@@ -30,12 +30,12 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
         let file = files.iter().find(|file| place.has(file))?;
         let text = place.text(file)?;
         let names = names.as_ref()?;
-        let told: Vec<&str> = names
+        let targets: Vec<&str> = names
             .captures_iter(&text)
             .filter_map(|found| found.get(1))
             .map(|name| name.as_str())
             .collect();
-        let name = NAMES.into_iter().find(|name| told.contains(name))?;
+        let name = NAMES.into_iter().find(|name| targets.contains(name))?;
         place.command(&[program, name], Framework::Other, file)
     })
 }

@@ -1,7 +1,7 @@
-//! How a Python project itself runs its tests: what tox, nox, Hatch, PDM, Rye, Poe and taskipy are told to do.
+//! Finds out how a Python project runs its tests from the settings of tox, nox, Hatch, PDM, Rye, Poe and taskipy.
 //!
-//! These files are read, never executed. Of a command only the runner of the tests and what chooses tests is taken:
-//! coverage, reports and paths of the tool's own environment are nothing that a run in the sandbox needs.
+//! These files are read, never executed. Of a command, only the test runner and the arguments that select tests are
+//! used: a run in the sandbox needs no coverage, no reports and no paths of the tool's environment.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::super::Directory;
 use crate::suite::Framework;
 use crate::suite::text::pattern;
 
-/// Options of pytest that choose tests, alone or up to `=`.
+/// Options of pytest that select tests. Those with a value are listed up to the `=`.
 const FLAGS: [&str; 8] = [
     "--doctest-modules",
     "--doctest-continue-on-failure",
@@ -23,9 +23,9 @@ const FLAGS: [&str; 8] = [
     "--ignore-glob",
     "--deselect",
 ];
-/// Options that do so with the word after them.
+/// Options that select tests with the word after them.
 const WITH_VALUE: [&str; 5] = ["-m", "-k", "--ignore", "--deselect", "--import-mode"];
-/// Options of pytest that take the word after them and say nothing of which tests run.
+/// Options of pytest that take the word after them and do not affect which tests run.
 const SKIPPED_WITH_VALUE: [&str; 10] = [
     "-n",
     "-p",
@@ -38,7 +38,7 @@ const SKIPPED_WITH_VALUE: [&str; 10] = [
     "--cov-report",
     "--cov-config",
 ];
-/// Longest file that is taken apart.
+/// Maximum size of a file that is taken apart.
 const MAX_TEXT: usize = 200_000;
 
 static RUN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)session\.run(?:_always)?\((.*?)\)"));
@@ -47,7 +47,7 @@ static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+
 /// `{posargs:tests}` and `{args:tests}`
 static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
 
-/// How the tests of a project are run.
+/// The command that runs a project's tests, taken from a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) framework: Framework,
@@ -83,7 +83,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<Task> {
     })
 }
 
-/// The words of a line whose placeholders can be filled in.
+/// The words of a line if all its placeholders can be filled in.
 fn resolved(line: &str) -> Option<Vec<String>> {
     let mut line = line
         .replace("{envpython}", "python3")
@@ -95,7 +95,7 @@ fn resolved(line: &str) -> Option<Vec<String>> {
     shlex::split(&line)
 }
 
-/// The commands of tox's environments, that of the plain one first.
+/// The commands of tox's environments, those of the default environment first.
 fn tox(text: &str) -> Vec<String> {
     let sections = sections(text);
     let names = sections
@@ -108,7 +108,7 @@ fn tox(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What tox installs for the plain environment.
+/// What tox installs for the default environment.
 pub(in crate::suite) fn tox_requirements(text: &str) -> Vec<String> {
     let sections = sections(text);
     let listed = sections
@@ -128,7 +128,7 @@ fn is_conditional(line: &str) -> bool {
     FACTOR.as_ref().is_some_and(|factor| factor.is_match(line))
 }
 
-/// Without the conditions and marks that tox takes before a command.
+/// Removes the conditions and marks that tox allows before a command.
 fn plain(line: &str) -> String {
     let line = line.trim();
     let line = match FACTOR.as_ref().and_then(|factor| factor.find(line)) {
@@ -138,7 +138,7 @@ fn plain(line: &str) -> String {
     line.trim_start_matches(['-', '!', '@', ' ']).to_string()
 }
 
-/// An INI file as Python reads it: what is indented continues with the value above.
+/// Parses an INI file as Python does: an indented line continues the value above.
 fn sections(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     let (mut section, mut key) = (String::new(), String::new());
@@ -203,7 +203,7 @@ fn in_pyproject(tools: &toml::Table) -> Vec<String> {
     lines
 }
 
-/// Lists of words of tox 4, in which tables stand for placeholders:
+/// Lists of words in tox 4, in which tables are placeholders:
 /// <https://tox.wiki/en/latest/config.html#pyproject-toml-native>
 fn tox_table(table: &toml::Table) -> Vec<String> {
     let base = table.get("env_run_base");
@@ -241,7 +241,7 @@ fn joined(words: &[toml::Value]) -> Option<String> {
     shlex::try_join(words.iter().map(String::as_str)).ok()
 }
 
-/// The scripts that are named for tests: a line, several, or a table that has one.
+/// The scripts named after tests: a line, several lines, or a table that has one.
 fn scripts(scripts: &toml::Table) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, script) in scripts {
@@ -262,7 +262,7 @@ fn scripts(scripts: &toml::Table) -> Vec<String> {
     lines
 }
 
-/// What sessions of nox run, as far as it is written out.
+/// The commands that nox sessions run, as far as they are literals.
 fn nox(text: &str) -> Vec<String> {
     let calls = RUN.as_ref().map(|run| run.captures_iter(text)).into_iter().flatten();
     let words = |arguments: &str| {
@@ -282,12 +282,12 @@ fn nox(text: &str) -> Vec<String> {
     calls.filter_map(|call| words(&call[1])).collect()
 }
 
-/// The runner in a command, with what chooses its tests.
+/// The test runner in a command, with the arguments that select its tests.
 fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framework, Vec<String>)> {
     let is = |word: &String, name: &str| word.rsplit('/').next() == Some(name);
     let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let after = |name: &str| words.iter().position(|word| is(word, name)).map(|at| &words[at + 1..]);
-    // What installs the runner does not run it.
+    // A command that installs the runner does not run it.
     if words.iter().any(|word| word == "install") {
         return None;
     }
@@ -318,7 +318,7 @@ fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framework, Vec<Str
     Some((Framework::Unittest, argv))
 }
 
-/// The arguments that choose tests. `None` if one of them means a path that the tree does not have.
+/// The arguments that select tests. `None` if one of them is a path that the tree does not have.
 fn chosen(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
     let mut chosen = Vec::new();
     let mut words = arguments.iter();

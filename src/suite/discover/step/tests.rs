@@ -1,4 +1,4 @@
-//! Scripts as workflows have them, and the commands found in them.
+//! Scripts from workflows, and the commands found in them.
 
 use super::*;
 

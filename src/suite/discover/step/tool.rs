@@ -1,10 +1,10 @@
-//! Which tools run tests or checks, also behind those that only call them.
+//! Recognises tools that run tests or checks, also behind wrappers.
 
 use crate::suite::Framework;
 use crate::suite::frameworks::CommandLine;
 
-/// Tools that run another one in an environment of theirs, with those of their options that take no value and those
-/// that take one. In the sandbox the environment is what was installed.
+/// Tools that run another one in their own environment, with their options that take no value and those that take
+/// one. In the sandbox, the installed packages replace that environment.
 const RUNNERS: [(&[&str], &[&str], &[&str]); 6] = [
     (&["poetry", "run"], &[], &[]),
     (&["pipenv", "run"], &[], &[]),
@@ -35,7 +35,7 @@ const RUNNERS: [(&[&str], &[&str], &[&str]); 6] = [
     ),
     (&["time"], &["-p", "-v"], &[]),
 ];
-/// What may stand before a tool and stays there.
+/// Words that may precede a tool and are kept.
 const WRAPPERS: [&[&str]; 12] = [
     &["npx"],
     &["bunx"],
@@ -74,7 +74,7 @@ pub(in crate::suite::discover) fn unwrapped(mut words: Vec<String>) -> Vec<Strin
     words.split_off(start)
 }
 
-/// How many words a runner and its options take, if there is one with a tool behind it.
+/// The number of words that a runner and its options take, if a tool follows.
 fn runner(words: &[String]) -> Option<usize> {
     RUNNERS.iter().find_map(|(runner, flags, valued)| {
         let is_runner = words.len() > runner.len() && words.iter().zip(*runner).all(|(word, part)| word == part);
@@ -92,7 +92,7 @@ fn runner(words: &[String]) -> Option<usize> {
                 (true, _) => 1,
                 (_, true) if option.contains('=') => 1,
                 (_, true) => 2,
-                // Its tool is where nobody knows.
+                // An unknown option: the tool's position cannot be determined.
                 _ => return None,
             };
         }
@@ -100,7 +100,8 @@ fn runner(words: &[String]) -> Option<usize> {
     })
 }
 
-/// What a command runs, if it runs tests or checks; the framework is none where its words do not tell.
+/// What a command runs, if it runs tests or checks. The inner `None` means that its words do not tell which
+/// framework.
 pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
     let words = unwrapped(words.to_vec());
     let names: Vec<&str> = words
@@ -119,7 +120,7 @@ pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
 
 fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     let (first, rest) = words.split_first()?;
-    // The first word that is no option: a subcommand.
+    // The first word that is not an option: a subcommand.
     let sub = rest
         .iter()
         .find(|word| !word.starts_with(['-', '+']))
@@ -158,12 +159,12 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
                 .position(|word| !word.starts_with('-') && !word.contains('='))?;
             by_name(&rest[start..], depth + 1)
         });
-    // A script of the project's own that is called after what it does.
+    // A script of the project that is named after its purpose.
     let is_own = first.rsplit_once('.').map_or(*first, |(stem, _)| stem);
     inner.or_else(|| (words.len() == 1 && is_task(is_own) && is_own != "test").then_some(None))
 }
 
-/// Whether a command runs what a project calls its tests or checks, or a tool that does nothing else.
+/// Whether a command runs what a project names as its tests or checks, or a tool that does nothing else.
 fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
     let has_task = rest.iter().any(|word| is_task(word));
     match first {

@@ -152,7 +152,7 @@ fn scripts_and_tasks() {
         &[("Taskfile.yml", "version: '3'\ntasks:\n  test:\n    cmds: [x]\n")],
         "task test [Other, -] from `Taskfile.yml`",
     );
-    // A language says more than a task.
+    // A language's manifest takes precedence over a task.
     check(
         &[("Makefile", "test:\n"), ("go.mod", "module m")],
         "go test ./... [Go, -] from `go.mod`",

@@ -1,4 +1,4 @@
-//! Python projects of every habit, and members of Rust's workspaces.
+//! Python projects of every kind, and members of Rust workspaces.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn the_projects_own_tool_says_what_runs() {
         ],
         "python3 -m pytest tests -m 'not slow' [Pytest, .] from `tox.ini`",
     );
-    // What lies in an environment of tox is nothing that a run elsewhere has.
+    // A path inside a tox environment does not exist elsewhere.
     check(
         &[
             (

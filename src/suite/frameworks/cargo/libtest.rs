@@ -1,7 +1,7 @@
-//! Reads `cargo test`: the text of Rust's own test harness, over several binaries and doc tests.
+//! Reads the text output of `cargo test` with Rust's standard test harness, for several binaries and doc tests.
 //!
-//! The machine format of the harness is for nightly compilers only, so this reads the text. What a test prints is
-//! captured by the harness and shown among the failures, where no result is looked for.
+//! Only nightly compilers have the machine-readable format of the harness, so this reads the text. The harness
+//! captures what a test prints and shows it among the failures, where no results are searched for.
 
 mod lines;
 mod panic_message;
@@ -18,7 +18,7 @@ use crate::suite::frameworks::rustc;
 use crate::suite::parse::{Anomaly, ParsedRun};
 use crate::suite::text::pattern;
 
-/// More results than this are not read one by one; the sums still are.
+/// Maximum number of results that are read one by one; the summary is always read.
 const MAX_RESULTS: usize = 200_000;
 
 static RESULT: LazyLock<Option<Regex>> =
@@ -27,7 +27,7 @@ static STARTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^test (.+?)
 static SUMMARY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored; (?:(\d+) measured; (\d+) filtered out)?")
 });
-/// What cargo says of a target that failed, in the words that it takes back.
+/// The options with which cargo reruns a failed target.
 static RERUN: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^error: (?:doc)?test failed, to rerun pass `([^`]+)`"));
 static FAILURE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^---- (.+) stdout ----$"));
@@ -49,16 +49,16 @@ struct TestLine {
     binary: usize,
     printed: String,
     name: String,
-    /// Line of a doc test, which is part of its printed name but not of ours: a fix above it would rename it.
+    /// Line of a doc test. Our names leave it out, so that a fix above it does not rename the test.
     line: Option<u32>,
     verdict: TestOutcome,
-    /// Whether the harness came to its sums, which then count and not this.
+    /// Whether the harness printed a summary, which then counts instead of this line.
     is_summed: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Directory {
-    /// What cargo and rustc say.
+    /// Output of cargo and rustc.
     Outside,
     /// Between `running N tests` and the end of the results.
     Results,
@@ -66,7 +66,7 @@ enum Directory {
     Failures,
 }
 
-/// The sums of all test harnesses.
+/// The totals of all test harnesses.
 #[derive(Debug, Default)]
 struct Sums {
     passed: u32,
@@ -80,20 +80,20 @@ struct Sums {
 struct Scan {
     place: Directory,
     binaries: Vec<String>,
-    /// How many of them have the same label.
+    /// How many binaries have the same label.
     labels: HashMap<String, usize>,
     tests: Vec<TestLine>,
-    /// What is shown for a failed test, by binary and printed name.
+    /// The output shown for a failed test, by binary and printed name.
     shown: HashMap<(usize, String), String>,
     current: Option<String>,
-    /// Started, and without a result so far.
+    /// A test that started and has no result so far.
     pending: Option<String>,
     sums: Sums,
-    /// The first test of the results that are being read.
+    /// Index of the first test of the results that are being read.
     block: usize,
-    /// What a binary printed that has its own harness, until it turns out to be another one.
+    /// The output of a binary with a custom harness, until it turns out to be the standard one.
     own: Option<String>,
-    /// Binaries with a separate harness that did not fail.
+    /// Binaries with a custom harness that did not fail.
     silent: Vec<String>,
     compiler: rustc::Diagnostics,
     died: Option<String>,
@@ -152,7 +152,7 @@ impl Scan {
         }
     }
 
-    /// Packages of a workspace may have binaries of one name; cargo runs them in a fixed order.
+    /// Packages of a workspace may have binaries with the same name; cargo runs them in a fixed order.
     fn begin(&mut self, label: String) {
         let same = self.labels.entry(label.clone()).or_default();
         *same += 1;
@@ -160,12 +160,12 @@ impl Scan {
             .push(if *same == 1 { label } else { format!("{label}#{same}") });
     }
 
-    /// Takes the sums of a harness over what was counted. Harnesses inside of tests, such as trybuild's, print results of
-    /// files in the same words, which the sums do not have.
+    /// Prefers the harness's summary to the lines that were counted. Harnesses inside of tests, such as trybuild's,
+    /// print results for files in the same format, which the summary does not count.
     fn finish_block(&mut self, [passed, failed, ignored, measured, filtered_out]: [u32; 5]) {
         let counted = self.tests.len() - self.block.min(self.tests.len());
         if counted as u64 > u64::from(passed) + u64::from(failed) + u64::from(ignored) {
-            // Only those of the block are looked at: there may be many blocks.
+            // Only tests of the block are examined: there may be many blocks.
             let block = self.tests.split_off(self.block.min(self.tests.len()));
             let is_own = |test: &TestLine| test.line.is_some() || !test.printed.contains(".rs");
             self.tests.extend(block.into_iter().filter(is_own));
@@ -194,7 +194,7 @@ impl Scan {
 
     fn outside(&mut self, line: &str) {
         if let Some(rerun) = RERUN.as_ref().and_then(|rerun| rerun.captures(line)) {
-            // The words for cargo are the only name of a target that tells of no tests.
+            // A target that reports no tests is named only by cargo's options for rerunning it.
             if let Some(printed) = self.own.take() {
                 self.shown
                     .insert((self.binaries.len() - 1, rerun[1].to_string()), printed);
@@ -243,7 +243,7 @@ impl Scan {
         } else if let Some(name) = &self.current {
             let key = (self.binaries.len() - 1, strip_suffix(name).to_string());
             let shown = self.shown.entry(key).or_default();
-            // Twice the limit, so that cutting can still keep both ends.
+            // Twice the limit, so that truncation can still keep both ends.
             if shown.len() < 2 * crate::suite::parse::MAX_MESSAGE {
                 shown.push_str(line);
                 shown.push('\n');
@@ -329,25 +329,25 @@ impl Scan {
                 .max(parsed.failed),
             sums.ignored.saturating_add(unsummed(&[TestOutcome::Ignored])),
         );
-        let told = [
+        let counts = [
             ("passed", sums.passed),
             ("failed", sums.failed),
             ("ignored", sums.ignored),
             ("measured", sums.measured),
             ("filtered out", sums.filtered_out),
         ];
-        for (word, sum) in told.into_iter().filter(|(_, sum)| *sum > 0) {
+        for (word, sum) in counts.into_iter().filter(|(_, sum)| *sum > 0) {
             parsed.tell(word, sum);
         }
         if !parsed.ran() && self.died.is_none() {
-            // Where there is nothing else, a target that ends well is what there is to pass.
+            // Without any test, each target that ends well counts as a passed test.
             for label in &self.silent {
                 parsed.pass(label);
             }
         }
     }
 
-    /// Gives doc tests of one item numbers in the order of their lines: `src/lib.rs - add #2`.
+    /// Numbers the doc tests of one item in the order of their lines: `src/lib.rs - add #2`.
     fn number_doc_tests(&mut self) {
         let mut order: Vec<usize> = (0..self.tests.len())
             .filter(|&i| self.tests[i].line.is_some())
@@ -364,7 +364,7 @@ impl Scan {
         }
     }
 
-    /// Names that more than one binary has.
+    /// Names that more than one binary uses.
     fn ambiguous(&self) -> HashMap<&str, usize> {
         let mut first: HashMap<&str, usize> = HashMap::new();
         let mut ambiguous = HashMap::new();
@@ -385,11 +385,11 @@ fn verdict(word: &str) -> TestOutcome {
     }
 }
 
-/// Where a test failed and why, from what the harness shows for it.
+/// The location and message of a failed test, from the output that the harness shows for it.
 fn explained(test: &TestLine, shown: &str) -> (Option<Location>, String) {
     let (mut place, message) = panicked(shown);
     if let Some(line) = test.line {
-        // The code of a doc test runs from its own file, so its item is the place that helps.
+        // The code of a doc test runs from a generated file, so its item is the more useful location.
         let path = test.name.split(" - ").next().unwrap_or_default().trim_end_matches(" -");
         place = Some(Location {
             path: path.to_string(),

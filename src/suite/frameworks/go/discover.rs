@@ -3,7 +3,7 @@
 use crate::suite::discover::Directory;
 use crate::suite::{Framework, TestCommand};
 
-/// More modules of one workspace than this are not named.
+/// Maximum number of modules of a workspace that are named.
 const MAX_MODULES: usize = 50;
 
 pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
@@ -13,7 +13,7 @@ pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     if let Some(modules) = place.text("go.work").as_deref().map(modules)
         && !modules.is_empty()
     {
-        // `./...` alone ends where another module begins.
+        // `./...` alone stops at nested modules.
         let patterns = modules.iter().take(MAX_MODULES).map(String::as_str);
         let argv: Vec<&str> = ["go", "test"].into_iter().chain(patterns).collect();
         return place.command(&argv, Framework::Go, "go.work");
@@ -23,7 +23,7 @@ pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
         .then(|| place.command(&["go", "test", "./..."], Framework::Go, "go.mod"))?
 }
 
-/// What Go itself does not look into: <https://pkg.go.dev/cmd/go#hdr-Package_lists_and_patterns>
+/// Directories that Go itself ignores: <https://pkg.go.dev/cmd/go#hdr-Package_lists_and_patterns>
 fn is_left_out(place: &Directory<'_>) -> bool {
     let directory = place.directory.as_ref().map_or("", |directory| directory.as_str());
     directory
@@ -31,7 +31,7 @@ fn is_left_out(place: &Directory<'_>) -> bool {
         .any(|part| part.starts_with('_') || matches!(part, "testdata" | "vendor"))
 }
 
-/// The directories that a workspace uses, as patterns: <https://go.dev/ref/mod#workspaces>
+/// The directories in a workspace's `use` directives, as patterns: <https://go.dev/ref/mod#workspaces>
 fn modules(workspace: &str) -> Vec<String> {
     let mut modules = Vec::new();
     let mut is_open = false;
@@ -51,7 +51,7 @@ fn modules(workspace: &str) -> Vec<String> {
         };
         let path = path.trim_matches(['"', '`']).trim_end_matches('/');
         let path = path.strip_prefix("./").unwrap_or(path);
-        // A module elsewhere is not part of the tree.
+        // A module outside of the tree is left out.
         let is_inside =
             !path.is_empty() && !path.starts_with(['/', '-', '(', ')']) && !path.split('/').any(|part| part == "..");
         if is_inside {

@@ -1,4 +1,4 @@
-//! `go test`.
+//! Filters for `go test`.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
 
-/// `-run=^TestA$/^sub$|^TestB$`, and only the packages of these tests where all of them are known.
+/// `-run=^TestA$/^sub$|^TestB$`, and only the packages of these tests if all of them are known.
 ///
-/// A bar outside of parentheses separates whole patterns since Go 1.20.
+/// Since Go 1.20, a bar outside of parentheses separates whole patterns.
 pub(super) fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let mut patterns = BTreeSet::new();
     let mut packages = BTreeSet::new();
@@ -34,7 +34,7 @@ pub(super) fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String
     Some(narrowed)
 }
 
-/// The packages that the files lie in, where the command runs whole modules.
+/// The packages that contain the files, if the command runs whole modules.
 pub(in crate::suite::frameworks) fn package(
     checkout: &Checkout,
     command: &TestCommand,
@@ -47,7 +47,7 @@ pub(in crate::suite::frameworks) fn package(
             None => file.as_str(),
         };
         let mut directory = file.rsplit_once('/').map_or("", |(directory, _)| directory);
-        // A file below `testdata` or the like belongs to the package above it.
+        // A file in `testdata` or a similar directory belongs to the package above it.
         while !directory.is_empty() && !has_source(checkout, command, directory) {
             directory = directory.rsplit_once('/').map_or("", |(above, _)| above);
         }
@@ -76,7 +76,7 @@ fn has_source(checkout: &Checkout, command: &TestCommand, directory: &str) -> bo
         })
 }
 
-/// The same arguments with these packages in the place of patterns. `None` if there is no pattern.
+/// The same arguments with patterns replaced by these packages. `None` if there is no pattern.
 fn with_packages(argv: &[String], from: usize, packages: &BTreeSet<String>) -> Option<Vec<String>> {
     let is_pattern = |word: &str| word == "..." || word.ends_with("/...");
     let end = argv
@@ -95,7 +95,7 @@ fn with_packages(argv: &[String], from: usize, packages: &BTreeSet<String>) -> O
     Some(narrowed)
 }
 
-/// A name with everything in it taken literally, each level alone as Go matches them.
+/// A name as a literal pattern; Go matches each level separately.
 fn pattern(test: &str) -> Option<String> {
     let top = test.split('/').next()?;
     if top.is_empty() || !top.chars().all(|c| c.is_alphanumeric() || c == '_') {
@@ -105,7 +105,7 @@ fn pattern(test: &str) -> Option<String> {
     Some(levels.collect::<Vec<_>>().join("/"))
 }
 
-/// The path of a package, if it is one and nothing else.
+/// The path of a package. `None` if it may be anything else.
 fn path(package: &str) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._-/~+".contains(c);
     let is_path =

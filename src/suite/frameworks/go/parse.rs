@@ -1,7 +1,7 @@
-//! Reads `go test`: its JSON events (`go test -json`, or `go tool test2json`) where there are any, else its text.
+//! Reads `go test`: its JSON events (`go test -json` or `go tool test2json`) if there are any, else its text.
 //!
-//! Every test and every subtest counts once, as there is one event for how each of them ended. Names carry the package,
-//! because two packages may have a test of the same name.
+//! Every test and every subtest counts once, as each ends with one event. Names include the package, because two
+//! packages may have tests of the same name.
 
 mod build;
 mod text;
@@ -16,15 +16,15 @@ use crate::domain::test_run::Location;
 use crate::suite::parse::{Anomaly, MAX_MESSAGE, ParsedRun, compared, location};
 use crate::suite::text::{clean, pattern};
 
-/// More tests than this are not read.
+/// Maximum number of tests that are read.
 const MAX_TESTS: usize = 200_000;
-/// Bytes of what the compiler said that are kept.
+/// Maximum size of compiler output that is kept, in bytes.
 const MAX_BUILD: usize = 1 << 20;
 
-/// `shop_test.go:7: `, as `t.Error` begins its lines; and the first line of testify's trace.
+/// `shop_test.go:7: `, as `t.Error` starts its lines; and the first line of testify's trace.
 static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*(?:Error Trace:\s+)?(\S+\.go):(\d+)(?::\d+)?(?:: |:?$)"));
-/// A frame of a panic, or of the race detector.
+/// A frame of a panic or of a race report.
 static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:\t| {6})(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
 
 /// One event; <https://pkg.go.dev/cmd/test2json#hdr-Output_Format>
@@ -42,18 +42,18 @@ struct Event {
 
 #[derive(Debug, Default)]
 struct GoTest {
-    /// The last thing that happened to it: `pass`, `fail` and `skip` are final.
+    /// The last action of the test: `pass`, `fail` and `skip` are final.
     action: String,
     output: String,
 }
 
 #[derive(Debug, Default)]
 struct Package {
-    /// `pass`, `skip` or `fail`, but not where it could not be built.
+    /// `pass`, `skip` or `fail`; empty if the package could not be built.
     action: String,
-    /// Its tests came to an end, no matter what that was: the last thing they print is a line that says so.
+    /// Whether its tests ran to the end: then the last line that they print says so.
     has_ended: bool,
-    /// What it printed when it died, and the test that this was put down to.
+    /// What it printed when it died, and the test that was running according to Go.
     death: Option<(String, String)>,
     output: String,
 }
@@ -67,12 +67,12 @@ pub(super) fn parse(text: &str) -> ParsedRun {
     }
 }
 
-/// Reads what go says of packages that it cannot build, load or vet.
+/// Reads errors about packages that `go` cannot build, load or vet.
 pub(in crate::suite::frameworks) fn read_build(text: &str, parsed: &mut ParsedRun) {
     build::read(text, parsed);
 }
 
-/// What the tests printed, taken out of the events again. `None` if there are no events.
+/// The output of the tests, extracted from the events. `None` if there are no events.
 pub(super) fn without_events(text: &str) -> Option<String> {
     let mut printed = String::new();
     let mut found = false;
@@ -110,7 +110,7 @@ fn read_events(events: &[Event], text: &str) -> ParsedRun {
             continue;
         }
         packages.entry(&event.package).or_default().take(event);
-        // A benchmark is no test.
+        // Benchmarks are not tests.
         if event.test.is_empty() || order.len() >= MAX_TESTS || event.test.starts_with("Benchmark") {
             continue;
         }
@@ -125,12 +125,12 @@ fn read_events(events: &[Event], text: &str) -> ParsedRun {
             action => test.action = action.to_string(),
         }
     }
-    // Since Go 1.24 what the compiler says is part of the events; before, it stands between them.
+    // Since Go 1.24 the compiler's output is part of the events; earlier versions print it between them.
     for line in text.lines().filter(|line| !line.starts_with('{')).take(100_000) {
         built.push_str(line);
         built.push('\n');
     }
-    // Compilers warn where they succeed, too.
+    // The compiler also prints warnings when it succeeds.
     let was_built = events
         .iter()
         .all(|event| event.action != "build-fail" && event.failed_build.is_empty())
@@ -157,10 +157,10 @@ fn read_events(events: &[Event], text: &str) -> ParsedRun {
         .map(|key| key.0)
         .collect();
     for (name, package) in dead {
-        let said = package.death.as_ref().map_or("", |(_, text)| text.as_str());
-        parsed.anomaly = parsed.anomaly.or(Some(cause(said)));
+        let output = package.death.as_ref().map_or("", |(_, text)| text.as_str());
+        parsed.anomaly = parsed.anomaly.or(Some(cause(output)));
         if !blamed.contains(*name) {
-            let message = if said.is_empty() { &package.output } else { said };
+            let message = if output.is_empty() { &package.output } else { output };
             parsed.note(name, place(message, name), message);
         }
     }
@@ -174,7 +174,7 @@ fn read_events(events: &[Event], text: &str) -> ParsedRun {
     parsed
 }
 
-/// Puts one test into the parsed run.
+/// Records the result of one test.
 fn tell(parsed: &mut ParsedRun, (package, name): (&str, &str), test: &GoTest, packages: &HashMap<&str, Package>) {
     let name = format!("{package} {name}");
     let state = packages.get(package).filter(|package| package.is_dead());
@@ -190,7 +190,7 @@ fn tell(parsed: &mut ParsedRun, (package, name): (&str, &str), test: &GoTest, pa
     match test.action.as_str() {
         "pass" => parsed.pass(&name),
         "skip" => parsed.skip_named(&name),
-        // Go itself says that nothing failed: this is a run of tests within a test, which is meant to fail.
+        // The package passed, so this is a test run inside a test that is meant to fail.
         "fail" if packages.get(package).is_some_and(|package| package.action == "pass") => parsed.fail_as_expected(),
         "fail" if message.trim().is_empty() => parsed.fail(&name, None, "a subtest failed"),
         "fail" => {
@@ -214,9 +214,9 @@ impl Package {
             "pass" | "skip" | "fail" if event.test.is_empty() => self.action.clone_from(&event.action),
             "output" => {
                 let line = event.output.as_str();
-                if let Some((_, said)) = &mut self.death {
-                    if said.len() < 2 * MAX_MESSAGE {
-                        said.push_str(line);
+                if let Some((_, output)) = &mut self.death {
+                    if output.len() < 2 * MAX_MESSAGE {
+                        output.push_str(line);
                     }
                 } else if is_death(line) {
                     self.death = Some((event.test.clone(), line.to_string()));
@@ -241,25 +241,25 @@ impl Package {
     }
 }
 
-/// Whether a test ran, and was the one to run, when its package died. Where a test is known to have failed, the others
-/// that ran beside it had nothing to do with it.
+/// Whether a test was running when its package died. If another test is known to have panicked, the tests that ran
+/// beside it are not to blame.
 fn is_under_way(test: &GoTest, package: &Package) -> bool {
     let is_open = matches!(test.action.as_str(), "run" | "cont" | "output" | "");
     let panicked =
-        matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));
+        matches!(&package.death, Some((_, output)) if output.contains("repanicked]") || output.contains("[recovered]"));
     is_open && !panicked
 }
 
-/// A line with which the process of a package ends.
+/// Whether a line starts the output of a dying test process.
 fn is_death(line: &str) -> bool {
     ["panic: ", "fatal error: ", "signal: ", "runtime: out of memory"]
         .iter()
         .any(|start| line.starts_with(start))
 }
 
-/// What a package died of, by what it printed then.
-fn cause(said: &str) -> Anomaly {
-    let first = said.lines().next().unwrap_or_default();
+/// Why a package died, from what it printed then.
+fn cause(output: &str) -> Anomaly {
+    let first = output.lines().next().unwrap_or_default();
     if first.starts_with("panic: test timed out after") {
         Anomaly::TimedOut
     } else if first.contains("out of memory") || first.contains("cannot allocate memory") {
@@ -271,7 +271,7 @@ fn cause(said: &str) -> Anomaly {
     }
 }
 
-/// The output of a test without the frame that go puts around it.
+/// The output of a test without the lines that Go puts around it.
 fn shown(output: &str) -> String {
     let lines = output
         .lines()
@@ -279,8 +279,8 @@ fn shown(output: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Where a test failed: a test's own line first, then the frames of a panic. A file without a directory lies in that of
-/// the package, which replaces it.
+/// Where a test failed: a line printed by the test itself, else a frame of a panic. A file without a directory is in
+/// the directory of its package.
 fn place(message: &str, package: &str) -> Option<Location> {
     let found = |(path, line): (&str, &str)| {
         let is_bare = !path.contains('/') && !package.is_empty();
@@ -317,7 +317,7 @@ fn place(message: &str, package: &str) -> Option<Location> {
     .and_then(found)
 }
 
-/// Neither Go's own nor a dependency.
+/// Whether a path is neither in Go's own code nor in a dependency.
 fn is_own(path: &str) -> bool {
     let of_go = path.split_once("/go/src/").is_some_and(|(_, rest)| {
         // Below `GOPATH/src` the first directory is a host.

@@ -1,7 +1,7 @@
-//! Makes the node ids of pytest start where the command runs, as pytest takes them back: it writes them as seen from its
-//! `rootdir`, which is where its settings lie, above or below.
+//! Makes pytest's node ids relative to the directory of the command, as pytest accepts them as arguments. It prints
+//! them relative to its `rootdir`, the directory of its settings, which may be above or below.
 //!
-//! The tree belongs to untrusted code: only names are looked at, and links are not followed.
+//! The tree belongs to untrusted code: only names are read, and links are not followed.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -9,10 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use crate::domain::test_run::TestRun;
 use crate::suite::TestCommand;
 
-/// As many files are looked at to tell where all of them lie.
+/// Maximum number of files that are checked to find the `rootdir`.
 const MAX_FILES: usize = 200;
 
-/// Rewrites the names of a run in the tree at `root`.
+/// Rewrites the test names of a run in the tree at `root`.
 pub(super) fn settle(run: &mut TestRun, root: &Path, command: &TestCommand) {
     let here = Path::new(command.directory.as_ref().map_or("", |directory| directory.as_str()));
     let files: BTreeSet<&str> = names(run).filter_map(file).take(MAX_FILES).collect();
@@ -38,7 +38,7 @@ fn names(run: &TestRun) -> impl Iterator<Item = &str> {
     names.map(String::as_str)
 }
 
-/// The file of an id, as far as it is one that can be told apart.
+/// The file of an id, if it can be determined.
 fn file(name: &str) -> Option<&str> {
     let file = name.split("::").next()?;
     let is_below = Path::new(file)
@@ -51,7 +51,7 @@ fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|file| file.is_file())
 }
 
-/// Where a `rootdir` may be: above the directory of the command, or at what its arguments name.
+/// Candidates for the `rootdir`: the directories above that of the command, and those that its arguments name.
 fn bases(here: &Path, argv: &[String]) -> Vec<PathBuf> {
     let above = here.ancestors().skip(1).map(Path::to_path_buf);
     let named = argv

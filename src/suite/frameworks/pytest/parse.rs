@@ -1,4 +1,4 @@
-//! Reads pytest: its JUnit report where there is one, else the text of its terminal reporter.
+//! Reads pytest: its JUnit report if there is one, else the text of its terminal reporter.
 
 mod report;
 
@@ -23,17 +23,17 @@ static TITLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^_{3,} (?:ERROR at (?:setup|teardown) of |ERROR collecting )?(.+?) _{3,}$"));
 static CONFTEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\w+ while loading conftest '([^'\n]+)'"));
 
-/// What Python says of a module that nobody has; pytest itself says the last of a plugin.
+/// Python's messages about a missing module; the last one is pytest's, for a plugin.
 const MISSING: [&str; 3] = [
     "ModuleNotFoundError: No module named",
     "ImportError: No module named",
     "Error importing plugin \"",
 ];
-/// What stands above the stacks of threads when a process is about to end: Python's own fault handler, and
-/// pytest-timeout where it cannot interrupt a test.
+/// Headings of the thread stacks that a dying process prints: from Python's fault handler, and from pytest-timeout if
+/// it cannot interrupt a test.
 const LAST_WORDS: [&str; 2] = ["Fatal Python error: ", "++ Timeout ++"];
 
-/// Reads the report that pytest wrote, or else what it printed.
+/// Reads the report that pytest wrote, or else its output.
 pub(super) fn parse(printed: &Printed<'_>) -> ParsedRun {
     let text = printed.text;
     let report = printed.reports.iter().find_map(|report| report::read(&report.bytes));
@@ -58,7 +58,7 @@ pub(super) fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-/// Errors that belong to no test: what was asked for is not there, or pytest could not begin.
+/// Reads errors that belong to no test: a requested test is missing, or pytest could not start.
 fn outside_of_tests(text: &str, parsed: &mut ParsedRun) {
     let says = |mark: &str| text.contains(mark);
     if says("ERROR: not found: ") || says("ERROR: file or directory not found: ") {
@@ -85,14 +85,14 @@ fn outside_of_tests(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// The file of the project in which a process was when it ended without a result.
+/// Finds the project's file that was executing when the process ended without a result.
 fn last_words(text: &str, parsed: &mut ParsedRun) {
     let Some(start) = LAST_WORDS.iter().find_map(|mark| text.find(mark)) else {
         return;
     };
     let words = &text[start..];
     let current = words.find("\nCurrent thread ").map_or(words, |at| &words[at..]);
-    // The fault handler names the innermost frame first, pytest-timeout last.
+    // The fault handler prints the innermost frame first, pytest-timeout prints it last.
     let place = if words.starts_with(LAST_WORDS[0]) {
         places(current).next()
     } else {
@@ -108,19 +108,19 @@ fn last_words(text: &str, parsed: &mut ParsedRun) {
     }
 }
 
-/// A path as it is in node ids, which start at the directory that the header of the output names.
+/// A path relative to the `rootdir` named in the header of the output, as in node ids.
 fn relative<'a>(text: &str, path: &'a str) -> &'a str {
     let root = text.lines().find_map(|line| line.strip_prefix("rootdir: "));
     let below = root.and_then(|root| path.strip_prefix(root.split(", ").next()?)?.strip_prefix('/'));
     below.unwrap_or(path)
 }
 
-/// The last place of a traceback that lies in the project.
+/// The last location of a traceback that is in the project.
 fn last_place(text: &str) -> Option<Location> {
     places(text).last()
 }
 
-/// Every place of a traceback that lies in the project.
+/// Every location of a traceback that is in the project.
 fn places(text: &str) -> impl Iterator<Item = Location> {
     let places = text.lines().filter_map(|line| {
         let place = PLACE
@@ -132,7 +132,7 @@ fn places(text: &str) -> impl Iterator<Item = Location> {
     places.filter(|place| !is_foreign(&place.path))
 }
 
-/// Whether a path is one of Python's own or of an installed package.
+/// Whether a path belongs to Python itself or to an installed package.
 pub(in crate::suite::frameworks) fn is_foreign(path: &str) -> bool {
     path.contains("site-packages/") || path.contains("/lib/python") || path.starts_with('<')
 }
@@ -141,7 +141,7 @@ pub(in crate::suite::frameworks) fn is_foreign(path: &str) -> bool {
 fn named(text: &str) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut seen = HashSet::new();
-    // The first of a title.
+    // Of several sections with one title, the first is used.
     let sections: HashMap<String, String> = sections(text).into_iter().rev().collect();
     let collecting = text.contains("ERROR collecting ") || text.contains(" during collection ");
     for line in text.lines() {
@@ -171,7 +171,7 @@ fn named(text: &str) -> ParsedRun {
     parsed
 }
 
-/// `3 failed, 7 passed, 1 skipped, 1 xfailed, 1 error in 0.04s`, word by word.
+/// Parses `3 failed, 7 passed, 1 skipped, 1 xfailed, 1 error in 0.04s`.
 fn sums(line: &str) -> Option<Vec<(String, u32)>> {
     let sum = SUM.as_ref()?.captures(line)?;
     let counts = COUNT.as_ref()?.captures_iter(sum.get(1)?.as_str());
@@ -187,7 +187,7 @@ fn sums(line: &str) -> Option<Vec<(String, u32)>> {
         .collect()
 }
 
-/// Takes pytest's own sums, in which an unexpected pass is its own and errors are not failures.
+/// Applies pytest's own totals, which count unexpected passes separately and errors apart from failures.
 fn settle(sums: &[(String, u32)], parsed: &mut ParsedRun) {
     let sum = |words: &[&str]| {
         let counts = sums.iter().filter(|(word, _)| words.contains(&word.as_str()));
@@ -202,7 +202,7 @@ fn settle(sums: &[(String, u32)], parsed: &mut ParsedRun) {
     }
 }
 
-/// The parts below `____ title ____`.
+/// The sections below `____ title ____`.
 fn sections(text: &str) -> Vec<(String, String)> {
     let mut sections: Vec<(String, String)> = Vec::new();
     let mut open = false;
@@ -224,7 +224,7 @@ fn sections(text: &str) -> Vec<(String, String)> {
     sections
 }
 
-/// Titles have the test without its file and with dots: `TestBasket.test_empty`.
+/// Titles contain the test without its file and with dots: `TestBasket.test_empty`.
 fn title_of(name: &str) -> String {
     match name.split_once("::") {
         Some((_, test)) => test.replace("::", "."),

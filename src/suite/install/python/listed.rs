@@ -1,6 +1,6 @@
-//! What `pyproject.toml` lists as needed, in the standard's words and in Poetry's.
+//! The dependencies listed in `pyproject.toml`, in the standard tables and in Poetry's.
 
-/// What files and groups with requirements are called when tests need them, besides `requirements` itself.
+/// Names of requirement files and groups that tests need, besides `requirements` itself.
 pub(super) const FOR_TESTS: [&str; 14] = [
     "base",
     "ci",
@@ -18,10 +18,10 @@ pub(super) const FOR_TESTS: [&str; 14] = [
     "pytest",
 ];
 
-/// How deep groups may include groups.
+/// Maximum depth of groups that include groups.
 const MAX_INCLUDED: u32 = 5;
 
-/// What `pyproject.toml` lists: its dependencies, and the groups and extras for tests; Poetry's groups as well.
+/// The requirements in `pyproject.toml`: its dependencies, and the groups and extras for tests, including Poetry's.
 pub(super) fn requirements(table: &toml::Table) -> Vec<String> {
     let project = table.get("project");
     let mut found = strings(project.and_then(|project| project.get("dependencies")));
@@ -70,7 +70,7 @@ fn strings(value: Option<&toml::Value>) -> Vec<String> {
     list.filter_map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
-/// A group with those that it includes, see <https://peps.python.org/pep-0735/>.
+/// A group and the groups that it includes, see <https://peps.python.org/pep-0735/>.
 fn group(groups: Option<&toml::Table>, name: &str, depth: u32) -> Vec<String> {
     let list = groups.and_then(|groups| groups.get(name));
     let mut found = strings(list);
@@ -87,7 +87,8 @@ fn group(groups: Option<&toml::Table>, name: &str, depth: u32) -> Vec<String> {
     found
 }
 
-/// A requirement of Poetry in the standard's words: `^1.2` is at least that, and below the next one that may break.
+/// Converts a Poetry requirement to the standard syntax: `^1.2` means at least 1.2, and below the next breaking
+/// version.
 fn of_poetry(name: &str, value: &toml::Value) -> Option<String> {
     let is_optional = value.get("optional").and_then(toml::Value::as_bool) == Some(true);
     let version = value

@@ -1,10 +1,11 @@
-//! Every reader on what no tool would write: bounded, without a panic, and never better than the exit code.
+//! Runs every parser on input that no tool would write: bounded, without a panic, and never better than the exit
+//! code.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// All recorded files: outputs and reports, those of whole trees of modules too.
+/// All recorded files: outputs and reports, including those of multi-module projects.
 fn recorded() -> Vec<Vec<u8>> {
     let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs")];
     let mut files = Vec::new();
@@ -39,7 +40,7 @@ fn check_bounds(framework: Framework, run: &TestRun) {
     }
 }
 
-/// Reads bytes as the output and as the report of a framework.
+/// Parses bytes as the output and as the report of a framework.
 fn read_both(framework: Framework, text: &[u8], report: &[u8]) {
     for code in [0, 1] {
         let run = read_with_report(framework, &exited(code, text), report);
@@ -219,7 +220,7 @@ fn a_report_and_an_output_that_contradict_each_other_are_red() {
     }
 }
 
-/// A build that ignores failing tests and exits well, and one that prints sums which its reports deny.
+/// A build that ignores failing tests and exits with 0, and one whose printed totals contradict its reports.
 #[test]
 fn maven_is_red_by_its_reports_alone() {
     let report =
@@ -235,7 +236,7 @@ fn maven_is_red_by_its_reports_alone() {
     assert_eq!(run.outcome, Outcome::Failed);
 }
 
-/// Shapes in which one text belongs to many results, so that each result could cost as much as all of them.
+/// Inputs in which many results share one text, so that handling each could cost as much as handling all.
 #[test]
 fn many_results_that_share_a_text_are_each_counted() {
     const MANY: usize = 3_000;
@@ -246,7 +247,7 @@ fn many_results_that_share_a_text_are_each_counted() {
         assert_eq!(run.failed, failed, "{framework:?}");
     };
     let many = u32::try_from(MANY).unwrap();
-    // One binary after another of the same name, each with more results than sums.
+    // Many binaries with one name, each with more results than its summary counts.
     let block = "     Running unittests src/lib.rs (target/debug/deps/a-0)\nrunning 1 test\ntest a.rs ... ok\n\
         test b ... FAILED\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
     check(Framework::Cargo, block.repeat(MANY), many);

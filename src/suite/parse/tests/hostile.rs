@@ -1,4 +1,4 @@
-//! Output is a claim: green takes the exit code and the output, red takes one of them.
+//! Output is a claim: green needs both the exit code and the output, red needs only one of them.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn a_runner_that_is_not_installed_did_not_start() {
         text,
         Outcome::DidNotStart,
     );
-    // A test may print the same.
+    // A test may print the same text.
     let printed = format!("{text}\n  0 passing (1ms)\n  1 failing\n\n  1) adds:\n     Error: boom\n");
     check(Framework::Mocha, sandbox::Outcome::Exited(1), &printed, Outcome::Failed);
 }

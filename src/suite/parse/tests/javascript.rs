@@ -1,8 +1,8 @@
-//! Jest and Vitest, and what all runners of JavaScript have in common.
+//! Jest and Vitest, and what all JavaScript runners have in common.
 
 use super::*;
 
-/// Reads a recorded run, with its report where it came to one.
+/// Parses a recorded run, with its report if it wrote one.
 pub(super) fn read_case(framework: Framework, name: &str, code: i32) -> TestRun {
     let output = exited(code, &fixture(&format!("{name}.txt")));
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs");

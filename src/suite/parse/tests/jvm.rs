@@ -24,7 +24,7 @@ fn read_maven(name: &str, code: i32) -> TestRun {
     read_folder(Framework::Maven, &format!("maven/{name}"), code)
 }
 
-/// With every report of the folder of the same name.
+/// Parses a recorded run with every report in the folder of the same name.
 fn read_folder(framework: Framework, name: &str, code: i32) -> TestRun {
     let folder = format!("{}/tests/fixtures/outputs/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut reports: Vec<Report> = std::fs::read_dir(folder)
@@ -110,7 +110,7 @@ fn gradle() {
     shop.ValuesTest.addsOne[1 plus one] at shop/ValuesTest.java:26: java.lang.AssertionError: expected:<2> but was:<0>
     shop.ValuesTest.addsOne[5 plus one] at shop/ValuesTest.java:26: java.lang.AssertionError: expected:<6> but was:<4>
     ");
-    // Without its reports, of what is printed alone.
+    // Parsed from the text alone, without reports.
     assert_snapshot!(read_file(Framework::Gradle, "gradle/fail.txt", 1), @r"
     Failed: 1 passed, 5 failed, 1 skipped
     shop.CalcTest.adds at shop/CalcTest.java:11: java.lang.AssertionError at CalcTest.java:11

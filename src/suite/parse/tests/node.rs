@@ -1,4 +1,4 @@
-//! The runners of JavaScript that stand alone, TAP, and the linters.
+//! The other JavaScript runners, TAP, and the linters.
 
 use super::javascript::check;
 use super::*;

@@ -53,7 +53,7 @@ fn ruff() {
     Passed: 1 passed, 0 failed, 0 skipped
     passed: the test command
     ");
-    // It looked at nothing, which says nothing of the code.
+    // It checked nothing, which says nothing about the code.
     let run = read(Framework::Ruff, &exited(2, &fixture("ruff/usage.txt")));
     assert_snapshot!(show_whole(&run), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
     assert!(

@@ -1,4 +1,4 @@
-//! `cargo test` and diagnostics of rustc.
+//! `cargo test` and the diagnostics of rustc.
 
 use super::*;
 
@@ -132,7 +132,7 @@ fn nextest() {
     ");
     assert_snapshot!(shown("nothing_ran", 4), @"NothingRan: 0 passed, 0 failed, 0 skipped");
     assert_snapshot!(shown("not_found", 4), @"NothingRan: 0 passed, 0 failed, 7 skipped");
-    // A command that calls it says the same.
+    // An unknown command that calls it gives the same result.
     for (name, code) in [
         ("pass", 0),
         ("fail", 100),

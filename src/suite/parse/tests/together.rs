@@ -1,8 +1,8 @@
-//! Outputs of unknown commands: each framework on its own, and several one after another.
+//! Outputs of unknown commands: from one framework, and from several one after another.
 
 use super::*;
 
-/// Outputs that say of themselves where they come from, and how their commands ended.
+/// Outputs that identify their framework, and the exit codes of their commands.
 const RECORDED: [(Framework, &str, i32); 22] = [
     (Framework::Cargo, "cargo/fail.txt", 101),
     (Framework::Pytest, "pytest/fail.txt", 1),

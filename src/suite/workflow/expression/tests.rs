@@ -1,4 +1,4 @@
-//! Expressions as workflows have them, and such as nobody writes.
+//! Expressions as workflows contain them, and some that nobody writes.
 
 use super::*;
 

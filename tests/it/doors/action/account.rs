@@ -1,12 +1,12 @@
-//! The account that greenlight writes as is found out from the token, no matter what kind it is, so that it knows its
-//! own comments, reviews and suggestions again in the next workflow run.
+//! greenlight derives the account it writes as from the token, no matter of what kind, so that it recognises its own
+//! comments, reviews and suggestions in the next workflow run.
 
 use github_double::{Fault, MAINTAINER, STRANGER};
 
 use super::{Step, ci_fails_and_runs, says_and_runs};
 use crate::doors::stage::Stage;
 
-/// A step for the last event of this kind, with a token of an App of the project's own instead of `GITHUB_TOKEN`.
+/// A step for the last event of this kind, with the token of the project's own App instead of `GITHUB_TOKEN`.
 fn with_app_token(stage: &Stage, event: &str) -> Step {
     let mut step = Step::new(stage, &stage.double.last_delivery(event).unwrap());
     step.door = step.door.with("GITHUB_TOKEN", stage.double.token());

@@ -1,5 +1,5 @@
-//! The journal in the git ref as somebody with write access to the repository makes it up. What it says is a claim: only
-//! what GitHub still shows of it executes or lands anything.
+//! A journal in the git ref that somebody with write access to the repository has forged. Its content is a claim: it
+//! executes or lands something only where GitHub still confirms it.
 
 use github_double::{AUTHOR, MAINTAINER, Role};
 use greenlight::domain::gate::{Answer, Gate, GateKind, Terms};
@@ -12,11 +12,11 @@ use greenlight::github::{Credentials, GitHub};
 use super::{ME, Step, says_and_runs};
 use crate::doors::stage::Stage;
 
-/// Somebody with write access who means harm.
+/// An attacker with write access.
 const EVE: &str = "eve";
 const TWO: &str = "[gate]\napprovers = 2\n";
 
-/// A tested fix waits for approvals; somebody who means harm has write access as well.
+/// A tested fix that waits for approvals; the attacker has write access as well.
 async fn waiting(config: &str) -> Stage {
     let stage = Stage::new(config).await;
     stage.double.set_role(EVE, Role::Write);
@@ -26,7 +26,7 @@ async fn waiting(config: &str) -> Stage {
     stage
 }
 
-/// Rewrites the newest run in the ref with the token of somebody who may write to the repository.
+/// Rewrites the newest run in the ref with the token of an account that may write to the repository.
 async fn forge(stage: &Stage, change: impl FnOnce(&mut Vec<Journaled>)) {
     let token = stage.double.user_token(EVE);
     let github = GitHub::new(&stage.double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
@@ -37,7 +37,7 @@ async fn forge(stage: &Stage, change: impl FnOnce(&mut Vec<Journaled>)) {
     };
     let mut saved = client.load_state(&place).await.unwrap();
     let read = |text: &str| -> Vec<Journaled> {
-        // What says the format is no step.
+        // The line with the format is not a step.
         let lines = text.lines().filter(|line| !line.starts_with("{\"format\":"));
         lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     };
@@ -50,7 +50,7 @@ async fn forge(stage: &Stage, change: impl FnOnce(&mut Vec<Journaled>)) {
     client.save_state(&place, saved).await.unwrap();
 }
 
-/// Anyone who wrote the last comment.
+/// The author of the last comment.
 fn last_author(stage: &Stage) -> Account {
     let comment = stage.double.last_delivery("issue_comment").unwrap().payload["comment"].clone();
     Account {
@@ -59,7 +59,7 @@ fn last_author(stage: &Stage) -> Account {
     }
 }
 
-/// Who somebody is; they have to write a comment for that, which means nothing.
+/// The account and id of a login, from a harmless comment that is posted for this purpose.
 async fn account(stage: &Stage, login: &str) -> (Account, u64) {
     let id = stage.double.comment(stage.number, login, "Interesting.").await.unwrap();
     (last_author(stage), id)
@@ -78,7 +78,7 @@ fn approved(steps: &[Journaled], by: &Account, comment: Option<u64>) -> Journale
     }
 }
 
-/// The forger approves as well, which would be the last approval that is needed, and nothing lands.
+/// The attacker approves as well, which would be the last approval needed, and nothing lands.
 async fn does_not_land(stage: &Stage, said: &str) {
     let (step, ended) = says_and_runs(stage, EVE, "/greenlight approve").await;
     ended.with(0);
@@ -112,7 +112,7 @@ async fn two_people_who_really_approve_land_it() {
     );
 }
 
-/// As the attack was seen: one line in the ref, for somebody who never said a word. Then that somebody does say it.
+/// The attack as it was seen: one line in the ref, for a person who never commented. Then that person does approve.
 #[tokio::test]
 async fn an_approval_without_a_comment_is_nobodys() {
     let stage = waiting(TWO).await;
@@ -143,8 +143,8 @@ async fn an_approval_in_a_comment_that_says_something_else_is_none() {
     does_not_land(&stage, "does not approve this request").await;
 }
 
-/// Anyone who may write to the repository may also edit other people's comments, within the second they were written
-/// in.
+/// Anyone who may write to the repository may also edit other people's comments, even within the second in which they
+/// were written.
 #[tokio::test]
 async fn an_approval_in_an_edited_comment_is_nobodys() {
     let stage = waiting(TWO).await;
@@ -169,7 +169,7 @@ async fn an_approval_from_before_the_request_is_about_something_else() {
     does_not_land(&stage, "showed this request").await;
 }
 
-/// Who may write to the repository may edit greenlight's own comment, too, and make it say what they like.
+/// Anyone who may write to the repository may also edit greenlight's own comment and change its meaning.
 #[tokio::test]
 async fn what_a_person_made_of_greenlights_comment_is_not_its_word() {
     let stage = waiting(TWO).await;
@@ -190,7 +190,7 @@ async fn what_a_person_made_of_greenlights_comment_is_not_its_word() {
     does_not_land(&stage, "showed this request").await;
 }
 
-/// It was right once: for the head before, while that was asked about.
+/// The approval was valid for the earlier head, while its request was open.
 #[tokio::test]
 async fn an_approval_of_an_older_head_is_none_of_a_newer_one() {
     let stage = waiting(TWO).await;
@@ -208,7 +208,7 @@ async fn an_approval_of_an_older_head_is_none_of_a_newer_one() {
         .unwrap();
     says_and_runs(&stage, MAINTAINER, "/greenlight fix").await.1.with(0);
     forge(&stage, |steps| {
-        // As if the request had been open all the time.
+        // Pretend that the request stayed open all the time.
         if let Some(Journaled::GateOpened(gate)) =
             steps.iter_mut().rfind(|step| matches!(step, Journaled::GateOpened(_)))
         {
@@ -253,7 +253,7 @@ async fn somebody_who_lost_their_rights_does_not_count() {
     does_not_land(&stage, "no longer have write access").await;
 }
 
-/// How many have to approve is said by the base branch.
+/// The base branch says how many approvals are needed.
 #[tokio::test]
 async fn a_journal_cannot_do_with_fewer_approvers() {
     let stage = waiting(TWO).await;
@@ -271,7 +271,7 @@ async fn a_journal_cannot_do_with_fewer_approvers() {
     lands_with(&stage, AUTHOR).await;
 }
 
-/// Puts another patch into the proposal, and makes everything in the journal fit it.
+/// Replaces the patch in the proposal, and makes the rest of the journal consistent with it.
 fn swap(steps: &mut [Journaled], text: &str) {
     let run = Run::fold(steps.to_vec()).unwrap();
     let mut other = Patch::default();
@@ -307,7 +307,7 @@ fn swap(steps: &mut [Journaled], text: &str) {
     }
 }
 
-/// The approval is real, and of what was shown then; what is in the journal now is something else.
+/// The approval is real, but it was given for what was shown then; the journal now contains something else.
 #[tokio::test]
 async fn a_real_approval_lands_nothing_but_what_it_was_given_for() {
     let stage = waiting(TWO).await;
@@ -323,7 +323,7 @@ async fn a_real_approval_lands_nothing_but_what_it_was_given_for() {
     })
     .await;
     does_not_land(&stage, "showed this request").await;
-    // The patch alone, under the name of the request that was approved.
+    // Only the patch is replaced, under the request that was approved.
     let stage = waiting(TWO).await;
     says_and_runs(&stage, AUTHOR, "/greenlight approve").await.1.with(0);
     forge(&stage, |steps| {
@@ -343,8 +343,8 @@ async fn a_real_approval_lands_nothing_but_what_it_was_given_for() {
     does_not_land(&stage, "content has changed since the approval").await;
 }
 
-/// The journal says that the review was posted; it was, for another patch. Nobody is asked to approve what they cannot
-/// read.
+/// The journal says that the review was posted. It was, but for another patch. Nobody is asked to approve a patch
+/// that they cannot read.
 #[tokio::test]
 async fn what_is_asked_about_is_what_the_review_shows() {
     let stage = waiting(TWO).await;
@@ -373,7 +373,7 @@ async fn what_is_asked_about_is_what_the_review_shows() {
     );
 }
 
-/// The id is the forger's, the name somebody else's.
+/// The id is the attacker's, the name somebody else's.
 #[tokio::test]
 async fn a_commit_names_who_wrote_the_approval() {
     let stage = waiting("").await;
@@ -398,12 +398,13 @@ async fn a_commit_names_who_wrote_the_approval() {
     );
 }
 
-/// The journal says that it was tested, and one person is enough. It is tested again before it lands, and is red.
+/// The journal says that the patch was tested, and one approval is enough. It is tested again before it lands, and
+/// fails.
 #[tokio::test]
 async fn what_is_only_said_to_be_tested_does_not_land() {
     let stage = waiting("").await;
     forge(&stage, |steps| swap(steps, "def change(paid, fare):\n    return 0\n")).await;
-    // Shown first, so that somebody can approve it at all.
+    // It is shown first, so that it can be approved.
     does_not_land(&stage, "does not count").await;
     let (step, ended) = says_and_runs(&stage, EVE, "/greenlight approve").await;
     ended.with(0);
@@ -412,7 +413,7 @@ async fn what_is_only_said_to_be_tested_does_not_land() {
     assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
 }
 
-/// Only a run on a checkout is allowed by the command line, and such a run is in no journal that others write to.
+/// Only a run on a checkout takes consent from the command line, and nobody else can write to such a run's journal.
 #[tokio::test]
 async fn the_consent_of_a_checkout_executes_nothing_here() {
     let stage = waiting("").await;
@@ -433,7 +434,7 @@ async fn the_consent_of_a_checkout_executes_nothing_here() {
     assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
 }
 
-/// Nothing runs by a consent that nobody gave, in any words the journal has it.
+/// Nothing runs with a consent that nobody gave, however the journal words it.
 #[tokio::test]
 async fn a_consent_that_nobody_gave_executes_nothing() {
     for (text, said) in [
@@ -445,7 +446,7 @@ async fn a_consent_that_nobody_gave_executes_nothing() {
         let id = stage.double.comment_earlier(earlier, AUTHOR, text).await.unwrap();
         let ada = last_author(&stage);
         if text.starts_with('/') {
-            // Said on the head before.
+            // The comment was written on an earlier head.
             stage
                 .double
                 .push(stage.number, AUTHOR, &[("NEWS.md", Some(b"News.\n"))])

@@ -1,4 +1,4 @@
-//! The Action among people who mean harm, other workflow runs, and a machine that is switched off.
+//! The action meets attackers, concurrent workflow runs, and a machine that is switched off.
 
 use github_double::{Fault, MAINTAINER};
 use rustix::process::Signal;
@@ -9,7 +9,7 @@ use crate::doors::stage::Stage;
 use crate::doors::{PATIENCE, ended, signal};
 use crate::harness::model::{KEY, ScriptedModel, Turn};
 
-/// Anything that a comment says: the runner reads no output that greenlight did not mean, and obeys no line.
+/// No comment can make the runner read an output that greenlight did not write, or obey a workflow command.
 #[tokio::test]
 async fn nobody_writes_outputs_of_their_own() {
     let stage = Stage::opened("", |new| new.body("state=landed\n::set-output name=state::landed")).await;
@@ -28,7 +28,8 @@ async fn nobody_writes_outputs_of_their_own() {
     assert_ne!(again.out, ended.out);
 }
 
-/// The annotation of a failed run says why, in the words of the workflow file, and is the only command that is obeyed.
+/// The annotation of a failed run explains the failure in the terms of the workflow file, and is the only workflow
+/// command.
 #[tokio::test]
 async fn an_error_is_annotated_and_nothing_else_is_obeyed() {
     let stage = Stage::new("").await;
@@ -84,7 +85,7 @@ async fn an_event_of_another_repository_is_refused() {
     assert_eq!(stage.answers(), []);
 }
 
-/// The comment is in the payload; who may do what is asked of GitHub.
+/// The payload contains the comment; permissions are requested from GitHub.
 #[tokio::test]
 async fn the_payloads_word_for_somebodys_rights_is_not_taken() {
     let stage = Stage::new("").await;
@@ -99,7 +100,7 @@ async fn the_payloads_word_for_somebodys_rights_is_not_taken() {
     assert!(stage.answers()[0].body.contains("may not do this"), "{}", stage.told());
 }
 
-/// On a fork's own pull request the token is read-only: that is said in the log of the step, in one line.
+/// For a pull request from a fork the token is read-only: the log of the step says so in one line.
 #[tokio::test]
 async fn a_token_that_may_only_read_is_a_clear_end() {
     let stage = Stage::new("").await;
@@ -121,7 +122,7 @@ async fn a_token_that_may_only_read_is_a_clear_end() {
     assert_eq!(stage.answers(), []);
 }
 
-/// The machine goes away in the middle; the next event continues from what is in the ref.
+/// The machine disappears in the middle; the next event continues from the state in the ref.
 #[tokio::test]
 async fn a_killed_run_is_taken_up_by_running_the_job_again() {
     let stage = Stage::new("").await;
@@ -156,7 +157,7 @@ async fn a_killed_run_is_taken_up_by_running_the_job_again() {
     stage.has_landed_once(ME);
 }
 
-/// GitHub does it and the answer is lost, at the ref and at everything else that is written.
+/// GitHub applies a change but its answer is lost, for the ref and for every other write.
 #[tokio::test]
 async fn an_effect_whose_answer_is_lost_is_not_repeated() {
     for path in [
@@ -176,7 +177,7 @@ async fn an_effect_whose_answer_is_lost_is_not_repeated() {
     }
 }
 
-/// Two workflow runs answer the same comment at the same time, as two people press "Re-run jobs": one is told.
+/// Two workflow runs answer the same comment at once, as if two people pressed "Re-run jobs": only one posts.
 #[tokio::test]
 async fn two_at_the_same_time_do_it_once() {
     let stage = Stage::new("").await;
@@ -206,7 +207,7 @@ async fn two_at_the_same_time_do_it_once() {
     stage.has_landed_once(ME);
 }
 
-/// Somebody cancels while a search is under way: in its own workflow run, beside the one at work.
+/// Somebody cancels during a search: in a separate workflow run, beside the one at work.
 #[tokio::test]
 async fn a_cancellation_beside_the_work_wins() {
     let stage = Stage::new("").await;

@@ -1,4 +1,4 @@
-//! The journal in a git ref, with several writers: one place of a run is taken once, and nobody's run is lost.
+//! The journal in a git ref, with several writers: each position of a run is taken only once, and no run is lost.
 
 use greenlight::domain::id::{Account, CommitSha, PullRequestId};
 use greenlight::domain::run::{Consent, End, Origin, Started, Step, Subject};
@@ -8,7 +8,7 @@ use greenlight::journal::{Error, Journal, Refs};
 use super::PERMISSIONS;
 use crate::doors::stage::Stage;
 
-/// The journal as a separate workflow run has it.
+/// The journal as a separate workflow run opens it.
 pub(super) async fn journal(stage: &Stage) -> Journal {
     let token = stage.double.actions_token(&PERMISSIONS);
     let github = GitHub::new(&stage.double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
@@ -56,12 +56,12 @@ fn posted(review: u64) -> Step {
 async fn two_who_begin_at_the_same_time_both_have_begun() {
     let stage = Stage::new("").await;
     let (one, other) = (journal(&stage).await, journal(&stage).await);
-    // Both have looked, and saw nothing.
+    // Both have looked and seen nothing.
     assert!(one.runs_of(&id()).await.unwrap().is_empty());
     assert!(other.runs_of(&id()).await.unwrap().is_empty());
     let mut first = one.begin(started("r1")).await.unwrap();
     let mut second = other.begin(started("r2")).await.unwrap();
-    // The first one's view is behind now; its run is not.
+    // The first one's view of the ref is outdated now; its run is not.
     one.append(&mut first, posted(1)).await.unwrap();
     other.append(&mut second, posted(2)).await.unwrap();
     one.append(&mut first, posted(3)).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_place_is_taken_once() {
         )
         .await
         .unwrap();
-    // What was said meanwhile is only remembered, so nobody notices before the next step.
+    // A message is only buffered, so the conflict is noticed at the next step.
     one.append(&mut first, Step::Said("thinking".into())).await.unwrap();
     let taken = one.append(&mut first, posted(1)).await;
     assert!(matches!(taken, Err(Error::Taken)), "{taken:?}");
@@ -128,7 +128,7 @@ async fn only_what_changed_is_sent() {
     assert!(last[0]["sha"].is_string() && last[1]["content"].is_string(), "{last}");
 }
 
-/// Runs that are over make room; those that wait for somebody are kept, however many there are.
+/// Finished runs make room; waiting runs are kept, however many there are.
 #[tokio::test]
 async fn old_runs_make_room_for_new_ones() {
     let stage = Stage::new("").await;

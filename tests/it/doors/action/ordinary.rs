@@ -1,4 +1,4 @@
-//! What people see of the Action on an ordinary day: one approval for a suggestion, limits, missing rights, other CI.
+//! The action in everyday use: one approval for a suggestion, limits, missing permissions, other CI systems.
 
 use github_double::{AUTHOR, MAINTAINER, STRANGER};
 
@@ -7,10 +7,10 @@ use super::{ME, PERMISSIONS, Step, says_and_runs};
 use crate::doors::stage::Stage;
 use crate::harness::model::ScriptedModel;
 
-/// More than an hour's requests of a story.
+/// More requests than a story makes in an hour.
 const PLENTY: u32 = 5_000;
 
-/// Red CI, a suggestion that was only read, one approval: tested and landed.
+/// A CI failure, a suggestion that was not tested, and one approval: it is tested and landed.
 #[tokio::test]
 async fn one_approval_tests_and_lands_what_a_model_suggested() {
     let stage = Stage::new("").await;
@@ -32,7 +32,7 @@ async fn one_approval_tests_and_lands_what_a_model_suggested() {
     model.finish();
 }
 
-/// A workflow that listens to `status` answers other systems, too.
+/// A workflow triggered by `status` answers other CI systems, too.
 #[tokio::test]
 async fn a_commit_status_of_another_system_starts_a_run() {
     let stage = Stage::new("").await;
@@ -46,7 +46,7 @@ async fn a_commit_status_of_another_system_starts_a_run() {
     assert_eq!(step.output("waits-for"), "search", "{}", stage.told());
 }
 
-/// Nothing is sent before the reset; the job says when, and continues when it is run again.
+/// Nothing is sent before the reset; the job says when that is, and continues when it is run again.
 #[tokio::test]
 async fn a_rate_limit_ends_the_job_with_its_own_code_and_loses_nothing() {
     for left in [3, 9, 16] {
@@ -67,7 +67,7 @@ async fn a_rate_limit_ends_the_job_with_its_own_code_and_loses_nothing() {
     }
 }
 
-/// Two people, or one who is impatient: the newer command takes over, and one review is what is to be seen.
+/// Two commands in quick succession: the newer one takes over, and only one review is visible.
 #[tokio::test]
 async fn two_commands_to_fix_at_once_make_one_review() {
     let stage = Stage::new("").await;
@@ -89,7 +89,7 @@ async fn two_commands_to_fix_at_once_make_one_review() {
     assert_eq!(stage.double.reviews(stage.number).len(), 1, "{}", stage.told());
 }
 
-/// What a stranger writes costs a few requests: neither the journal is read for it nor a model asked.
+/// A stranger's comment costs a few requests: greenlight neither reads the journal nor asks a model.
 #[tokio::test]
 async fn a_stranger_reaches_neither_journal_nor_model() {
     let stage = Stage::new("").await;
@@ -110,7 +110,7 @@ async fn a_stranger_reaches_neither_journal_nor_model() {
     );
 }
 
-/// A push between a command and the start of its job: nobody saw that code when they wrote.
+/// A push between a command and the start of its job: nobody had seen that code when they commented.
 #[tokio::test]
 async fn a_push_after_the_command_is_not_executed_on_its_word() {
     for is_fork in [false, true] {
@@ -139,7 +139,7 @@ async fn a_push_after_the_command_is_not_executed_on_its_word() {
     }
 }
 
-/// What the token lacks is named where somebody asked, and the tests are run all the same.
+/// A missing permission is reported where the command was given, and the tests still run.
 #[tokio::test]
 async fn a_missing_right_to_see_ci_is_named() {
     let stage = Stage::new("").await;

@@ -1,4 +1,4 @@
-//! What one pull request taught is known in the next one, in a separate workflow run on an empty disk.
+//! A fix remembered from one pull request is used in the next one, in a separate workflow run on an empty disk.
 
 use github_double::{AUTHOR, MAINTAINER, NewPullRequest};
 
@@ -12,14 +12,14 @@ const MEMORY: &str = "refs/greenlight/memory";
 #[tokio::test]
 async fn a_fix_that_landed_is_tried_first_in_another_pull_request() {
     let mut stage = Stage::new("").await;
-    // Turns for one fix: asked for another, the model fails.
+    // The model has turns for one fix only; if it is asked for another, it fails.
     let model = ScriptedModel::start([]).await;
     model
         .edits("fare.py", "paid + fare", "paid - fare")
         .submits("Change is what is left.");
     let (_, ended) = with_model(&stage, &model, MAINTAINER, "/greenlight fix").await;
     ended.with(0);
-    // What is under way has taught nothing yet.
+    // A run in progress has not taught anything yet.
     assert_eq!(stage.double.reference(MEMORY), None);
     let (step, ended) = with_model(&stage, &model, MAINTAINER, "/greenlight approve").await;
     ended.with(0);

@@ -1,11 +1,11 @@
-//! A repository that is renamed between two workflow runs: the ref with the journal is renamed along with it.
+//! A repository is renamed between two workflow runs; the ref with the journal moves with it.
 
 use github_double::MAINTAINER;
 
 use super::{ME, Step, ci_fails_and_runs};
 use crate::doors::stage::Stage;
 
-/// The workflow run for the last comment, in the repository as it is called now.
+/// The workflow run for the last comment, under the repository's current name.
 async fn runs_for_the_comment(stage: &Stage, name: &str, id: &str) -> (Step, crate::doors::Ended) {
     let mut step = Step::new(stage, &stage.double.last_delivery("issue_comment").unwrap());
     step.door = step
@@ -25,7 +25,7 @@ async fn a_gate_is_approved_after_a_rename() {
     stage.double.rename_repository(1, "acme/track").unwrap();
     for command in [format!("/greenlight approve {gate}"), "/greenlight approve".into()] {
         stage.double.comment(stage.number, MAINTAINER, &command).await.unwrap();
-        // A run that was queued before the rename knows the old name.
+        // A run that was queued before the rename uses the old name.
         let name = if command.ends_with(&gate) {
             "acme/rail"
         } else {

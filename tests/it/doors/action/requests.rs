@@ -1,4 +1,4 @@
-//! What a model asks for in one workflow run, answered and carried out in another.
+//! A model's request in one workflow run is answered and carried out in another.
 
 use github_double::{MAINTAINER, STRANGER};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::doors::stage::Stage;
 use crate::doors::{Door, Ended};
 use crate::harness::model::{KEY, ScriptedModel, calls};
 
-/// A separate process with the model.
+/// A separate process that uses the model.
 pub(super) async fn with_model(stage: &Stage, model: &ScriptedModel, login: &str, text: &str) -> (Step, Ended) {
     stage.double.comment(stage.number, login, text).await.unwrap();
     let step = Step::new(stage, &stage.double.last_delivery("issue_comment").unwrap());
@@ -43,7 +43,7 @@ async fn what_is_asked_in_one_process_is_done_in_another() {
     assert_eq!(outputs, ["waiting", "execute"]);
     assert!(step.summary().contains("echo $((6 * 7)) answers"), "{}", step.summary());
     let run = step.output("run");
-    // The process is gone; a stranger's word starts another that does nothing.
+    // The process is gone; a stranger's comment starts another one that does nothing.
     let (_, ended) = says_and_runs(&stage, STRANGER, "/greenlight approve").await;
     ended.with(0);
     assert_eq!(model.requests().len(), 1);

@@ -1,12 +1,12 @@
-//! Steps of one pull request at the same time: GitHub cancels what waits in a concurrency group, so each command has
-//! its own group, and only the journal keeps them apart.
+//! Concurrent steps for one pull request. GitHub cancels waiting jobs of a concurrency group, so each command has a
+//! separate group, and only the journal keeps the steps apart.
 
 use github_double::MAINTAINER;
 
 use super::{ME, Step, ci_fails_and_runs, says_and_runs};
 use crate::doors::stage::Stage;
 
-/// Comments twice, and starts both workflows at once.
+/// Posts both comments, and starts both workflows at once.
 async fn both(stage: &Stage, texts: [&str; 2]) {
     let mut steps = Vec::new();
     for text in texts {
@@ -32,7 +32,7 @@ async fn two_approvals_at_once_land_one_commit() {
     assert_eq!(sticky.count(), 1, "{}", stage.told());
 }
 
-/// Anyone who is second sees what the first one wrote.
+/// The second one sees what the first one wrote.
 #[tokio::test]
 async fn an_approval_and_another_command_at_once_are_both_answered() {
     let stage = Stage::new("").await;

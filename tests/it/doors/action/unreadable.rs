@@ -1,4 +1,5 @@
-//! What lies in the ref was put there by somebody with write access, but may be broken or newer all the same.
+//! Contents of the ref that are broken or from a newer version, although only people with write access can write
+//! there.
 
 use github_double::MAINTAINER;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::doors::stage::Stage;
 const REF: &str = "refs/greenlight/pr-1";
 const MEMORY: &str = "refs/greenlight/memory";
 
-/// Puts one file into a ref, in place of what was there.
+/// Replaces the content of a ref with one file.
 async fn put(stage: &Stage, reference: &str, file: &str, content: &str) {
     let token = stage.double.actions_token(&PERMISSIONS);
     let client = reqwest::Client::new();
@@ -36,7 +37,7 @@ async fn put(stage: &Stage, reference: &str, file: &str, content: &str) {
     }
 }
 
-/// The lines of the one run, and the name of its file.
+/// The lines of the only run, and the name of its file.
 async fn lines(stage: &Stage) -> (String, Vec<String>) {
     let journal = journal(stage).await;
     let run = journal.runs_of(&id()).await.unwrap().remove(0);
@@ -54,7 +55,7 @@ async fn a_file_without_a_start_is_named_and_nothing_is_done_for_it() {
     let (_, ended) = says_and_runs(&stage, MAINTAINER, "/greenlight approve").await;
     ended.with(0).saying("r0.jsonl in refs/greenlight/pr-1");
     assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
-    // It is in nobody's way.
+    // It does not block anything.
     let (step, ended) = says_and_runs(&stage, MAINTAINER, "/greenlight fix").await;
     ended.with(0);
     assert_eq!(step.output("state"), "waiting");

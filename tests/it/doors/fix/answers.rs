@@ -1,4 +1,4 @@
-//! What a person says to `greenlight fix`: what is an answer, and that a change of a test takes its own answer.
+//! Answers to `greenlight fix`: what counts as an answer, and that a change to a test needs a separate one.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -58,7 +58,7 @@ async fn usual_words_for_yes_are_yes() {
     }
 }
 
-/// Ctrl-d is no answer at all: nothing is written, and nothing is remembered.
+/// Ctrl-d is not an answer: nothing is written, and nothing is remembered.
 #[tokio::test]
 async fn the_end_of_input_is_no_and_is_not_remembered() {
     let checkout = sums(RED, &[]);
@@ -76,7 +76,7 @@ async fn the_end_of_input_is_no_and_is_not_remembered() {
     }
 }
 
-/// Code that is right and a test that is not, a model that says so, and a door to it.
+/// Correct code with a wrong test, a model that says so, and a door to it.
 async fn wrong_test() -> (TempDir, Door, ScriptedModel) {
     let tests = TESTS.replace("total([1, 2]), 3)", "total([1, 2]), 4)");
     let checkout = written(&[("sums.py", GREEN.as_bytes()), ("test_sums.py", tests.as_bytes())]);
@@ -127,7 +127,7 @@ async fn a_change_of_a_test_has_a_flag_of_its_own() {
     let tests = std::fs::read_to_string(checkout.path().join("test_sums.py")).unwrap();
     assert_eq!(tests, TESTS);
     model.finish();
-    // It approves nothing else.
+    // This approves nothing else.
     let checkout = sums(RED, &[]);
     let before = tree(checkout.path());
     let refused = fixed(&Door::new(), checkout.path(), &["--yes-tests", "--json"])
@@ -141,7 +141,7 @@ async fn a_change_of_a_test_has_a_flag_of_its_own() {
 async fn a_change_of_a_test_takes_a_word_of_its_own() {
     let (checkout, door, model) = wrong_test().await;
     let before = tree(checkout.path());
-    // Also where everything else was approved up front.
+    // Even if everything else was approved in advance.
     let mut terminal = at_a_terminal(&door, checkout.path(), &["--yes"]);
     terminal
         .shows("THE TEST MAY BE WRONG: this changes a test, not the code.")

@@ -1,4 +1,4 @@
-//! What `greenlight fix` compares a checkout with: it is one commit, it is named, and nobody speaks of a pull request.
+//! What `greenlight fix` compares a checkout with: a single commit, which is named, and no pull request is mentioned.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn speaks_of_no_pull_request(ended: &Ended) {
     }
 }
 
-/// Without any remote, too.
+/// This also works without any remote.
 #[tokio::test]
 async fn a_branch_is_compared_with_the_one_it_came_from() {
     let checkout = sums(GREEN, &[]);
@@ -34,7 +34,7 @@ async fn a_branch_is_compared_with_the_one_it_came_from() {
     git(root, &["switch", "-q", "-c", "topic"]);
     std::fs::write(root.join("sums.py"), RED).unwrap();
     commit(root, "Change sums");
-    // A new file that has nothing to do with it does not hide what was committed.
+    // An unrelated new file does not hide what was committed.
     std::fs::write(root.join("todo.txt"), "note\n").unwrap();
     let fixed = fix(root, &["--yes"]).await.with(0);
     let fixed = fixed.saying(&format!("compared with main at {base}"));

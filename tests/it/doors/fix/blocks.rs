@@ -1,4 +1,4 @@
-//! `greenlight fix` with a model without tools, which acts by blocks of code.
+//! `greenlight fix` with a model without tools, which acts through blocks of code.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -21,7 +21,7 @@ async fn by_code(blocks: &[&str]) -> ScriptedModel {
     model
 }
 
-/// Somebody says this to the question of a block, and turns the fix down; gives what the model was told.
+/// Gives this answer to the question about a block, and rejects the fix. Returns what the model was told.
 async fn asked(checkout: &Path, answer: &str) -> String {
     let model = by_code(&[LOOK, EDIT, ASK, SUBMIT]).await;
     let mut terminal = Terminal::start(door(&model).command([OsStr::new("fix"), checkout.as_os_str()]));

@@ -1,4 +1,4 @@
-//! A run on a checkout that a kill interrupted: the same command resumes it.
+//! A run on a checkout that was killed: the same command resumes it.
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -14,7 +14,7 @@ fn door(model: &ScriptedModel) -> Door {
         .with("GREENLIGHT_MODEL_API_KEY", KEY)
 }
 
-/// Kills a run whose model has read a file and does not answer any more.
+/// Kills a run whose model has read a file and no longer answers.
 async fn killed(door: &Door, model: &ScriptedModel, arguments: &[&str]) {
     model.reads("sums.py").then(Turn::Silence);
     let child = door.command(arguments).spawn().unwrap();
@@ -43,7 +43,7 @@ async fn a_killed_run_resumes_where_its_model_was() {
         (&json!("fixed"), &json!(3))
     );
     assert_eq!(std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), GREEN);
-    // What the model read before is in its transcript, and it is not told the task again.
+    // The transcript contains what the model read before, and the task is not repeated.
     let first = &model.requests()[asked];
     let messages = first["messages"].as_array().unwrap();
     let roles: Vec<_> = messages
@@ -52,12 +52,12 @@ async fn a_killed_run_resumes_where_its_model_was() {
         .collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
     model.finish();
-    // It is over now, so that nothing is left to resume.
+    // The run has ended, so nothing is left to resume.
     let nothing = door.run(arguments).await.with(0);
     assert!(!nothing.err.contains("resuming"), "{}", nothing.err);
 }
 
-/// Kills a run, and says which lines another command writes that might resume it.
+/// Kills a run. Returns the lines printed by another command that might resume it.
 async fn after_a_kill(checkout: &TempDir, arguments: &[&str], answer: impl Fn(&ScriptedModel)) -> String {
     let model = ScriptedModel::start([]).await;
     let door = door(&model);
@@ -66,7 +66,7 @@ async fn after_a_kill(checkout: &TempDir, arguments: &[&str], answer: impl Fn(&S
     if arguments == ["fix"] {
         std::fs::write(checkout.path().join("sums.py"), format!("{RED}\n")).unwrap();
     }
-    // Another one, which would not take it that its transcript begins anew.
+    // A different model, which would reject a transcript that starts over.
     let again = ScriptedModel::start([]).await;
     let door = door.with("GREENLIGHT_MODEL_BASE_URL", again.base_url());
     answer(&again);
@@ -94,7 +94,7 @@ async fn a_killed_run_is_not_resumed_for_anything_else() {
     assert!(!other_files.contains("resuming"), "{other_files}");
 }
 
-/// A run that nobody could approve is over: the next one begins anew, and says the same.
+/// A run that nobody could approve has ended: the next one starts over, and comes to the same result.
 #[tokio::test]
 async fn what_nobody_could_approve_is_not_left_open() {
     let (checkout, door) = (sums(RED, &[]), Door::new());

@@ -1,4 +1,4 @@
-//! `greenlight fix` with a model: who is asked, what it may not do, and where it ends.
+//! `greenlight fix` with a model: which model is asked, what it must not do, and where it ends.
 
 use std::ffi::OsStr;
 
@@ -113,7 +113,7 @@ async fn the_limit_that_was_reached_is_named() {
     model.finish();
 }
 
-/// Neither the rules nor the tests can be talked away, and a file that git ignores is not overwritten unseen.
+/// No argument changes the rules or the tests, and a file that git ignores is not overwritten unseen.
 #[tokio::test]
 async fn a_model_that_goes_too_far_writes_nothing() {
     let checkout = sums(
@@ -143,7 +143,7 @@ async fn a_model_that_goes_too_far_writes_nothing() {
         calls("write_file", json!({ "path": ".env", "text": "KEY=theirs\n" })),
     ])
     .await;
-    // What nothing needs would be left out.
+    // An edit that nothing needs would be left out.
     let needs_it = "+ len(open('.env').read()) * 0 +";
     model.edits("sums.py", "-", needs_it).submits("Fixed.");
     let arguments = [OsStr::new("fix"), "--yes".as_ref(), checkout.path().as_os_str()];
@@ -154,7 +154,7 @@ async fn a_model_that_goes_too_far_writes_nothing() {
         .saying(".env, which exists but is ignored by git");
     assert_eq!(tree(checkout.path()), before);
     let results = model.results();
-    // Approved up front, for the working copy; the file of the user's own stayed as it was.
+    // Approved in advance for the working copy; the user's own file stayed unchanged.
     assert!(
         results[0].contains("No proposal will contain that change"),
         "{results:#?}"

@@ -1,4 +1,4 @@
-//! `greenlight fix` with a model whose price is known: what it cost is said, and a limit of money ends it.
+//! `greenlight fix` with a model of known price: the cost is reported, and a spending limit ends the run.
 
 use std::ffi::OsStr;
 
@@ -8,7 +8,7 @@ use super::{RED, document, sums};
 use crate::doors::{Door, Ended, tree};
 use crate::harness::model::{KEY, ScriptedModel, calls};
 
-/// A model of which a million tokens cost this many dollars.
+/// A model with this price in dollars for a million tokens.
 async fn fix(model: &ScriptedModel, dollars: u32, config: &str, more: &[&str]) -> (Ended, bool) {
     let checkout = sums(RED, &[("greenlight.toml", config)]);
     let before = tree(checkout.path());
@@ -77,7 +77,7 @@ async fn what_it_cost_is_said() {
     }
 }
 
-/// What was used up before a request was answered is not given back with the answer.
+/// An answer to a request does not give back the turns that were used before it.
 #[tokio::test]
 async fn an_answer_gives_no_turns_back() {
     let model = ScriptedModel::start([]).await;

@@ -1,4 +1,4 @@
-//! `greenlight fix` with somebody at the keyboard: asked, answered, interrupted.
+//! `greenlight fix` with a person at the keyboard: questions, answers, interrupts.
 
 use rustix::process::Signal;
 
@@ -37,7 +37,7 @@ async fn a_yes_writes_and_a_no_does_not() {
 
 #[tokio::test]
 async fn a_reason_leads_to_another_fix() {
-    // Both operators make this green.
+    // Both operators make the tests pass.
     let program = "def total(numbers):\n    return 3 if numbers[0] > numbers[1] else 0\n";
     let checkout = sums(program, &[]);
     let door = Door::new();
@@ -78,7 +78,7 @@ async fn what_was_changed_meanwhile_is_not_overwritten() {
     assert_eq!(std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), mine);
 }
 
-/// Ctrl-c while it asks, and while tests run that would never end.
+/// Ctrl-c during a question, and during tests that would never end.
 #[tokio::test]
 async fn an_interrupt_ends_it_and_leaves_nothing_behind() {
     let checkout = sums(RED, &[]);
@@ -125,7 +125,7 @@ async fn an_interrupt_ends_it_and_leaves_nothing_behind() {
     }
 }
 
-/// What lies in the folder of local work.
+/// The files in the folder for local work.
 fn local(door: &Door) -> impl Iterator<Item = String> {
     let entries = std::fs::read_dir(door.data().join("local")).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap())

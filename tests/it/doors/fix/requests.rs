@@ -1,4 +1,4 @@
-//! What a model may not do without asking, asked for at the terminal.
+//! A model asks for permission at the terminal.
 
 use std::ffi::OsStr;
 
@@ -35,7 +35,7 @@ async fn it_is_shown_exactly_and_done_when_allowed() {
     let (checkout, model) = (sums(RED, &[]), asking().await);
     let arguments = [OsStr::new("fix"), checkout.path().as_os_str()];
     let mut terminal = Terminal::start(door(&model).command(arguments));
-    // Somebody reads along.
+    // The person follows the model's progress.
     terminal.shows("reads sums.py").await;
     terminal.shows("the model asks to run this command:").await;
     terminal.shows(&format!("| {COMMAND}")).await;
@@ -99,7 +99,7 @@ async fn where_nobody_is_nothing_is_executed() {
         .edits("sums.py", "numbers[0] - numbers[1]", "sum(numbers)")
         .submits("The numbers were subtracted.");
     let arguments = [OsStr::new("fix"), "--verbose".as_ref(), checkout.path().as_os_str()];
-    // Verbose, it tells what the model does even here.
+    // In verbose mode it reports what the model does even here.
     let ended = door(&model).run(arguments).await.with(3).saying("edits sums.py");
     assert!(!ended.err.contains("allowed"), "{}", ended.err);
     assert!(!model.results()[0].contains("42 answers"), "{:?}", model.results());

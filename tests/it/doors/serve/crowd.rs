@@ -1,11 +1,11 @@
-//! Many connections at once, of people who never say all that they began to.
+//! Many simultaneous connections from clients that never finish their requests.
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::*;
 
-/// More than are served at a time.
+/// More connections than are served at once.
 const CROWD: usize = 400;
 
 const HALF: [&str; 4] = [
@@ -32,7 +32,7 @@ async fn half_sent_requests_keep_nobody_out() {
     }
     assert_eq!(serving.get("/healthz").await, 200);
     assert_eq!(serving.post("ping", b"{}".to_vec(), None).await, 202);
-    // Nobody had to wait until their time was up.
+    // Nobody had to wait for a timeout.
     let log = serving.log();
     assert!(log.contains("a connection was closed to make room"), "{log}");
 }

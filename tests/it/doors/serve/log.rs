@@ -1,11 +1,11 @@
-//! What the log of `greenlight serve` says to anyone who runs it.
+//! The log of `greenlight serve` as its operator reads it.
 
 use std::path::Path;
 
 use github_double::MAINTAINER;
 use serde_json::Value;
 
-/// What the log has for anyone who runs the service.
+/// The log contains what an operator needs to know.
 pub(super) fn says_what_it_does(log: &str, data: &Path) {
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let fields_of = |message: &str| {

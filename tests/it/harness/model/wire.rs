@@ -1,4 +1,4 @@
-//! What requests and answers look like on the wire, in either interface, streamed or not.
+//! The formats of requests and answers on the wire, for both interfaces, streamed or not.
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -13,7 +13,7 @@ pub(in crate::harness) fn history(request: &Value) -> Vec<Value> {
     history.cloned().unwrap_or_default()
 }
 
-/// The call that a message is the result of, and its text.
+/// The id of the call that a message answers, and the text of the result.
 pub(in crate::harness) fn result(message: &Value) -> Option<(&str, &str)> {
     let is_item = message["type"] == "function_call_output";
     let (id, text) = if is_item {
@@ -24,7 +24,7 @@ pub(in crate::harness) fn result(message: &Value) -> Option<(&str, &str)> {
     (is_item || message["role"] == "tool").then(|| (message[id].as_str().unwrap(), message[text].as_str().unwrap()))
 }
 
-/// Whether a message is what has become of an earlier one that was left out.
+/// Whether a message is the shortened form of an earlier one.
 pub(in crate::harness) fn is_left_out(earlier: &Value, now: &Value) -> bool {
     match (result(earlier), result(now)) {
         (Some((one, _)), Some((two, text))) => one == two && text.starts_with("[left out: "),
@@ -32,7 +32,7 @@ pub(in crate::harness) fn is_left_out(earlier: &Value, now: &Value) -> bool {
     }
 }
 
-/// What the server says to a request with something that it refuses.
+/// The server's error for a request with a rejected feature.
 pub(in crate::harness) fn refusal(request: &Value, what: Refuses) -> Option<&'static str> {
     let (is_in, message) = match what {
         Refuses::Tools => (request.get("tools").is_some(), "scripted does not support tools"),
@@ -45,7 +45,7 @@ pub(in crate::harness) fn refusal(request: &Value, what: Refuses) -> Option<&'st
     is_in.then_some(message)
 }
 
-/// Each call has one result, right after the reply with the call.
+/// Each call has one result, directly after the reply with the call.
 pub(in crate::harness) fn every_call_has_one_result(messages: &[Value]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
@@ -78,7 +78,7 @@ pub(in crate::harness) fn every_call_has_one_result(messages: &[Value]) -> Resul
     }
 }
 
-/// An answer in the interface of the request, as a stream if it asks for one.
+/// An answer in the interface of the request, as a stream if requested.
 pub(in crate::harness) fn answer(
     request: &Value,
     number: usize,
@@ -202,7 +202,7 @@ fn events_of(events: &[Value], says_done: bool) -> Response {
     if says_done {
         text.push_str("data: [DONE]\n\n");
     }
-    // In parts that end anywhere, within characters as well.
+    // The parts may end anywhere, even inside a character.
     stream(text.as_bytes().chunks(61).map(<[u8]>::to_vec).collect(), Ending::Closed)
 }
 

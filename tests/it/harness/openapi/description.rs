@@ -1,4 +1,4 @@
-//! Reads the slice of GitHub's OpenAPI description into operations with compiled schemas.
+//! Parses the slice of GitHub's OpenAPI description into operations with compiled schemas.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +21,14 @@ pub(super) struct Operation {
     segments: Vec<Segment>,
     pub(super) parameters: Vec<Parameter>,
     pub(super) request: Option<Request>,
-    /// None where a status comes without a JSON body.
+    /// By status; `None` for a status without a JSON body.
     pub(super) responses: BTreeMap<u16, Option<Schema>>,
 }
 
 enum Segment {
     Literal(String),
     One(String),
-    /// A path or a branch, which may have its own slashes.
+    /// A path or a branch, which may contain slashes.
     Several(String),
 }
 
@@ -45,20 +45,20 @@ pub(super) struct Parameter {
 pub(super) struct Request {
     pub(super) is_required: bool,
     pub(super) schema: Schema,
-    /// What `schema` was compiled from.
+    /// The source of `schema`.
     pub(super) source: Value,
 }
 
 impl Description {
     pub(super) fn read() -> Self {
         let mut document: Value = serde_json::from_str(SLICE).unwrap();
-        // GitHub answers null for both once a comment is outdated, no matter what its description says.
+        // GitHub answers null for both once a comment is outdated, although its description forbids it.
         for name in ["line", "position"] {
             let comment = &mut document["components"]["schemas"]["pull-request-review-comment"];
             comment["properties"][name]["nullable"] = json!(true);
         }
         allow_null(&mut document);
-        // Like OpenAPI 3.0, draft 7 passes over what stands beside a reference.
+        // Like OpenAPI 3.0, draft 7 ignores keywords beside a reference.
         let registry = Registry::new()
             .draft(Draft::Draft7)
             .add(SLICE_URI, document.clone())
@@ -83,7 +83,7 @@ impl Description {
         }
     }
 
-    /// Finds the operation whose template fits with the most literal segments, and the values of its parameters.
+    /// Finds the operation whose template matches with the most literal segments, and the values of its parameters.
     pub(super) fn find(&self, method: &str, path: &str) -> Option<(&Operation, Vec<(&str, String)>)> {
         let parts: Vec<_> = path.strip_prefix('/')?.split('/').collect();
         (self.operations.iter())
@@ -124,7 +124,7 @@ fn follow<'a>(document: &'a Value, node: &'a Value) -> &'a Value {
     target.map_or(node, |target| follow(document, target))
 }
 
-/// Gives each parameter of a template its part of a path, or nothing when the path is another one.
+/// Assigns parts of a path to the parameters of a template. `None` if the path does not match.
 fn fit<'a>(segments: &'a [Segment], parts: &[&str]) -> Option<Vec<(&'a str, String)>> {
     let Some((first, others)) = segments.split_first() else {
         return parts.is_empty().then(Vec::new);
@@ -213,14 +213,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// Tells where the schema of the JSON body of a request or response stands.
+    /// The location of the schema for the JSON body of a request or response.
     fn json_schema_of(&self, pointer: &str) -> Option<String> {
         let (pointer, body) = self.target(pointer)?;
         body["content"].get("application/json")?;
         Some(format!("{pointer}/content/application~1json/schema"))
     }
 
-    /// Follows the reference that may stand at a pointer.
+    /// Follows the reference at a pointer, if there is one.
     fn target(&self, pointer: &str) -> Option<(String, &Value)> {
         let node = self.document.pointer(pointer)?;
         let reference = node["$ref"].as_str().map(|reference| reference[1..].to_owned());
@@ -237,7 +237,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Writes OpenAPI 3.0's `nullable` the way JSON Schema says it.
+/// Converts OpenAPI 3.0's `nullable` to JSON Schema.
 fn allow_null(node: &mut Value) {
     match node {
         Value::Array(items) => items.iter_mut().for_each(allow_null),

@@ -1,7 +1,8 @@
-//! Holds every exchange with GitHub against GitHub's published description of its API.
+//! Checks every exchange with GitHub against GitHub's published description of its API.
 //!
-//! An operation that is not in the slice of the description (`tests/fixtures/openapi`) is a violation, so that nothing
-//! is sent that nobody looked up. Rules that need the state of a repository are not known here: the double has them.
+//! An operation outside of the slice of the description (`tests/fixtures/openapi`) is a violation, so that no request
+//! is sent that nobody looked up. Rules that depend on the state of a repository are not checked here; the double
+//! checks them.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -13,8 +14,8 @@ use serde_json::{Value, json};
 
 mod description;
 
-/// What GitHub answers anywhere and describes once for all operations: nothing new, bad JSON, a bad token, no right,
-/// nothing there (or nothing you may see), bad fields, rate limits and its own faults.
+/// Statuses that any operation may return, which GitHub describes once: not modified, invalid JSON, invalid token,
+/// forbidden, not found (or not visible), invalid fields, rate limits, and server errors.
 /// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api>
 const ANYWHERE: [u16; 11] = [304, 400, 401, 403, 404, 422, 429, 500, 502, 503, 504];
 
@@ -24,15 +25,15 @@ pub(crate) struct Exchange<'a> {
     pub(crate) method: &'a str,
     /// Percent-encoded, without host, base path and query.
     pub(crate) path: &'a str,
-    /// What follows the `?`; empty when nothing does.
+    /// The text after the `?`; empty if there is none.
     pub(crate) query: &'a str,
     pub(crate) request_body: Option<&'a Value>,
     pub(crate) status: u16,
-    /// None when there is no body, or one that is not JSON, like a diff or a log.
+    /// `None` if there is no body, or one that is not JSON, like a diff or a log.
     pub(crate) response_body: Option<&'a Value>,
 }
 
-/// Something that GitHub's description does not allow.
+/// A deviation from GitHub's description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
     /// The operation, then `path`, `query`, `status`, or `request` or `response` with a JSON pointer.
@@ -59,7 +60,7 @@ impl Validator {
         })
     }
 
-    /// Lists no matter what GitHub's description does not allow in an exchange.
+    /// Lists everything in an exchange that GitHub's description does not allow.
     pub(crate) fn check(&self, exchange: &Exchange<'_>) -> Vec<Violation> {
         let Some((operation, arguments)) = self.description.find(exchange.method, exchange.path) else {
             let at = format!("{} {}", exchange.method, exchange.path);
@@ -93,7 +94,7 @@ impl Validator {
         }
     }
 
-    /// GitHub passes over keys it does not know, so that a misspelt one would never be noticed.
+    /// GitHub ignores unknown keys, so a misspelt one would never be noticed.
     fn check_keys(&self, schema: &Value, at: &str, value: &Value, found: &mut Vec<Violation>) {
         let schema = self.description.resolve(schema);
         match value {
@@ -183,7 +184,7 @@ fn check_body(schema: &Schema, at: &str, body: &Value, found: &mut Vec<Violation
     }
 }
 
-/// When no alternative fits, what the nearest one lacks says more than that none fits.
+/// If no alternative matches, the errors of the nearest one are the most helpful.
 fn innermost<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
     let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) = error.kind() else {
         return error;

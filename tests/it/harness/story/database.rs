@@ -1,4 +1,4 @@
-//! The database of a story, for what is done to it while greenlight is not there.
+//! The database of a story, for changing it while greenlight is stopped.
 
 use greenlight::domain::id::RunId;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -6,7 +6,7 @@ use sqlx::{Connection as _, Row as _};
 
 use super::Story;
 
-/// A folder: each story that ends writes its runs there, to become fixtures of the journal.
+/// Names a folder: each story writes its runs there when it ends, for use as journal fixtures.
 const KEEP: &str = "GREENLIGHT_KEEP_JOURNALS";
 
 impl Story {
@@ -26,7 +26,7 @@ impl Story {
         database.close().await.unwrap();
     }
 
-    /// Breaks the first step of a run.
+    /// Makes the first step of a run unreadable.
     pub(crate) async fn breaks_start(&self, run: &RunId) {
         let mut database = self.database().await;
         let query = sqlx::query("UPDATE step SET step = '{' WHERE run = ? AND place = 0").bind(&run.0);
@@ -34,7 +34,7 @@ impl Story {
         database.close().await.unwrap();
     }
 
-    /// All that the database has of a run.
+    /// Everything that the database contains about a run.
     pub(crate) async fn rows_of(&self, run: &RunId) -> Vec<String> {
         let mut database = self.database().await;
         let select = "SELECT json_array(id, repository, number, started, is_over, unreadable) FROM run WHERE id = ?1 \
@@ -44,7 +44,7 @@ impl Story {
         rows.unwrap()
     }
 
-    /// Writes the runs down if somebody wants to keep them.
+    /// Writes the runs to the folder, if one is set.
     pub(super) async fn keep_journals(&self) {
         let Some(folder) = std::env::var_os(KEEP) else { return };
         let mut database = self.database().await;

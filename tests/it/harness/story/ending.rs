@@ -1,4 +1,4 @@
-//! What must be true at the end of every story, and what is printed when one fails.
+//! The final checks of every story, and the output when one fails.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ impl Story {
         checked.flat_map(violations).collect()
     }
 
-    /// What is left in the folders of throw-away trees.
+    /// Leftovers in the folders for throw-away trees.
     fn leftovers(&self) -> Vec<String> {
         let of = |folder: &str| std::fs::read_dir(self.folder.path().join(folder));
         let entries = ["trees", "copies", "workspaces"]
@@ -54,7 +54,7 @@ impl Story {
             .collect()
     }
 
-    /// Secrets in what greenlight sent, in what GitHub told the world of it, and in the log.
+    /// Secrets in greenlight's requests, in GitHub's public answers, and in the log.
     fn leaks(&self) -> Vec<String> {
         let mut found = Vec::new();
         let exchanges = self.double.requests();
@@ -80,7 +80,7 @@ impl Story {
         found
     }
 
-    /// Everything secret of this story, in a text.
+    /// Every secret of this story that occurs in a text.
     pub(crate) fn secrets_in(&self, text: &str) -> Vec<&'static str> {
         let secrets = self.secrets(&self.double.requests());
         let there = secrets.into_iter().filter(|(_, secret)| text.contains(secret));

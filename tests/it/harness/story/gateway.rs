@@ -1,4 +1,4 @@
-//! A gateway between greenlight and GitHub, at which a story can stop time: greenlight dies here, or waits.
+//! A gateway between greenlight and GitHub, at which a story can kill greenlight or hold a request.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,9 +24,9 @@ pub(crate) struct Gateway {
 struct Inner {
     upstream: String,
     http: reqwest::Client,
-    /// How often a change was let through to its deadly end, by method and path. `None` when nobody is to die.
+    /// How many deaths each change has caused so far, by method and path. `None` if nothing is to be killed.
     deaths: Mutex<Option<HashMap<String, u8>>>,
-    /// Whether what only reads is deadly, too.
+    /// Whether reading requests are deadly, too.
     reads_kill: AtomicBool,
     death: Notify,
     hold: Mutex<Option<(Method, &'static str)>>,
@@ -35,7 +35,7 @@ struct Inner {
 }
 
 impl Gateway {
-    /// A gateway before the double; everything passes.
+    /// A gateway in front of the double that lets everything pass.
     pub(crate) async fn before(upstream: String) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -60,13 +60,13 @@ impl Gateway {
         Self { url, inner, server }
     }
 
-    /// From now on every change dies twice before it is let through: once before it takes effect, and once after it
-    /// did and before anybody heard of it.
+    /// From now on every change kills greenlight twice before it gets through: once before it takes effect, and once
+    /// after that, before the answer arrives.
     pub(crate) fn kill_at_every_change(&self) {
         *self.inner.deaths.lock().unwrap() = Some(HashMap::new());
     }
 
-    /// The same, and anything that only reads dies once as well.
+    /// The same, and every reading request kills it once as well.
     pub(crate) fn kill_everywhere(&self) {
         self.inner.reads_kill.store(true, Ordering::Relaxed);
         self.kill_at_every_change();
@@ -77,12 +77,12 @@ impl Gateway {
         self.inner.death.notified().await;
     }
 
-    /// How many requests met their end here.
+    /// How many requests caused a death.
     pub(crate) fn deaths(&self) -> usize {
         self.inner.deaths.lock().unwrap().iter().map(HashMap::len).sum()
     }
 
-    /// Holds the next request with this method whose path contains this, until it is released.
+    /// Holds the next request with this method whose path contains this text, until it is released.
     pub(crate) fn hold(&self, method: Method, path: &'static str) {
         *self.inner.hold.lock().unwrap() = Some((method, path));
     }

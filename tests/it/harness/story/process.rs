@@ -1,4 +1,4 @@
-//! greenlight as its own process, as far as that goes within one: a runtime whose end takes every task with it.
+//! greenlight as if in a separate process: a separate runtime whose shutdown ends every task.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -23,13 +23,13 @@ use crate::harness::model::KEY;
 
 /// The webhook secret of every story.
 pub(crate) const SECRET: &str = "story-webhook-secret-53c1";
-/// How long what cannot be stopped may hold up the end of a process.
+/// How long tasks that cannot be cancelled may delay the end of a process.
 const LAST_BREATH: Duration = Duration::from_secs(30);
 
-/// What a process is started with.
+/// The settings of a process.
 #[derive(Clone)]
 pub(crate) struct Settings {
-    /// Where GitHub's API is.
+    /// Base URL of GitHub's API.
     pub(crate) api: String,
     pub(crate) credentials: Credentials,
     pub(crate) model: Option<String>,
@@ -40,24 +40,24 @@ pub(crate) struct Settings {
     pub(crate) workers: usize,
 }
 
-/// Everything that was logged in a story.
+/// The log of a story.
 pub(crate) type Log = Arc<Mutex<Vec<u8>>>;
 
 pub(crate) struct Process {
     runtime: Option<Runtime>,
     pub(crate) queue: Queue,
-    /// Base URL of the HTTP door.
+    /// Base URL of greenlight's HTTP server.
     pub(crate) url: String,
 }
 
 impl Process {
-    /// Starts `greenlight serve` on a data folder; what an earlier process left there is taken up.
+    /// Starts `greenlight serve` on a data folder, and resumes what an earlier process left there.
     pub(crate) async fn start(settings: &Settings, folder: &Path, log: &Log) -> Self {
         let log = Arc::clone(log);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
-            // Every thread of this process logs to this story, and to no other.
+            // Every thread of this process logs to this story only.
             .on_thread_start(move || std::mem::forget(tracing::subscriber::set_default(subscriber(&log))))
             .build()
             .unwrap();
@@ -71,7 +71,7 @@ impl Process {
         }
     }
 
-    /// Ends at once, wherever it is; what it had not written down is lost.
+    /// Ends at once, at any point; what was not written to disk is lost.
     pub(crate) async fn kill(mut self) {
         let runtime = self.runtime.take().unwrap();
         tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LAST_BREATH))
@@ -79,7 +79,7 @@ impl Process {
             .unwrap();
     }
 
-    /// Continues with a run, as the clock has it done.
+    /// Resumes a run, as the clock does.
     pub(crate) async fn resume(&self, run: Run) {
         let (queue, work) = (self.queue.clone(), Work::Resume(Box::new(run)));
         let pushed = self
@@ -90,7 +90,7 @@ impl Process {
         pushed.await.unwrap().unwrap();
     }
 
-    /// Looks once for what GitHub could not deliver.
+    /// Looks once for events that GitHub could not deliver.
     pub(crate) async fn sweep(&self) {
         let queue = self.queue.clone();
         let swept = self
@@ -101,13 +101,13 @@ impl Process {
         swept.await.unwrap();
     }
 
-    /// Starts the clock, with a minute this long.
+    /// Starts the clock with a minute of this length.
     pub(crate) fn starts_the_clock(&self, minute: Duration) {
         let clock = server::watch(self.queue.clone(), minute);
         self.runtime.as_ref().unwrap().spawn(clock);
     }
 
-    /// The runs of a pull request, as its journal has them.
+    /// The runs of a pull request according to the journal.
     pub(crate) async fn runs(&self, of: &PullRequestId) -> Vec<Run> {
         self.queue.app().journal.runs_of(of).await.unwrap()
     }

@@ -1,4 +1,4 @@
-//! How a story begins: a repository with people around it, and one pull request with one wrong operator.
+//! The beginning of a story: a repository with people, and a pull request with one wrong operator.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,10 +13,10 @@ use super::{SECRET, Story};
 use crate::harness::model::{ScriptedModel, Turn};
 
 const FARE: &str = "def fare(stops):\n    return 200 + 50 * stops\n";
-/// The module as the pull request has it.
+/// The module in the pull request.
 pub(crate) const CHANGE: &str =
     "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return paid + fare(stops)\n";
-/// The module as it should be.
+/// The corrected module.
 pub(crate) const FIXED: &str =
     "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return paid - fare(stops)\n";
 /// The tests of the pull request.
@@ -33,7 +33,7 @@ class Fares(unittest.TestCase):
     def test_change_is_given(self):
         self.assertEqual(change(500, 2), 200)
 ";
-/// What the failed job of the default scene printed.
+/// The log of the failed job in the default scene.
 pub(crate) const LOG: &str = "\
 2026-01-05T10:00:00.0000000Z ##[group]Run python -m unittest -v
 2026-01-05T10:00:00.1000000Z ##[endgroup]
@@ -55,41 +55,42 @@ pub(crate) const LOG: &str = "\
 2026-01-05T10:00:01.1500000Z ##[error]Process completed with exit code 1.
 ";
 
-/// What is there before the story begins.
+/// The state before the story begins.
 pub(crate) struct Scene {
     on_main: Vec<(String, String)>,
     in_pull_request: Vec<(String, String)>,
     is_private: bool,
     branch: &'static str,
     author: &'static str,
-    /// Whether it comes from a fork, and if so, whether maintainers may push there.
+    /// Whether it comes from a fork, and if so, whether maintainers may push to it.
     fork: Option<bool>,
-    /// Whose fork it is, if not the author's.
+    /// The owner of the fork, if it is not the author.
     fork_owner: Option<&'static str>,
     people: Vec<(&'static str, Role)>,
     permissions: Vec<(&'static str, &'static str)>,
     turns: Option<Vec<Turn>>,
-    /// Whether the built-in engine works before the model does. A scripted model is alone otherwise: most stories of
-    /// one are about bugs that take none.
+    /// Whether the built-in engine runs before the model. By default a scripted model runs alone: most of its stories
+    /// have bugs that need no model.
     is_auto: bool,
-    /// Where another model is.
+    /// The address of another model.
     model_url: Option<String>,
-    /// What a million tokens cost, in US dollars. `None` if nobody knows.
+    /// The price of a million tokens in US dollars. `None` if it is unknown.
     dollars: Option<u64>,
     title: String,
     /// Permissions of a workflow's token, which is used instead of an App.
     token: Option<&'static [(&'static str, &'static str)]>,
-    /// Whose own token is used instead.
+    /// The person whose own token is used instead.
     token_of: Option<&'static str>,
     allow_list: AllowList,
-    /// Another one than the best of this machine.
+    /// A sandbox other than the best of this machine.
     sandbox: Option<Sandbox>,
     workers: usize,
-    /// Added to its configuration.
+    /// Additional configuration for triage.
     triage: &'static str,
 }
 
-/// Added to the configuration of stories that are not about triage, which would else run every failing test five times.
+/// Default triage settings for stories that are not about triage: without them, every failing test would run five
+/// times.
 const FEW_RUNS: &str = "[triage]\nruns = 2\n";
 
 impl Default for Scene {
@@ -104,7 +105,7 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// A repository with these files on `main`, and a pull request that writes those.
+    /// A repository with the first files on `main`, and a pull request that writes the others.
     pub(crate) fn of(on_main: &[(&str, &str)], in_pull_request: &[(&str, &str)]) -> Self {
         let owned = |files: &[(&str, &str)]| {
             let files = files.iter().map(|(path, text)| ((*path).into(), (*text).into()));
@@ -134,7 +135,7 @@ impl Scene {
         }
     }
 
-    /// The default repository, whose tests are no matter what this command says.
+    /// The default repository, with this test command.
     pub(crate) fn tested_by(command: &str) -> Self {
         Self::default().config(&format!("[test]\ncommand = {command:?}\n"))
     }
@@ -145,14 +146,14 @@ impl Scene {
         self
     }
 
-    /// One more file in the pull request, or another text of one that it has.
+    /// Adds a file to the pull request, or replaces the text of one.
     pub(crate) fn adds(mut self, path: &str, text: &str) -> Self {
         self.in_pull_request.retain(|(other, _)| other != path);
         self.in_pull_request.push((path.into(), text.into()));
         self
     }
 
-    /// A repository that strangers do not see.
+    /// Makes the repository private.
     pub(crate) fn private(mut self) -> Self {
         self.is_private = true;
         self
@@ -168,14 +169,14 @@ impl Scene {
         self
     }
 
-    /// From a fork of somebody else's than the author's.
+    /// The pull request comes from a fork that does not belong to the author.
     pub(crate) fn forked_by(mut self, owner: &'static str) -> Self {
         self.fork = Some(false);
         self.fork_owner = Some(owner);
         self
     }
 
-    /// From a fork of the author's.
+    /// The pull request comes from the author's fork.
     pub(crate) fn forked(mut self, maintainers_may_push: bool) -> Self {
         self.fork = Some(maintainers_may_push);
         self
@@ -186,49 +187,49 @@ impl Scene {
         self
     }
 
-    /// What the App may do.
+    /// A permission of the App.
     pub(crate) fn app_permission(mut self, name: &'static str, level: &'static str) -> Self {
         self.permissions.push((name, level));
         self
     }
 
-    /// A model that does these things in turn; without this there is none.
+    /// A model that plays these turns; by default there is none.
     pub(crate) fn model(mut self, turns: impl IntoIterator<Item = Turn>) -> Self {
         self.turns = Some(turns.into_iter().collect());
         self
     }
 
-    /// As by default: what a model is not needed for is done without it.
+    /// As by default in production: the model is only used for what the built-in engine cannot do.
     pub(crate) fn auto(mut self) -> Self {
         self.is_auto = true;
         self
     }
 
-    /// A model that is somewhere else.
+    /// A model at another address.
     pub(crate) fn model_at(mut self, url: &str) -> Self {
         self.model_url = Some(url.into());
         self
     }
 
-    /// A model of which a million tokens cost so much, in US dollars.
+    /// A model with this price in US dollars for a million tokens.
     pub(crate) fn priced(mut self, dollars: u64) -> Self {
         self.dollars = Some(dollars);
         self
     }
 
-    /// What the author calls the pull request and its commit.
+    /// The title of the pull request and its commit.
     pub(crate) fn titled(mut self, title: &str) -> Self {
         self.title = title.into();
         self
     }
 
-    /// With the token of a workflow run instead of an App.
+    /// Uses the token of a workflow run instead of an App.
     pub(crate) fn token(mut self, permissions: &'static [(&'static str, &'static str)]) -> Self {
         self.token = Some(permissions);
         self
     }
 
-    /// With this person's own token instead of an App.
+    /// Uses this person's own token instead of an App.
     pub(crate) fn token_of(mut self, login: &'static str) -> Self {
         self.token_of = Some(login);
         self
@@ -244,13 +245,13 @@ impl Scene {
         self
     }
 
-    /// How many pull requests are worked on at a time.
+    /// How many pull requests are worked on in parallel.
     pub(crate) fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// With as many runs of failing tests as by default.
+    /// Runs failing tests as often as by default.
     pub(crate) fn about_triage(mut self) -> Self {
         self.triage = "";
         self

@@ -1,4 +1,4 @@
-//! What greenlight wrote, whole and without what differs from run to run, for snapshots.
+//! The whole of greenlight's posts for snapshots, without the parts that differ between runs.
 
 use std::fmt::Write as _;
 
@@ -22,13 +22,13 @@ impl Story {
         stable(shown)
     }
 
-    /// The one review, with its suggestions.
+    /// The only review, with its suggestions.
     #[track_caller]
     pub(crate) fn whole_review(&self) -> String {
         shown(&self.review())
     }
 
-    /// greenlight's check run on the head, without its summary, which says what the sticky comment says.
+    /// greenlight's check run on the head, without its summary, which equals the sticky comment.
     #[track_caller]
     pub(crate) fn whole_check(&self) -> String {
         let check = self.check();

@@ -1,4 +1,4 @@
-//! Reading, reaching and pretending to be what is none of a command's business, in a container.
+//! Reading, reaching and impersonating what a command must not, in a container.
 
 use greenlight::sandbox::{Backend, Outcome};
 
@@ -25,7 +25,7 @@ refused('call', lambda: socket.socket(socket.AF_UNIX).connect('/run/greenlight.s
 refused('listen', lambda: socket.socket(socket.AF_UNIX).bind('/run/greenlight.socket'), errno.EADDRINUSE, errno.EROFS)
 refused('remove', lambda: os.unlink('/run/greenlight.socket'), errno.EBUSY, errno.EACCES, errno.EROFS)
 import struct
-# What init would say, to whatever is open here.
+# Sends what init would send, to every open descriptor.
 body = b'{\"Exited\":77}'
 for number in range(1, 256):
     for file in [number]:
@@ -40,7 +40,7 @@ for number in range(1, 256):
 #[tokio::test]
 async fn a_forged_init_is_not_heard() {
     let lab = lab_or_return!();
-    // A second init finds nobody to call, and the first is not disturbed by it.
+    // A second init finds nobody to talk to, and does not disturb the first one.
     let output = lab
         .sh("printf '\\015\\000\\000\\000{\"Exited\":77}'; /run/greenlight sandbox-init container; echo $?; exit 5")
         .await;

@@ -1,4 +1,4 @@
-//! What a command in a container may meet of another one: nothing.
+//! What a command in a container may see of an earlier one: nothing.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ print(os.getpid() > 2)
     assert!(!before.is_empty(), "the container did not wait");
 }
 
-/// The second command has a low number only if it is in its own container.
+/// The second command has a low process id only if it runs in a new container.
 async fn is_not_reused(script: &str) {
     let Some(lab) = Lab::on(Backend::Docker).await else {
         return;
@@ -83,7 +83,7 @@ async fn is_not_reused(script: &str) {
 
 #[tokio::test]
 async fn a_container_with_a_changed_init_is_not_reused() {
-    // The same user may lower the limits of init, and its priority.
+    // The same user may lower the limits and the priority of init.
     is_not_reused(&format!(
         "{COUNT}\nimport resource\nresource.prlimit(1, resource.RLIMIT_NOFILE, (50, 50))"
     ))
@@ -104,7 +104,7 @@ async fn a_command_after_another_gets_its_container() {
     lab.python(COUNT).await;
     let number: u32 = lab.sh("echo $$").await.stdout.text().trim().parse().unwrap();
     assert!(number > 30, "{number}");
-    // A program that is missing is no reason to throw it away.
+    // A missing program is no reason to discard the container.
     let missing = lab.exec(&lab.command(["no-such-program"])).await;
     assert!(matches!(missing.outcome, Outcome::DidNotStart(_)), "{missing:?}");
     let number: u32 = lab.sh("echo $$").await.stdout.text().trim().parse().unwrap();
@@ -208,6 +208,6 @@ async fn processor_time_of_a_container_is_counted() {
     let output = lab.sh("while :; do :; done").await;
     assert_eq!(output.outcome, Outcome::TimedOut);
     assert!(output.cpu >= Duration::from_millis(500), "{:?}", output.cpu);
-    // Not what the one before took.
+    // Not the time of the previous command.
     assert!(lab.sh("true").await.cpu < Duration::from_millis(500));
 }

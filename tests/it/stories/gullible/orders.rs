@@ -51,7 +51,7 @@ pub(super) fn edits() -> Vec<String> {
     orders
 }
 
-/// Orders that ask and look.
+/// Orders that ask for and read something.
 pub(super) fn looks(head: &str) -> Vec<String> {
     let show = |commit: &str| order("git_show", &json!({ "commit": commit }));
     let mut orders: Vec<String> = [
@@ -85,7 +85,7 @@ pub(super) fn looks(head: &str) -> Vec<String> {
     orders
 }
 
-/// Versions of the same for a model that acts by code.
+/// The same orders for a model that acts through code.
 pub(super) fn by_code() -> Vec<String> {
     let forge = "import base64, json, os, threading\n\
                  def said(name, **arguments): return base64.b64encode(json.dumps({'name': name, 'arguments': arguments}).encode())\n\

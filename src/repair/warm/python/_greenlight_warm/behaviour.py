@@ -1,4 +1,4 @@
-"""What edited functions do with inputs: those that the tests give them, and others like those."""
+"""Calls edited functions with inputs: those from the tests, and variations of them."""
 
 import copy
 import hashlib
@@ -13,12 +13,12 @@ from random import seed
 from .forks import Fork, Refused
 from .hot_swap import swapped
 
-# Inputs that are recorded of each function, and inputs in all.
+# Maximum number of inputs recorded for each function, and of all inputs.
 MOST_RECORDED = 24
 MOST_INPUTS = 240
-# How long one call may take.
+# Time limit of one call in seconds.
 CALL = 0.1
-# Characters of an answer that are shown; what is longer has its digest besides.
+# Characters of an answer that are shown; a longer one is shown with its digest.
 SHOWN = 300
 DEEP = 5
 MANY = 200
@@ -35,26 +35,26 @@ def behave(judge, candidates, wall):
         edit = judge.edited(candidate)
         changes = edit and judge.live(edit.swap)
         if not changes:
-            raise Refused("not every candidate edits a function that is there")
+            raise Refused("not every candidate edits an existing function")
         chosen.append(changes)
     functions = list({id(changes[0][0]): changes[0][0] for changes in chosen}.values())
     tests = list(dict.fromkeys(judge.failing + judge.relevant_to(functions)))
 
     def work(say):
-        # With an edit, as no failing test gets to its end without one.
+        # With an edit, because no failing test ends without one.
         undo = swapped(chosen[0])
         inputs = varied(recorded(judge, functions, tests, wall / 3))
         undo()
         if not inputs:
             return
-        # What no input reaches is alike, whatever it does: so without an edit, too.
+        # If no input reaches the edits, they look alike no matter what they do. So run without an edit, too.
         for number, changes in enumerate([[], *chosen]):
             left = max(0.2, (end - time.monotonic()) / (len(chosen) + 1 - number))
             with Fork(lambda say, changes=changes: answer(changes, inputs, say)) as fork:
                 said, ended = fork.all(left)
             answers = said.decode("utf-8", "replace").split("\n")[:-1][: len(inputs)]
             missing = "the process ended" if ended else "timeout"
-            # Where the time was up is not what it does; where one call never came back is.
+            # Answers that are missing because the time was up say nothing; a call that never returned does.
             say(json.dumps([answers, missing]).encode() + b"\n")
 
     with Fork(work) as fork:
@@ -65,12 +65,12 @@ def behave(judge, candidates, wall):
     longest = max(len(answers) for answers, _ in heard)
     without, *lists = [answers + [missing] * (longest - len(answers)) for answers, missing in heard]
     if all(answers == without for answers in lists):
-        raise Refused("nothing that was called sees the edits")
+        raise Refused("no call reaches the edits")
     return {"answers": lists}
 
 
 def recorded(judge, functions, tests, limit):
-    """Calls that tests make, as a function and its arguments by name."""
+    """Records calls that tests make, as a function and its arguments by name."""
     wanted = {function.__code__: function for function in functions}
     calls, seen = [], set()
     counts = dict.fromkeys(wanted, 0)
@@ -105,7 +105,7 @@ def recorded(judge, functions, tests, limit):
 
 
 def arguments_of(frame):
-    """The plain arguments, the ones by keyword only, and what `*` and `**` took."""
+    """The positional arguments, the keyword-only ones, and the contents of `*` and `**`."""
     code, values = frame.f_code, frame.f_locals
     names = code.co_varnames
     plain = [values[name] for name in names[: code.co_argcount]]
@@ -129,7 +129,7 @@ def copied(value):
 
 
 def varied(calls):
-    """The calls, and after them the same ones with one or two arguments changed, a change of each in turn."""
+    """Returns the calls, followed by the same calls with one or two arguments changed, one change of each in turn."""
     others = [variations(function, arguments) for function, arguments in calls]
     turns = itertools.chain.from_iterable(itertools.zip_longest(*others))
     unique = {}
@@ -149,7 +149,7 @@ def variations(function, arguments):
     for at in range(len(plain) - 1):
         if type(plain[at]) is type(plain[at + 1]):
             yield function, ([*plain[:at], plain[at + 1], plain[at], *plain[at + 2 :]], named)
-    # What two conditions come to is seen only when both change.
+    # Combinations of two conditions only show when two arguments change together.
     for one, other in itertools.combinations(changes, 2):
         for both in itertools.product(one, other):
             yield function, with_changes(arguments, both)
@@ -179,7 +179,7 @@ def like(value):
 
 
 def answer(changes, inputs, say):
-    """Says one line for each input."""
+    """Sends one line for each input."""
     for function, code in changes:
         function.__code__ = code
     signal.signal(signal.SIGALRM, too_slow)
@@ -207,7 +207,7 @@ def too_slow(*_):
 
 
 def settled(result):
-    """What a generator or a coroutine comes to."""
+    """The result of a coroutine, or the values of a generator."""
     if isinstance(result, types.GeneratorType):
         return list(itertools.islice(result, MANY))
     if isinstance(result, types.CoroutineType):
@@ -224,7 +224,7 @@ def brief(text):
 
 
 def show(value, deep=DEEP):
-    """A text that is the same for values that are alike, wherever they lie in memory."""
+    """A text that is equal for values that are alike, regardless of their addresses."""
     kind = type(value)
     if kind in (int, float, bool, complex, type(None)):
         return repr(value)

@@ -1,4 +1,4 @@
-"""Keeps what sources were compiled to, for forks that load modules anew: few of those have an edit."""
+"""Caches compiled sources for forks that reload modules: few of them contain an edit."""
 
 import os
 from importlib.machinery import SourceFileLoader
@@ -7,7 +7,7 @@ MOST_KEPT = 5_000
 
 
 def keep_compiled():
-    """From now on; what a fork compiles is lost with it."""
+    """Installs the cache. What a fork compiles is lost with it."""
     compiled, plain = {}, SourceFileLoader.source_to_code
 
     def source_to_code(self, data, path, **options):
@@ -22,7 +22,7 @@ def keep_compiled():
 
 
 def keep_rewritten():
-    """The same for pytest, which writes assertions anew, as long as a file is as it was."""
+    """Does the same for pytest, which rewrites assertions, as long as a file is unchanged."""
     from _pytest.assertion import rewrite
 
     plain = getattr(rewrite, "_rewrite_test", None)

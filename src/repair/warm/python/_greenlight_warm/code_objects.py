@@ -1,4 +1,4 @@
-"""Compiled code: how two versions of it differ, and the functions that have it."""
+"""Compares two versions of compiled code, and finds the functions that use it."""
 
 import gc
 import types
@@ -7,7 +7,7 @@ FUNCTION = 0x3  # CO_OPTIMIZED | CO_NEWLOCALS
 
 
 class Swap:
-    """Functions that are given other code: pairs of code of now and of then, the outer ones first."""
+    """Returns pairs of old and new code of the functions that must be changed, the outer ones first."""
 
     def __init__(self):
         self.pairs = []
@@ -15,7 +15,7 @@ class Swap:
         self.possible = True
 
     def compare(self, old, new, around):
-        """Whether anything differs; `around` are the pairs of functions that this code is made in."""
+        """Returns whether anything differs; `around` are the pairs of functions that contain this code."""
         here = [*around, (old, new)] if old.co_flags & FUNCTION == FUNCTION else around
         differs = content(old) != content(new)
         inner, others = nested(old), nested(new)
@@ -38,7 +38,7 @@ def nested(code):
 
 
 def content(code):
-    """What a piece of code does, without the code nested in it and without where it stands."""
+    """A description of a code object without nested code and without its location."""
     consts = [(type(const), repr(const)) for const in code.co_consts if not isinstance(const, types.CodeType)]
     shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_name)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
@@ -46,12 +46,12 @@ def content(code):
 
 
 def key(code):
-    """Where code stands."""
+    """The location of a code object."""
     return (code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def functions(tree):
-    """The functions of the project that are alive, by where their code stands."""
+    """The project's live functions, by the location of their code."""
     found = {}
     for function in gc.get_objects():
         if type(function) is types.FunctionType and tree.path(function.__code__.co_filename):

@@ -1,4 +1,4 @@
-"""Edits as they are asked for: compiled and compared with what is there, and on the disk for a while."""
+"""Requested edits: compiled and compared with the current code, or temporarily written to the disk."""
 
 from .code_objects import Swap
 from .forks import Refused
@@ -11,7 +11,7 @@ class Edited:
         self.file = tree.file(candidate["path"])
         self.start, self.end, self.text = candidate["start"], candidate["end"], candidate["text"]
         if not 0 <= self.start <= self.end <= len(self.file.data):
-            raise Refused("no range of the file")
+            raise Refused("the range is not in the file")
         self.swap = self.compare(self.file.part(self.start, self.end))
 
     def compare(self, part):
@@ -20,7 +20,7 @@ class Edited:
         except SyntaxError:
             if part is None:
                 raise
-            # The statement may go on in the next one.
+            # The statement may continue in the next one.
             return self.compare(None)
         swap = Swap()
         swap.compare(self.file.original(part), new, [])
@@ -31,7 +31,7 @@ class Edited:
 
 
 class Written:
-    """The file of an edit has it for a while."""
+    """Writes an edit to its file for a while."""
 
     def __init__(self, edit):
         self.edit = edit

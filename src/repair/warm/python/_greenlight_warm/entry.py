@@ -1,4 +1,4 @@
-"""Hears what greenlight asks, and answers in pieces that fit into one cell."""
+"""Handles greenlight's requests, and answers in pieces that fit into one cell."""
 
 import json
 import os
@@ -17,7 +17,7 @@ LONGEST = 8 << 20
 
 
 class Piece:
-    """A value that shows as its JSON text."""
+    """A value whose `repr` is its JSON text."""
 
     def __init__(self, text):
         self.text = text
@@ -27,7 +27,7 @@ class Piece:
 
 
 class Desk:
-    """What is kept between requests."""
+    """The state kept between requests."""
 
     def __init__(self):
         self.tests = None
@@ -51,7 +51,7 @@ class Desk:
         return self.piece(0)
 
     def piece(self, start):
-        # Quotes grow when they are quoted once more.
+        # Quoting doubles the number of quotes.
         text = self.answer[start : start + PIECE // 2]
         return Piece(json.dumps({"text": text, "total": len(self.answer)}))
 
@@ -68,13 +68,13 @@ class Desk:
 
     def ready(self):
         if self.judge is None:
-            raise Refused("nothing was started")
+            raise Refused("the tests were not loaded")
         return self.judge
 
     def op_spectrum(self, request):
         judge = self.ready()
         if judge.starting.issuperset(judge.failing):
-            raise Refused("what the programs do that the tests start is not followed")
+            raise Refused("programs that the tests start cannot be traced")
         return Followed(judge).answer(request["wall_ms"] / 1000)
 
     def op_judge(self, request):
@@ -85,7 +85,7 @@ class Desk:
 
 
 def prepare():
-    """Says places as the test command would: as whole paths."""
+    """Makes paths in tracebacks absolute, as with the test command."""
     here = os.getcwd()
     whole = [os.path.join(here, part) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     if whole:
@@ -95,6 +95,6 @@ def prepare():
 
 
 def start():
-    """What answers requests: a function of their texts."""
+    """Returns a function that answers requests, both as text."""
     desk = Desk()
     return lambda text: desk.hear(json.loads(text))

@@ -1,4 +1,4 @@
-"""Does work in a fork, within a time limit, and lets nothing of it come back but what it says."""
+"""Does work in a fork within a time limit. Only what the fork reports comes back."""
 
 import contextlib
 import os
@@ -7,27 +7,27 @@ import select
 import signal
 import time
 
-# What one fork may say, and the memory that it may take on top.
+# Limits on the size of one fork's report, and on its additional memory, in bytes.
 MOST_SAID = 32 << 20
 MEMORY = 1 << 30
-# Seconds of processor time, also for what gets away from it.
+# Limit of processor time in seconds, also for processes that outlive the fork.
 PROCESSOR = 120
-# How often a limit is drawn out for a fork that did not get the processor.
+# How often a time limit is extended for a fork that did not get the processor.
 STARVED = 3
-# How often it is looked at how much processor time a fork took, in seconds.
+# How often a fork's processor time is checked, in seconds.
 LOOK = 0.02
-# What starts another program, as audit events are called.
+# The names of audit events for starting another program.
 STARTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system"}
 FORKS = {"os.fork", "os.forkpty"}
 
 
 class Refused(Exception):
-    """Why there is no way to do what was asked for."""
+    """The reason why a request cannot be handled."""
 
 
 @contextlib.contextmanager
 def quiet():
-    """Nothing is read from the terminal, nor printed to it."""
+    """Redirects the terminal, so that nothing is read from it or printed to it."""
     kept = [os.dup(number) for number in (0, 1, 2)]
     nothing = os.open(os.devnull, os.O_RDWR)
     try:
@@ -42,7 +42,7 @@ def quiet():
 
 
 class Fork:
-    """`work(say)` in a fork; `say` takes bytes."""
+    """Runs `work(say)` in a fork; `say` sends bytes."""
 
     def __init__(self, work):
         self.pipe, into = os.pipe()
@@ -68,7 +68,7 @@ class Fork:
         self.poll.register(self.pipe, select.POLLIN | select.POLLHUP)
 
     def hear(self, limit, most=None):
-        """The next bytes; empty at the end, None when the time is up, or with `most` so much processor time."""
+        """The next bytes: empty at the end, None if the time is up or, with `most`, this much processor time is used."""
         end, extended = time.monotonic() + limit, 0
         busy, first = self.busy(), True
         while True:
@@ -77,7 +77,7 @@ class Fork:
             first = False
             left = end - time.monotonic()
             if left <= 0:
-                # Not slow, but kept waiting by others.
+                # It is not slow, but other processes keep it waiting.
                 now = self.busy()
                 if extended < STARVED and now - busy < limit / 2 and self.waits_for_processor():
                     extended += 1
@@ -90,7 +90,7 @@ class Fork:
                 return data if self.used < MOST_SAID else None
 
     def all(self, limit):
-        """All that it says within the time, and whether it came to its end."""
+        """Everything that it reports within the time, and whether it ended."""
         said, end = [], time.monotonic() + limit
         while True:
             data = self.hear(max(0.001, end - time.monotonic()))
@@ -106,7 +106,7 @@ class Fork:
             return []
 
     def busy(self):
-        """The seconds of processor time that it took."""
+        """The processor time that it used, in seconds."""
         stat = self.stat()
         return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK") if len(stat) > 12 else 0.0
 
@@ -114,7 +114,7 @@ class Fork:
         return self.stat()[:1] == [b"R"]
 
     def end(self):
-        """Kills what is left, and collects it."""
+        """Kills the remaining processes and reaps them."""
         os.close(self.pipe)
         for kill in (os.killpg, os.kill):
             try:
@@ -134,13 +134,13 @@ class Fork:
 
 
 def enter():
-    """What a fork is before it works."""
+    """Prepares a fork for its work."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
-    # The session closes its pipes in every fork, by numbers that are free here and would be taken by others.
+    # The session closes its pipes in every fork by number; these numbers are free here and must not be reused.
     for _ in range(4):
         os.dup(nothing)
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR))

@@ -8,9 +8,9 @@ from .code_cache import keep_rewritten
 from .code_objects import FUNCTION
 from .forks import Fork, Refused, quiet
 
-# Seconds that a second session may take to be opened.
+# Time limit in seconds for opening a second session.
 OPENING = 10
-# Calls at load of which it is found out which module is being loaded.
+# Maximum number of calls during loading for which the module being loaded is determined.
 MOST_CALLS = 20_000
 
 
@@ -23,11 +23,11 @@ def load(tree, argv, framework):
                 return Pytest(tree, argv[at + 1 :], by_module)
     if framework == "unittest" and "unittest" in words and argv[words.index("unittest") - 1] == "-m":
         return Unittest(tree, argv[words.index("unittest") + 1 :])
-    raise Refused("the command is none that can be run in one process")
+    raise Refused("the command cannot be run in one process")
 
 
 def watched(tree, load):
-    """The tests, with the files and functions that ran while they were loaded."""
+    """Loads the tests, and records the files and functions that ran meanwhile."""
     seen, here, lines, files, others = {}, set(), set(), set(), set()
     calls = 0
 
@@ -56,13 +56,13 @@ def watched(tree, load):
     finally:
         sys.setprofile(None)
     tests.at_import, tests.lines_at_import = here, lines
-    # The files whose functions ran for the sake of others.
+    # The files with functions that other files called while loading.
     tests.files, tests.run_by_others = files, others
     return tests
 
 
 def loading(tree, frame):
-    """The file of the project that is being loaded; None when none is."""
+    """The project file that is being loaded, or None."""
     while frame is not None:
         path = tree.path(frame.f_code.co_filename)
         if path and frame.f_code.co_name == "<module>":
@@ -72,12 +72,12 @@ def loading(tree, frame):
 
 
 class Pytest:
-    """Tests that pytest collected."""
+    """Tests collected by pytest."""
 
     def __init__(self, tree, arguments, by_module):
         self.tree = tree
         if not by_module:
-            # The program does not look for modules where it is started.
+            # `pytest`, unlike `python -m pytest`, does not search the current directory for modules.
             here, listed = os.getcwd(), os.environ.get("PYTHONPATH", "").split(os.pathsep)
             if here not in listed and here in sys.path:
                 sys.path.remove(here)
@@ -99,13 +99,13 @@ class Pytest:
         self.gather()
 
     def open(self, arguments):
-        """Gets a session ready that has collected nothing."""
+        """Prepares a session without collecting tests."""
         import _pytest.assertion.util
         import _pytest.config
         import _pytest.main
         import _pytest.nodes
 
-        # What a failure looks like is never read, and takes longer than most tests.
+        # Nobody reads the representation of a failure, and making it takes longer than most tests.
         _pytest.nodes.Node._repr_failure_py = lambda *_, **__: "failed"
         _pytest.assertion.util.assertrepr_compare = lambda *_, **__: None
         self.config = _pytest.config._prepareconfig(arguments + self.options, [self])
@@ -130,14 +130,14 @@ class Pytest:
         return self.ids[at].partition("::")[0]
 
     def find(self, name):
-        """The tests that a name of a run stands for."""
+        """The tests that a name from a report refers to."""
         file, _, rest = name.partition("::")
         wanted = os.path.normpath(os.path.join(os.getcwd(), file)) + "::" + rest
         found = [at for at, known in enumerate(self.ids) if known == wanted]
         return found or [at for at, known in enumerate(self.ids) if known.partition("::")[2] == rest and rest]
 
     def run(self, chosen, done):
-        """Runs tests until `done(test, passed)` says false."""
+        """Runs tests until `done(test, passed)` returns false."""
         for position, at in enumerate(chosen):
             item = self.items[at]
             following = self.items[chosen[position + 1]] if position + 1 < len(chosen) else None
@@ -145,7 +145,7 @@ class Pytest:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             called = [outcome for when, outcome in self.reports if when == "call"]
             bad = [outcome for _, outcome in self.reports if outcome == "failed"]
-            # What is skipped neither passes nor fails.
+            # A skipped test neither passes nor fails.
             self.failed = bool(bad)
             if not done(at, bool(called) and not bad and "passed" in called):
                 if following is not None:
@@ -153,18 +153,18 @@ class Pytest:
                 return
 
     def tear_down(self):
-        """Ends what was kept for the next test."""
+        """Tears down the fixtures that were kept for the next test."""
         try:
             self.session._setupstate.teardown_exact(None)
         except BaseException:
-            # Its fixtures did what they could.
+            # The fixtures' own errors do not matter here.
             pass
 
     def again(self, chosen):
-        """The same tests, with the modules of the project loaded anew; in a fork only."""
+        """Collects the same tests with reloaded project modules; only used in a fork."""
         wanted = [self.ids[at] for at in chosen]
         order = list(dict.fromkeys(self.file(at) for at in chosen))
-        # Whole files are collected faster than hundreds of names.
+        # Collecting whole files is faster than collecting hundreds of names.
         names = wanted if len(wanted) < 50 else order
         fresh = self.spare or self.unopened()
         if self.spare:
@@ -183,7 +183,7 @@ class Pytest:
         return fresh
 
     def get_ready(self):
-        """Opens the session that forks collect in, if no plugin of the project has to be loaded anew for that."""
+        """Opens the session that forks collect in, unless a plugin of the project must be reloaded for that."""
         plugins = [getattr(plugin, "__file__", None) for plugin in self.config.pluginmanager.get_plugins()]
         if any(self.tree.path(file) for file in plugins if isinstance(file, str)):
             return
@@ -193,7 +193,7 @@ class Pytest:
             self.unopened().open(words)
             say(b"o")
 
-        # What plugins do then is their matter; here, nobody ends it.
+        # Plugins may do anything in it, but it must not take the process down.
         with Fork(work) as fork:
             said, _ = fork.all(OPENING)
         if said == b"o":
@@ -204,7 +204,7 @@ class Pytest:
 
 
 class Unittest:
-    """Tests that unittest found."""
+    """Tests found by unittest."""
 
     def __init__(self, tree, arguments):
         import unittest
@@ -236,7 +236,7 @@ class Unittest:
         return found or [at for at, known in enumerate(self.ids) if known.startswith(name + ".")]
 
     def run(self, *arguments):
-        # Of a runner, this is called with all tests; of this class, with those to be run.
+        # unittest calls this like a runner's method with all tests; the judge calls it with those to run.
         return self.run_suite(*arguments) if len(arguments) == 1 else self.run_chosen(*arguments)
 
     def run_chosen(self, chosen, done):
@@ -260,7 +260,7 @@ class Unittest:
 
             def is_bad(self, test, *_, failed=True):
                 self.bad, tests.failed = True, tests.failed or failed
-                # What belongs to a class or a module is no test, and fails all of its tests.
+                # A failure of a class or module fixture is not a test, and fails all of its tests.
                 if id(test) not in place and not hasattr(test, "test_case"):
                     for at in place.values():
                         if not done(at, False):
@@ -272,7 +272,7 @@ class Unittest:
                 tests.failed = tests.failed or error is not None
 
             def addSkip(self, test, reason):
-                # What is skipped neither passes nor fails.
+                # A skipped test neither passes nor fails.
                 self.is_bad(test, failed=False)
 
             addError = addFailure = addUnexpectedSuccess = is_bad
@@ -280,10 +280,10 @@ class Unittest:
         unittest.TestSuite([self.items[at] for at in chosen]).run(Result())
 
     def get_ready(self):
-        """There is nothing that every fork would do."""
+        """No preparation is useful for every fork."""
 
     def again(self, chosen):
-        """As of pytest."""
+        """Like the method of the pytest class."""
         import unittest
 
         fresh = Unittest.__new__(Unittest)
@@ -291,7 +291,7 @@ class Unittest:
         loader = unittest.TestLoader()
         fresh.items = [test for name in fresh.ids for test in leaves(loader.loadTestsFromName(name))]
         if [test.id() for test in fresh.items] != fresh.ids:
-            raise ImportError("not the same tests any more")
+            raise ImportError("the tests have changed")
         return fresh
 
 

@@ -1,8 +1,8 @@
-"""Tries several edits in one fork, one after the other. Most fail at once, and a fork costs more than they do.
+"""Tries several edits in one fork, one after the other. Most fail quickly, and a fork costs more than that.
 
-What an edit leaves behind can make the next one fail, so what a module holds is put back in between, and tests that are
-known to pass are run at the end: when they don't, the edits are tried again in a fork each. What passes is always tried
-again that way.
+An edit may leave something behind that makes the next one fail. So the contents of modules are restored in between,
+and tests that are known to pass run at the end: if they fail, each edit is tried again in a separate fork. An edit
+that passes is always tried again in that way.
 """
 
 from .forks import Fork
@@ -11,10 +11,10 @@ from .module_state import ModuleState
 from .verdicts import FAILS, INVALID, TIMEOUT
 
 GROUP = 256
-# Tests that have to pass after a group, and how long each may take.
+# Number of tests that must pass after a group, and time limit of each in seconds.
 CANARIES = 3
 CANARY = 0.05
-# Groups that may go wrong before there are no more.
+# Number of groups that may go wrong before no more are tried.
 MOST_DIRTY = 3
 
 
@@ -22,11 +22,11 @@ class Groups:
     def __init__(self, judge):
         self.judge = judge
         self.dirty = 0
-        # What forks begin with, as nothing happens here.
+        # The state that forks start with; nothing changes it here.
         self.kept = None
 
     def verdicts(self, trials):
-        """A verdict for each; None where it has to be tried alone."""
+        """Returns a verdict for each edit, or None if it must be tried alone."""
         verdicts = []
         while len(verdicts) < len(trials):
             left = trials[len(verdicts) :][:GROUP]
@@ -61,7 +61,7 @@ class Groups:
                 if number == 0:
                     first = said
                 say(said)
-            # Nothing that was left behind may have changed how the first went, or how others do.
+            # Check that leftovers changed neither the result of the first edit nor those of other tests.
             good = [passes(trials[0]) == first]
             judge.tests.run(canaries, lambda _, passed: good.append(passed) or passed)
             say(b"c" if all(good) else b"d")
@@ -77,7 +77,7 @@ class Groups:
                     verdicts = [self.word(byte) for byte in said[: len(trials)]]
                     return [*verdicts, TIMEOUT] if len(verdicts) < len(trials) else [None] * len(trials)
                 if not heard:
-                    # It died at the next one, which may be to blame or not.
+                    # It died at the next edit, which may or may not be to blame.
                     break
                 said += heard
         if len(said) == len(trials) or said[len(trials) :] == b"d":
@@ -89,7 +89,7 @@ class Groups:
         return {ord("f"): FAILS, ord("i"): INVALID}.get(byte)
 
     def canaries(self):
-        """Quick tests that pass here, the nearest first."""
+        """Fast tests that pass here, the nearest first."""
         if not hasattr(self, "chosen"):
             judge = self.judge
             known = set().union(*judge.touched.values()) if judge.touched else set(judge.passing_near())

@@ -1,8 +1,8 @@
-"""Puts an edit into code that is loaded, and takes it out again: functions get other code, or one module is run again.
+"""Applies an edit to loaded code, and reverts it: functions get new code, or one module is run again.
 
-When a module is run again, the modules that took something from it stay, and are given what is new. That takes a
-fraction of the time that loading them all does, and is not enough where they made something of it while they were
-loaded, or where anything else holds what the module made.
+When a module is run again, the modules that imported names from it stay loaded, and get the new values. That is much
+faster than reloading all modules. It does not suffice if they used these names while they were loaded, or if anything
+else holds objects of the module.
 """
 
 import gc
@@ -14,29 +14,29 @@ import types
 from .forks import Fork
 from .imports import MOST_ROUNDS, derived, of_modules, read_at_load
 
-# Names that the import system gives a module.
+# Names that the import system sets in a module.
 GIVEN = ("__file__", "__spec__", "__loader__", "__package__", "__path__", "__cached__")
-# What nobody holds for what it is.
+# Types of values whose identity does not matter.
 PLAIN = (int, float, complex, bool, str, bytes, tuple, frozenset, type(None))
-# Functions only to the interpreter.
+# Functions only from the interpreter's point of view.
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
-# Objects of one module that are followed.
+# Maximum number of objects of one module that are followed.
 MOST_FOLLOWED = 100_000
-# Seconds in which it has to be seen whether a module can be run again, and in all.
+# Time limits in seconds for finding out whether a module can be run again: for each module, and in total.
 SEEING = 5.0
 MOST_SEEING = 20.0
 
 
 class Trial:
-    """An edit: `apply()` gives what takes it back."""
+    """An edit: `apply()` returns a function that reverts it."""
 
     def __init__(self, apply, took=0.0):
-        # How long that usually takes.
+        # How long applying it usually takes.
         self.apply, self.took = apply, took
 
 
 def swapped(changes):
-    """Functions with other code."""
+    """Gives functions new code, and returns a function that reverts this."""
     before = [(function, function.__code__) for function, _ in changes]
     give(changes)
     return lambda: give(before)
@@ -48,17 +48,17 @@ def give(codes):
 
 
 class Reruns:
-    """Modules that can be run again by themselves."""
+    """Modules that can be run again alone."""
 
     def __init__(self, judge):
         self.judge, self.tree = judge, judge.tree
         self.uses = None
-        # By path: what is run again, and how long it takes; None where it is not enough.
+        # By path: what is run again, and how long it takes. None if that does not suffice.
         self.known = {}
         self.spent = 0.0
 
     def trial(self, edit):
-        """None where an edit has to be tried in another way."""
+        """Returns None if an edit must be tried in another way."""
         codes = self.codes(edit)
         known = codes and self.found(edit.file)
         if not known:
@@ -67,7 +67,7 @@ class Reruns:
         return Trial(lambda: again.run(codes)[1], took)
 
     def codes(self, edit):
-        """What the module runs, statement by statement."""
+        """The code of the module, statement by statement."""
         file, edited = edit.file, edit.file.part(edit.start, edit.end)
         if edited is None or not file.is_whole:
             return None
@@ -99,14 +99,14 @@ class Reruns:
         return took and (again, took)
 
     def module(self, file):
-        """The only module of the file, if it is an ordinary one."""
+        """The module of the file, if there is exactly one and it is an ordinary one."""
         names = [name for name in self.tree.modules() if self.tree.path(sys.modules[name].__file__) == file.path]
         module = sys.modules[names[0]] if len(names) == 1 else None
         is_ordinary = type(getattr(module, "__loader__", None)) is importlib.machinery.SourceFileLoader
         return module if is_ordinary else None
 
     def read_by_others(self, module, users):
-        """What other modules read of it while they were loaded; None where that cannot be told."""
+        """The names of the module that others read while they were loaded. None if that is unknown."""
         tests, read = self.judge.tests, set()
         if None in self.uses.values() or self.tree.path(module.__file__) in tests.run_by_others:
             return None
@@ -119,12 +119,12 @@ class Reruns:
         return read
 
     def seen(self, again, codes):
-        """How long it takes to run it again as it is; None when anything is not as it was then."""
+        """How long it takes to run the unchanged module again. None if anything behaves differently afterwards."""
         judge = self.judge
         canaries = judge.groups.canaries()
 
         def work(say):
-            # What is held here is no matter.
+            # References held by the harness itself do not count.
             judge.index, judge.groups.kept = {}, None
             started = time.monotonic()
             made = again.run(codes)[0]
@@ -142,7 +142,7 @@ class Reruns:
 
 
 class Unlike(Exception):
-    """Others would have read something else of a module while they were loaded."""
+    """The edit changes a value that other modules read while they were loaded."""
 
 
 class Again:
@@ -150,11 +150,11 @@ class Again:
 
     def __init__(self, module, users, read):
         self.module, self.name = module, module.__name__
-        # What others have from it, and which of its names they made something of.
+        # The names that others imported from it, and those that they read while they were loaded.
         self.users, self.read = users, read
 
     def run(self, codes):
-        """What was made anew, and what takes it back."""
+        """Runs the code, and returns the new objects and a function that reverts everything."""
         before, fresh = vars(self.module), afresh(self.module)
         after = vars(fresh)
         sys.modules[self.name] = fresh
@@ -179,13 +179,13 @@ class Again:
         return [*made, self.module], undo
 
     def given(self, before, fresh):
-        """The names of other modules that get another value: of which, its name, the old and the new one."""
+        """The names in other modules that get another value: the namespace, the name, the old and the new value."""
         after, modules = vars(fresh), (self.module, fresh)
         parent, _, child = self.name.rpartition(".")
         changes = []
         if parent in sys.modules and vars(sys.modules[parent]).get(child) is self.module:
             changes.append((vars(sys.modules[parent]), child, *modules))
-        # By module and name, so that what is passed on is found, too.
+        # Indexed by module and name, so that names imported from an importing module are found, too.
         known = {(self.name, key): (old, after[key]) for key, old in before.items() if key in after}
         known[self.name, None] = modules
         for _ in range(MOST_ROUNDS):
@@ -205,19 +205,19 @@ class Again:
 
 
 def afresh(module):
-    """A module of the same name and place that has nothing in it."""
+    """An empty module with the same name and location."""
     before, name = vars(module), module.__name__
     fresh = types.ModuleType(name)
     after = vars(fresh)
     after.update({given: before[given] for given in GIVEN if given in before})
-    # What was loaded below a package is no name of its own.
+    # Submodules are not the module's own names.
     below = [other[len(name) + 1 :] for other in sys.modules if other.startswith(name + ".")]
     after.update({key: before[key] for key in below if key in before})
     return fresh
 
 
 def are_alike(before, after):
-    """Whether the names of a module are as they were, as far as can be seen: nobody has changed them since."""
+    """Whether the values of a module's names look the same as before, so that nobody has changed them."""
     own = [key for key in before if not key.startswith("__")]
     if any(key not in after for key in own) or any(key not in before for key in after):
         return False
@@ -225,7 +225,7 @@ def are_alike(before, after):
 
 
 def is_same(one, other):
-    """Whether two values are the same for whoever reads them: plain ones, and collections of such."""
+    """Whether two values are equal for their readers: plain values, and collections of them."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -249,7 +249,7 @@ def is_like(one, other):
 
 
 def registered(kind):
-    """How many classes an abstract one was told of."""
+    """The number of classes registered with an abstract class."""
     import _abc
 
     try:
@@ -259,7 +259,7 @@ def registered(kind):
 
 
 def is_held(tree, again, made):
-    """Whether anything but modules holds on to what was made, besides what was made itself."""
+    """Whether anything but modules and the objects themselves holds a reference to the objects of the module."""
     module = again.module
     gc.unfreeze()
     spaces = {id(vars(other)) for other in list(sys.modules.values()) if isinstance(other, types.ModuleType)}
@@ -272,7 +272,7 @@ def is_held(tree, again, made):
             continue
         own[id(value)] = value
         left.extend(gc.get_referents(value))
-    # Modules, and what looks at it here.
+    # Modules, and the variables of this check.
     here = map(id, (vars(module), sys.modules, again, vars(again), made, own, left))
     known = {id(vars(sys.modules[name])) for name in tree.modules()}.union(own, here)
     holders = gc.get_referrers(*made)
@@ -280,6 +280,6 @@ def is_held(tree, again, made):
 
 
 def is_harness(holder):
-    """Whether it is something that other trials are made of."""
+    """Whether the holder belongs to the harness, such as another trial's changes."""
     is_change = type(holder) is tuple and len(holder) == 2 and type(holder[1]) is types.CodeType
     return is_change or isinstance(holder, (types.FrameType, types.CellType))

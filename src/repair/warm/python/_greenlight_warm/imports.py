@@ -1,24 +1,24 @@
-"""What modules take from each other while they are loaded, and what they do with it right then."""
+"""Finds out what modules import from each other, and which imported names they use while they are loaded."""
 
 import ast
 import importlib.util
 import sys
 
-# How often names are followed from one module to the next.
+# How many modules names are followed through.
 MOST_ROUNDS = 8
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Uses:
-    """Of one module."""
+    """The imports of one module."""
 
     def __init__(self, body, package):
         self.package = package
-        # By the name that it has here: the module that it comes from, and its name there; None for the module itself.
+        # By local name: the module that it comes from, and its name there; None for the module itself.
         self.taken = {}
-        # Modules that all names are taken from.
+        # Modules whose names are all imported.
         self.whole = set()
-        # Names that are read while the module is loaded, and what is read of them where that is all.
+        # Names that are read while the module is loaded, and their attributes if only those are read.
         self.read, self.parts = set(), {}
         left = list(body)
         while left:
@@ -26,7 +26,7 @@ class Uses:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self.take(node)
             elif isinstance(node, SCOPES):
-                # What it does is done later.
+                # Its body runs later.
                 left.extend(getattr(node, "decorator_list", []))
                 left.extend(default for default in node.args.defaults + node.args.kw_defaults if default)
             elif isinstance(node, ast.AnnAssign):
@@ -60,7 +60,7 @@ def is_read(node):
 
 
 def of_modules(tree):
-    """By the names of the modules; None for one that cannot be read."""
+    """The imports of each module by name. None if a module's source is unreadable."""
     found = {}
     for name in tree.modules():
         module = sys.modules[name]
@@ -73,7 +73,7 @@ def of_modules(tree):
 
 
 def derived(uses, source):
-    """What modules have from one of them, directly or not: by module, its names and where they come from."""
+    """What modules import from one of them, directly or not: by module, its names and their origins."""
     found = {}
     for _ in range(MOST_ROUNDS):
         before = sum(map(len, found.values()))
@@ -86,7 +86,7 @@ def derived(uses, source):
 
 
 def read_at_load(own, source, names):
-    """What one module reads of another while it is loaded, by its names there; None where that is more than names."""
+    """The names of another module that one module reads while it is loaded. None if it may read more than names."""
     read = set()
     for name, (module, there) in names.items():
         if module == source and there is None and name not in own.read:
@@ -100,7 +100,7 @@ def read_at_load(own, source, names):
 
 def taken_from(own, source, found):
     for name, (module, there) in own.taken.items():
-        # A module is also a part of the packages around it.
+        # A module is also an attribute of the packages around it.
         is_module = there is None and (module == source or source.startswith(module + "."))
         is_part = there is not None and f"{module}.{there}" == source
         if is_module or is_part:

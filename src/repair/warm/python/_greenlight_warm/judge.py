@@ -1,4 +1,4 @@
-"""Tries edits: each in a fork in which the functions have other code, or the modules are loaded anew."""
+"""Tries edits: each in a fork, in which functions get new code or modules are reloaded."""
 
 import gc
 import json
@@ -14,37 +14,38 @@ from .reloading import reload
 from .survey import Survey
 from .verdicts import FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
 
-# What a candidate may take in any case, in seconds.
+# The least time limit of a candidate, in seconds.
 LEAST = 0.2
-# The same of processor time, which nobody else uses up, once so many took longer: those that never end are many.
+# The least limit of processor time once this many candidates took too long. Other processes cannot use it up, so it
+# may be stricter.
 LEAST_BUSY = 0.05
 MANY_LATE = 10
 MOST = 20.0
-# Tests that passed and are run for one candidate.
+# Maximum number of passing tests that are run for one candidate.
 MOST_PASSING = 400
 
 
 class Judge:
-    """The tests, and what is known of how they go without an edit."""
+    """The tests, and their results without an edit."""
 
     def __init__(self, tree, tests):
         self.tree, self.tests = tree, tests
         self.failing, self.passing = [], []
         self.took, self.reload_took = LEAST, None
-        # The failing tests that come to an end; and the processor time that all of them take, where that is less.
+        # The failing tests that end, and the processor time that all of them take, if it is less.
         self.ending, self.busy = [], None
-        # How long the tests that passed may take.
+        # Time limit of the tests that passed.
         self.patience = PASSING * FACTOR
-        # Candidates that took too long.
+        # Number of candidates that took too long.
         self.late = 0
-        # By the code of functions: the tests that passed here and ran them; None when that was not found out.
+        # By the code of functions: the tests that passed here and executed them. None if unknown.
         self.touched = None
-        # How long single tests take, and which of them start other programs.
+        # How long each test takes, and which tests start other programs.
         self.times = {}
         self.starting = set()
-        # The files whose code was run, by the failing tests at least; None when that is not known.
+        # The files whose code was executed, at least by the failing tests. None if unknown.
         self.run_files = tests.files | {tree.path(sys.modules[name].__file__) for name in tree.modules()}
-        # Whether edits have to be on the disk, where programs see them that the failing tests start.
+        # Whether edits must be written to the disk, because the failing tests start programs that must see them.
         self.on_disk = False
         self.groups = Groups(self)
         self.reruns = Reruns(self)
@@ -65,7 +66,7 @@ class Judge:
             raise Refused("the failing tests were not found")
         self.passing = self.all_passing(passing, named)
         chosen = sorted(named)
-        # Twice, because tests that leave something behind are not to be tried in one place over and over.
+        # Run twice, because tests that leave something behind must not be run repeatedly in the same place.
         first = self.run_once(chosen, max(0.1, (end - time.monotonic()) / 2))
         started = time.monotonic()
         second = self.run_once(chosen, max(0.1, end - time.monotonic()))
@@ -74,9 +75,9 @@ class Judge:
         if not self.failing or any(first.get(at) for at in self.failing):
             raise Refused("the failing tests do not fail here")
         if any(second.get(at) is False for at in chosen if first.get(at)):
-            raise Refused("the tests do not go the same way twice")
+            raise Refused("the tests gave different results in two runs")
         self.on_disk = not self.starting.isdisjoint(self.failing)
-        # The quickest first: most candidates fail the first.
+        # The fastest first: most candidates fail the first test.
         self.failing.sort(key=lambda at: self.times.get(at, 0.0))
         self.ending = self.failing
         return self.told(named)
@@ -86,7 +87,7 @@ class Judge:
         return {"failing": names, "ms": int(self.took * 1000)}
 
     def all_passing(self, names, failing):
-        """In the order in which they are worth trying: those of the same files first."""
+        """Sorts tests by how useful they are: those of the same files first."""
         if len(names) > 20_000:
             names = names[:20_000]
         known = {}
@@ -99,14 +100,14 @@ class Judge:
             elif len(names) < 500:
                 found.update(dict.fromkeys(self.tests.find(name)[:1], True))
         if names and not found:
-            # Named in another way; whether they pass is seen before it matters.
+            # Names have another format; whether these tests pass is checked before it matters.
             found = dict.fromkeys(range(len(self.tests.ids)))
         files = {self.tests.file(at) for at in failing}
         rest = [at for at in found if at not in failing]
         return sorted(rest, key=lambda at: (self.tests.file(at) not in files, at))
 
     def run_once(self, chosen, limit):
-        """How tests go in a fork of their own: passed or not, by test."""
+        """Runs tests in a separate fork, and returns whether each passed."""
 
         def work(say):
             started, programs, files = [time.monotonic()], [], set()
@@ -115,12 +116,12 @@ class Judge:
                 if event in STARTS:
                     programs.append(event)
                 elif event in FORKS:
-                    # What that runs is not seen.
+                    # The code that it runs is not traced.
                     files.add(None)
                 elif event == "exec":
                     files.add(getattr(arguments[0], "co_filename", ""))
 
-            # It cannot be taken away any more, which is no matter in a fork.
+            # An audit hook cannot be removed, which does not matter in a fork.
             sys.addaudithook(watch)
 
             def done(at, passed):
@@ -145,7 +146,7 @@ class Judge:
                 if words[3] == b"1":
                     self.starting.add(at)
         self.note_files(said.rpartition(b"\n")[2])
-        # What ended the process has not passed.
+        # A test that ended the process has not passed.
         for at in chosen:
             results.setdefault(at, False)
         return results
@@ -154,7 +155,7 @@ class Judge:
         try:
             files = json.loads(said)
         except ValueError:
-            # It did not come to its end.
+            # It did not end.
             files = None
         if self.run_files is not None and isinstance(files, list):
             self.run_files.update(self.tree.path(str(name)) for name in files)
@@ -165,7 +166,7 @@ class Judge:
         return min(MOST, max(LEAST, self.took * FACTOR))
 
     def limits(self, more=0.0):
-        """How long a candidate may take, and how much processor time, when what comes before it takes so long."""
+        """Time limits for a candidate: wall time and processor time, with `more` seconds of preparation."""
         more *= FACTOR
         least = LEAST_BUSY if self.late >= MANY_LATE else LEAST
         busy = self.took if self.busy is None else self.busy
@@ -178,7 +179,7 @@ class Judge:
         return found
 
     def some(self, candidates):
-        """A verdict for each."""
+        """Returns a verdict for each candidate."""
         edits = [self.edited(candidate) for candidate in candidates]
         if self.on_disk:
             return [self.written(edit) for edit in edits]
@@ -203,7 +204,7 @@ class Judge:
     def written(self, edit):
         if edit is None:
             return INVALID
-        # While what is on the disk is as it was.
+        # The disk is unchanged meanwhile.
         trial = self.trial(edit)
         if trial is None or trial.took:
             self.get_ready_to_reload()
@@ -214,7 +215,7 @@ class Judge:
             return FAILS
 
     def trial(self, edit):
-        """How to try an edit without loading everything anew; None when that is not enough."""
+        """How to try an edit without reloading everything. None if that does not suffice."""
         changes = self.live(edit.swap)
         return Trial(lambda: swapped(changes)) if changes else self.reruns.trial(edit)
 
@@ -232,7 +233,7 @@ class Judge:
         return self.heard(work, trial.took) or self.reloaded(edit)
 
     def live(self, swap):
-        """The functions to be changed, with their new code; None when that is not enough."""
+        """The functions to change, with their new code. None if that does not suffice."""
         if not swap.possible or not swap.pairs:
             return None
         targets = []
@@ -250,7 +251,7 @@ class Judge:
         return targets or None
 
     def relevant(self, edit):
-        """Tests that passed and may see the edit."""
+        """Tests that passed and may execute the edited code."""
         if self.touched is None:
             chosen = self.passing_near()
         else:
@@ -272,7 +273,7 @@ class Judge:
         return bounded_by(sorted({at for tests in touched for at in tests}), self.times)
 
     def passing_near(self):
-        """When it was not found out which tests run what: some from the same files, as far as they pass here."""
+        """If it is unknown which tests execute what: some from the same files that pass here."""
         near = self.passing[:50]
         results = self.run_once(near, PASSING) if near else {}
         self.touched_near = [at for at in near if results.get(at)]
@@ -280,7 +281,7 @@ class Judge:
         return self.touched_near
 
     def try_tests(self, tests, failing, passing, say):
-        """Says `p` when the failing tests pass, and `P` when the others do too."""
+        """Sends `p` when the failing tests pass, and `P` when the others pass as well."""
         first, remaining = set(failing), set(failing) | set(passing)
 
         def done(at, passed):
@@ -297,8 +298,8 @@ class Judge:
             say(b"P")
 
     def heard(self, work, more=0.0):
-        """The verdict of a fork, in which something comes before the tests that usually takes so long; none when it is
-        no way to try the edit."""
+        """The verdict of a fork, whose preparation usually takes `more` seconds. None if the edit cannot be tried in
+        this way."""
         with Fork(work) as fork:
             said = fork.hear(*self.limits(more))
             if said == b"p":
@@ -311,7 +312,7 @@ class Judge:
         return PASSES if said.endswith(b"P") else FAILS
 
     def reloaded(self, edit):
-        """Judges an edit that changes what modules do when they are loaded."""
+        """Judges an edit that changes what modules do while they are loaded."""
         if self.run_files is not None and not self.on_disk and edit.file.path not in self.run_files:
             return FAILS
         self.get_ready_to_reload()
@@ -336,7 +337,7 @@ class Judge:
             self.reload_took = self.try_reloading()
 
     def try_reloading(self):
-        """How long it takes to load the modules anew; 0 when the tests don't fail then as they did."""
+        """How long reloading the modules takes; 0 if the tests then do not fail as before."""
         self.tests.get_ready()
 
         def work(say):
@@ -355,7 +356,7 @@ class Judge:
 
 
 def bounded_by(chosen, times):
-    """As many of the quickest as there is time for, in their order."""
+    """As many of the fastest as there is time for, in their original order."""
     kept, total = set(), 0.0
     for at in sorted(chosen, key=lambda at: times.get(at, 0.0)):
         total += times.get(at, 0.01)

@@ -1,4 +1,4 @@
-"""Follows the tests line by line."""
+"""Traces the tests line by line."""
 
 import collections
 import json
@@ -9,17 +9,17 @@ import time
 from .forks import Fork
 
 MOST_LINES = 100_000
-# How long a test that never ends may execute nothing new before it is left, and in all, in seconds.
+# Time limits for tracing a test that never ends, in seconds: without a new line, and in total.
 QUIET = 1.0
 MOST_FOLLOWING = 10.0
 
 
 class Followed:
-    """What lines tests execute."""
+    """Records which lines tests execute."""
 
     def __init__(self, judge):
         self.judge, self.tree = judge, judge.tree
-        # By file and line: how many failing and passing tests.
+        # By file and line: the numbers of failing and passing tests.
         self.lines = {}
 
     def answer(self, wall):
@@ -33,7 +33,7 @@ class Followed:
         return {"failing": failing, "files": files}
 
     def count_imports(self, failing):
-        """What ran while the tests were loaded has been executed by all of them."""
+        """All tests count as having executed what ran while they were loaded."""
         for line in self.judge.tests.lines_at_import:
             self.lines.setdefault(line, [failing, len(self.judge.passing)])
 
@@ -51,7 +51,7 @@ class Followed:
         return count
 
     def follow_one(self, at, left):
-        """The lines that a failing test executed, in a list; nothing is in it when it could not be followed."""
+        """A list with the lines that a failing test executed; empty if it could not be traced."""
         if at not in self.judge.ending:
             return self.follow_endless(at, min(left, MOST_FOLLOWING))
         return [lines for _, _, lines, _ in self.follow([at], min(left, self.judge.limit() * 5), None)]
@@ -73,7 +73,7 @@ class Followed:
         self.judge.touched = touched
 
     def follow(self, tests, limit, names):
-        """For each test, whether it passed, the lines and the functions that it executed."""
+        """For each test, whether it passed, and the lines and functions that it executed."""
 
         def work(say):
             tracer = Tracer(self.tree, names)
@@ -125,7 +125,7 @@ class Followed:
 
 
 class Tracer:
-    """The lines of the project that are executed until they are taken."""
+    """Records executed lines of the project until they are taken."""
 
     def __init__(self, tree, names):
         self.tree, self.names = tree, names
@@ -163,7 +163,7 @@ class Tracer:
         return follow
 
     def take(self):
-        """What was seen since the last time."""
+        """Returns what was executed since the last call."""
         sys.settrace(None)
         seen, self.seen, self.locals = self.seen, {}, {}
         lines, codes = {}, []
@@ -176,7 +176,7 @@ class Tracer:
 
 
 class Teller(Tracer):
-    """Says each line when it is first executed: there may be no time after that."""
+    """Reports each line when it is first executed, because there may be no later opportunity."""
 
     def __init__(self, tree, say):
         super().__init__(tree, None)
@@ -191,7 +191,7 @@ class Teller(Tracer):
                 try:
                     self.say(json.dumps([name, frame.f_lineno]).encode() + b"\n")
                 except OSError:
-                    # The test has closed it.
+                    # The test has closed the pipe.
                     pass
             return follow
 

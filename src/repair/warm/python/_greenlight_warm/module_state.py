@@ -1,10 +1,10 @@
-"""Notes what the modules of the project hold, and puts it back."""
+"""Records the contents of the project's modules, and restores them."""
 
 import functools
 import sys
 import types
 
-# Containers that are put back, and how long they may be.
+# Maximum number of containers that are restored, and their maximum length.
 MOST_KEPT = 5_000
 LONGEST_KEPT = 1_000
 
@@ -35,7 +35,7 @@ class ModuleState:
                 if type(default) in (list, dict, set):
                     self.keep(default)
         elif type(value).__module__ in self.own and type(getattr(value, "__dict__", None)) is dict:
-            # What an object of the project holds, one level deep.
+            # The attributes of a project's object, one level deep.
             self.keep(vars(value))
             for inner in list(vars(value).values()):
                 if type(inner) in (list, dict, set, bytearray):
@@ -60,7 +60,7 @@ class ModuleState:
 
 
 def held(value):
-    """The very objects that a container holds, in their order."""
+    """The identities of the objects in a container, in order."""
     if isinstance(value, dict):
         return list(value), list(map(id, value.values()))
     return bytes(value) if type(value) is bytearray else list(map(id, value))

@@ -1,4 +1,4 @@
-"""Loads the modules of the project anew, some of them with edits."""
+"""Reloads the modules of the project, some of them with edits."""
 
 import importlib
 import importlib.machinery
@@ -10,7 +10,7 @@ from .tree import compiled
 
 
 def reload(tree, edited):
-    """Forgets the modules of the project, and lets some of their files read otherwise from now on."""
+    """Forgets the modules of the project, and replaces the contents of some of their files from now on."""
     for name in list(tree.modules()):
         del sys.modules[name]
     importlib.invalidate_caches()

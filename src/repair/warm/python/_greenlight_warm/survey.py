@@ -1,4 +1,4 @@
-"""Finds out how tests go where a run of the suite could not tell: some never come to an end, or end their process."""
+"""Finds out the results of tests if a run of the suite did not end: some tests hang, or end their process."""
 
 import itertools
 import json
@@ -11,50 +11,50 @@ import time
 from .forks import FORKS, MEMORY, STARTS, Fork, Refused
 from .verdicts import FACTOR, PASSING
 
-# How long a test may take, in seconds and by what the slowest one took so far, and as a part of all the time there is.
+# Time limit of a test: in seconds, as a multiple of the slowest test so far, and as a share of the whole time.
 LONG = 2.0
 LONGER_THAN_OTHERS = 10
 PART_OF_TIME = 1 / 20
-# Tests that hang, and tests that end their process, that are looked for.
+# Maximum number of hanging tests, and of tests that end their process, that are searched for.
 MOST_HANGING = 3
 MOST_ENDED = 20
-# What a failing test takes in memory that would take ever more.
+# Additional memory in bytes from which a failing test counts as leaking memory.
 EATEN = MEMORY // 4
-# A mended test may take so much longer than others, by `FACTOR`, and at least so long; longer when it starts programs.
+# How much longer than other tests a fixed test may take, times `FACTOR`, and the minimum; more if it starts programs.
 MENDED = 0.3
 MENDED_LEAST = 0.03
 MENDED_LEAST_STARTING = 0.08
-# Tests known to pass of which it is seen how long they take.
+# Maximum number of passing tests whose duration is measured.
 MOST_BESIDE = 10
-# Bytes of a line that is read; what is longer is none of ours.
+# Maximum length of a line in bytes; a longer one does not come from this module.
 LONGEST_LINE = 10_000
 PASSED, FAILED, NEITHER = b"p", b"f", b"n"
 
 
 class Survey:
-    """How all tests go, in as few forks as there are tests that come to no end, and one more."""
+    """Determines the results of all tests, in one fork more than there are tests that do not end."""
 
     def __init__(self, judge, limit):
         self.judge, self.tests = judge, judge.tests
         self.limit = limit
         self.end = time.monotonic() + limit / 2
-        # How tests went that came to an end, and the seconds of processor time that they took.
+        # The results of tests that ended, and the processor time that they took, in seconds.
         self.words, self.busy = {}, {}
-        # The others: those that ended their process, those that ate memory until there was none, those that hang.
+        # The other tests: those that ended their process, those that exhausted memory, and those that hang.
         self.ended, self.eating, self.hanging = [], [], []
         self.slowest = 0.0
 
     def start(self, named, passing):
-        """Tells the judge what it has to know of the tests."""
+        """Stores what the judge needs to know about the tests."""
         judge, known = self.judge, set(exact(self.tests.ids, passing)).difference(named)
         self.look([at for at in range(len(self.tests.ids)) if at not in known])
         took = self.see_again()
         if not judge.failing:
-            raise Refused("no test fails, hangs or ends its process here, or not twice")
+            raise Refused("no test fails, hangs or ends its process twice here")
         files = {self.tests.file(at) for at in judge.failing}
         beside = [at for at in sorted(known) if self.tests.file(at) in files]
         self.look(beside[:MOST_BESIDE])
-        # What is known to pass but does not here is of no use.
+        # A test that is known to pass but does not pass here is useless.
         passed = {at for at in known if self.words.get(at, PASSED) == PASSED} - set(self.late())
         passed.update(at for at, word in self.words.items() if word == PASSED)
         judge.passing = sorted(passed.difference(judge.failing), key=lambda at: (self.tests.file(at) not in files, at))
@@ -62,11 +62,11 @@ class Survey:
         self.set_limits(took, files)
 
     def late(self):
-        # What is quickest to be seen comes first.
+        # The fastest to fail come first.
         return self.ended + self.eating + self.hanging
 
     def see_again(self):
-        """Notes the tests that fail a second time, and how long those take that come to an end."""
+        """Records the tests that fail a second time, and how long those take that end."""
         judge = self.judge
         failed = sorted(at for at, word in self.words.items() if word == FAILED and at not in self.eating)
         usual = sum(judge.times.get(at, 0.0) for at in failed)
@@ -78,7 +78,7 @@ class Survey:
         return took
 
     def passes(self, at):
-        """Whether a test that came to no end does so now, and well; half of the time is enough to see that it hangs."""
+        """Whether a test that did not end now passes; half of the time limit suffices to see that it hangs."""
 
         def work(say):
             self.tests.run([at], lambda _, passed: say(PASSED if passed else FAILED))
@@ -87,7 +87,7 @@ class Survey:
             return fork.hear(self.longest() / 2) == PASSED
 
     def set_limits(self, took, files):
-        """What a test takes that comes to no end is not known. It is likely to be what the tests beside it take."""
+        """Estimates how long fixed tests take that do not end now, from the other tests of their files."""
         judge = self.judge
         late = len(judge.failing) - len(judge.ending)
         passed = [at for at, word in self.words.items() if word == PASSED]
@@ -103,13 +103,13 @@ class Survey:
         judge.patience = max(LONG, min(PASSING, all_passing) * FACTOR)
 
     def look(self, left):
-        """Runs the tests, each once."""
+        """Runs each test once."""
         while left and time.monotonic() < self.end and self.goes_on():
             with Fork(lambda say, left=left: self.work(left, say)) as fork:
                 self.hear(fork, left)
             gone = set(self.late()).union(self.words)
             if not self.goes_on(more=1):
-                # The others of these files are likely to be as bad.
+                # The other tests of these files are likely to hang or crash as well.
                 files = {self.tests.file(at) for at in self.late()}
                 gone.update(at for at in left if self.tests.file(at) in files)
             left = [at for at in left if at not in gone]
@@ -118,18 +118,18 @@ class Survey:
         return len(self.hanging) + more <= MOST_HANGING and len(self.ended) + more <= MOST_ENDED
 
     def longest(self):
-        """How long a test may take."""
+        """The time limit of a test."""
         return max(LONG, min(self.slowest * LONGER_THAN_OTHERS, self.limit * PART_OF_TIME))
 
     def work(self, left, say):
-        """Says at once what there is to say: there may be no other time."""
+        """Reports everything at once, because there may be no later opportunity."""
         tree, known = self.judge.tree, set()
 
         def tell(line):
             try:
                 say(line + b"\n")
             except OSError:
-                # The test has closed it.
+                # The test has closed the pipe.
                 pass
 
         def watch(event, arguments):
@@ -145,7 +145,7 @@ class Survey:
                     if path:
                         tell(b"file " + json.dumps(path).encode())
 
-        # It cannot be taken away any more, which is no matter in a fork.
+        # An audit hook cannot be removed, which does not matter in a fork.
         sys.addaudithook(watch)
         before = [time.monotonic(), time.process_time(), eaten()]
 
@@ -157,13 +157,13 @@ class Survey:
             tell(b"test %d %s %f %f %d" % (at, word, wall, busy, more))
             return True
 
-        # What goes wrong with a class of unittest fails all the tests that are run with it.
+        # A failure of a class fixture in unittest fails all tests that run with it.
         for _, part in itertools.groupby(left, lambda at: type(self.tests.items[at])):
             self.tests.run(list(part), done)
         tell(b"end")
 
     def hear(self, fork, left):
-        """Notes how tests go until there is one that comes to no end, or none left."""
+        """Records results until a test does not end, or none are left."""
         line, since, at_work = b"", time.monotonic(), None
         left, eating = dict.fromkeys(left), len(self.eating)
         while True:
@@ -177,12 +177,12 @@ class Survey:
             *lines, line = (line[:LONGEST_LINE] + data).split(b"\n")
             for words in (line.split() for line in lines if len(line) < LONGEST_LINE):
                 if words == [b"end"]:
-                    # Nobody knows what became of the others.
+                    # Nobody knows the results of the others.
                     self.words.update(dict.fromkeys(left, NEITHER))
                     return
                 self.note(words, left)
             if len(self.eating) > eating:
-                # What the next one takes could not be seen in this one.
+                # What the next test needs could not be measured in this fork.
                 return
         if at_work is not None and (data is not None or time.monotonic() < self.end):
             (self.hanging if data is None else self.ended).append(at_work)
@@ -191,17 +191,17 @@ class Survey:
         judge = self.judge
         try:
             if words == [b"program"]:
-                # Several may have come to their end before it was heard which.
+                # Several tests may have ended before their reports were read.
                 judge.starting.add(next(iter(left)))
             elif words == [b"fork"]:
-                # What that runs is not seen.
+                # The code that it runs is not traced.
                 judge.run_files = None
             elif words[0] == b"file" and judge.run_files is not None:
                 judge.run_files.add(judge.tree.path(judge.tree.whole(json.loads(b" ".join(words[1:])))))
             elif words[0] == b"test" and len(words) == 6:
                 self.note_test(int(words[1]), words[2], *map(float, words[3:]), left)
         except (ValueError, TypeError, IndexError, StopIteration, RecursionError):
-            # The test said something itself.
+            # The test itself wrote to the pipe.
             pass
 
     def note_test(self, at, word, wall, busy, more, left):
@@ -217,7 +217,7 @@ class Survey:
 
 
 def exact(ids, names):
-    """The tests that are called so, but for where their paths begin."""
+    """The tests with these names, ignoring where their paths begin."""
     known = {}
     for at, name in enumerate(ids):
         known.setdefault(name, at)
@@ -229,5 +229,5 @@ def exact(ids, names):
 
 
 def eaten():
-    """The most memory that this process ever had."""
+    """The peak memory usage of this process, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,4 +1,4 @@
-"""The files of the project, and what each compiles to with an edit."""
+"""The files of the project, and their compiled code with edits."""
 
 import __future__
 
@@ -14,7 +14,7 @@ LONGEST_FILE = 4 << 20
 
 
 class Tree:
-    """Whose code is whose."""
+    """Tells which code belongs to the project."""
 
     def __init__(self, root):
         self.root = root
@@ -23,7 +23,7 @@ class Tree:
         self.named = {}
 
     def path(self, filename):
-        """The path from the root of a file of the project, or None."""
+        """The path of a project file relative to the root, or None."""
         if filename not in self.named:
             self.named[filename] = self._path(filename)
         return self.named[filename]
@@ -44,7 +44,7 @@ class Tree:
         return self.files[path]
 
     def modules(self):
-        """The names of the loaded modules of the project."""
+        """The names of the project's loaded modules."""
         for name, module in list(sys.modules.items()):
             try:
                 filename = getattr(module, "__file__", None)
@@ -55,21 +55,21 @@ class Tree:
 
 
 class File:
-    """The text of one file, by its top-level statements."""
+    """The text of one file, split into its top-level statements."""
 
     def __init__(self, tree, path):
         self.path, self.name = path, tree.whole(path)
         if tree.path(self.name) != path or not path.endswith(".py"):
-            raise Refused("no source file of the project")
+            raise Refused("not a source file of the project")
         with open(self.name, "rb") as file:
             self.data = file.read(LONGEST_FILE + 1)
         if len(self.data) > LONGEST_FILE:
-            raise Refused("too long a file")
+            raise Refused("the file is too long")
         self.flags = 0
-        # Some versions of Python compile a call of what was imported in another way.
+        # Some versions of Python compile calls of imported names differently.
         self.imports = b""
         self.parts = []
-        # Whether the parts are all of the file.
+        # Whether the parts cover the whole file.
         self.is_whole = False
         self.codes = {}
         self.runnables = {}
@@ -79,7 +79,7 @@ class File:
             pass
 
     def split(self):
-        """Notes the byte ranges of statements that have their lines for themselves."""
+        """Records the byte ranges of statements that share no line with others."""
         body = ast.parse(self.data).body
         names = sorted(imported(body))
         self.imports = b"\nimport " + ", ".join(names).encode() + b"\n" if names else b""
@@ -109,7 +109,7 @@ class File:
         self.is_whole = len(self.parts) == len(body)
 
     def part(self, start, end):
-        """The statement that an edit lies in; None means all of the file."""
+        """The statement that contains an edit; None means the whole file."""
         for part in self.parts:
             if part[0] <= start and end < part[1]:
                 return part
@@ -145,7 +145,7 @@ class File:
 
 
 def imported(body):
-    """The names that a module imports, not those that its functions do."""
+    """The names that a module imports, excluding imports inside functions."""
     names, left = set(), list(body)
     while left:
         node = left.pop()

@@ -1,7 +1,7 @@
-"""What becomes of a candidate, and the time that it is given."""
+"""Verdicts on candidates, and their time limits."""
 
 PASSES, FAILS, INVALID, TIMEOUT = "passes", "fails", "invalid", "timeout"
-# How long a candidate may take, by what the tests take without one.
+# Time limit of a candidate, as a multiple of the time without one.
 FACTOR = 10
-# How long the tests that passed may take for one candidate.
+# Time limit of the passing tests for one candidate, in seconds.
 PASSING = 2.0

@@ -1,4 +1,4 @@
-//! What single lines of cargo and of the test harness say.
+//! Parses single lines of cargo and of the test harness.
 
 use std::sync::LazyLock;
 
@@ -10,8 +10,8 @@ static BINARY: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s+Running (?:unittests )?(\S+) \((?:.*/)?([^/]+?)(?:-[0-9a-f]{16})?(?:\.exe)?\)$"));
 static DOC_TESTS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s+Doc-tests (\S+)$"));
 
-/// A name for the binary that is about to run: its source file tells `src/lib.rs` from `src/main.rs`, its own name
-/// tells the packages of a workspace apart.
+/// A label for the binary that is about to run: the source file distinguishes `src/lib.rs` from `src/main.rs`, and
+/// the binary's name distinguishes the packages of a workspace.
 pub(super) fn new_binary(line: &str) -> Option<String> {
     if let Some(doc) = DOC_TESTS.as_ref().and_then(|doc| doc.captures(line)) {
         return Some(format!("{}:doc", &doc[1]));
@@ -26,7 +26,7 @@ pub(super) fn is_start(line: &str) -> bool {
         .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What the harness adds to a name to say how it is run.
+/// Removes the suffix that says how the harness runs a test.
 pub(super) fn strip_suffix(name: &str) -> &str {
     [" - should panic", " - compile fail", " - compile"]
         .iter()

@@ -1,4 +1,4 @@
-//! Reads what a failed test of Rust printed: its panic, and what an assertion compared.
+//! Reads the output of a failed Rust test: its panic, and the values that an assertion compared.
 
 use std::sync::LazyLock;
 
@@ -9,16 +9,16 @@ use crate::suite::parse::location;
 use crate::suite::text::pattern;
 
 static PANIC: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"panicked at (\S.*?):(\d+):\d+:?$"));
-/// Before Rust 1.73 the message stood before the place.
+/// Before Rust 1.73 the message preceded the location.
 static OLD_PANIC: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"panicked at (?:'|)(?s:(.*?))(?:'|), ([^\s,]+):(\d+):\d+$"));
 static NO_PANIC: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^note: test did not panic as expected at (\S+?):(\d+):\d+$"));
-/// What `assert_eq!` shows; before Rust 1.73 in backticks.
+/// The values that `assert_eq!` prints; in backticks before Rust 1.73.
 static SIDES: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^\s*left: `?(.*?)`?,?\n\s*right: `?(.*?)`?(?:: .*)?$"));
 
-/// The first panic in what a test printed, or else all of it.
+/// The first panic in a test's output, or else the whole output.
 pub(in crate::suite::frameworks) fn panicked(shown: &str) -> (Option<Location>, String) {
     let mut lines = shown.lines();
     let mut place = None;
@@ -38,7 +38,7 @@ pub(in crate::suite::frameworks) fn panicked(shown: &str) -> (Option<Location>, 
     if place.is_some() {
         let is_end = |line: &&str| line.starts_with("note: run with") || line.starts_with("stack backtrace:");
         message.extend(lines.by_ref().take_while(|line| !is_end(line)).map(ToString::to_string));
-        // What the harness wants of a panic stands below it.
+        // The panic that the harness expected follows it.
         let wanted = lines.skip_while(|line| !line.starts_with("note: panic did not contain"));
         message.extend(wanted.map(ToString::to_string));
     } else if let Some(quiet) = NO_PANIC.as_ref().and_then(|quiet| quiet.captures(shown)) {
@@ -52,7 +52,7 @@ pub(in crate::suite::frameworks) fn panicked(shown: &str) -> (Option<Location>, 
     }
 }
 
-/// The wanted and the found value that `assert_eq!` shows; most code writes `assert_eq!(found, wanted)`.
+/// The expected and the actual value that `assert_eq!` prints; most code writes `assert_eq!(actual, expected)`.
 pub(in crate::suite::frameworks) fn sides(message: &str) -> Option<(&str, &str)> {
     let sides = SIDES.as_ref()?.captures(message)?;
     Some((sides.get(2)?.as_str(), sides.get(1)?.as_str()))

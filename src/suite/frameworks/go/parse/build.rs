@@ -1,4 +1,4 @@
-//! Reads what `go` says when it cannot build or load packages: the compiler, vet, and the search for modules.
+//! Reads errors from `go` about packages that it cannot build or load: from the compiler, vet and module resolution.
 
 use std::sync::LazyLock;
 
@@ -10,8 +10,8 @@ use crate::suite::text::pattern;
 static COMPILER: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:vet: |go: )?(\S+\.go|\S*go\.(?:mod|work)):(\d+):(?:\d+:)? (.+)$"));
 
-/// Something on the way to the module, not the module.
-const NOT_TO_BE_HAD: [&str; 7] = [
+/// The module exists but could not be fetched.
+const UNAVAILABLE: [&str; 7] = [
     "module lookup disabled by GOPROXY",
     "dial tcp",
     "proxyconnect tcp",
@@ -20,7 +20,7 @@ const NOT_TO_BE_HAD: [&str; 7] = [
     "TLS handshake",
     "C compiler \"",
 ];
-/// The code asks for a package that no module of the project has.
+/// The code imports a package that no module of the project provides.
 const MISSING: [&str; 6] = [
     "no required module provides package",
     "cannot find module providing package",
@@ -29,39 +29,39 @@ const MISSING: [&str; 6] = [
     "is not in GOROOT",
     "cannot find package",
 ];
-/// Another Go is needed than the one that is there.
+/// A different version of Go is needed.
 const OTHER_GO: [&str; 3] = ["GOTOOLCHAIN=local", "toolchain not available", "download go1."];
 
 pub(super) fn read(text: &str, parsed: &mut ParsedRun) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        let said = COMPILER.as_ref().and_then(|compiler| compiler.captures(line));
-        let message = match &said {
-            Some(said) => said.get(3).map_or("", |message| message.as_str()),
+        let error = COMPILER.as_ref().and_then(|compiler| compiler.captures(line));
+        let message = match &error {
+            Some(error) => error.get(3).map_or("", |message| message.as_str()),
             None => line,
         };
         let has = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
         if has(&MISSING) {
             parsed.anomaly = Some(Anomaly::MissingModule);
-        } else if has(&NOT_TO_BE_HAD) || (line.starts_with("go: ") && has(&OTHER_GO)) {
+        } else if has(&UNAVAILABLE) || (line.starts_with("go: ") && has(&OTHER_GO)) {
             parsed.anomaly = parsed.anomaly.or(Some(Anomaly::Environment));
             continue;
         }
-        if said.is_none() && !is_error_of_go(line) {
+        if error.is_none() && !is_error_of_go(line) {
             continue;
         }
         let mut whole = line.to_string();
-        // What the compiler has and wants stands below, further in.
+        // Indented lines below the error say what the compiler has and wants.
         while let Some(more) = lines.next_if(|more| more.starts_with('\t') && whole.len() < 2_000) {
             whole.push('\n');
             whole.push_str(more);
         }
-        let place = said.as_ref().and_then(|said| location(&said[1], &said[2]));
+        let place = error.as_ref().and_then(|error| location(&error[1], &error[2]));
         parsed.diagnose(message.trim_start_matches("go: "), place, &whole);
     }
 }
 
-/// `go: …`, where it is more than news.
+/// Whether a `go: …` line is an error rather than progress.
 fn is_error_of_go(line: &str) -> bool {
     const NEWS: [&str; 8] = [
         "downloading ",
@@ -73,8 +73,8 @@ fn is_error_of_go(line: &str) -> bool {
         "warning: ",
         "errors parsing ",
     ];
-    let Some(said) = line.strip_prefix("go: ") else {
+    let Some(message) = line.strip_prefix("go: ") else {
         return false;
     };
-    !NEWS.iter().any(|news| said.starts_with(news))
+    !NEWS.iter().any(|news| message.starts_with(news))
 }

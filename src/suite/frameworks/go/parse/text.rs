@@ -1,4 +1,4 @@
-//! Reads `go test` as people see it. Without `-v` only failures have names, and how many tests passed is not said.
+//! Reads the plain text of `go test`. Without `-v`, it names only failures and does not say how many tests passed.
 
 use std::sync::LazyLock;
 
@@ -11,12 +11,12 @@ use crate::suite::text::pattern;
 static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\s*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$"));
 static PACKAGE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:ok  |FAIL|---|\?   )\t(\S+)(?:\t| |$)"));
 
-/// What was seen of the package whose line is still to come.
+/// The output of a package before its result line.
 #[derive(Default)]
 struct Package {
     passed: Vec<String>,
     skipped: Vec<String>,
-    /// Name and message.
+    /// Names and messages.
     failing: Vec<(String, String)>,
     death: String,
     has_ended: bool,
@@ -110,7 +110,7 @@ impl Package {
                 parsed.fail(&named(name), place(&self.death, package), &self.death);
             }
         }
-        // A package that passed has at least one test; how many they are is not said.
+        // A package that passed has at least one test; the number is unknown.
         let is_empty = line.contains("[no tests to run]") || line.contains("[no test files]");
         if line.starts_with("ok  ") && !is_empty && self.passed.is_empty() && self.skipped.is_empty() {
             parsed.passed = parsed.passed.saturating_add(1);
@@ -118,7 +118,7 @@ impl Package {
     }
 }
 
-/// The test that ran last when the time was over.
+/// The test that was running last when the time was up.
 fn running(death: &str) -> Option<&str> {
     let listed = death.split_once("running tests:\n")?.1;
     let last = listed.lines().take_while(|line| line.starts_with("\t\t")).last()?;

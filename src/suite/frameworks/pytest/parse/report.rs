@@ -12,7 +12,7 @@ use crate::suite::text::clean;
 pub(super) fn read(report: &[u8]) -> Option<ParsedRun> {
     let cases = junit::cases(report)?;
     let ids: Vec<String> = cases.iter().map(node_id).collect();
-    // A test that was tried again has a case for each time, and one that fails when it is cleaned up has two.
+    // A test that was retried has one case for each attempt, and a test that fails during teardown has two.
     let mut worst: HashMap<&str, bool> = HashMap::new();
     for (case, id) in cases.iter().zip(&ids) {
         *worst.entry(id).or_default() |= matches!(case.verdict, CaseVerdict::Failed | CaseVerdict::Error);
@@ -34,7 +34,7 @@ pub(super) fn read(report: &[u8]) -> Option<ParsedRun> {
             CaseVerdict::Failed | CaseVerdict::Error => {
                 let (text, place) = explained(case);
                 parsed.fail(id, place, &text);
-                // Of pytest-xdist, which continues with another process.
+                // pytest-xdist reports a crashed worker and continues with a new process.
                 if case.message.contains("worker '") && case.message.contains("' crashed while running '") {
                     parsed.anomaly = Some(Anomaly::Crash);
                 }
@@ -47,10 +47,10 @@ pub(super) fn read(report: &[u8]) -> Option<ParsedRun> {
     Some(parsed)
 }
 
-/// `tests/test_a.py::TestB::test_c[param]`, as pytest takes it back.
+/// `tests/test_a.py::TestB::test_c[param]`, in the form that pytest accepts.
 ///
-/// The report has the file in which the function was written; a method that is inherited from another file belongs
-/// to the module that its class name says.
+/// The report has the file that defines the function. A method inherited from another file belongs to the module in
+/// its class name.
 fn node_id(case: &Case) -> String {
     let module = case.file.trim_end_matches(".py").replace('/', ".");
     if case.class.is_empty() {
@@ -64,7 +64,7 @@ fn node_id(case: &Case) -> String {
         Some("") => (case.file.clone(), ""),
         Some(rest) if rest.starts_with('.') && !module.is_empty() => (case.file.clone(), &rest[1..]),
         _ => {
-            // Modules are lower case and classes are not, by PEP 8 and by what pytest collects as a default.
+            // Modules are lower case and classes are not, by PEP 8 and by pytest's default collection rules.
             let class = case
                 .class
                 .split('.')
@@ -88,7 +88,7 @@ fn node_id(case: &Case) -> String {
     parts.join("::")
 }
 
-/// What went wrong, and where: the last place in the traceback that belongs to the project.
+/// What went wrong, and where: the last location in the traceback that belongs to the project.
 fn explained(case: &Case) -> (String, Option<Location>) {
     let text = clean(case.text.as_bytes());
     let message = clean(case.message.as_bytes());

@@ -1,4 +1,4 @@
-// What observed functions call: they note what they are called with and what comes of it.
+// The functions that observed code calls to log its arguments and results.
 package observed
 
 import (
@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// Calls of one function that are noted, and parts of one value that are looked at.
+	// Maximum number of logged calls of one function, and of visited parts of one value.
 	greenlightMostCalls = 2000
 	greenlightMostParts = 20000
-	// Bytes of what earlier runs wrote.
+	// Maximum number of bytes read from the logs of earlier runs.
 	greenlightMostRead = 1 << 23
 )
 
@@ -60,7 +60,7 @@ func greenlightSaid() string {
 	return string(text[:length])
 }
 
-// What a value is, without where it lies; nothing of the code under test is called for it.
+// A digest of a value that ignores its address. No code under test is called to compute it.
 type greenlightDigest struct {
 	hash   uint64
 	left   int
@@ -149,7 +149,7 @@ func (digest *greenlightDigest) show(value greenlightReflect.Value) {
 	case greenlightReflect.Uintptr:
 		digest.add(greenlightNumber.FormatUint(value.Uint(), 16))
 	case greenlightReflect.Func, greenlightReflect.Chan, greenlightReflect.UnsafePointer:
-		// Nobody sees what it does, nor what comes of it.
+		// Nobody can see what it does or returns.
 		if value.IsNil() {
 			digest.add("nil")
 			return
@@ -236,7 +236,7 @@ func (call *greenlightCall) say(result string) {
 	greenlightSay(greenlightFmt.Sprintf("< %d %d %d %s\n", greenlightOs.Getpid(), call.function, call.serial, result))
 }
 
-// What came of a call: its results, and what is left in the arguments.
+// The effects of a call: its results, and the arguments afterwards.
 func greenlightAfter(results, arguments []interface{}) *greenlightDigest {
 	digest := greenlightNew().all(results)
 	was := digest.opaque

@@ -1,4 +1,4 @@
-// Calls an observed function again with other arguments like those that it was called with.
+// Calls an observed function again with variations of its arguments.
 package observed
 
 import (
@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// Inputs that are varied, and variations of each.
+	// Maximum number of inputs that are varied, and of variations of each.
 	greenlightMostInputs = 16
 	greenlightMostOthers = 32
-	// Values within the arguments that are varied, and how deep they lie.
+	// Maximum number of values inside the arguments that are varied, and their maximum depth.
 	greenlightMostPlaces = 24
 	greenlightDeep       = 4
-	// An input that ends the process with this many candidates is left.
+	// An input is abandoned after it ended the process with this many candidates.
 	greenlightMostEnded = 2
-	// After this many calls that ended the process a function is varied no more.
+	// A function is no longer varied after this many calls that ended the process.
 	greenlightMostEndedInAll = 8
-	// Bytes of the stack in a call with a generated input.
+	// Maximum stack size in a call with a generated input, in bytes.
 	greenlightMostStack = 64 << 20
-	// How long one call with a generated input may take.
+	// Time limit of one call with a generated input.
 	greenlightLong = 500 * greenlightTime.Millisecond
 )
 
@@ -63,7 +63,7 @@ func greenlightVary(function, most int, body interface{}, arguments []interface{
 	}
 	others := greenlightOthers(input)
 	for at := 0; at <= others; at++ {
-		// The first again at the end: what is not the same then depends on more than the input.
+		// The first candidate runs again at the end: if its results differ, they depend on more than the input.
 		for turn := 0; turn <= most+1 && greenlightEnded(before, function, hash, at, most) < greenlightMostEnded; turn++ {
 			begun := greenlightFmt.Sprintf("? %d %016x %d %d ", function, hash, at, turn)
 			if greenlightStrings.Contains(before, begun) {
@@ -91,7 +91,7 @@ func greenlightVary(function, most int, body interface{}, arguments []interface{
 	}
 }
 
-// How many candidates an input has ended the process with.
+// The number of candidates with which an input has ended the process.
 func greenlightEnded(before string, function int, hash uint64, at, most int) int {
 	ended := 0
 	for turn := 0; turn <= most+1; turn++ {
@@ -129,7 +129,7 @@ func greenlightTry(call greenlightReflect.Value, input []greenlightReflect.Value
 	return digest.text()
 }
 
-// Arguments of its own for a call, with nothing in them that the others have.
+// A separate copy of the arguments for a call, which shares nothing with others.
 func greenlightInput(kind greenlightReflect.Type, arguments []interface{}) ([]greenlightReflect.Value, bool) {
 	if kind.NumIn() != len(arguments) {
 		return nil, false
@@ -152,7 +152,7 @@ type greenlightCopier struct {
 	made map[greenlightWay]greenlightReflect.Value
 }
 
-// Replaces what a value refers to by copies; the value is one that can be set.
+// Replaces everything that a value refers to with copies; the value must be settable.
 func (copier *greenlightCopier) deepen(value greenlightReflect.Value) {
 	copier.left--
 	if copier.left <= 0 {
@@ -219,7 +219,7 @@ func (copier *greenlightCopier) deepen(value greenlightReflect.Value) {
 	}
 }
 
-// A field that can be set, whether or not its name is for others.
+// A field that can be set, even if it is unexported.
 func greenlightField(value greenlightReflect.Value, at int) greenlightReflect.Value {
 	field := value.Field(at)
 	return greenlightReflect.NewAt(field.Type(), greenlightUnsafe.Pointer(field.UnsafeAddr())).Elem()
@@ -229,7 +229,7 @@ func greenlightIsPlain(kind greenlightReflect.Type) bool {
 	return kind.Kind() <= greenlightReflect.Complex128 || kind.Kind() == greenlightReflect.String
 }
 
-// What is what it is by where it lies.
+// Whether the identity of values of this type matters, so that they cannot be copied.
 func greenlightShared(kind greenlightReflect.Type) bool {
 	switch greenlightStrings.Split(kind.PkgPath(), "/")[0] {
 	case "reflect", "runtime", "internal", "time", "regexp", "testing", "os", "net", "context", "database", "log", "syscall", "unique", "plugin":
@@ -242,7 +242,7 @@ type greenlightPlace struct {
 	value greenlightReflect.Value
 }
 
-// What can be varied in the arguments, in the same order for every copy of them.
+// The places in the arguments that can be varied, in the same order for every copy of them.
 func greenlightPlaces(input []greenlightReflect.Value) []greenlightPlace {
 	var places []greenlightPlace
 	var look func(value greenlightReflect.Value, deep int)
@@ -282,7 +282,7 @@ func greenlightPlaces(input []greenlightReflect.Value) []greenlightPlace {
 	return places
 }
 
-// How many variations there are: one of each place in turn.
+// The number of variations of one place; the places take turns.
 const greenlightTurns = 7
 
 func greenlightOthers(input []greenlightReflect.Value) int {
@@ -293,7 +293,7 @@ func greenlightOthers(input []greenlightReflect.Value) int {
 	return others
 }
 
-// Varies one place; false where that changes nothing.
+// Varies one place. Returns false if that changes nothing.
 func greenlightOther(input []greenlightReflect.Value, at int) bool {
 	places := greenlightPlaces(input)
 	if len(places) == 0 {

@@ -1,4 +1,4 @@
-//! What a value is, as far as that can be seen: a number made of its text.
+//! A digest of a value, made from its text as far as it can be shown.
 
 use super::greenlight_std::fmt::{self, Write as _Write};
 use super::greenlight_std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,10 +7,10 @@ use super::greenlight_std::sync::atomic::{AtomicUsize, Ordering};
 use super::greenlight_std::{format, ops};
 use super::means::look;
 
-/// Bytes of one value that are looked at.
+/// Maximum number of bytes of one value in a digest.
 pub const MOST_BYTES: usize = 1 << 16;
 
-/// Bytes that were looked at.
+/// Number of bytes digested so far.
 pub static SHOWN: AtomicUsize = AtomicUsize::new(0);
 
 pub struct Digest {
@@ -52,7 +52,8 @@ impl fmt::Write for Digest {
     }
 }
 
-// A value is shown by `Debug`, else by what it holds, else not at all: the compiler takes the first that it finds.
+// A value is shown by `Debug`, else by what it contains, else not at all: the compiler picks the first
+// implementation.
 pub struct Shown<'a, T: 'a>(Held<'a, T>);
 pub struct Held<'a, T: 'a>(Opaque<'a, T>);
 pub struct Opaque<'a, T: 'a>(&'a T);

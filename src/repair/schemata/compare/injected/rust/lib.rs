@@ -1,5 +1,5 @@
-//! What is put into an observed function of a project, as a module: it compiles in every edition, and uses nothing of the
-//! project.
+//! The module that is injected into an observed function of a project. It compiles in every edition, and uses no code
+//! of the project.
 
 extern crate std as greenlight_std;
 

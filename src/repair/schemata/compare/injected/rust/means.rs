@@ -1,11 +1,11 @@
-//! Looks at values of which nothing is known, and sets variables while the program runs.
+//! Reads values of unknown types, and sets environment variables while the program runs.
 
 use super::digest::Digest;
 use super::greenlight_std::fmt::{self, Write as _Write};
 use super::greenlight_std::prelude::v1::*;
 use super::greenlight_std::{any, env};
 
-/// In generic code nothing is known of a value but the name of its type, which only what is built in can have.
+/// Generic code knows only the name of a value's type, and only built-in types have these names.
 pub fn look<T>(value: &T, digest: &mut Digest) {
     if peek(any::type_name::<T>(), value as *const T as *const u8, digest).is_err() {
         digest.is_opaque = true;

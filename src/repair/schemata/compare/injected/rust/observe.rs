@@ -1,4 +1,4 @@
-//! Notes what an observed function is called with and what comes of it.
+//! Logs the arguments and results of an observed function.
 
 use super::digest::{Digest, SHOWN};
 use super::greenlight_std::cell::Cell;
@@ -8,10 +8,10 @@ use super::greenlight_std::sync::atomic::{AtomicUsize, Ordering};
 use super::greenlight_std::{env, format, fs, io, process, thread_local};
 use super::means::get;
 
-// Calls of this function that are noted, and bytes of all values that are looked at.
+// Maximum number of logged calls of this function, and of digested bytes of all values.
 const MOST_CALLS: usize = 2_000;
 const MOST_SHOWN: usize = 1 << 25;
-// Bytes of what earlier runs wrote.
+// Maximum number of bytes read from the logs of earlier runs.
 const MOST_READ: u64 = 1 << 23;
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -31,7 +31,7 @@ fn number(name: &str) -> usize {
     get(name).and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
-/// How many candidates are tried with generated inputs; 0 where calls are only noted.
+/// The number of candidates that are tried with generated inputs; 0 if calls are only logged.
 pub fn varied() -> usize {
     static VARIED: AtomicUsize = AtomicUsize::new(usize::MAX);
     let varied = VARIED.load(Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! The same as `means.rs` without unsafe code: such values cannot be looked at, and variables are files, as there is no
-//! other way that newer Rust takes for safe.
+//! A variant of `means.rs` without unsafe code. Values of unknown types cannot be read, and variables are kept in
+//! files, because newer Rust versions consider setting environment variables unsafe.
 
 use super::digest::Digest;
 use super::greenlight_std::prelude::v1::*;

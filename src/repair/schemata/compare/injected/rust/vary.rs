@@ -1,4 +1,4 @@
-//! Calls an observed function again with other arguments like those that it was called with.
+//! Calls an observed function again with variations of its arguments.
 
 use super::digest::{Digest, MOST_BYTES};
 use super::greenlight_std::borrow::{Borrow, ToOwned};
@@ -10,17 +10,17 @@ use super::greenlight_std::{format, mem, ops, process, thread, vec};
 use super::means::{away, get, put};
 use super::observe::{quietly, said, say, varied};
 
-// Inputs that are varied, and variations of each.
+// Maximum number of inputs that are varied, and of variations of each.
 const MOST_INPUTS: usize = 16;
 const MOST_OTHERS: usize = 24;
-// An input that ends the process with this many candidates is left.
+// An input is abandoned after it ended the process with this many candidates.
 const MOST_ENDED: usize = 2;
-// After this many calls that ended the process the function is varied no more.
+// The function is no longer varied after this many calls that ended the process.
 const MOST_ENDED_IN_ALL: usize = 8;
-// How long one call with a generated input may take.
+// Time limit of one call with a generated input.
 const CALL: Duration = Duration::from_millis(500);
 
-// Values like another one, where the type is one that is known.
+// Makes variations of a value if its type is a known one.
 pub struct Like<'a, T: ?Sized + 'a>(Unlike<'a, T>);
 pub struct Unlike<'a, T: ?Sized + 'a>(Fixed<'a, T>);
 pub struct Fixed<'a, T: ?Sized + 'a>(&'a T);
@@ -186,12 +186,12 @@ impl<'a, T: ?Sized> Fixed<'a, T> {
     }
 }
 
-/// The arguments of a call, one in the other.
+/// The arguments of a call, as nested pairs.
 pub trait List {
     type Owned;
     fn own(&self) -> Self::Owned;
     fn others(&self) -> usize;
-    /// With one of them changed.
+    /// A copy in which one of them is varied.
     fn other(&self, at: usize) -> Self::Owned;
 }
 
@@ -267,7 +267,7 @@ impl<L: List, F: Fn(L::Owned, &mut Digest)> Vary<L, F> {
                 return;
             }
             put("GREENLIGHT_BUSY", "1");
-            // The first again at the end: what is not the same then depends on more than the input.
+            // The first candidate runs again at the end: if its results differ, they depend on more than the input.
             let order: Vec<usize> = (0..varied() + 1).chain(1..2).collect();
             let others = (self.0).0.others();
             let step = others / MOST_OTHERS + 1;
