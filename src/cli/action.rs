@@ -101,7 +101,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     {
         let live = client.pull_request(id).await;
         let branch = live.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
-        tell(&step, run, &branch)?;
+        write_outputs(&step, run, &branch)?;
     }
     Ok(())
 }
