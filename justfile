@@ -32,7 +32,7 @@ secret-rules version:
     mkdir -p target/ci
     curl --fail --silent --show-error --location "$from/LICENSE" --output target/ci/gitleaks-licence
     curl --fail --silent --show-error --location "$from/config/gitleaks.toml" --output target/ci/gitleaks.toml
-    .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > src/domain/redact/gitleaks.toml
+    .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > crates/redact/src/gitleaks.toml
 
 # Downloads recorded answers of GitHub, and reads those of every endpoint that greenlight uses. Needs npm, and pip for python3.
 recorded:

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::Exit;
 use crate::engine::worktree::INSTALLED;
-use crate::{private, sandbox};
+use crate::{files, private};
 
 const LOCK: &str = ".lock";
 /// What `serve` keeps only while it works.
@@ -97,7 +97,7 @@ pub(super) fn take(data: &Path) -> Result<File, Exit> {
 }
 
 fn clear(folder: &Path) {
-    if let Err(error) = sandbox::remove_tree(folder) {
+    if let Err(error) = files::remove_tree(folder) {
         tracing::warn!(path = %folder.display(), %error, "what an earlier process left cannot be removed");
     }
 }

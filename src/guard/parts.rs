@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
+use greenlight_syntax::test_item::{is_test_item, marks_a_test};
 use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
 use super::MAX_DEPTH;
 use super::docs::Docs;
-use super::test_item::{is_test_item, marks_a_test};
 
 /// Where tests stand in a file that holds other code as well, in order. None in other languages: there, tests have
 /// their own files.

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 
+use greenlight_syntax::test_item;
 use tree_sitter::Node;
 
 use super::rows::line;
 use super::syntax::{Below, Source, Step};
 use crate::domain::id::RepoPath;
 use crate::domain::test_path::is_test_path;
-use crate::guard;
 
 /// A file without its text and tree.
 #[derive(Debug)]
@@ -61,11 +61,11 @@ impl Outline {
             if steps.len() == 1 && source.language.blocks.contains(&step.node.kind()) {
                 module = Some(Definition::of_module(path, source, is_test_path));
             }
-            if guard::is_test_item(step.node, &source.text) {
+            if test_item::is_test_item(step.node, &source.text) {
                 tests_until = tests_until.max(step.node.end_byte());
                 outline
                     .test_modules
-                    .extend(guard::test_module_paths(path.as_str(), step.node, &source.text));
+                    .extend(test_item::test_module_paths(path.as_str(), step.node, &source.text));
             }
             let is_test_code = is_test_path || step.node.start_byte() < tests_until;
             if let Some(definition) = definition(source, steps, is_test_code) {

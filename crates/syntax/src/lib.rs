@@ -1,7 +1,7 @@
 //! Syntax trees of files whose authors may be hostile: bounded parsing, walks that do not recurse, text without layout,
 //! and edits that are parsed again.
 //!
-//! Not in here: what a node means to anybody.
+//! Not in here: what a node means to anybody, but for [`test_item`]: which items of a file are tests.
 
 #![warn(missing_docs)]
 
@@ -9,6 +9,7 @@ mod bounds;
 mod edit;
 mod language;
 mod parsed;
+pub mod test_item;
 mod walk;
 
 pub use bounds::{Bounds, parse};

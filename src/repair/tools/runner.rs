@@ -11,8 +11,8 @@ use crate::checkout::{MAX_FILE_BYTES, Workspace};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 use crate::repair::Task;
-use crate::sandbox;
 use crate::suite::{self, CommandPart, Job, Packages, Ran, Suite};
+use crate::{files, sandbox};
 
 /// How long a tool may take, however long the tests may.
 const WALL: Duration = Duration::from_secs(300);
@@ -129,7 +129,7 @@ impl<'a> ToolRunner<'a> {
     /// The file as a tool left it, if it is still a text of some length and another than before. Its mode stays.
     fn changed(&self, path: &RepoPath) -> Option<Blob> {
         let before = self.editable(path)?;
-        let read = sandbox::read_result(self.workspace.path(), Path::new(path.as_str()), MAX_FILE_BYTES);
+        let read = files::read_result(self.workspace.path(), Path::new(path.as_str()), MAX_FILE_BYTES);
         let after = Blob {
             mode: before.mode,
             bytes: read.ok()?,

@@ -82,6 +82,9 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries {
         let path = entry.unwrap().path();
+        if path.ends_with("tests/fixtures") {
+            continue;
+        }
         if path.is_dir() {
             collect(&path, files);
         } else if let Ok(text) = fs::read_to_string(&path) {

@@ -3,9 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use greenlight_tree::files;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid, chmodat, chownat, fchown, openat};
-
-use crate::kernel::files;
 
 /// Makes a directory and everything below it greenlight's own again, readable for anyone who is shown it. No link is
 /// followed; sockets and pipes stay as they are, and are of no use to anyone.
