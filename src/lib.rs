@@ -18,7 +18,8 @@ pub use greenlight_tree::{checkout, files, private};
 
 pub mod agent;
 pub mod openai;
-pub mod repair;
+/// Fixes without a model; its own crate.
+pub use greenlight_repair as repair;
 
 pub mod git;
 pub mod github;

@@ -100,7 +100,8 @@ fn every_tool_is_in_the_table_with_its_arguments() {
 #[test]
 fn every_recorded_output_has_its_version() {
     let list = text("crates/suite/tests/fixtures/outputs/README.md");
-    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/suite/tests/fixtures/outputs")).unwrap();
+    let folders =
+        fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/suite/tests/fixtures/outputs")).unwrap();
     for entry in folders.map(Result::unwrap) {
         if entry.file_type().unwrap().is_dir() {
             let name = entry.file_name().into_string().unwrap();
