@@ -3,9 +3,10 @@
 
 /// The crate root, which names the others.
 const ROOT: &str = include_str!("injected/rust/lib.rs");
-const MODULES: [(&str, &str); 3] = [
+const MODULES: [(&str, &str); 4] = [
     ("digest", include_str!("injected/rust/digest.rs")),
     ("observe", include_str!("injected/rust/observe.rs")),
+    ("shown", include_str!("injected/rust/shown.rs")),
     ("vary", include_str!("injected/rust/vary.rs")),
 ];
 /// What needs unsafe code to be done well, and the same without.
@@ -44,7 +45,7 @@ mod tests {
         for has_unsafe in [true, false] {
             let text = rust(has_unsafe);
             assert_eq!(text.contains("unsafe {"), has_unsafe);
-            for name in ["digest", "means", "observe", "vary"] {
+            for name in ["digest", "means", "observe", "shown", "vary"] {
                 assert!(text.contains(&format!("mod {name} {{\n//! ")), "{name}");
                 assert!(!text.contains(&format!("mod {name};")), "{name}");
             }

@@ -7,10 +7,12 @@ mod digest;
 #[cfg_attr(greenlight_safe, path = "safe_means.rs")]
 mod means;
 mod observe;
+mod shown;
 mod vary;
 
-pub use self::digest::{Digest, shown};
+pub use self::digest::Digest;
 pub use self::observe::{choice, enter, leave, once, varies};
+pub use self::shown::shown;
 pub use self::vary::{like, vary};
 
 pub type Text = self::greenlight_std::string::String;
