@@ -42,7 +42,6 @@ mod warm;
 use std::collections::BTreeSet;
 
 use greenlight_anchor::RepoPath;
-use greenlight_readers::test_run::Outcome;
 use greenlight_sandbox as sandbox;
 use greenlight_suite as suite;
 use tokio::time::{Instant, sleep_until};
@@ -52,7 +51,7 @@ use self::candidates::Candidates;
 use self::evidence::Evidence;
 pub use self::found::{End, Finding, Origin, PassingPatch, Progress, Tried};
 use self::gate::Gate;
-use self::runner::Runner;
+use self::runner::{Runner, is_searched};
 use self::search_loop::CandidateSource;
 pub use self::spelling::is_spelled_like;
 use self::suspect::{Ranking, Suspect};
@@ -124,20 +123,6 @@ pub async fn search(
         search_loop::End::NothingLeft => End::NotFound(tried),
         search_loop::End::Stopped => End::BudgetSpent(tried),
     })
-}
-
-/// Whether small edits are tried at all: code that does not build, or that a linter complains about, is seldom fixed by
-/// one, but perhaps by putting back what the pull request changed. What fails while tests are loaded was executed, too.
-fn is_searched(outcome: Outcome) -> bool {
-    matches!(
-        outcome,
-        Outcome::Failed
-            | Outcome::Panicked
-            | Outcome::TimedOut
-            | Outcome::Crashed
-            | Outcome::OutOfMemory
-            | Outcome::DidNotCollect
-    )
 }
 
 /// Cancels at the deadline and never returns, so that what is cancelled can come to its own end.

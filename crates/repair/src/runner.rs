@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use greenlight_readers::test_run::Outcome;
 use greenlight_suite as suite;
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +27,7 @@ impl<'a> Runner<'a> {
     /// Settles on the fastest way in which the failing tests fail without a candidate. `None` when there is no such
     /// way, or when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        if !super::is_searched(task.before.outcome) {
+        if !is_searched(task.before.outcome) {
             return Ok(process_runner::ProcessRunner::set_up(task, stop)
                 .await?
                 .map(|bench| Self::Process(Box::new(bench))));
@@ -105,4 +106,18 @@ impl<'a> Runner<'a> {
             Self::Process(_) => Ok(None),
         }
     }
+}
+
+/// Whether small edits are tried at all: code that does not build, or that a linter complains about, is seldom fixed by
+/// one, but perhaps by putting back what the pull request changed. What fails while tests are loaded was executed, too.
+pub(super) fn is_searched(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Failed
+            | Outcome::Panicked
+            | Outcome::TimedOut
+            | Outcome::Crashed
+            | Outcome::OutOfMemory
+            | Outcome::DidNotCollect
+    )
 }

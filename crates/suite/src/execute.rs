@@ -13,8 +13,9 @@ use greenlight_sandbox::{Access, Backend, Mount, Network, Outcome};
 use greenlight_tree::checkout::Workspace;
 use tokio_util::sync::CancellationToken;
 
-use super::run::{environment, in_wrapper};
-use super::{InstallError, Suite, hosts_of_tools, install, text};
+use crate::install::{self, InstallError, hosts_of_tools};
+use crate::run::{Suite, environment, in_wrapper};
+use crate::text;
 
 /// Where packages are found inside that were installed for one program.
 const PACKAGES: &str = "/packages";

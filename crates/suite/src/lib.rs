@@ -27,7 +27,7 @@ mod text;
 mod workflow;
 
 pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
-pub use self::discover::{CiStep, CommandPart, Hints, NothingFound, find, find_all, has_member, parts};
+pub use self::discover::{CommandPart, Hints, NothingFound, find, find_all, has_member, parts};
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, packages, place, registry_hosts};
 pub use self::filter::{narrows, package};
 pub use self::framework::Framework;
@@ -41,7 +41,3 @@ pub use self::run::{Error, Suite, place_of_tests, prepare, run, run_fresh};
 pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
 pub use self::text::clean;
 pub use self::workflow::{Failed, ReadFile, failed_step};
-
-/// Where files are found inside that a build left among the sources of a Python project; they are copied to where the
-/// command runs, unless the tree has them.
-const GENERATED: &str = "/generated";

@@ -15,8 +15,9 @@ use greenlight_units::clock::Clock;
 use tokio_util::sync::CancellationToken;
 
 use super::file_lookup::Places;
-use super::{Installed, filter, parse, reporters, reports};
+use super::{filter, parse, reporters, reports};
 use crate::framework::Ecosystem;
+use crate::install::Installed;
 use crate::test_command::TestCommand;
 
 /// Bytes of output that are kept to be read; a suite of some ten thousand tests fits.

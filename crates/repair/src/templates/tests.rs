@@ -1,6 +1,7 @@
 //! Faults and fixes, language by language.
 
 use super::*;
+use crate::template::EditKind;
 
 fn stage(source: &Source, stage: Stage) -> Vec<Edit> {
     let known = KnownNames::of(source, [].into());
@@ -370,8 +371,8 @@ fn no_stage_gives_more_than_it_says() {
         let most = edits.iter().map(Edit::weight).fold(0.0, f32::max);
         assert!(!edits.is_empty() && most <= which.most(), "{which:?} {most}");
     }
-    assert_eq!(Template::Revert.kind(), kinds::EditKind::Revert);
-    assert_eq!(Template::Bound.kind(), kinds::EditKind::Swap);
+    assert_eq!(Template::Revert.kind(), EditKind::Revert);
+    assert_eq!(Template::Bound.kind(), EditKind::Swap);
 }
 
 #[test]

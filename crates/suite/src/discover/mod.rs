@@ -15,7 +15,7 @@ pub(super) mod step;
 pub(super) mod words;
 
 use greenlight_anchor::RepoPath;
-pub use greenlight_readers::ci_step::CiStep;
+use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 use self::directory::Directory;

@@ -83,7 +83,7 @@ impl Framework {
     }
 
     /// Whether it finds faults in the code without running any of it.
-    pub fn is_linter(self) -> bool {
+    pub(crate) fn is_linter(self) -> bool {
         self.spec().kind != FrameworkKind::Tests
     }
 

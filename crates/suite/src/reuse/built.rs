@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use greenlight_sandbox::{Access, Mount};
 use ignore::WalkBuilder;
 
-use crate::Installed;
+use crate::install::Installed;
 use crate::test_command::TestCommand;
 
 /// What builds call the folders that they write to.

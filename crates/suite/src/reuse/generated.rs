@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 use greenlight_sandbox::{Access, Mount};
 use ignore::WalkBuilder;
 
-use crate::{GENERATED, Installed};
+use crate::install::Installed;
 
+/// Where files are found inside that a build left among the sources of a Python project; they are copied to where the
+/// command runs, unless the tree has them.
+const GENERATED: &str = "/generated";
 /// More generated files than this are not the sources' companions any more.
 const MAX_GENERATED: usize = 200;
 /// Larger ones are not copied.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use greenlight_sandbox::{Access, Mount, WORKSPACE};
 use ignore::WalkBuilder;
 
-use crate::Installed;
 use crate::framework::Ecosystem;
+use crate::install::Installed;
 use crate::test_command::TestCommand;
 
 /// Workspaces lie no deeper than this.

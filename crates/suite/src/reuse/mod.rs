@@ -10,7 +10,7 @@ mod python;
 
 use std::path::Path;
 
-use super::Installed;
+use crate::install::Installed;
 use crate::test_command::TestCommand;
 
 /// Finds what lies beside the tree in `root` that this command's tests need; `active` is the virtual environment of

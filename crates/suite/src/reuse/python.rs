@@ -14,8 +14,8 @@ use std::path::{Component, Path, PathBuf};
 use greenlight_sandbox::{Access, Mount, WORKSPACE};
 
 use super::generated;
-use crate::Installed;
 use crate::framework::{Ecosystem, Framework};
+use crate::install::Installed;
 use crate::test_command::TestCommand;
 
 /// What people call the folder of their environment.

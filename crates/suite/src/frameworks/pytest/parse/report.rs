@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use greenlight_readers::assertion;
 use greenlight_readers::junit::{self, Case, CaseVerdict};
 use greenlight_readers::test_run::Location;
+use greenlight_readers::{Anomaly, ParsedRun, assertion};
 
-use super::{Anomaly, ParsedRun, last_place};
+use super::last_place;
 use crate::text::clean;
 
 /// Reads a report. `None` if it is not one.
