@@ -66,7 +66,7 @@ fn imports_point_downwards() {
             ("src/newroom.rs", "//! Not in the table."),
             ("src/main.rs", "use greenlight::engine;"),
             ("src/engine/a.rs", "use github_double::Double;"),
-            ("src/engine/a.rs", "use greenlight_sandbox as other;"),
+            ("src/git/a.rs", "use greenlight_sandbox as other;"),
             ("src/journal/a.rs", "use crate::checkout::Checkout;"),
             ("src/server/a.rs", "use crate::files::read_result;"),
         ],

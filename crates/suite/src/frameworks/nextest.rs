@@ -10,11 +10,10 @@ use std::sync::LazyLock;
 use greenlight_readers::{Anomaly, ParsedRun, Printed};
 use regex::Regex;
 
-use super::cargo;
+use super::cargo::{self, libtest};
+use super::rustc;
 use crate::filter::rust;
 use crate::framework::Ecosystem;
-use crate::frameworks::cargo::libtest;
-use crate::frameworks::rustc;
 use crate::frameworks::spec::Spec;
 use crate::reporters::Invocation;
 use crate::test_command::TestCommand;
