@@ -1,5 +1,5 @@
 //! What the search has to know about a programming language: its grammar, and what the parts it looks for are
-//! called in the syntax tree. Everything else in this room works on any language in the table.
+//! called in the syntax tree. Everything else in this crate works on any language in the table.
 
 mod described;
 mod go;
