@@ -17,8 +17,8 @@ fmt-scripts:
     .ci/tool ruff check --select I --fix
     .ci/tool ruff format
     .ci/tool biome check --write
-    .ci/tool gofmt -w src/repair/schemata/compare/injected/go
-    rustfmt --edition 2021 src/repair/schemata/compare/injected/rust/*.rs
+    .ci/tool gofmt -w crates/repair/src/schemata/compare/injected/go
+    rustfmt --edition 2021 crates/repair/src/schemata/compare/injected/rust/*.rs
 
 # Runs the tests.
 test *arguments:
@@ -32,7 +32,7 @@ secret-rules version:
     mkdir -p target/ci
     curl --fail --silent --show-error --location "$from/LICENSE" --output target/ci/gitleaks-licence
     curl --fail --silent --show-error --location "$from/config/gitleaks.toml" --output target/ci/gitleaks.toml
-    .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > src/domain/redact/gitleaks.toml
+    .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > crates/redact/src/gitleaks.toml
 
 # Downloads recorded answers of GitHub, and reads those of every endpoint that greenlight uses. Needs npm, and pip for python3.
 recorded:
@@ -111,6 +111,11 @@ examples:
     cargo run --quiet --example outline
     cargo run --quiet --example results
     cargo run --quiet --example suggested
+    cargo run --quiet --example redacted < Cargo.toml
+    cargo run --quiet --example durations
+    cargo run --quiet --example edited
+    cargo run --quiet --example commands
+    cargo run --quiet --example suspects
 
 format-is-right:
     cargo fmt --check

@@ -9,16 +9,17 @@ pub mod domain;
 pub mod guard;
 pub mod measure;
 
-pub mod private;
-
-pub mod checkout;
 /// Confines untrusted commands; its own crate.
 pub use greenlight_sandbox as sandbox;
-pub mod suite;
+/// Finds, installs, runs and reads tests; its own crate.
+pub use greenlight_suite as suite;
+/// Trees of files, before and after untrusted code ran in them; their own crate.
+pub use greenlight_tree::{checkout, files, private};
 
 pub mod agent;
 pub mod openai;
-pub mod repair;
+/// Fixes without a model; its own crate.
+pub use greenlight_repair as repair;
 
 pub mod git;
 pub mod github;

@@ -39,7 +39,7 @@ check "ruff format" .ci/tool ruff format --check
 check "ruff check" .ci/tool ruff check
 check "biome" .ci/tool biome ci
 check "shellcheck" .ci/tool shellcheck "${shell[@]}"
-templates=src/repair/schemata/compare/injected
+templates=crates/repair/src/schemata/compare/injected
 check "gofmt" formatted_go "$templates/go"
 check "go vet" .ci/tool go vet "$templates"/go/*.go
 check "rustfmt" rustfmt --check --edition 2021 "$templates"/rust/*.rs

@@ -16,9 +16,9 @@ const NUDGES: usize = 2;
 /// The limits of a run, counted over the whole transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentLimits {
-    /// Replies of the model.
+    /// The number of replies from the model.
     pub turns: u32,
-    /// Tokens of prompts and completions together.
+    /// Prompt and completion tokens together.
     pub tokens: u64,
     /// Millionths of a US dollar, for models whose price is known. `None` means no limit.
     pub cost_micros: Option<u64>,

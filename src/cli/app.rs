@@ -8,10 +8,11 @@ use crate::config::settings::{self, ModelSettings, Settings};
 use crate::domain::model::Who;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::engine::{App, Interrupts, ModelStream};
+use crate::files::{self, FileError};
 use crate::github::{self, Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
-use crate::sandbox::{self, Backend, Choice, Code, FileError, Places, Sandbox, Unusable};
+use crate::sandbox::{Backend, Choice, Code, Places, Sandbox, Unusable};
 
 /// The app of a door that talks to GitHub.
 pub(super) fn app(
@@ -155,7 +156,7 @@ pub(super) async fn worktree(root: &Path, workspaces: PathBuf, installed: PathBu
     let root = root.to_owned();
     // It runs on a thread that may be abandoned: ctrl-c must work, no matter what a stranger's checkout contains.
     let opened = tokio::task::spawn_blocking(move || {
-        let config = match sandbox::read_result(&root, Path::new(CONFIG_FILE), MAX_CONFIG) {
+        let config = match files::read_result(&root, Path::new(CONFIG_FILE), MAX_CONFIG) {
             Ok(bytes) => RepoConfig::parse(&String::from_utf8_lossy(&bytes))
                 .map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?,
             Err(FileError::Missing) => RepoConfig::default(),

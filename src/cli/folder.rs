@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::Exit;
 use crate::engine::worktree::INSTALLED;
-use crate::{private, sandbox};
+use crate::{files, private};
 
 const LOCK: &str = ".lock";
 /// Folders that `serve` needs only while it runs.
@@ -98,7 +98,7 @@ pub(super) fn take(data: &Path) -> Result<File, Exit> {
 }
 
 fn clear(folder: &Path) {
-    if let Err(error) = sandbox::remove_tree(folder) {
+    if let Err(error) = files::remove_tree(folder) {
         tracing::warn!(path = %folder.display(), %error, "files of an earlier process cannot be removed");
     }
 }

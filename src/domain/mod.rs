@@ -5,10 +5,7 @@
 
 pub mod branch_rule;
 pub mod budget;
-pub mod ci_step;
-pub mod clock;
 pub mod command;
-pub mod count;
 pub mod event;
 pub mod execution;
 pub mod explanation;
@@ -24,17 +21,20 @@ pub mod mode;
 pub mod model;
 pub mod permission;
 pub mod proposal;
-pub mod redact;
 pub mod reply;
 pub mod run;
 pub mod search;
 pub mod spec_tests;
 pub mod spend;
-pub mod test_path;
-pub mod test_run;
 pub mod triage;
 pub mod weakening;
 
 /// Patches, diffs and suggestions; its own crate.
 pub use greenlight_anchor as anchor;
 pub use greenlight_anchor::patch;
+/// Test runs and their results, which files are tests, and steps of CI; types of the crate that reads results.
+pub use greenlight_readers::{ci_step, test_path, test_run};
+/// Makes untrusted text safe to show; its own crate.
+pub use greenlight_redact as redact;
+/// Counts and durations, as people and records have them; their own crate.
+pub use greenlight_units::{clock, count};

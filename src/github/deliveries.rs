@@ -18,7 +18,7 @@ use crate::domain::id::{Account, AccountId, DeliveryId, Login, PullRequestId};
 const PER_PAGE: usize = 100;
 const MAX_PAGES: usize = 50;
 
-/// One attempt to deliver something.
+/// One attempt to deliver an event.
 #[derive(Debug, Clone, Deserialize)]
 struct Attempt {
     id: u64,

@@ -18,7 +18,6 @@ mod parts;
 mod restore;
 mod special;
 mod statements;
-mod test_item;
 
 use std::collections::BTreeSet;
 
@@ -30,7 +29,6 @@ use self::item_report::ItemReport;
 use self::items::Role;
 pub use self::new_tests::{NewTest, new_tests, writes_more_than_tests};
 pub use self::restore::{with_own_tests, without_tests};
-pub use self::test_item::{is_test_item, test_module_paths};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path, is_test_path, shadows_test_tool};

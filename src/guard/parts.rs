@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
+use greenlight_syntax::test_item::{is_test_item, marks_a_test};
 use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
 use super::MAX_DEPTH;
 use super::docs::Docs;
-use super::test_item::{is_test_item, marks_a_test};
 
 /// The ranges of tests in a file that contains other code as well, in order. Empty for other languages, where tests
 /// are in separate files.

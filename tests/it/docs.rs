@@ -42,12 +42,12 @@ fn every_framework_has_a_file_and_recorded_outputs() {
         .iter()
         .map(|framework| serde_json::to_value(framework).unwrap().as_str().unwrap().to_string())
         .collect();
-    let mut files = names("src/suite/frameworks");
+    let mut files = names("crates/suite/src/frameworks");
     for shared in ["mod", "spec", "javascript"] {
         assert!(files.remove(shared));
     }
     assert_eq!(files, frameworks);
-    let mut folders = names("tests/fixtures/outputs");
+    let mut folders = names("crates/suite/tests/fixtures/outputs");
     assert!(folders.remove("README"));
     // `other` stands for every unknown framework.
     folders.insert("other".into());
@@ -100,8 +100,9 @@ fn every_tool_is_in_the_table_with_its_arguments() {
 
 #[test]
 fn every_recorded_output_has_its_version() {
-    let list = text("tests/fixtures/outputs/README.md");
-    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs")).unwrap();
+    let list = text("crates/suite/tests/fixtures/outputs/README.md");
+    let folders =
+        fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/suite/tests/fixtures/outputs")).unwrap();
     for entry in folders.map(Result::unwrap) {
         if entry.file_type().unwrap().is_dir() {
             let name = entry.file_name().into_string().unwrap();

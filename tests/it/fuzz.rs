@@ -85,7 +85,7 @@ fn any_bytes_may_be_results_of_tests() {
 /// Real tools' output, truncated or extended at any position, is read like any other.
 #[test]
 fn recorded_results_of_tests_may_be_of_any_length() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/suite/tests/fixtures/outputs");
     for tool in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if !tool.is_dir() {
             continue;

@@ -41,7 +41,11 @@ fn with_rooms(file: &(&str, &str)) -> Tree {
         let path = format!("src/{room}/any.rs");
         tree.0.push((path, "//! A room.\n".into()));
     }
-    for name in ["github-double", "sandbox"] {
+    tree.0.push((
+        "src/lib.rs".into(),
+        "//! The root.\npub use greenlight_tree::{checkout, files, private};\n".into(),
+    ));
+    for name in ["github-double", "sandbox", "suite", "tree"] {
         let path = format!("crates/{name}/src/lib.rs");
         tree.0.push((path, "//! A crate.\n".into()));
     }
@@ -63,6 +67,9 @@ fn imports_point_downwards() {
             ("src/newroom.rs", "//! Not in the table."),
             ("src/main.rs", "use greenlight::engine;"),
             ("src/engine/a.rs", "use github_double::Double;"),
+            ("src/git/a.rs", "use greenlight_sandbox as other;"),
+            ("src/journal/a.rs", "use crate::checkout::Checkout;"),
+            ("src/server/a.rs", "use crate::files::read_result;"),
         ],
         &[
             (
@@ -76,6 +83,7 @@ fn imports_point_downwards() {
             ("src/github/a/b.rs", "use super::super::engine;"),
             ("src/github/a.rs", "use super::agent;"),
             ("src/journal/refs.rs", "use crate::github::Client;"),
+            ("src/journal/refs.rs", "use crate::private;"),
             ("src/cli/a.rs", "use github_double::Double;"),
             (
                 "src/github/a.rs",
@@ -88,11 +96,54 @@ fn imports_point_downwards() {
 
 #[test]
 fn every_arrow_is_used() {
-    let tree = |text| Tree::planted(&[("src/git/a.rs", text), ("src/domain/a.rs", ""), ("src/suite.rs", "")]);
+    let tree = |text| {
+        Tree::planted(&[
+            ("src/git/a.rs", text),
+            ("src/domain/a.rs", ""),
+            ("crates/suite/src/a.rs", ""),
+        ])
+    };
     let table = [("git", "domain"), ("domain", "")];
     assert!(rules::unused_arrows(&table, &tree("use crate::domain::id;")).is_empty());
     assert_eq!(rules::unused_arrows(&table, &tree("use crate::suite;")).len(), 1);
     holds(rules::every_arrow_is_used);
+}
+
+#[test]
+fn crates_know_only_those_below() {
+    sees(
+        rules::crates_know_only_those_below,
+        &[
+            ("crates/tree/src/a.rs", "use greenlight_sandbox::Sandbox;"),
+            ("crates/sandbox/src/a.rs", "use greenlight_suite as suite;"),
+            ("crates/suite/src/a.rs", "use greenlight::domain::Run;"),
+            ("crates/tree/examples/a.rs", "use github_double::Double;"),
+            (
+                "crates/tree/Cargo.toml",
+                "[dependencies]\ngreenlight-sandbox.workspace = true\n",
+            ),
+            (
+                "crates/tree/Cargo.toml",
+                "[dev-dependencies]\ngreenlight = { path = \"../..\" }\n",
+            ),
+            ("crates/newcrate/src/lib.rs", "//! Not in the table."),
+        ],
+        &[
+            (
+                "crates/suite/src/a.rs",
+                "use greenlight_sandbox as sandbox; use crate::tree;",
+            ),
+            (
+                "crates/suite/src/a.rs",
+                "//! greenlight and greenlight_engine.\nuse greenlight_tree::files;",
+            ),
+            (
+                "crates/suite/Cargo.toml",
+                "[package]\nname = \"greenlight-suite\"\n\n[dependencies]\ngreenlight-tree.workspace = true\n",
+            ),
+        ],
+    );
+    holds(rules::crates_know_only_those_below);
 }
 
 #[test]
@@ -173,6 +224,7 @@ fn domain_does_nothing_but_decide() {
             ("src/domain/a.rs", "pub async fn f() {}"),
             ("src/domain/a.rs", "use std::fs;"),
             ("src/domain/a.rs", "let now = jiff::Timestamp::now();"),
+            ("crates/redact/src/a.rs", "use std::fs;"),
         ],
         &[
             (
@@ -299,9 +351,10 @@ fn only_the_suite_names_frameworks() {
             ("src/git/a.rs", "fn f() { g(Framework::Pytest) }"),
             ("src/git/a.rs", "use crate::suite::Framework::{Cargo, Go};"),
             ("src/git/a.rs", "use crate::suite::Framework::*;"),
+            ("crates/repair/src/a.rs", "fn f() { g(Framework::Pytest) }"),
         ],
         &[
-            ("src/suite/a.rs", "fn f() { g(Framework::Pytest) }"),
+            ("crates/suite/src/a.rs", "fn f() { g(Framework::Pytest) }"),
             ("src/git/a.rs", "fn f() { Framework::ALL; Framework::is_compiled(a) }"),
         ],
     );

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-FOLDER = pathlib.Path(__file__).parents[2] / "src/repair/warm/python"
+FOLDER = pathlib.Path(__file__).parents[2] / "crates/repair/src/warm/python"
 PACKAGE = "_greenlight_warm"
 TEXTS = {path.stem: path.read_text() for path in (FOLDER / PACKAGE).glob("*.py")}
 sys.path.insert(0, str(FOLDER))

@@ -7,7 +7,7 @@ import path from 'node:path';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('../../src/repair/warm/node/', import.meta.url));
+const folder = fileURLToPath(new URL('../../crates/repair/src/warm/node/', import.meta.url));
 const require = createRequire(import.meta.url);
 const names = fs.readdirSync(folder).filter((name) => name.endsWith('.js'));
 

@@ -1,12 +1,14 @@
-//! Parsers for the output of test tools in shared formats: JUnit XML, TAP, the JSON of JavaScript runners, JVM
-//! reports, assertions and comparisons.
+//! Readers of what test tools print and write in the formats that they share: JUnit XML, TAP, the JSON of JavaScript's
+//! runners, the reports of the JVM, assertions and comparisons. [`test_run`] has what becomes of it: one run of a test
+//! command and its result.
 //!
-//! All input is untrusted: parsing is bounded and takes linear time. This crate runs nothing, has no parsers for
-//! formats of a single tool, and does not judge results.
+//! Everything is read as from a stranger: bounded, in linear time, and never believed further than it goes. Not in here:
+//! what one tool alone prints, running anything, and what is concluded from several runs.
 
 #![warn(missing_docs)]
 
 pub mod assertion;
+pub mod ci_step;
 pub mod compared;
 mod failure;
 pub mod javascript;
@@ -19,6 +21,8 @@ mod printed;
 mod prove;
 mod sums;
 pub mod tap;
+pub mod test_path;
+pub mod test_run;
 pub mod text;
 mod yaml;
 

@@ -33,7 +33,6 @@ use helpers::relay;
 pub use host::seal::take_back;
 use host::toolchains::Toolchains;
 use host::{detect, toolchains};
-pub use kernel::files::{FileError, read_result, remove_tree, write_file};
 use kernel::scratch::Scratch;
 use kernel::{cgroup, scratch};
 use proxy::{Proxy, World};

@@ -1,8 +1,7 @@
 //! Syntax trees of files from possibly hostile authors: bounded parsing, walks without recursion, text without
 //! layout, and edits with incremental parsing.
 //!
-//! The caller interprets the nodes.
-//! Not in here: what a node means to anybody.
+//! Not in here: what a node means to anybody, but for [`test_item`]: which items of a file are tests.
 
 #![warn(missing_docs)]
 
@@ -10,6 +9,7 @@ mod bounds;
 mod edit;
 mod language;
 mod parsed;
+pub mod test_item;
 mod walk;
 
 pub use bounds::{Bounds, parse};

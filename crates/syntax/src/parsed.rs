@@ -11,7 +11,7 @@ use super::walk::{self, Below};
 /// Longer tokens are compared by their beginning and their length.
 const MAX_TOKEN: usize = 2_000;
 
-/// A file and its tree.
+/// A file and its syntax tree.
 pub struct Parsed<'t> {
     /// The language it was parsed as.
     pub language: Language,

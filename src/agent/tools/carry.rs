@@ -1,5 +1,6 @@
 //! Executes what a person approved: exactly that, on exactly the edits that the request described.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -93,7 +94,7 @@ async fn executed(
         }
         What::Tests(_) | What::Edit { .. } => Vec::new(),
     };
-    let hosts = suite::granted_hosts(suite, &granted, cancel).await?;
+    let hosts = hosts(suite, &granted, cancel).await?;
     if let What::Tests(names) = what {
         let run = shell.run_tests(names, Some(wall), &hosts, cancel).await?;
         let told = run.map_or_else(String::new, |run| prompt::test_run(&run, MAX_RESULT - 512));
@@ -102,4 +103,13 @@ async fn executed(
     let ran = shell.execute(&Job { argv, hosts, wall }, &packages, cancel).await?;
     let told = ran.map_or_else(String::new, |ran| run_code::result_text(&ran));
     Ok(format!("approved, and done. {told}"))
+}
+
+/// The hosts that granted words stand for: themselves, or the registries of this machine's own tools.
+async fn hosts(suite: &Suite, granted: &[String], cancel: &CancellationToken) -> Result<Vec<String>, Error> {
+    let mut hosts: BTreeSet<String> = granted.iter().filter(|host| *host != REGISTRIES).cloned().collect();
+    if granted.iter().any(|host| host == REGISTRIES) {
+        hosts.extend(suite::registry_hosts(suite, cancel).await?);
+    }
+    Ok(hosts.into_iter().collect())
 }

@@ -8,7 +8,7 @@ use crate::checkout::{self, Checkout};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 use crate::domain::run::Approved;
-use crate::{git, sandbox};
+use crate::{files, git};
 
 /// Why nothing was written.
 pub(super) enum NotWritten {
@@ -66,8 +66,7 @@ fn put(root: &Path, path: &RepoPath, content: Option<&Blob>) -> Result<(), Strin
     };
     let is_executable = blob.mode == FileMode::Executable;
     let old = fs::symlink_metadata(&file).ok();
-    sandbox::write_file(root, Path::new(path.as_str()), &blob.bytes, is_executable)
-        .map_err(|error| error.to_string())?;
+    files::write_file(root, Path::new(path.as_str()), &blob.bytes, is_executable).map_err(|error| error.to_string())?;
     // Git records only the executable bit; the other permissions are the user's.
     match old {
         Some(old) if old.is_file() && is_executable == executable(&old) => {

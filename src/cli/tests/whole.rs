@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::id::RepoPath;
-use crate::{sandbox, suite};
+use crate::{files, suite};
 
 const MANIFEST: &str = "Cargo.toml";
 const MAX_MANIFEST: u64 = 1 << 20;
@@ -45,7 +45,7 @@ pub(super) fn of(named: &Path) -> Option<Whole> {
 }
 
 fn text(folder: &Path) -> Option<String> {
-    let bytes = sandbox::read_result(folder, Path::new(MANIFEST), MAX_MANIFEST).ok()?;
+    let bytes = files::read_result(folder, Path::new(MANIFEST), MAX_MANIFEST).ok()?;
     String::from_utf8(bytes).ok()
 }
 

@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::ground::{Ground, Top};
-use super::{Watch, prove, remembered, searched};
+use super::{Watch, of_repair, prove, remembered, searched};
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
-use crate::domain::proposal::{Claim, Proposal};
+use crate::domain::proposal::Proposal;
 use crate::domain::search::{FoundBy, Rung};
 use crate::guard;
-use crate::repair::{self, ToolFix};
+use crate::repair::{self, FixKind, ToolFix};
 
 /// How many tool fixes are tried. Each costs a test run.
 const MAX_TOOL_FIXES: usize = 8;
@@ -40,7 +40,7 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
     let mut of_tools = Vec::new();
     if rungs != Rungs::Memory {
         of_tools = tool_fixes(ground, watch.cancel).await?;
-        let fixes = of_tools.iter().filter(|fix| fix.claim == Claim::Fix);
+        let fixes = of_tools.iter().filter(|fix| fix.kind == FixKind::Code);
         if let Some(proposal) = with_tools(ground, fixes, began, watch.cancel).await? {
             return Ok(Top::Proposed(proposal));
         }
@@ -64,7 +64,7 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
         top => return Ok(top),
     };
     // Declaring a test wrong is the last resort.
-    let snapshots = of_tools.iter().filter(|fix| fix.claim == Claim::TestMayBeWrong);
+    let snapshots = of_tools.iter().filter(|fix| fix.kind == FixKind::Snapshot);
     let snapshots = snapshots.filter(|_| !before_a_model);
     if let Some(proposal) = with_tools(ground, snapshots, began, watch.cancel).await? {
         return Ok(Top::Proposed(proposal));
@@ -100,7 +100,7 @@ async fn with_tools(
         let proved = prove(
             ground.worktree,
             ground.suite,
-            (&fix.patch, fix.claim),
+            (&fix.patch, of_repair::claim(fix.kind)),
             &ground.red,
             cancel,
         )
@@ -117,7 +117,7 @@ async fn with_tools(
                 wall_ms: millis(began.elapsed()),
             };
             let mut proposal = ground.proposal((fix.patch.clone(), summary), evidence, found_by);
-            if fix.claim == Claim::TestMayBeWrong {
+            if fix.kind == FixKind::Snapshot {
                 let inputs = ground.worktree.inputs(Some(ground.red.before));
                 proposal.weakens = guard::weakenings(&fix.patch, &inputs);
             }

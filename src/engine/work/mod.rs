@@ -12,6 +12,7 @@ mod limit;
 mod limits;
 mod minimize;
 mod model;
+mod of_repair;
 mod on_head;
 mod prove;
 mod refactor;

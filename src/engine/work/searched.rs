@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::ground::{Ground, Top};
-use super::{Watch, WorkOutcome, confirm, on_head};
+use super::{Watch, WorkOutcome, confirm, of_repair, on_head};
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::Left;
 use crate::domain::clock::{in_words, millis, millis_in_words};
@@ -81,7 +81,7 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
         }
     };
     last.suspects = places(tried.suspects);
-    last.unverified = bounded(tried.unverified);
+    last.unverified = bounded(tried.findings.into_iter().map(of_repair::unverified).collect());
     let Some(found) = found else {
         last.is_over = true;
         append(last, &mut whole, watch).await?;
@@ -95,7 +95,7 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
         Ok(evidence) => {
             append(last, &mut whole, watch).await?;
             let found_by = FoundBy {
-                rung: found.rung,
+                rung: of_repair::rung(found.origin),
                 tried: whole.tried,
                 wall_ms: whole.wall_ms,
             };

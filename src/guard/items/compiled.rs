@@ -1,9 +1,9 @@
 //! Tests in Rust (by attributes), Go (by names) and Java (by annotations).
 
+use greenlight_syntax::test_item::{is_test_attribute, is_test_item, marks_a_test};
 use tree_sitter::Node;
 
 use super::{Collector, Mark, Position, Role, children};
-use crate::guard::test_item::{is_test_attribute, is_test_item, marks_a_test};
 
 impl<'t> Collector<'t> {
     pub(super) fn rust(&mut self, container: Node<'t>, place: &Position) {

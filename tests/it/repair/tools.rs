@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use greenlight::domain::patch::Patch;
-use greenlight::domain::proposal::Claim;
 use greenlight::domain::test_run::{Outcome, is_better};
-use greenlight::repair::ToolFix;
+use greenlight::repair::{FixKind, ToolFix};
 use greenlight::suite;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +31,7 @@ fn only(fixes: Vec<ToolFix>, patient: &Patient) -> ToolFix {
 async fn proved(patient: &Patient) -> (Vec<(String, String)>, String) {
     let cancel = CancellationToken::new();
     let fix = only(patient.tool_fixes(&cancel).await, patient);
-    assert_eq!(fix.claim, Claim::Fix);
+    assert_eq!(fix.kind, FixKind::Code);
     let mut mended = patient.checkout.clone();
     mended.apply(&fix.patch);
     let run = suite::run_fresh(&patient.suite, &mended, &[], &cancel).await.unwrap();
@@ -238,7 +237,7 @@ async fn a_snapshot_written_anew_says_that_the_test_may_be_wrong() {
     let patient = Patient::commanded(&files, "python3 -m pytest -q").await;
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
     let fix = only(patient.tool_fixes(&CancellationToken::new()).await, &patient);
-    assert_eq!(fix.claim, Claim::TestMayBeWrong);
+    assert_eq!(fix.kind, FixKind::Snapshot);
     assert_eq!(
         after(&fix.patch),
         [("__snapshots__/test_value.ambr".to_string(), "2\n".to_string())]

@@ -94,7 +94,7 @@ async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
         panic!("one of two that differ was proposed");
     };
     let risks: Vec<&str> = tried
-        .unverified
+        .findings
         .iter()
         .flat_map(|one| &one.risks)
         .map(String::as_str)

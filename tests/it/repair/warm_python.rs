@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// The harness as greenlight sends it, built from the source files.
 fn harness() -> String {
-    let folder = Path::new("src/repair/warm/python");
+    let folder = Path::new("crates/repair/src/warm/python");
     let modules: BTreeMap<_, _> = std::fs::read_dir(folder.join("_greenlight_warm"))
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use greenlight::sandbox::{FileError, Outcome, read_result, remove_tree, write_file};
+use greenlight::files::{FileError, read_result, remove_tree, write_file};
+use greenlight::sandbox::Outcome;
 
 use super::Lab;
 

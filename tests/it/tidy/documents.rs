@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 22] = [
+const SHOWN_COMMANDS: [(&str, &str); 27] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
@@ -47,6 +47,11 @@ const SHOWN_COMMANDS: [(&str, &str); 22] = [
     ("cargo run --example outline", "just examples"),
     ("cargo run --example results", "just examples"),
     ("cargo run --example suggested", "just examples"),
+    ("cargo run --example redacted < Cargo.toml", "just examples"),
+    ("cargo run --example durations", "just examples"),
+    ("cargo run --example edited", "just examples"),
+    ("cargo run --example commands", "just examples"),
+    ("cargo run --example suspects", "just examples"),
     (
         "cargo build --release && cargo bench --bench repair -- --out results.jsonl",
         "takes hours: CI only compiles it",

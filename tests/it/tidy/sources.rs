@@ -72,9 +72,28 @@ impl Tree {
         self.rust("crates/").map(|(path, _)| room(path)).collect()
     }
 
-    /// Every room: the files and folders directly below `src`.
+    /// The names that the root gives to crates, and to modules of them.
+    pub(super) fn names_of_crates(&self) -> BTreeSet<&str> {
+        let lines = self.rust("src/lib.rs").flat_map(|(_, text)| text.lines());
+        lines.flat_map(names_after).collect()
+    }
+
+    /// Every room there is: the files and folders right under `src`.
     pub(super) fn rooms(&self) -> BTreeSet<&str> {
         self.rust("src/").map(|(path, _)| room(path)).collect()
+    }
+}
+
+/// The names after `pub use greenlight_…` of a line: what stands after `as`, else the names between the braces.
+fn names_after(line: &str) -> Vec<&str> {
+    let Some(rest) = line.strip_prefix("pub use greenlight_") else {
+        return Vec::new();
+    };
+    let rest = rest.trim_end_matches(';');
+    match (rest.split_once(" as "), rest.split_once("::")) {
+        (Some((_, name)), _) => vec![name],
+        (None, Some((_, names))) => names.trim_matches(['{', '}']).split(", ").collect(),
+        (None, None) => Vec::new(),
     }
 }
 
@@ -82,6 +101,9 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries {
         let path = entry.unwrap().path();
+        if path.ends_with("tests/fixtures") {
+            continue;
+        }
         if path.is_dir() {
             collect(&path, files);
         } else if let Ok(text) = fs::read_to_string(&path) {

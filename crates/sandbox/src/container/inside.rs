@@ -10,13 +10,14 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use anyhow::{Context, ensure};
+use greenlight_tree::files;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use super::{SOCKET, mounts};
 use crate::helpers::{command_process, relay};
-use crate::kernel::{fd_passing, files, limits, privileges, seccomp, subreaper};
+use crate::kernel::{fd_passing, limits, privileges, seccomp, subreaper};
 use crate::spec::command::Network;
 use crate::wire::{Orders, Progress, SupervisorMessage, read_frame, write_frame};
 

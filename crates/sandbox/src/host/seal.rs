@@ -3,9 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use greenlight_tree::files;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid, chmodat, chownat, fchown, openat};
-
-use crate::kernel::files;
 
 /// Makes greenlight the owner of a directory and everything below it, readable for everyone who is shown it. Links
 /// are not followed; sockets and pipes stay as they are and are useless.

@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use greenlight_tree::files;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, StatVfs, fstat, fstatvfs, openat, statat};
 use rustix::io::Errno;
 
-use crate::kernel::files;
 use crate::kernel::process_list::ProcessList;
 use crate::spec::command::Access;
 use crate::wire::Spec;

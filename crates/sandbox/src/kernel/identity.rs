@@ -6,9 +6,9 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use anyhow::Context;
+use greenlight_tree::files;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
 
-use crate::kernel::files;
 use crate::spec::command::Access;
 use crate::wire::{Identity, Spec};
 

@@ -5,7 +5,6 @@ pub(crate) mod cgroup;
 mod cgroup_hierarchy;
 pub(crate) mod disk_usage;
 pub(crate) mod fd_passing;
-pub(crate) mod files;
 pub(crate) mod identity;
 pub(crate) mod limits;
 pub(crate) mod loopback;

@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use greenlight_tree::files::MAX_DEPTH;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Gid, MemfdFlags, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags, fchmod,
     fchown, fsetxattr, fstat, fstatvfs, futimens, memfd_create, mkdirat, openat, readlinkat, statat, symlinkat,
@@ -16,7 +17,6 @@ use rustix::fs::{
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use crate::kernel::disk_usage::{BYTES_PER_ENTRY, used_bytes};
-use crate::kernel::files::MAX_DEPTH;
 use crate::kernel::mount_piece::{self, MountPiece};
 use crate::kernel::scratch::Scratch;
 use crate::spec::backend::Backend;

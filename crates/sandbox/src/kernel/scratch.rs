@@ -4,7 +4,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::kernel::{cgroup, files};
+use greenlight_tree::files;
+
+use crate::kernel::cgroup;
 
 /// World-writable directories; the first is not in memory on most machines.
 const PLACES: [&str; 2] = ["/var/tmp", "/tmp"];

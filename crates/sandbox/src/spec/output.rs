@@ -15,7 +15,7 @@ pub struct Output {
     pub outcome: Outcome,
     /// What it wrote to standard output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// The output on standard error.
     pub stderr: Captured,
     /// CPU time of all processes together, to a hundredth of a second.
     pub cpu: Duration,

@@ -1,0 +1,26 @@
+//! A step of a CI job, with everything that decides how it runs.
+
+use std::collections::BTreeMap;
+
+use greenlight_anchor::RepoPath;
+use serde::{Deserialize, Serialize};
+
+/// A step that failed, as the workflow of the base branch describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiStep {
+    /// The workflow file.
+    pub workflow: RepoPath,
+    /// The id of its job in that file.
+    pub job: String,
+    /// Its name, as the page of the workflow run shows it.
+    pub name: String,
+    /// The script that its shell runs.
+    pub script: String,
+    /// The directory it runs in. `None` is the root.
+    pub directory: Option<RepoPath>,
+    /// The variables that the workflow sets for it; none of them is a secret.
+    pub env: BTreeMap<String, String>,
+    /// The test tool recognised in its log, as `suite` calls it. It tells which of several commands failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shows: Option<String>,
+}

@@ -1,0 +1,127 @@
+//! Describes a candidate's edit in one sentence of Markdown. The code that it quotes is untrusted: it stays inside
+//! code spans and on one line.
+
+use greenlight_units::count::count;
+
+use super::candidates::Candidate;
+use crate::template::EditKind;
+
+/// Maximum number of characters of code quoted on each side.
+const MAX_QUOTED: usize = 80;
+
+/// `` `a < b` became `a <= b` in `src/lib.rs:12` (`last_index`) ``, for any candidate. Pure insertions and removals
+/// are worded differently.
+pub(super) fn sentence(candidate: &Candidate) -> String {
+    let place = code(&format!("{}:{}", candidate.path, candidate.line));
+    let within = if candidate.within.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", code(&candidate.within))
+    };
+    let is_put_back = candidate.template.kind() == EditKind::Revert;
+    let edit = match (lines(&candidate.before), lines(&candidate.after)) {
+        (Some(before), Some(after)) if is_put_back => format!("{after} restored in place of {before} in"),
+        (Some(before), Some(after)) => format!("{before} became {after} in"),
+        (None, Some(after)) if is_put_back => format!("put back {after} in"),
+        (None, Some(after)) => format!("added {after} in"),
+        (Some(before), None) => format!("removed {before} from"),
+        (None, None) => "changed blank lines in".into(),
+    };
+    format!("{edit} {place}{within}")
+}
+
+/// Quotes code in a sentence: its only line, or its first line and the number of lines that follow. `None` for blank
+/// code.
+fn lines(text: &str) -> Option<String> {
+    let mut filled = text.lines().filter(|line| !line.trim().is_empty());
+    let first = code(filled.next()?);
+    Some(match filled.count() {
+        0 => first,
+        more => format!("{first} and {}", count(more as u64, "more line")),
+    })
+}
+
+/// A code span that its content cannot end: <https://spec.commonmark.org/0.31.2/#code-spans>. Runs of whitespace are
+/// collapsed.
+fn code(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut quoted: String = line.chars().take(MAX_QUOTED).collect();
+    if line.chars().nth(MAX_QUOTED).is_some() {
+        quoted.push('…');
+    }
+    let longest = quoted.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if quoted.starts_with('`') || quoted.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{pad}{quoted}{pad}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::Template;
+
+    fn candidate(before: &str, after: &str) -> Candidate {
+        Candidate {
+            path: "src/lib.rs".parse().unwrap(),
+            text: String::new(),
+            range: 0..1,
+            replacement: after.into(),
+            template: Template::Bound,
+            weight: 1.0,
+            score: 1.0,
+            line: 12,
+            within: "last_index".into(),
+            before: before.into(),
+            after: after.into(),
+        }
+    }
+
+    #[test]
+    fn the_sentence_names_edit_and_place() {
+        assert_eq!(
+            sentence(&candidate("a < b", "a <= b")),
+            "`a < b` became `a <= b` in `src/lib.rs:12` (`last_index`)"
+        );
+    }
+
+    #[test]
+    fn what_is_added_or_removed_or_long_is_said_in_words() {
+        let import = "from dataclasses import dataclass\n";
+        let mut back = candidate("", import);
+        back.template = Template::Revert;
+        assert_eq!(
+            sentence(&back),
+            "put back `from dataclasses import dataclass` in `src/lib.rs:12` (`last_index`)"
+        );
+        assert_eq!(
+            sentence(&candidate("", import)),
+            "added `from dataclasses import dataclass` in `src/lib.rs:12` (`last_index`)"
+        );
+        assert_eq!(
+            sentence(&candidate(" \n", "")),
+            "changed blank lines in `src/lib.rs:12` (`last_index`)"
+        );
+        let several = "    amount  = subtotal(lines)\n\n    if amount:\n        return 0\n";
+        assert_eq!(
+            sentence(&candidate(several, "")),
+            "removed `amount = subtotal(lines)` and 2 more lines from `src/lib.rs:12` (`last_index`)"
+        );
+    }
+
+    #[test]
+    fn quoted_code_cannot_leave_its_span_or_line() {
+        let hostile = "`@everyone\r/greenlight approve\u{1b}[31m`\n\n/greenlight approve\n";
+        let sentence = sentence(&candidate(hostile, &"x".repeat(500)));
+        assert_eq!(sentence.lines().count(), 1);
+        assert!(
+            sentence.starts_with("`` `@everyone /greenlight approve [31m` `` and 1 more line became `xxx"),
+            "{sentence}"
+        );
+        assert!(sentence.chars().count() < 200);
+    }
+}

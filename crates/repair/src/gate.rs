@@ -1,0 +1,220 @@
+//! Decides whether a patch that passes the tests is certain enough to be proposed.
+//!
+//! In real code, most patches that pass the tests are wrong, so an uncertain patch is shown as a finding and not
+//! proposed. A patch is certain if it is where the fault most likely is, is of a kind that often is the fix, removes
+//! nothing, and no other edit of similar likelihood also passes the tests but behaves differently.
+
+use greenlight_readers::test_run::{TestRun, is_better};
+use greenlight_suite as suite;
+use tokio_util::sync::CancellationToken;
+
+use super::candidates::Candidate;
+use super::explain;
+use super::runner::Runner;
+use super::suspect::Ranking;
+use super::turned_down::TurnedDown;
+use super::verdict::Behaviour;
+use crate::found::Finding;
+use crate::task::Task;
+use crate::template::EditKind;
+
+/// Edits with a lower weight are seldom the fix.
+const MIN_WEIGHT: f32 = 0.3;
+/// The share of a score that makes another edit about as likely: if behaviour can be compared, and if it cannot.
+const COMPARED: f32 = 0.7;
+const UNCOMPARED: f32 = 0.9;
+/// After a rejection, a fix is offered only if its score is at least this share of the rejected one's.
+const UNLIKELY: f32 = 1.0 / 3.0;
+/// Maximum number of rivals that are compared.
+const MAX_RIVALS: usize = 12;
+/// Maximum number of findings that are shown, each confirmed by a run of the whole suite.
+const MAX_FINDINGS: usize = 3;
+
+/// The gate's decision about the patches that passed so far.
+pub(super) enum Decision {
+    /// Propose the candidate with this index; the run is that of the whole suite on a fresh copy.
+    Propose(usize, Box<TestRun>),
+    /// No patch is certain yet, but a later one may be.
+    Wait,
+    /// No patch can become certain any more: equally likely ones disagree.
+    Disagreement,
+}
+
+/// The context in which patches are judged.
+pub(super) struct Gate<'a> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) runner: &'a Runner<'a>,
+    pub(super) ranking: &'a Ranking,
+    /// Patches that were turned down.
+    pub(super) turned_down: &'a TurnedDown<'a>,
+    /// The caller's token; the time limit has a separate one.
+    pub(super) cancel: &'a CancellationToken,
+}
+
+impl Gate<'_> {
+    /// The lowest score that makes a candidate a rival of one with this score.
+    pub(super) fn least_rival(&self, score: f32) -> f32 {
+        match self.runner.can_compare() {
+            true => score * COMPARED,
+            false => score * UNCOMPARED,
+        }
+    }
+
+    /// Judges candidates that pass the tests. They must include every candidate about as likely as the first certain
+    /// one. `turned_down` is the score of the likeliest edit that passes and was turned down.
+    ///
+    /// # Errors
+    /// When the sandbox fails.
+    pub(super) async fn decide(
+        &self,
+        (passing, turned_down): (&[Candidate], f32),
+        stop: &CancellationToken,
+    ) -> Result<Decision, suite::Error> {
+        let mut sure: Vec<usize> = (0..passing.len())
+            .filter(|index| self.risks(&passing[*index], turned_down).is_empty())
+            .collect();
+        sure.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
+        for (at, chosen) in sure.iter().enumerate() {
+            let candidate = &passing[*chosen];
+            let Some(after) = confirmed(self.task, candidate, stop).await? else {
+                continue;
+            };
+            let rivals: Vec<Candidate> = sure[at + 1..]
+                .iter()
+                .map(|index| &passing[*index])
+                .filter(|rival| rival.score >= self.least_rival(candidate.score))
+                .take(MAX_RIVALS)
+                .cloned()
+                .collect();
+            let agree = self.agree(candidate, &rivals, stop).await?;
+            let nearest = rivals.first().map(|rival| rival.score / candidate.score);
+            tracing::debug!(
+                candidate.score,
+                rivals = rivals.len(),
+                nearest,
+                agree,
+                "a patch is certain on its own"
+            );
+            return Ok(match agree {
+                true => Decision::Propose(*chosen, Box::new(after)),
+                false => Decision::Disagreement,
+            });
+        }
+        Ok(Decision::Wait)
+    }
+
+    /// Why a candidate is uncertain, no matter what else passes the tests.
+    fn risks(&self, candidate: &Candidate, turned_down: f32) -> Vec<&'static str> {
+        let mut risks = Vec::new();
+        if !self.is_near(candidate) {
+            risks.push("it is in code that the change did not touch and that is not among the top suspects");
+        }
+        match candidate.template.kind() {
+            EditKind::Removal => risks.push("it only removes code"),
+            EditKind::Insertion => risks.push("it only works around the failing code"),
+            _ => {}
+        }
+        if candidate.weight < MIN_WEIGHT {
+            risks.push("edits of its kind are seldom the fix");
+        }
+        if candidate.score < turned_down * UNLIKELY {
+            risks.push("it is much less likely than a fix that was rejected, and the tests cannot tell the two apart");
+        }
+        risks
+    }
+
+    fn is_near(&self, candidate: &Candidate) -> bool {
+        let changed = self.task.changed.get(&candidate.path).into_iter().flatten();
+        candidate.template.kind() == EditKind::Revert
+            || changed.into_iter().any(|lines| lines.contains(&candidate.line))
+            || self.ranking.has(&candidate.path, &candidate.range)
+    }
+
+    /// Whether all do the same with the same inputs, as far as can be observed. If behaviour cannot be compared, a
+    /// rival of similar score counts as a disagreement.
+    async fn agree(
+        &self,
+        candidate: &Candidate,
+        rivals: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<bool, suite::Error> {
+        // A person who turned one patch down wants to see another one, and chooses between equally likely ones.
+        if rivals.is_empty() || !self.task.excluded.is_empty() {
+            return Ok(true);
+        }
+        let all: Vec<Candidate> = [candidate].into_iter().chain(rivals).cloned().collect();
+        Ok(match self.runner.behaviours(&all, stop).await? {
+            Some(behaviours) => alike(&behaviours),
+            None => rivals.iter().all(|rival| rival.score < candidate.score * UNCOMPARED),
+        })
+    }
+
+    /// Confirms the likeliest of these candidates and says why each of them is uncertain. If the time is up, only one
+    /// is confirmed.
+    ///
+    /// # Errors
+    /// When the sandbox fails.
+    pub(super) async fn findings(
+        &self,
+        (passing, turned_down): (&[Candidate], f32),
+        stop: &CancellationToken,
+    ) -> Result<Vec<Finding>, suite::Error> {
+        let mut all: Vec<&Candidate> = passing.iter().collect();
+        all.sort_by(|a, b| {
+            let risks = self.risks(a, turned_down).len().cmp(&self.risks(b, turned_down).len());
+            risks.then_with(|| b.score.total_cmp(&a.score))
+        });
+        let mut findings = Vec::new();
+        for (tried, candidate) in all.into_iter().take(2 * MAX_FINDINGS).enumerate() {
+            if (tried > 0 && stop.is_cancelled()) || findings.len() >= MAX_FINDINGS || self.cancel.is_cancelled() {
+                break;
+            }
+            if confirmed(self.task, candidate, self.cancel).await?.is_none() {
+                continue;
+            }
+            let mut risks: Vec<String> = self
+                .risks(candidate, turned_down)
+                .into_iter()
+                .map(String::from)
+                .collect();
+            if risks.is_empty() {
+                risks.push("another, equally likely edit also passes the tests but behaves differently".into());
+            }
+            findings.push(Finding {
+                patch: candidate.patch(self.task.checkout),
+                explanation: explain::sentence(candidate),
+                risks,
+            });
+        }
+        Ok(findings)
+    }
+}
+
+fn alike(behaviours: &[Behaviour]) -> bool {
+    behaviours.windows(2).all(|pair| pair[0] == pair[1])
+}
+
+/// The run of the whole suite on a fresh copy with the candidate, if it is an improvement.
+async fn confirmed(
+    task: &Task<'_>,
+    candidate: &Candidate,
+    stop: &CancellationToken,
+) -> Result<Option<TestRun>, suite::Error> {
+    let fresh = suite::run_fresh(task.suite, &candidate.tree(task.checkout), &[], stop).await?;
+    Ok(is_better(task.before, &fresh).is_ok().then_some(fresh))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_different_answer_is_a_different_behaviour() {
+        let of = |answers: &[&str]| Behaviour {
+            answers: answers.iter().map(ToString::to_string).collect(),
+        };
+        assert!(alike(&[of(&["1", "2"]), of(&["1", "2"])]));
+        assert!(!alike(&[of(&["1", "2"]), of(&["1", "2"]), of(&["1", "3"])]));
+        assert!(alike(&[]));
+    }
+}

@@ -1,0 +1,123 @@
+//! The ways to try candidates; the fastest one that reproduces the failure is used. A runner's verdict is a claim of
+//! the code under test and only orders the search; proof requires a fresh run of the whole suite.
+
+use std::time::Duration;
+
+use greenlight_readers::test_run::Outcome;
+use greenlight_suite as suite;
+use tokio_util::sync::CancellationToken;
+
+use super::candidates::Candidate;
+use super::spectrum::Spectrum;
+use super::verdict::{Behaviour, CandidateVerdict};
+use super::{process_runner, schemata, warm};
+use crate::task::Task;
+
+/// A way to try candidates.
+pub(super) enum Runner<'a> {
+    /// In an interpreter that has everything loaded.
+    Warm(Box<warm::Pool<'a>>),
+    /// Many candidates compiled into one program, each behind a switch.
+    Schemata(Box<schemata::Build<'a>>),
+    /// A new process of the test command for each candidate.
+    Process(Box<process_runner::ProcessRunner<'a>>),
+}
+
+impl<'a> Runner<'a> {
+    /// Picks the fastest way in which the failing tests fail without a candidate. `None` if there is no such way, or
+    /// when stopped.
+    pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
+        if !is_searched(task.before.outcome) {
+            return Ok(process_runner::ProcessRunner::set_up(task, stop)
+                .await?
+                .map(|bench| Self::Process(Box::new(bench))));
+        }
+        if let Some(pool) = warm::Pool::set_up(task, stop).await? {
+            return Ok(Some(Self::Warm(Box::new(pool))));
+        }
+        if let Some(build) = schemata::Build::set_up(task, stop).await? {
+            return Ok(Some(Self::Schemata(Box::new(build))));
+        }
+        Ok(process_runner::ProcessRunner::set_up(task, stop)
+            .await?
+            .map(|bench| Self::Process(Box::new(bench))))
+    }
+
+    /// How many batches may be judged at the same time.
+    pub(super) fn lanes(&self) -> usize {
+        match self {
+            Self::Warm(pool) => pool.lanes(),
+            Self::Schemata(_) => 1,
+            Self::Process(bench) => bench.lanes(),
+        }
+    }
+
+    /// The best batch size after this many candidates were judged. The first batches are small, because the fix is
+    /// often among the first candidates.
+    pub(super) fn batch(&self, judged: u32) -> usize {
+        match self {
+            Self::Warm(pool) => pool.batch(judged),
+            Self::Schemata(_) => schemata::Build::batch(judged),
+            Self::Process(_) => 1,
+        }
+    }
+
+    /// What the tests execute, as far as this can be measured in the given time. `None` if it cannot.
+    pub(super) async fn spectrum(
+        &self,
+        wall: Duration,
+        stop: &CancellationToken,
+    ) -> Result<Option<Spectrum>, suite::Error> {
+        match self {
+            Self::Warm(pool) => pool.spectrum(wall, stop).await,
+            Self::Schemata(build) => build.spectrum(wall, stop).await,
+            Self::Process(_) => Ok(None),
+        }
+    }
+
+    /// Judges candidates; returns a verdict for each, in their order.
+    pub(super) async fn judge(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Vec<CandidateVerdict>, suite::Error> {
+        match self {
+            Self::Warm(pool) => pool.judge(candidates, stop).await,
+            Self::Schemata(build) => build.judge(candidates, stop).await,
+            Self::Process(bench) => bench.judge(candidates, stop).await,
+        }
+    }
+
+    /// Whether this runner can compare behaviours.
+    pub(super) fn can_compare(&self) -> bool {
+        matches!(self, Self::Warm(_) | Self::Schemata(_))
+    }
+
+    /// What the functions that these candidates edit do with inputs recorded from the tests, and with inputs derived
+    /// from those. One behaviour for each candidate, or `None` if it cannot be determined.
+    pub(super) async fn behaviours(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
+        match self {
+            Self::Warm(pool) => pool.behaviours(candidates, stop).await,
+            Self::Schemata(build) => build.behaviours(candidates, stop).await,
+            Self::Process(_) => Ok(None),
+        }
+    }
+}
+
+/// Whether small edits are tried. They seldom fix code that does not build, or that a linter complains about, but
+/// reverting a hunk may. An error while tests are loaded counts as executed code.
+pub(super) fn is_searched(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Failed
+            | Outcome::Panicked
+            | Outcome::TimedOut
+            | Outcome::Crashed
+            | Outcome::OutOfMemory
+            | Outcome::DidNotCollect
+    )
+}

@@ -1,0 +1,201 @@
+//! Tries candidates in order until one is certain enough to be proposed. Several are tried in parallel, but they are
+//! judged one after the other, so that the result does not depend on which was faster.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesOrdered;
+use greenlight_readers::test_run::TestRun;
+use greenlight_suite as suite;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::candidates::{Candidate, Candidates};
+use super::explain;
+use super::gate::{Decision, Gate};
+use super::runner::Runner;
+use super::verdict::CandidateVerdict;
+use crate::found::{Origin, PassingPatch, Progress, Tried};
+use crate::template::EditKind;
+
+/// Limits on the search for rivals of the first candidate that passes: how many more candidates are tried, and for
+/// how long.
+const MAX_RIVALS_TRIED: u32 = 400;
+const RIVALS_WALL: Duration = Duration::from_secs(20);
+/// Maximum number of passing candidates that are kept.
+const MAX_PASSING: usize = 50;
+
+/// How a search ended.
+pub(super) enum End {
+    Found(Box<PassingPatch>),
+    /// Every candidate was tried, or no further one can change the result.
+    NothingLeft,
+    /// Stopped at a limit, or from outside.
+    Stopped,
+}
+
+/// The candidates of a search, in order.
+pub(super) struct CandidateSource<'a> {
+    /// Hunks to revert, which come first.
+    pub(super) reverts: std::vec::IntoIter<Candidate>,
+    pub(super) edits: Option<&'a mut Candidates>,
+}
+
+impl CandidateSource<'_> {
+    fn next(&mut self) -> Option<Candidate> {
+        let edit = || self.edits.as_deref_mut()?.next();
+        self.reverts.next().or_else(edit)
+    }
+
+    /// The score of the likeliest edit that was turned down before and would have been tried by now.
+    fn turned_down(&self) -> f32 {
+        self.edits.as_deref().map_or(0.0, Candidates::likeliest_excluded)
+    }
+
+    fn estimate(&self) -> u32 {
+        let edits = self.edits.as_deref().map_or(0, Candidates::estimate);
+        edits.saturating_add(u32::try_from(self.reverts.len()).unwrap_or(u32::MAX))
+    }
+}
+
+/// Limits on the search for rivals of the candidates that passed.
+struct Window {
+    least: f32,
+    tried: u32,
+    until: Instant,
+}
+
+/// Tries at most `limit` candidates.
+pub(super) async fn search_candidates(
+    gate: &Gate<'_>,
+    limit: u32,
+    source: &mut CandidateSource<'_>,
+    (tried, progress): (&mut Tried, &mut (dyn FnMut(Progress) + Send)),
+    stop: &CancellationToken,
+) -> Result<End, suite::Error> {
+    let mut started = 0;
+    let mut passing: Vec<Candidate> = Vec::new();
+    let mut window: Option<Window> = None;
+    let mut judging = FuturesOrdered::new();
+    let mut compared = 0;
+    // An edit that was turned down is not offered again, but since it passes the tests, its score sets the bar for
+    // others.
+    let mut turned_down: f32 = 0.0;
+    let (mut is_done, mut is_settled) = (false, false);
+    loop {
+        while !is_done && judging.len() < gate.runner.lanes() && started < limit && !stop.is_cancelled() {
+            let batch = batch(gate.runner, source, started, limit);
+            if batch.is_empty() {
+                break;
+            }
+            started += count(batch.len());
+            judging.push_back(judge(gate.runner, batch, stop));
+        }
+        let Some(judged) = judging.next().await else {
+            let Some(_open) = window.take() else { break };
+            let new = (&mut passing, compared);
+            gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
+            compared = passing.len();
+            turned_down = turned_down.max(source.turned_down());
+            match gate.decide((&passing, turned_down), stop).await? {
+                Decision::Propose(index, after) => {
+                    let candidate = passing.swap_remove(index);
+                    return Ok(End::Found(Box::new(found(gate, &candidate, tried, *after))));
+                }
+                Decision::Disagreement => {
+                    is_settled = true;
+                    break;
+                }
+                Decision::Wait => {
+                    is_done = false;
+                    continue;
+                }
+            }
+        };
+        let mut least = f32::MAX;
+        for (candidate, verdict) in judged? {
+            least = least.min(candidate.score);
+            note(
+                tried,
+                &candidate,
+                verdict,
+                (limit.min(started.saturating_add(source.estimate())), &mut *progress),
+            );
+            if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
+                continue;
+            }
+            if gate.turned_down.has(&candidate) {
+                turned_down = turned_down.max(candidate.score);
+            } else {
+                if window.is_none() {
+                    window = Some(Window {
+                        least: gate.least_rival(candidate.score),
+                        tried: tried.candidates.saturating_add(MAX_RIVALS_TRIED),
+                        until: Instant::now() + RIVALS_WALL,
+                    });
+                }
+                passing.push(candidate);
+            }
+        }
+        is_done = window.as_ref().is_some_and(|window| {
+            least < window.least || tried.candidates >= window.tried || Instant::now() >= window.until
+        });
+    }
+    let new = (&mut passing, compared);
+    gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
+    let is_complete = is_settled || (!stop.is_cancelled() && source.next().is_none());
+    // What was found is said even when the time is up.
+    turned_down = turned_down.max(source.turned_down());
+    tried.findings = gate.findings((&passing, turned_down), stop).await?;
+    Ok(if is_complete { End::NothingLeft } else { End::Stopped })
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+fn batch(runner: &Runner<'_>, source: &mut CandidateSource<'_>, started: u32, limit: u32) -> Vec<Candidate> {
+    let room = usize::try_from(limit - started).unwrap_or(usize::MAX);
+    let size = runner.batch(started).min(room);
+    std::iter::from_fn(|| source.next()).take(size).collect()
+}
+
+fn note(
+    tried: &mut Tried,
+    candidate: &Candidate,
+    verdict: CandidateVerdict,
+    (total_estimate, progress): (u32, &mut (dyn FnMut(Progress) + Send)),
+) {
+    if verdict == CandidateVerdict::Stopped {
+        return;
+    }
+    tracing::trace!(path = %candidate.path, candidate.line, ?candidate.template, candidate.score, ?verdict, "tried");
+    tried.candidates += 1;
+    progress(Progress {
+        tried: tried.candidates,
+        total_estimate,
+        current: candidate.path.clone(),
+        failed: (verdict != CandidateVerdict::Passes).then(|| candidate.digest()),
+    });
+}
+
+fn found(gate: &Gate<'_>, candidate: &Candidate, tried: &Tried, after: TestRun) -> PassingPatch {
+    let is_revert = candidate.template.kind() == EditKind::Revert;
+    PassingPatch {
+        patch: candidate.patch(gate.task.checkout),
+        explanation: explain::sentence(candidate),
+        candidates_tried: tried.candidates,
+        origin: if is_revert { Origin::Revert } else { Origin::Edit },
+        suspects: tried.suspects.clone(),
+        after,
+    }
+}
+
+async fn judge(
+    runner: &Runner<'_>,
+    batch: Vec<Candidate>,
+    stop: &CancellationToken,
+) -> Result<Vec<(Candidate, CandidateVerdict)>, suite::Error> {
+    let verdicts = runner.judge(&batch, stop).await?;
+    Ok(batch.into_iter().zip(verdicts).collect())
+}

@@ -1,0 +1,198 @@
+//! Adds or removes a call or an argument, and changes what is returned.
+
+use super::known_names::KnownNames;
+use super::rank::falling;
+use super::site::{Edit, Site};
+use crate::template::Template;
+
+const MAX_ARGUMENTS: usize = 8;
+const MAX_VALUES: usize = 6;
+const MAX_TEXT: usize = 80;
+
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    if !place.node().is_named() {
+        chained(place, found);
+        return;
+    }
+    if place.kind() == "optional_chain" {
+        found.push(place.edit(".", Template::OtherOperator));
+    }
+    if language.arguments.contains(&place.kind()) {
+        count(place, known, found);
+    }
+    if language.calls.contains(&place.kind()) {
+        unwrap(place, found);
+    }
+    wrap(place, found);
+    give_back(place, known, found);
+}
+
+/// `a.b` becomes `a?.b` in JavaScript.
+fn chained(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    if let Some(chaining) = language.style.chaining
+        && place.kind() == "."
+        && place.parent_kind() == language.attribute.0
+    {
+        found.push(place.edit(chaining, Template::RareOperator));
+    }
+}
+
+fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let mut cursor = place.node().walk();
+    let arguments: Vec<&str> = place
+        .node()
+        .named_children(&mut cursor)
+        .take(MAX_ARGUMENTS + 1)
+        .map(|argument| place.source.text_of(argument))
+        .collect();
+    if arguments.len() > MAX_ARGUMENTS || place.text().len() > 4 * MAX_TEXT || !place.text().starts_with('(') {
+        return;
+    }
+    for dropped in (0..arguments.len()).rev() {
+        let kept = arguments.iter().enumerate().filter(|(index, _)| *index != dropped);
+        let kept: Vec<&str> = kept.map(|(_, text)| *text).collect();
+        found.push(place.edit(format!("({})", kept.join(", ")), Template::ArgumentCount));
+    }
+    let others: Vec<&String> = known.variables_at(place).into_iter().take(MAX_VALUES).collect();
+    let is_new = |name: &&&String| !arguments.contains(&name.as_str());
+    for (rank, other) in others.iter().filter(is_new).enumerate() {
+        for at in [arguments.len(), 0] {
+            let mut all = arguments.clone();
+            all.insert(at, other);
+            found.push(
+                place
+                    .edit(format!("({})", all.join(", ")), Template::ArgumentCount)
+                    .similar(falling(rank)),
+            );
+            if arguments.is_empty() {
+                break;
+            }
+        }
+        if place.source.language.style.has_named_arguments {
+            let mut all = arguments.clone();
+            let keyword = format!("{other}={other}");
+            all.push(&keyword);
+            let text = format!("({})", all.join(", "));
+            found.push(place.edit(text, Template::ArgumentCount).similar(0.8 * falling(rank)));
+        }
+    }
+}
+
+/// `f(x)` becomes `x`, `a.f()` becomes `a`.
+fn unwrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let node = place.node();
+    if let Some(arguments) = node.child_by_field_name("arguments")
+        && arguments.named_child_count() == 1
+        && let Some(only) = arguments.named_child(0)
+        && only.kind() != "keyword_argument"
+    {
+        found.push(place.edit(place.source.text_of(only), Template::Unwrap));
+    }
+    let (kind, value, _) = place.source.language.attribute;
+    let called = node.child_by_field_name(place.source.language.callee);
+    let receiver = called
+        .filter(|called| called.kind() == kind)
+        .and_then(|called| called.child_by_field_name(value))
+        .or_else(|| node.child_by_field_name("object"));
+    if let Some(receiver) = receiver {
+        found.push(
+            place
+                .edit(place.source.text_of(receiver), Template::Unwrap)
+                .similar(0.8),
+        );
+    }
+}
+
+/// `x` becomes `f(x)`, or `x.f()`.
+fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let languages = place.source.language;
+    let is_value = place.stands_in(languages.values)
+        || languages.arguments.contains(&place.parent_kind())
+        || matches!(place.field(), "left" | "right" | "value" | "object" | "operand");
+    if !is_value || !languages.operands.contains(&place.kind()) || place.text().len() > MAX_TEXT {
+        return;
+    }
+    let text = place.text();
+    if place.field() == "left" && place.parent_kind().contains("assignment") {
+        return;
+    }
+    let is_operation = place.kind().starts_with("binary");
+    for (rank, suffix) in languages.style.suffixes.iter().enumerate().filter(|_| !is_operation) {
+        found.push(
+            place
+                .edit(format!("{text}{suffix}"), Template::Wrap)
+                .similar(falling(rank)),
+        );
+    }
+    if place.field() != "object" {
+        found.push(place.edit(format!("-{text}"), Template::Wrap).similar(0.7));
+        for (rank, function) in languages.style.wrappers.iter().enumerate() {
+            found.push(
+                place
+                    .edit(format!("{function}({text})"), Template::Wrap)
+                    .similar(falling(rank)),
+            );
+        }
+    }
+}
+
+/// Returns another value, or the value of a statement.
+fn give_back(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let languages = place.source.language;
+    let (kind, keyword, end) = languages.returns;
+    if place.kind() == "expression_statement" && languages.blocks.contains(&place.parent_kind()) {
+        let text = place.text().trim_end_matches(';');
+        if !text.starts_with(keyword) && text.len() <= MAX_TEXT && !text.contains('\n') {
+            found.push(
+                place
+                    .edit(format!("{keyword} {text}{end}"), Template::Return)
+                    .similar(0.6),
+            );
+            if let Some((_, value)) = text.split_once(" = ") {
+                found.push(
+                    place
+                        .edit(format!("{keyword} {value}{end}"), Template::Return)
+                        .similar(0.5),
+                );
+            }
+        }
+    }
+    if place.kind() != kind {
+        return;
+    }
+    let own = place.text();
+    if own.trim_end_matches(';').trim() == keyword {
+        for (rank, value) in known.variables_at(place).into_iter().take(MAX_VALUES).enumerate() {
+            found.push(
+                place
+                    .edit(format!("{keyword} {value}{end}"), Template::Return)
+                    .similar(falling(rank)),
+            );
+        }
+        return;
+    }
+    let returned = known
+        .returns
+        .iter()
+        .map(|piece| (piece.at.abs_diff(place.node().start_byte()), &piece.text));
+    let mut returned: Vec<(usize, &String)> = returned.collect();
+    returned.sort_unstable();
+    let variables = known
+        .variables_at(place)
+        .into_iter()
+        .take(MAX_VALUES)
+        .map(String::as_str);
+    let others = returned.iter().take(MAX_VALUES).map(|(_, text)| text.as_str());
+    for (rank, value) in variables
+        .chain(others)
+        .chain(languages.empties.iter().copied())
+        .enumerate()
+    {
+        let text = format!("{keyword} {value}{end}");
+        if text != own {
+            found.push(place.edit(text, Template::Return).similar(falling(rank)));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Small edits that often are the fix, each at one node of a syntax tree. Templates only propose edits: others check
+//! whether an edit parses, compiles and is right.
+
+mod bounds;
+mod calls;
+mod collections;
+mod donors;
+mod empties;
+mod error_names;
+mod errors;
+mod known_names;
+mod literals;
+mod logic;
+mod names;
+mod operators;
+mod rank;
+mod scope;
+mod site;
+mod statements;
+mod values;
+
+use std::ops::Range;
+
+pub(super) use known_names::KnownNames;
+pub(super) use site::Edit;
+use site::{Site, is_untouched};
+
+use super::syntax::{Below, Source};
+use super::template::Template;
+
+/// Maximum number of edits of one definition in one stage, and at one node.
+const MAX_EDITS: usize = 4_000;
+const MAX_PER_NODE: usize = 72;
+
+/// The order in which edits are made: costlier and less likely ones later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Strong,
+    Wider,
+    /// Insertions, and code from elsewhere in the file.
+    Tail,
+}
+
+impl Stage {
+    pub(super) const ALL: [Self; 3] = [Self::Strong, Self::Wider, Self::Tail];
+
+    /// The highest prior of any edit in the stage.
+    pub(super) fn most(self) -> f32 {
+        match self {
+            Self::Strong => 1.0,
+            Self::Wider => 0.5,
+            Self::Tail => 0.25,
+        }
+    }
+}
+
+/// The edits of one stage at the nodes that `is_wanted` accepts, within bounds. Nodes outside of the range `within`
+/// are skipped.
+pub(super) fn edits(
+    (source, known): (&Source, &KnownNames),
+    stage: Stage,
+    within: &Range<usize>,
+    is_wanted: impl Fn(&Range<usize>) -> bool,
+) -> Vec<Edit> {
+    let mut found = Vec::new();
+    source.walk(|path| {
+        let place = Site { source, path };
+        let bytes = place.node().byte_range();
+        if found.len() >= MAX_EDITS || bytes.end <= within.start || bytes.start >= within.end || is_untouched(&place) {
+            return Below::Skip;
+        }
+        if is_wanted(&bytes) {
+            let before = found.len();
+            match stage {
+                Stage::Strong => {
+                    operators::edits(&place, &mut found);
+                    bounds::edits(&place, &mut found);
+                    values::edits(&place, &mut found);
+                    logic::edits(&place, &mut found);
+                    names::edits(&place, known, &mut found);
+                    empties::edits(&place, known, &mut found);
+                    collections::edits(&place, known, &mut found);
+                    errors::edits(&place, known, &mut found);
+                }
+                Stage::Wider => {
+                    literals::edits(&place, known, &mut found);
+                    calls::edits(&place, known, &mut found);
+                    donors::derived(&place, known, &mut found);
+                }
+                Stage::Tail => {
+                    donors::edits(&place, known, &mut found);
+                    statements::edits(&place, known, &mut found);
+                }
+            }
+            found.truncate(before + MAX_PER_NODE);
+        }
+        Below::Enter
+    });
+    found.retain(|edit| {
+        let original = source.text.get(edit.range.clone()).unwrap_or_default();
+        let has_same = original.split_whitespace().eq(edit.replacement.split_whitespace());
+        // In Python, whitespace decides which block a statement belongs to.
+        !has_same || edit.template == Template::Move
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Where a node is: in which functions, of which owner, and whether it gives a name, reads a part or names what is called.
+
+use super::site::Site;
+use crate::syntax::Step;
+
+/// The start of the class or `impl` that `self` belongs to; zero for other values.
+pub(super) fn owner(place: &Site<'_, '_>, value: &str) -> usize {
+    let owners = place.source.language.owners;
+    let is_owner = |step: &&Step<'_>| owners.iter().any(|(kind, _)| *kind == step.node.kind());
+    let around = place
+        .path
+        .iter()
+        .rev()
+        .find(is_owner)
+        .filter(|_| value == place.source.language.this);
+    around.map_or(0, |step| step.node.start_byte())
+}
+
+/// The starts of the functions around the node, the innermost first.
+pub(super) fn functions(place: &Site<'_, '_>) -> impl Iterator<Item = usize> {
+    let functions = place.source.language.functions;
+    let around = place.path.iter().rev();
+    around
+        .filter(|step| functions.contains(&step.node.kind()))
+        .map(|step| step.node.start_byte())
+}
+
+/// Whether this is where the name is bound, at any depth of a pattern.
+pub(super) fn is_bound(place: &Site<'_, '_>) -> bool {
+    let bindings = place.source.language.bindings;
+    for levels in 0..4 {
+        let (Some(own), Some(parent)) = (place.above(levels), place.above(levels + 1)) else {
+            return false;
+        };
+        if bindings.contains(&(parent.node.kind(), own.field)) && own.node.is_named() {
+            return true;
+        }
+        let kind = parent.node.kind();
+        let is_pattern = kind.contains("pattern") || matches!(kind, "as_pattern_target" | "expression_list");
+        if !is_pattern || own.field == "type" || own.field == "condition" {
+            return false;
+        }
+    }
+    false
+}
+
+/// The value and the member's name, if the node is a member that is read and not called.
+pub(super) fn part<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
+    let (kind, value, part) = place.source.language.attribute;
+    let parent = place.above(1).filter(|step| step.node.kind() == kind)?;
+    if place.field() != part || is_callee(place) {
+        return None;
+    }
+    let value = parent.node.child_by_field_name(value)?;
+    Some((place.source.text_of(value), place.text()))
+}
+
+/// Whether the node is the name of a callee.
+pub(super) fn is_callee(place: &Site<'_, '_>) -> bool {
+    let language = place.source.language;
+    if place.field() == language.callee {
+        return language.calls.contains(&place.parent_kind()) && place.node().named_child_count() == 0;
+    }
+    let (kind, _, part) = language.attribute;
+    let is_named_part = (place.parent_kind() == kind && place.field() == part)
+        || (place.parent_kind() == "scoped_identifier" && place.field() == "name");
+    is_named_part
+        && place.above(1).is_some_and(|step| {
+            step.field == language.callee && place.above(2).is_some_and(|call| is_call(place, call))
+        })
+}
+
+fn is_call(place: &Site<'_, '_>, step: Step<'_>) -> bool {
+    place.source.language.calls.contains(&step.node.kind())
+}

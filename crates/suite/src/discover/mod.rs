@@ -1,0 +1,202 @@
+//! Finds the commands that run a project's tests: the configured one, else the command of the failed CI step, else
+//! from the project's manifests, those nearest to the failing files first.
+//!
+//! Only the tree is read; nothing is executed.
+
+pub(super) mod directory;
+pub(super) mod javascript;
+pub(super) mod jvm;
+pub(super) mod others;
+mod parts;
+mod python;
+mod recipes;
+pub(super) mod rust;
+pub(super) mod step;
+pub(super) mod words;
+
+use greenlight_anchor::RepoPath;
+use greenlight_readers::ci_step::CiStep;
+use greenlight_tree::checkout::Checkout;
+
+use self::directory::Directory;
+pub use self::parts::{CommandPart, parts};
+pub(super) use self::python::tox_requirements;
+pub use self::rust::has_member;
+pub(super) use self::step::runs_tests;
+use self::words::{framework_of, needs_shell};
+use crate::framework::{Ecosystem, Framework};
+use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
+
+/// Maximum number of directories that are searched.
+const MAX_DIRECTORIES: usize = 200;
+/// Maximum number of commands that are returned.
+const MAX_COMMANDS: usize = 20;
+
+/// The ecosystems whose dependencies are installed. A directory may have tests of each.
+const INSTALLED: [Ecosystem; 5] = [
+    Ecosystem::Rust,
+    Ecosystem::Python,
+    Ecosystem::JavaScript,
+    Ecosystem::Go,
+    Ecosystem::Java,
+];
+/// The other ecosystems; only the first with tests is used.
+const OTHERS: [Ecosystem; 5] = [
+    Ecosystem::Ruby,
+    Ecosystem::Php,
+    Ecosystem::Dotnet,
+    Ecosystem::C,
+    Ecosystem::Any,
+];
+
+/// What is known about a failure before anything has run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// The step of a CI job that failed.
+    pub step: Option<CiStep>,
+    /// Files that fail, or that were changed: the manifests nearest to them are tried first.
+    pub near: Vec<RepoPath>,
+}
+
+/// No test command was found; lists what was looked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no tests were found (looked for {}); set `[test] command` in greenlight.toml", looked_for.join(", "))]
+pub struct NothingFound {
+    /// Manifests and settings that would have told, in words for people.
+    pub looked_for: Vec<String>,
+}
+
+/// Finds the command that runs the tests of a tree: the first of [`find_all`].
+///
+/// # Errors
+/// When no command is configured and none can be found in the tree.
+pub fn find(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> Result<TestCommand, NothingFound> {
+    let mut all = find_all(checkout, settings, hints).into_iter();
+    all.next().ok_or_else(NothingFound::new)
+}
+
+/// Finds every command that runs tests of a tree, the most fitting one first. A configured command is the only one.
+pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> Vec<TestCommand> {
+    let line = settings.command.as_deref().map(str::trim);
+    let mut commands = match line.filter(|line| !line.is_empty()) {
+        Some(line) => vec![configured(checkout, line)],
+        None => {
+            let step = hints.step.as_ref().and_then(|step| step::command(checkout, step));
+            let own = places(checkout, &hints.near);
+            step.into_iter().chain(own.iter().flat_map(in_place)).collect()
+        }
+    };
+    commands.truncate(MAX_COMMANDS);
+    for command in &mut commands {
+        command.timeout = settings.timeout.unwrap_or(DEFAULT_TIMEOUT);
+    }
+    commands
+}
+
+impl NothingFound {
+    fn new() -> Self {
+        let of_ecosystem = |ecosystem| {
+            let own = Framework::ALL.iter().map(|framework| framework.spec());
+            let own = own.filter(move |spec| spec.ecosystem == ecosystem);
+            let shared = match ecosystem {
+                Ecosystem::Python => Some(python::LOOKS_FOR),
+                Ecosystem::JavaScript => Some(javascript::LOOKS_FOR),
+                _ => None,
+            };
+            shared.into_iter().chain(own.filter_map(|spec| spec.looks_for))
+        };
+        let all = INSTALLED.into_iter().chain(OTHERS);
+        Self {
+            looked_for: all.flat_map(of_ecosystem).map(String::from).collect(),
+        }
+    }
+}
+
+/// The directories above the failing files, nearest first; then the root and its subdirectories in order.
+fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Directory<'a>> {
+    let mut order: Vec<Option<RepoPath>> = Vec::new();
+    for path in near {
+        let mut path = path.as_str();
+        while let Some((above, _)) = path.rsplit_once('/') {
+            order.extend(above.parse().ok().map(Some));
+            path = above;
+        }
+    }
+    let mut names: Vec<&str> = checkout
+        .paths()
+        .into_iter()
+        .filter_map(|path| path.as_str().split_once('/'))
+        .map(|(directory, _)| directory)
+        .filter(|directory| !directory.starts_with('.') && *directory != "node_modules")
+        .collect();
+    names.dedup();
+    order.push(None);
+    order.extend(names.into_iter().filter_map(|name| name.parse().ok()).map(Some));
+    order.extend(modules(checkout));
+    let mut places: Vec<Directory<'a>> = Vec::new();
+    for directory in order {
+        if places.len() < MAX_DIRECTORIES && !places.iter().any(|place| place.directory == directory) {
+            places.push(Directory { checkout, directory });
+        }
+    }
+    places
+}
+
+/// Deeper modules, such as those of Go and Java, but not those in test data.
+fn modules(checkout: &Checkout) -> impl Iterator<Item = Option<RepoPath>> {
+    let paths = checkout.paths().into_iter().map(RepoPath::as_str);
+    let directories = paths.filter_map(|path| {
+        let (directory, name) = path.rsplit_once('/')?;
+        let is_input = |part: &str| matches!(part, "src" | "testdata" | "vendor" | "node_modules");
+        let is_manifest = Framework::ALL
+            .iter()
+            .any(|framework| framework.spec().modules.contains(&name));
+        (is_manifest && !directory.split('/').any(is_input)).then_some(directory)
+    });
+    directories.filter_map(|directory| directory.parse().ok()).map(Some)
+}
+
+/// The commands found in the files of one directory: one for each ecosystem whose dependencies are installed, and at
+/// most one of the others.
+fn in_place(place: &Directory<'_>) -> Vec<TestCommand> {
+    let find = |ecosystem| of_ecosystem(place, ecosystem);
+    let mut commands: Vec<TestCommand> = INSTALLED.into_iter().filter_map(find).collect();
+    commands.extend(OTHERS.into_iter().find_map(find));
+    commands
+}
+
+/// The command from the manifests of an ecosystem, else from the first of its frameworks that is found.
+fn of_ecosystem(place: &Directory<'_>, ecosystem: Ecosystem) -> Option<TestCommand> {
+    let shared = match ecosystem {
+        Ecosystem::Python => python::find(place),
+        Ecosystem::JavaScript => javascript::find(place),
+        _ => None,
+    };
+    shared.or_else(|| {
+        let mut own = Framework::ALL.iter().map(|framework| framework.spec());
+        own.find_map(|spec| (spec.ecosystem == ecosystem).then(|| (spec.discover)(place))?)
+    })
+}
+
+/// The configured command: split into words if that suffices, else passed to a shell.
+fn configured(checkout: &Checkout, line: &str) -> TestCommand {
+    let root = Directory {
+        checkout,
+        directory: None,
+    };
+    let words = if needs_shell(line) { None } else { shlex::split(line) };
+    let (argv, framework) = match words {
+        Some(words) if !words.is_empty() => javascript::taken_apart(&root, &words).unwrap_or_else(|| {
+            let framework = framework_of(&root, &words);
+            (words, framework)
+        }),
+        _ => (vec!["sh".into(), "-c".into(), line.into()], Framework::Other),
+    };
+    TestCommand {
+        import_root: python::import_root(&root),
+        ..TestCommand::new(argv, framework, Source::Settings)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! PHP: PHPUnit, from Composer's scripts or its own settings.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::discover::directory::Directory;
+use crate::discover::words::needs_shell;
+use crate::framework::Framework;
+use crate::test_command::TestCommand;
+
+#[derive(Deserialize, Default)]
+struct Composer {
+    #[serde(default)]
+    scripts: serde_json::Map<String, Value>,
+}
+
+pub(crate) fn find(place: &Directory<'_>) -> Option<TestCommand> {
+    let composer = place.text("composer.json").unwrap_or_default();
+    scripted(place, &composer).or_else(|| settings(place, &composer))
+}
+
+/// The `test` script, or the one for PHPUnit.
+fn scripted(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
+    let scripts = serde_json::from_str::<Composer>(composer).ok()?.scripts;
+    let (name, script) = ["test", "tests", "phpunit", "test:unit"]
+        .into_iter()
+        .find_map(|name| scripts.get_key_value(name))?;
+    let line = match script {
+        Value::String(line) => line.as_str(),
+        Value::Array(lines) if lines.len() == 1 => lines[0].as_str()?,
+        _ => "",
+    };
+    let words = if needs_shell(line) { None } else { shlex::split(line) };
+    let words = words.unwrap_or_default();
+    // PHPUnit itself can be asked for a report and for single tests; Composer may pass such options to another
+    // program.
+    let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word));
+    if let Some(program @ ("phpunit" | "pest")) = program {
+        let program = format!("vendor/bin/{program}");
+        let argv: Vec<&str> = [program.as_str()]
+            .into_iter()
+            .chain(words.iter().skip(1).map(String::as_str))
+            .collect();
+        return place.command(&argv, Framework::Phpunit, "composer.json");
+    }
+    let runs_phpunit = script.to_string().contains("phpunit");
+    let framework = if runs_phpunit {
+        Framework::Phpunit
+    } else {
+        Framework::Other
+    };
+    place.command(&["composer", "run-script", name], framework, "composer.json")
+}
+
+fn settings(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
+    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]
+        .into_iter()
+        .find(|file| place.has(file))?;
+    let program = if composer.contains("\"pestphp/pest\"") {
+        "vendor/bin/pest"
+    } else if composer.contains("\"phpunit/phpunit\"") {
+        "vendor/bin/phpunit"
+    } else {
+        "phpunit"
+    };
+    place.command(&[program], Framework::Phpunit, file)
+}

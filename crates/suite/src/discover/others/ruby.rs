@@ -1,0 +1,25 @@
+//! What Ruby projects have in common, no matter which framework tests them.
+
+use crate::discover::directory::Directory;
+use crate::framework::Framework;
+use crate::test_command::TestCommand;
+
+/// A command, run through Bundler if the project uses it.
+pub(crate) fn command(place: &Directory<'_>, argv: &[&str], framework: Framework, file: &str) -> Option<TestCommand> {
+    let is_bundled = place.has("Gemfile") && argv.first() != Some(&"bin/rails");
+    let bundle: &[&str] = if is_bundled { &["bundle", "exec"] } else { &[] };
+    place.command(&[bundle, argv].concat(), framework, file)
+}
+
+/// The first file below `spec`.
+pub(crate) fn spec<'a>(place: &'a Directory<'_>) -> Option<&'a str> {
+    place
+        .files()
+        .find(|path| path.starts_with("spec/") && path.ends_with("_spec.rb"))
+}
+
+/// Whether the files below `spec` are written for Minitest.
+pub(crate) fn has_minitest_specs(place: &Directory<'_>) -> bool {
+    let says_minitest = |file: &str| place.text(file).is_some_and(|text| text.contains("minitest"));
+    ["spec/spec_helper.rb", "spec/helper.rb"].into_iter().any(says_minitest) || spec(place).is_some_and(says_minitest)
+}

@@ -1,0 +1,42 @@
+//! Targets and tasks named after tests: make, just, Task.
+//!
+//! Results are read from their output.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::discover::directory::Directory;
+use crate::framework::Framework;
+use crate::test_command::TestCommand;
+use crate::text::pattern;
+
+/// `test: all`, but not `test := …`.
+static TARGET: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^(?:[\w-]+ +)*(test|check|tests)(?: +[\w-]+)* *::?(?:[^:=\n][^=\n]*|[ \t].*)?$"));
+static RECIPE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^@?(test|tests|check)(?: +[^:\n]+)? *:(?:[^=\n].*)?$"));
+static TASK: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r#"(?m)^(?: {1,4}|\t)['"]?(test|tests|check)['"]?:(?: .*)?$"#));
+/// Names of targets, preferred ones first.
+const NAMES: [&str; 3] = ["test", "check", "tests"];
+
+pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
+    let runners = [
+        (&["GNUmakefile", "makefile", "Makefile"][..], "make", &TARGET),
+        (&["justfile", "Justfile", ".justfile"][..], "just", &RECIPE),
+        (&["Taskfile.yml", "Taskfile.yaml", "taskfile.yml"][..], "task", &TASK),
+    ];
+    runners.into_iter().find_map(|(files, program, names)| {
+        let file = files.iter().find(|file| place.has(file))?;
+        let text = place.text(file)?;
+        let names = names.as_ref()?;
+        let targets: Vec<&str> = names
+            .captures_iter(&text)
+            .filter_map(|found| found.get(1))
+            .map(|name| name.as_str())
+            .collect();
+        let name = NAMES.into_iter().find(|name| targets.contains(name))?;
+        place.command(&[program, name], Framework::Other, file)
+    })
+}

@@ -1,0 +1,354 @@
+//! Finds out how a Python project runs its tests from the settings of tox, nox, Hatch, PDM, Rye, Poe and taskipy.
+//!
+//! These files are read, never executed. Of a command, only the test runner and the arguments that select tests are
+//! used: a run in the sandbox needs no coverage, no reports and no paths of the tool's environment.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::discover::directory::Directory;
+use crate::framework::Framework;
+use crate::text::pattern;
+
+/// Options of pytest that select tests. Those with a value are listed up to the `=`.
+const FLAGS: [&str; 8] = [
+    "--doctest-modules",
+    "--doctest-continue-on-failure",
+    "--doctest-glob",
+    "--doctest-plus",
+    "--import-mode",
+    "--ignore",
+    "--ignore-glob",
+    "--deselect",
+];
+/// Options that select tests with the word after them.
+const WITH_VALUE: [&str; 5] = ["-m", "-k", "--ignore", "--deselect", "--import-mode"];
+/// Options of pytest that take the word after them and do not affect which tests run.
+const SKIPPED_WITH_VALUE: [&str; 10] = [
+    "-n",
+    "-p",
+    "-W",
+    "-o",
+    "-c",
+    "--tb",
+    "--maxfail",
+    "--durations",
+    "--cov-report",
+    "--cov-config",
+];
+/// Maximum size of a file that is taken apart.
+const MAX_TEXT: usize = 200_000;
+
+static RUN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)session\.run(?:_always)?\((.*?)\)"));
+static LITERAL: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"^\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')\s*,?"#));
+static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+: +"));
+/// `{posargs:tests}` and `{args:tests}`
+static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
+
+/// The command that runs a project's tests, taken from a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) framework: Framework,
+    pub(super) argv: Vec<String>,
+    pub(super) file: &'static str,
+}
+
+/// The first command of the project's tools that runs tests.
+pub(super) fn find(place: &Directory<'_>) -> Option<Task> {
+    let text = |file: &str| place.text(file).filter(|text| text.len() <= MAX_TEXT);
+    let table: Option<toml::Table> = text("pyproject.toml").and_then(|text| text.parse().ok());
+    let mut lines: Vec<(&'static str, String)> = Vec::new();
+    for file in ["tox.ini", "setup.cfg"] {
+        lines.extend(
+            tox(&text(file).unwrap_or_default())
+                .into_iter()
+                .map(|line| (file, line)),
+        );
+    }
+    let own: Option<toml::Table> = text("tox.toml").and_then(|text| text.parse().ok());
+    lines.extend(own.iter().flat_map(tox_table).map(|line| ("tox.toml", line)));
+    if let Some(tools) = table.as_ref().and_then(|table| table.get("tool")?.as_table()) {
+        lines.extend(in_pyproject(tools).into_iter().map(|line| ("pyproject.toml", line)));
+    }
+    lines.extend(
+        nox(&text("noxfile.py").unwrap_or_default())
+            .into_iter()
+            .map(|line| ("noxfile.py", line)),
+    );
+    lines.into_iter().find_map(|(file, line)| {
+        let (framework, argv) = runner(place, &resolved(&line)?)?;
+        Some(Task { framework, argv, file })
+    })
+}
+
+/// The words of a line if all its placeholders can be filled in.
+fn resolved(line: &str) -> Option<Vec<String>> {
+    let mut line = line
+        .replace("{envpython}", "python3")
+        .replace("{toxinidir}", ".")
+        .replace("{tox_root}", ".");
+    for _ in 0..3 {
+        line = DEFAULT.as_ref()?.replace_all(&line, "$1").into_owned();
+    }
+    shlex::split(&line)
+}
+
+/// The commands of tox's environments, those of the default environment first.
+fn tox(text: &str) -> Vec<String> {
+    let sections = sections(text);
+    let names = sections
+        .keys()
+        .filter(|name| *name == "testenv" || name.starts_with("testenv:"));
+    let commands = names.filter_map(|name| sections.get(name)?.get("commands"));
+    commands
+        .flat_map(|commands| commands.lines().map(str::to_string).collect::<Vec<_>>())
+        .map(|line| plain(&line))
+        .collect()
+}
+
+/// What tox installs for the default environment.
+pub(crate) fn tox_requirements(text: &str) -> Vec<String> {
+    let sections = sections(text);
+    let listed = sections
+        .get("testenv")
+        .and_then(|keys| keys.get("deps"))
+        .map_or("", String::as_str);
+    let is_plain = |line: &&str| !line.is_empty() && !line.contains(['{', '}']) && !is_conditional(line);
+    listed
+        .lines()
+        .map(str::trim)
+        .filter(is_plain)
+        .map(str::to_string)
+        .collect()
+}
+
+fn is_conditional(line: &str) -> bool {
+    FACTOR.as_ref().is_some_and(|factor| factor.is_match(line))
+}
+
+/// Removes the conditions and marks that tox allows before a command.
+fn plain(line: &str) -> String {
+    let line = line.trim();
+    let line = match FACTOR.as_ref().and_then(|factor| factor.find(line)) {
+        Some(factor) => &line[factor.end()..],
+        None => line,
+    };
+    line.trim_start_matches(['-', '!', '@', ' ']).to_string()
+}
+
+/// Parses an INI file as Python does: an indented line continues the value above.
+fn sections(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let (mut section, mut key) = (String::new(), String::new());
+    for line in text.replace("\\\n", " ").lines() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.split(']').next().unwrap_or_default().trim().to_string();
+            key.clear();
+        } else if line.starts_with([' ', '\t']) {
+            if let Some(value) = sections.get_mut(&section).and_then(|keys| keys.get_mut(&key)) {
+                value.push('\n');
+                value.push_str(trimmed);
+            }
+        } else if let Some((name, value)) = line.split_once('=') {
+            key = name.trim().to_string();
+            let keys = sections.entry(section.clone()).or_default();
+            keys.insert(key.clone(), value.trim().to_string());
+        }
+    }
+    sections
+}
+
+fn in_pyproject(tools: &toml::Table) -> Vec<String> {
+    let table = |names: &[&str]| {
+        let mut value = tools.get(*names.first()?)?;
+        for name in &names[1..] {
+            value = value.get(name)?;
+        }
+        value.as_table()
+    };
+    let mut lines = Vec::new();
+    if let Some(tox_settings) = table(&["tox"]) {
+        lines.extend(tox(tox_settings
+            .get("legacy_tox_ini")
+            .and_then(toml::Value::as_str)
+            .unwrap_or_default()));
+        lines.extend(tox_table(tox_settings));
+    }
+    for environment in table(&["hatch", "envs"])
+        .into_iter()
+        .flat_map(|environments| environments.values())
+    {
+        lines.extend(
+            environment
+                .get("scripts")
+                .and_then(toml::Value::as_table)
+                .into_iter()
+                .flat_map(scripts),
+        );
+    }
+    for place in [
+        &["pdm", "scripts"],
+        &["rye", "scripts"],
+        &["poe", "tasks"],
+        &["taskipy", "tasks"],
+    ] {
+        lines.extend(table(place).into_iter().flat_map(scripts));
+    }
+    lines
+}
+
+/// Lists of words in tox 4, in which tables are placeholders:
+/// <https://tox.wiki/en/latest/config.html#pyproject-toml-native>
+fn tox_table(table: &toml::Table) -> Vec<String> {
+    let base = table.get("env_run_base");
+    let named = table
+        .get("env")
+        .and_then(toml::Value::as_table)
+        .into_iter()
+        .flat_map(toml::Table::values);
+    let commands = base
+        .into_iter()
+        .chain(named)
+        .filter_map(|environment| environment.get("commands")?.as_array());
+    commands
+        .flatten()
+        .filter_map(|words| joined(words.as_array()?))
+        .collect()
+}
+
+fn joined(words: &[toml::Value]) -> Option<String> {
+    let strings = |value: &toml::Value| -> Vec<String> {
+        match value {
+            toml::Value::String(word) => vec![word.clone()],
+            toml::Value::Table(table) => {
+                let default = table
+                    .get("default")
+                    .and_then(toml::Value::as_array)
+                    .into_iter()
+                    .flatten();
+                default.filter_map(|word| word.as_str().map(str::to_string)).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    let words: Vec<String> = words.iter().flat_map(strings).collect();
+    shlex::try_join(words.iter().map(String::as_str)).ok()
+}
+
+/// The scripts named after tests: a line, several lines, or a table that has one.
+fn scripts(scripts: &toml::Table) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, script) in scripts {
+        let line = script
+            .as_str()
+            .or_else(|| script.get("cmd")?.as_str())
+            .or_else(|| script.get("shell")?.as_str());
+        if name.contains("test") || name == "cov" || name == "run" {
+            lines.extend(line.map(str::to_string));
+            let list = script
+                .as_array()
+                .or_else(|| script.get("cmd")?.as_array())
+                .into_iter()
+                .flatten();
+            lines.extend(list.filter_map(|line| line.as_str().map(str::to_string)));
+        }
+    }
+    lines
+}
+
+/// The commands that nox sessions run, as far as they are literals.
+fn nox(text: &str) -> Vec<String> {
+    let calls = RUN.as_ref().map(|run| run.captures_iter(text)).into_iter().flatten();
+    let words = |arguments: &str| {
+        let (mut rest, mut words) = (arguments.to_string(), Vec::new());
+        while let Some(literal) = LITERAL.as_ref().and_then(|literal| literal.captures(&rest)) {
+            words.push(
+                literal
+                    .get(1)
+                    .or(literal.get(2))
+                    .map_or("", |word| word.as_str())
+                    .to_string(),
+            );
+            rest = rest[literal.get(0).map_or(rest.len(), |whole| whole.end())..].to_string();
+        }
+        shlex::try_join(words.iter().map(String::as_str)).ok()
+    };
+    calls.filter_map(|call| words(&call[1])).collect()
+}
+
+/// The test runner in a command, with the arguments that select its tests.
+fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framework, Vec<String>)> {
+    let is = |word: &String, name: &str| word.rsplit('/').next() == Some(name);
+    let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let after = |name: &str| words.iter().position(|word| is(word, name)).map(|at| &words[at + 1..]);
+    // A command that installs the runner does not run it.
+    if words.iter().any(|word| word == "install") {
+        return None;
+    }
+    if let Some(arguments) = after("pytest").or_else(|| after("py.test")) {
+        let mut argv = owned(&["python3", "-m", "pytest"]);
+        argv.extend(chosen(place, arguments).unwrap_or_default());
+        return Some((Framework::Pytest, argv));
+    }
+    if let Some(arguments) = after("unittest") {
+        let mut argv = owned(&["python3", "-m", "unittest"]);
+        argv.extend(
+            arguments
+                .iter()
+                .filter(|word| !word.starts_with("-v") && !word.contains('{'))
+                .cloned(),
+        );
+        return Some((Framework::Unittest, argv));
+    }
+    let manage = words.iter().find(|word| is(word, "manage.py") && has(place, word))?;
+    let arguments = after("manage.py").filter(|arguments| arguments.first().is_some_and(|word| word == "test"))?;
+    let mut argv = vec!["python3".to_string(), manage.clone(), "test".into()];
+    argv.extend(
+        arguments[1..]
+            .iter()
+            .filter(|word| !word.starts_with('-') && !word.contains('{'))
+            .cloned(),
+    );
+    Some((Framework::Unittest, argv))
+}
+
+/// The arguments that select tests. `None` if one of them is a path that the tree does not have.
+fn chosen(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
+    let mut chosen = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if WITH_VALUE.contains(&word.as_str()) {
+            chosen.extend([word.clone(), words.next()?.clone()]);
+        } else if SKIPPED_WITH_VALUE.contains(&word.as_str()) {
+            words.next();
+        } else if word.starts_with('-') {
+            let name = word.split('=').next().unwrap_or(word);
+            if FLAGS.contains(&name) {
+                chosen.push(word.clone());
+            }
+        } else {
+            let path = word.split("::").next().unwrap_or(word);
+            let path = path.trim_start_matches("./").trim_end_matches('/');
+            if !(path.is_empty() || path == "." || has(place, path)) {
+                return None;
+            }
+            chosen.push(word.clone());
+        }
+    }
+    (!chosen.iter().any(|word| word.contains(['{', '\0']))).then_some(chosen)
+}
+
+/// Whether a path is a file or a directory of the tree.
+fn has(place: &Directory<'_>, path: &str) -> bool {
+    let path = path.trim_start_matches("./");
+    place.has(path)
+        || place
+            .files()
+            .any(|file| file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+}

@@ -1,0 +1,337 @@
+//! Lists the shell commands of a make target, a just recipe, or a script in the repository.
+//!
+//! Lines with functions of make or expressions of just are left out: their values would have to be computed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::discover::directory::Directory;
+
+/// Maximum size of a file that is read.
+const MAX_FILE: usize = 200_000;
+/// Maximum number of targets, variables, and names in one line that are read from a file.
+const MAX_RULES: usize = 2_000;
+const MAX_VARIABLES: usize = 500;
+const MAX_NAMES: usize = 50;
+/// Maximum number of lines that are returned, and of targets that are followed from one.
+const MAX_LINES: usize = 200;
+const MAX_TARGETS: usize = 50;
+/// Maximum number of variables replaced in one line, and maximum length of the result.
+const MAX_REPLACED: usize = 200;
+const MAX_LINE: usize = 10_000;
+
+/// The scripts that a task runner or a script of the tree passes to shells, one for each shell. `None` for other
+/// commands.
+pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<String>> {
+    let (program, rest) = argv.split_first()?;
+    let name = program.rsplit('/').next()?;
+    let read = |names: &[&str]| {
+        let text = names.iter().find_map(|name| place.text(name));
+        text.filter(|text| text.len() <= MAX_FILE)
+    };
+    match name {
+        "make" | "gmake" => {
+            let text = read(&["GNUmakefile", "makefile", "Makefile"])?;
+            Some(of_targets(&text, &targets(rest)?, Runner::Make))
+        }
+        "just" => {
+            let text = read(&["justfile", "Justfile", ".justfile"])?;
+            Some(of_targets(&text, &targets(rest)?, Runner::Just))
+        }
+        "sh" | "bash" | "dash" => Some(vec![read(&[rest.first()?.as_str()])?]),
+        _ if name.ends_with(".sh") => Some(vec![read(&[program.trim_start_matches("./")])?]),
+        _ => None,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    Make,
+    Just,
+}
+
+/// The targets that are requested. `None` if the command has other arguments.
+fn targets(words: &[String]) -> Option<Vec<&str>> {
+    const HARMLESS: [&str; 5] = ["-s", "--silent", "--quiet", "-k", "--keep-going"];
+    let mut targets = Vec::new();
+    for word in words.iter().map(String::as_str) {
+        if HARMLESS.contains(&word) || word.starts_with("-j") {
+            continue;
+        }
+        if word.starts_with('-') || word.contains('=') {
+            return None;
+        }
+        targets.push(word);
+    }
+    Some(targets)
+}
+
+/// A target or recipe: its dependencies and its lines.
+#[derive(Debug, Default)]
+struct Rule<'t> {
+    needs: Vec<&'t str>,
+    lines: Vec<&'t str>,
+}
+
+/// The parsed file of a task runner.
+#[derive(Debug, Default)]
+struct Read<'t> {
+    rules: BTreeMap<&'t str, Rule<'t>>,
+    variables: BTreeMap<&'t str, &'t str>,
+    /// The target that is built if none is named.
+    first: Option<&'t str>,
+}
+
+fn of_targets(text: &str, wanted: &[&str], runner: Runner) -> Vec<String> {
+    let text = text.replace("\\\n", " ");
+    let read = Read::of(&text, runner);
+    let wanted: Vec<&str> = match wanted {
+        [] => read.first.into_iter().collect(),
+        wanted => wanted.to_vec(),
+    };
+    let (mut done, mut order) = (BTreeSet::new(), Vec::new());
+    for name in wanted {
+        read.visit(name, &mut done, &mut order);
+    }
+    let lines = order.into_iter().flat_map(|rule| &rule.lines);
+    lines
+        .filter_map(|line| plain(line, &read.variables, runner))
+        .take(MAX_LINES)
+        .collect()
+}
+
+impl<'t> Read<'t> {
+    fn of(text: &'t str, runner: Runner) -> Self {
+        let mut read = Self::default();
+        let mut current: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            if line.starts_with('\t') || (runner == Runner::Just && line.starts_with(' ')) {
+                for name in &current {
+                    let lines = &mut read.rules.entry(name).or_default().lines;
+                    lines.extend(Some(line.trim()).filter(|_| lines.len() < MAX_LINES));
+                }
+                continue;
+            }
+            let line = line.split(" #").next().unwrap_or(line).trim_end();
+            if line.is_empty() || line.starts_with(['#', ' ', '[']) {
+                continue;
+            }
+            current = match (read.assign(line, runner), line.split_once(':')) {
+                (false, Some((names, rest))) if !rest.starts_with('=') => read.rule(names, rest, runner),
+                _ => Vec::new(),
+            };
+        }
+        read
+    }
+
+    /// Records a variable if the line assigns one.
+    fn assign(&mut self, line: &'t str, runner: Runner) -> bool {
+        let Some((name, value)) = line.split_once('=') else {
+            return false;
+        };
+        let sign = name.chars().next_back();
+        let name = name.trim_end_matches([':', '?', '+', '!']).trim();
+        let value = value.trim();
+        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) {
+            return false;
+        }
+        let value = match runner {
+            Runner::Make => Some(value).filter(|_| !matches!(sign, Some('+' | '!'))),
+            Runner::Just => unquoted(value),
+        };
+        match value.filter(|_| self.variables.len() < MAX_VARIABLES) {
+            Some(value) if sign == Some('?') => {
+                self.variables.entry(name).or_insert(value);
+            }
+            Some(value) => {
+                self.variables.insert(name, value);
+            }
+            // A value that would have to be computed is unknown.
+            None => {
+                self.variables.remove(name);
+            }
+        }
+        true
+    }
+
+    /// Adds rules for the lines that follow, and returns their names.
+    fn rule(&mut self, names: &'t str, rest: &'t str, runner: Runner) -> Vec<&'t str> {
+        let mut names: Vec<&str> = names.split_whitespace().take(MAX_NAMES).collect();
+        if runner == Runner::Just {
+            // The name of a recipe is followed by its parameters.
+            names.truncate(1);
+            names.iter_mut().for_each(|name| *name = name.trim_start_matches('@'));
+        }
+        let is_one = |name: &&&str| !name.starts_with('.') && !name.contains('%');
+        self.first = self.first.or_else(|| names.iter().find(is_one).copied());
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| self.rules.len() < MAX_RULES || self.rules.contains_key(name));
+        let (needs, line) = rest.trim_start_matches(':').split_once(';').unwrap_or((rest, ""));
+        let needs = needs.split_whitespace().take_while(|word| !matches!(*word, "|" | "&&"));
+        let needs: Vec<&str> = needs.take(MAX_NAMES).collect();
+        for name in &names {
+            let rule = self.rules.entry(name).or_default();
+            rule.needs
+                .extend(needs.iter().take(MAX_NAMES.saturating_sub(rule.needs.len())));
+            rule.lines
+                .extend(Some(line.trim()).filter(|line| !line.is_empty() && rule.lines.len() < MAX_LINES));
+        }
+        names
+    }
+
+    /// Adds a target after its dependencies, each once.
+    fn visit<'r>(&'r self, name: &'r str, done: &mut BTreeSet<&'r str>, order: &mut Vec<&'r Rule<'t>>) {
+        let Some(rule) = self.rules.get(name).filter(|_| done.len() < MAX_TARGETS) else {
+            return;
+        };
+        if done.insert(name) {
+            rule.needs.iter().for_each(|needed| self.visit(needed, done, order));
+            order.push(rule);
+        }
+    }
+}
+
+/// A value without its quotes, if the whole value is quoted.
+fn unquoted(value: &str) -> Option<&str> {
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let inside = value.get(1..)?.strip_suffix(quote)?;
+    (!inside.contains([quote, '\\'])).then_some(inside)
+}
+
+/// A line as its shell receives it. `None` if it would have to be computed.
+fn plain(line: &str, variables: &BTreeMap<&str, &str>, runner: Runner) -> Option<String> {
+    let line = line.trim_start_matches(['@', '-', '+', ' ']);
+    let mut left = MAX_REPLACED;
+    let filled = match runner {
+        Runner::Make => of_make(line, variables, &mut left)?,
+        Runner::Just => of_just(line, variables)?,
+    };
+    (!filled.starts_with('#') && filled.len() <= MAX_LINE).then_some(filled)
+}
+
+/// Replaces `$(NAME)`, `${NAME}` and `$$`.
+fn of_make(text: &str, variables: &BTreeMap<&str, &str>, left: &mut usize) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        filled.push_str(before);
+        if let Some(after) = after.strip_prefix('$') {
+            filled.push('$');
+            rest = after;
+            continue;
+        }
+        let close = match after.chars().next()? {
+            '(' => ')',
+            '{' => '}',
+            _ => return None,
+        };
+        let (name, after) = after.get(1..)?.split_once(close)?;
+        *left = left.checked_sub(1)?;
+        filled.push_str(&of_make(variables.get(name.trim())?, variables, left)?);
+        if filled.len() > MAX_LINE {
+            return None;
+        }
+        rest = after;
+    }
+    filled.push_str(rest);
+    Some(filled)
+}
+
+/// Replaces `{{name}}`.
+fn of_just(text: &str, variables: &BTreeMap<&str, &str>) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}")?;
+        filled.push_str(before);
+        filled.push_str(variables.get(name.trim())?);
+        if filled.len() > MAX_LINE {
+            return None;
+        }
+        rest = after;
+    }
+    filled.push_str(rest);
+    Some(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use greenlight_tree::checkout::Checkout;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, expected: Option<&[&str]>) {
+        let tree = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            (
+                "Makefile",
+                "# What there is\nRUFF ?= ruff\nRUFF ?= other\nSRC = src\nSRC += tests\nFILES != git ls-files\nexport A := b\n\
+                 EXTRA = --fix -k \"a b\"\nOPTIONS := $(EXTRA) \\\n\t-q\n.DEFAULT_GOAL := all\n.PHONY: all lint\n%.o: %.c\n\tcc\n\n\
+                 all: lint test lint\n\nlint: style \\\n  loop | built # checks\n\t@cd web && $(RUFF) check .\n\
+                 \t-black --check $(shell ls)\n\tblack $(SRC) $(FILES)\n\tisort ${OPTIONS} .\n\n\
+                 style:\n\ttest -z \"$$(gofmt -l .)\"\ntest: style ; echo test\nloop: loop\n\techo loop\n",
+            ),
+            (
+                "justfile",
+                "set shell := [\"bash\", \"-c\"]\ntool := \"ruff\"\nfiles := `ls`\n\n@lint what=\".\": style (other \"x\")\n    {{ tool }} check .\n    black {{files}}\n\n\
+                 style:\n    gofmt -l .\n",
+            ),
+            ("scripts/lint.sh", "#!/bin/sh\nruff check\n"),
+        ] {
+            let path = tree.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let checkout = Checkout::open(tree.path()).unwrap();
+        let place = Directory {
+            checkout: &checkout,
+            directory: None,
+        };
+        let argv: Vec<String> = command.split(' ').map(String::from).collect();
+        let found = scripts(&place, &argv);
+        let found: Option<Vec<&str>> = found.as_ref().map(|all| all.iter().map(String::as_str).collect());
+        assert_eq!(found.as_deref(), expected, "{command}");
+    }
+
+    #[test]
+    fn targets_run_what_they_need_first_and_once() {
+        let style = "test -z \"$(gofmt -l .)\"";
+        let isort = "isort --fix -k \"a b\"  \t-q .";
+        check(
+            "make lint",
+            Some(&[style, "echo loop", "cd web && ruff check .", isort]),
+        );
+        check(
+            "make -j4",
+            Some(&[style, "echo loop", "cd web && ruff check .", isort, "echo test"]),
+        );
+        check("make nothing", Some(&[]));
+        check("make -C web lint", None);
+        check("just lint", Some(&["gofmt -l .", "ruff check ."]));
+        check("just", Some(&["gofmt -l .", "ruff check ."]));
+        check("./scripts/lint.sh", Some(&["#!/bin/sh\nruff check\n"]));
+        check("bash scripts/lint.sh", Some(&["#!/bin/sh\nruff check\n"]));
+        check("bash ../lint.sh", None);
+        check("ruff check", None);
+    }
+
+    #[test]
+    fn hostile_files_stay_within_bounds() {
+        let many: String = (0..20_000).map(|n| format!("t{n}: t{}\n\techo {n}\n", n + 1)).collect();
+        assert!(of_targets(&many, &["t0"], Runner::Make).len() <= MAX_TARGETS);
+        let wide = format!("A = {}\nx:\n\t{}\n", "$(A)".repeat(20_000), "$(A)".repeat(2_000));
+        assert!(of_targets(&wide, &["x"], Runner::Make).is_empty());
+        let empty = format!("A = {}\nB =\nx:\n{}", "$(B)".repeat(20_000), "\t$(A)\n".repeat(20_000));
+        assert!(of_targets(&empty, &["x"], Runner::Make).is_empty());
+        let names = format!(
+            "{}: {}\n{}",
+            "a ".repeat(30_000),
+            "b ".repeat(30_000),
+            "\techo\n".repeat(10_000)
+        );
+        assert!(of_targets(&names, &["a"], Runner::Make).len() <= MAX_LINES);
+        let needs = format!("a: {}\nb:\n{}", "b ".repeat(30_000), "\techo\n".repeat(10_000));
+        assert!(of_targets(&needs, &["a"], Runner::Make).len() <= MAX_LINES);
+    }
+}

@@ -1,0 +1,196 @@
+//! Finds the command of a CI step: the line of its script that runs tests or checks, without the preparation.
+//!
+//! Scripts are read, never run. A line that depends on what only a shell would know (substitutions, unset variables,
+//! branches) yields no command; the manifests are tried next.
+
+pub(crate) mod tool;
+
+use std::collections::BTreeMap;
+
+use greenlight_anchor::RepoPath;
+use greenlight_readers::ci_step::CiStep;
+use greenlight_tree::checkout::Checkout;
+
+use super::python;
+use crate::discover::directory::Directory;
+use crate::discover::words::framework_of;
+use crate::framework::Framework;
+use crate::shell::{self, SimpleCommand, VARIABLE, WORKSPACE, quoted};
+use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand};
+
+/// Variables that belong to the machine, or only colour the output.
+const NOT_TAKEN: [&str; 14] = [
+    "PATH",
+    // Shells source these files before they run a command.
+    "ENV",
+    "BASH_ENV",
+    "HOME",
+    "TMPDIR",
+    "SHELL",
+    "USER",
+    "CI",
+    "FORCE_COLOR",
+    "CLICOLOR_FORCE",
+    "CARGO_TERM_COLOR",
+    "PY_COLORS",
+    "NO_COLOR",
+    "TERM",
+];
+/// Prefixes of such variables.
+const NOT_TAKEN_PREFIXES: [&str; 5] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
+
+/// Whether a script has a line that runs tests or checks.
+pub(crate) fn runs_tests(script: &str) -> bool {
+    let lines = lines(script);
+    lines.is_some_and(|lines| lines.iter().any(|line| tool::of(&line.words).is_some()))
+}
+
+/// The simple commands of a script. `None` if it cannot be followed, or if the tests may run in a branch.
+pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
+    shell::lines(script, |words| tool::of(words).is_some())
+}
+
+/// The part of a step's script that runs tests.
+pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand> {
+    let mut found = Vec::new();
+    for line in lines(&step.script)? {
+        let Some(tool) = tool::of(&line.words) else { continue };
+        let command = of_line(checkout, step, line)?;
+        let framework = match command.framework {
+            Framework::Other => tool.unwrap_or(Framework::Other),
+            known => known,
+        };
+        // Words after `sh` are the shell's arguments: nothing can be appended to them.
+        let in_shell = command.argv.first().is_some_and(|program| program == "sh");
+        found.push(TestCommand {
+            framework: if in_shell { Framework::Other } else { framework },
+            ..command
+        });
+    }
+    // What the log shows comes first, then tests before checks, then earlier commands.
+    let rank = |command: &TestCommand| {
+        let shown = step.shows.as_ref() == Some(&command.framework.to_string());
+        (!shown, command.framework.is_linter())
+    };
+    found.into_iter().min_by_key(rank)
+}
+
+/// A line as a separate command. `None` if it cannot run alone.
+fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<TestCommand> {
+    let mut env = step.env.clone();
+    for (name, value) in &line.env {
+        let value = expanded(value, &env)?;
+        env.insert(name.clone(), value);
+    }
+    let words = line.words.iter().map(|word| expanded(word, &env));
+    let words: Vec<String> = words.collect::<Option<_>>()?;
+    let directory = line_directory(step.directory.as_ref(), &line.directory, &env)?;
+    let exists = |directory: &RepoPath| {
+        let inside = format!("{directory}/");
+        checkout.paths().iter().any(|path| path.as_str().starts_with(&inside))
+    };
+    if !directory.as_ref().is_none_or(exists) {
+        return None;
+    }
+    let place = Directory { checkout, directory };
+    let argv = tool::unwrapped(words);
+    let framework = framework_of(&place, &argv);
+    let argv = if line.has_pattern {
+        // Quotes the words, except for patterns that the shell must expand.
+        vec!["sh".into(), "-c".into(), patterned(&argv)]
+    } else {
+        argv
+    };
+    Some(TestCommand {
+        argv,
+        import_root: python::import_root(&place),
+        directory: place.directory,
+        framework,
+        source: Source::Step {
+            workflow: step.workflow.clone(),
+            job: step.job.clone(),
+            step: step.name.clone(),
+        },
+        timeout: DEFAULT_TIMEOUT,
+        env: env.into_iter().filter(|(name, _)| is_taken(name)).collect(),
+    })
+}
+
+/// Words in shell syntax, with their patterns unquoted.
+pub(super) fn patterned(words: &[String]) -> String {
+    let quoted = |word: &String| {
+        let mut text = String::new();
+        for part in word.split_inclusive(['*', '?']) {
+            let (plain, pattern) = match part.strip_suffix(['*', '?']) {
+                Some(plain) => (plain, &part[plain.len()..]),
+                None => (part, ""),
+            };
+            if !plain.is_empty() {
+                text.push_str(&quoted(plain));
+            }
+            text.push_str(pattern);
+        }
+        text
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn is_taken(name: &str) -> bool {
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty();
+    is_name && !NOT_TAKEN.contains(&name) && !NOT_TAKEN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// A word with its variables replaced. `None` if one of them is unknown.
+pub(super) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
+    let mut whole = String::new();
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once(VARIABLE) {
+        whole.push_str(before);
+        let (name, after) = after.split_once(VARIABLE)?;
+        whole.push_str(env.get(name)?);
+        rest = after;
+    }
+    whole.push_str(rest);
+    Some(whole)
+}
+
+/// The directory in which a line runs, after the `cd` commands before it. `None` if that is outside of the tree or
+/// unknown.
+pub(super) fn line_directory(
+    start: Option<&RepoPath>,
+    changes: &[String],
+    env: &BTreeMap<String, String>,
+) -> Option<Option<RepoPath>> {
+    let mut parts: Vec<String> = start.map_or(Vec::new(), |start| start.as_str().split('/').map(Into::into).collect());
+    for change in changes {
+        let below_root = WORKSPACE.iter().find_map(|root| change.strip_prefix(root));
+        let path = match below_root {
+            Some(path) if path.is_empty() || path.starts_with('/') => {
+                parts.clear();
+                expanded(path.trim_start_matches('/'), env)?
+            }
+            _ => expanded(change, env)?,
+        };
+        if path.starts_with(['/', '~', '-']) {
+            return None;
+        }
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop()?;
+                }
+                part => parts.push(part.to_string()),
+            }
+        }
+    }
+    if parts.is_empty() {
+        return Some(None);
+    }
+    parts.join("/").parse().ok().map(Some)
+}
+
+#[cfg(test)]
+mod tests;

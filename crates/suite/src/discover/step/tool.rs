@@ -1,0 +1,192 @@
+//! Recognises tools that run tests or checks, also behind wrappers.
+
+use crate::framework::Framework;
+use crate::frameworks::spec::CommandLine;
+
+/// Tools that run another one in their own environment, with their options that take no value and those that take
+/// one. In the sandbox, the installed packages replace that environment.
+const RUNNERS: [(&[&str], &[&str], &[&str]); 6] = [
+    (&["poetry", "run"], &[], &[]),
+    (&["pipenv", "run"], &[], &[]),
+    (&["pdm", "run"], &[], &[]),
+    (&["rye", "run"], &[], &[]),
+    (
+        &["uv", "run"],
+        &[
+            "--frozen",
+            "--locked",
+            "--no-sync",
+            "--all-extras",
+            "--all-groups",
+            "--dev",
+            "--no-dev",
+            "--isolated",
+            "--all-packages",
+        ],
+        &[
+            "--extra",
+            "--group",
+            "--with",
+            "--python",
+            "-p",
+            "--no-group",
+            "--with-requirements",
+        ],
+    ),
+    (&["time"], &["-p", "-v"], &[]),
+];
+/// Words that may precede a tool and are kept.
+const WRAPPERS: [&[&str]; 12] = [
+    &["npx"],
+    &["bunx"],
+    &["pnpm", "exec"],
+    &["pnpm", "dlx"],
+    &["yarn", "exec"],
+    &["yarn", "run"],
+    &["yarn"],
+    &["pnpm"],
+    &["bundle", "exec"],
+    &["coverage", "run", "-m"],
+    &["xvfb-run"],
+    &["env"],
+];
+/// Words that name tests and checks in the scripts and targets of a project.
+const TASKS: [&str; 11] = [
+    "test",
+    "tests",
+    "check",
+    "lint",
+    "spec",
+    "unit",
+    "typecheck",
+    "type-check",
+    "clippy",
+    "verify",
+    "vet",
+];
+
+/// The words without the runners before the tool, however many there are.
+pub(in crate::discover) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
+    let mut start = 0;
+    while let Some(length) = runner(&words[start..]) {
+        start += length;
+    }
+    words.split_off(start)
+}
+
+/// The number of words that a runner and its options take, if a tool follows.
+fn runner(words: &[String]) -> Option<usize> {
+    RUNNERS.iter().find_map(|(runner, flags, valued)| {
+        let is_runner = words.len() > runner.len() && words.iter().zip(*runner).all(|(word, part)| word == part);
+        if !is_runner {
+            return None;
+        }
+        let mut at = runner.len();
+        while let Some(option) = words.get(at).filter(|word| word.starts_with('-')) {
+            if option == "--" {
+                at += 1;
+                break;
+            }
+            let name = option.split('=').next().unwrap_or(option);
+            at += match (flags.contains(&name), valued.contains(&name)) {
+                (true, _) => 1,
+                (_, true) if option.contains('=') => 1,
+                (_, true) => 2,
+                // An unknown option: the tool's position cannot be determined.
+                _ => return None,
+            };
+        }
+        (at < words.len()).then_some(at)
+    })
+}
+
+/// What a command runs, if it runs tests or checks. The inner `None` means that its words do not tell which
+/// framework.
+pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
+    let words = unwrapped(words.to_vec());
+    let names: Vec<&str> = words
+        .iter()
+        .enumerate()
+        .map(|(at, word)| {
+            if at == 0 {
+                word.rsplit('/').next().unwrap_or(word)
+            } else {
+                word.as_str()
+            }
+        })
+        .collect();
+    by_name(&names, 0)
+}
+
+fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
+    let (first, rest) = words.split_first()?;
+    // The first word that is not an option: a subcommand.
+    let sub = rest
+        .iter()
+        .find(|word| !word.starts_with(['-', '+']))
+        .copied()
+        .unwrap_or_default();
+    let informs = rest.iter().any(|word| matches!(*word, "--version" | "--help" | "-V"));
+    if informs {
+        return None;
+    }
+    let known = Framework::ALL
+        .iter()
+        .find(|known| (known.spec().is_check)(CommandLine(words)));
+    let framework = match (known, *first) {
+        (Some(framework), _) => Some(Some(*framework)),
+        (None, "cargo") => {
+            let is_check = ["fmt", "hack", "xtask", "miri", "deny", "doc", "llvm-cov"].contains(&sub);
+            is_check.then_some(None)
+        }
+        (None, "tap" | "ava" | "prove" | "playwright" | "cypress" | "karma") => Some(None),
+        (None, "rake") if rest.is_empty() || is_task(sub) => Some(None),
+        (None, first) => of_project(first, rest, sub).then_some(None),
+    };
+    if framework.is_some() || depth > 3 {
+        return framework;
+    }
+    if first.starts_with("python") && rest.first() == Some(&"-m") {
+        return by_name(&rest[1..], depth + 1);
+    }
+    let inner = WRAPPERS
+        .iter()
+        .filter(|wrapper| words.starts_with(wrapper))
+        .find_map(|wrapper| {
+            let rest = &words[wrapper.len()..];
+            let start = rest
+                .iter()
+                .position(|word| !word.starts_with('-') && !word.contains('='))?;
+            by_name(&rest[start..], depth + 1)
+        });
+    // A script of the project that is named after its purpose.
+    let is_own = first.rsplit_once('.').map_or(*first, |(stem, _)| stem);
+    inner.or_else(|| (words.len() == 1 && is_task(is_own) && is_own != "test").then_some(None))
+}
+
+/// Whether a command runs what a project names as its tests or checks, or a tool that does nothing else.
+fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
+    let has_task = rest.iter().any(|word| is_task(word));
+    match first {
+        "npm" | "pnpm" | "yarn" | "bun" => match sub {
+            "test" | "t" | "tst" => true,
+            "run" | "run-script" => {
+                let after = rest.iter().skip_while(|word| **word != sub).skip(1);
+                after.copied().find(|word| !word.starts_with('-')).is_some_and(is_task)
+            }
+            _ => false,
+        },
+        "make" | "just" | "task" | "composer" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt"
+        | "lein" | "deno" | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson" => has_task,
+        "tox" | "nox" | "flake8" | "pylint" | "pyright" | "black" | "isort" | "rubocop" | "golangci-lint"
+        | "staticcheck" | "shellcheck" | "phpstan" | "biome" | "prettier" | "clang-tidy" | "pre-commit"
+        | "stylelint" | "oxlint" | "trunk" => true,
+        _ => false,
+    }
+}
+
+/// Whether the name of a script or target says that it tests or checks.
+pub(crate) fn is_task(name: &str) -> bool {
+    let mut parts = name.split([':', '-', '_', '.', '/']);
+    TASKS.contains(&name) || parts.any(|part| TASKS.contains(&part)) || name.ends_with("Test")
+}

@@ -1,0 +1,80 @@
+//! A command line without its shell: whether it needs one, and which framework its words run.
+
+use super::directory::Directory;
+use super::javascript;
+use crate::framework::Framework;
+use crate::frameworks::spec::CommandLine;
+
+/// Whether a line has shell syntax.
+pub(crate) fn needs_shell(line: &str) -> bool {
+    let assigns = line.split_whitespace().next().is_some_and(|word| word.contains('='));
+    let builtin = matches!(
+        line.split_whitespace().next(),
+        Some(
+            "!" | "cd"
+                | "source"
+                | "."
+                | "export"
+                | "set"
+                | "unset"
+                | "if"
+                | "for"
+                | "while"
+                | "until"
+                | "case"
+                | "exec"
+                | "eval"
+                | "command"
+                | "time"
+                | "trap"
+                | "ulimit"
+                | "umask"
+        )
+    );
+    assigns || builtin || has_meaning(line)
+}
+
+/// Whether a character of the line is special to a shell, considering quotes.
+fn has_meaning(line: &str) -> bool {
+    let mut characters = line.chars();
+    let mut quote = None;
+    while let Some(character) = characters.next() {
+        let means = match (quote, character) {
+            (None, '\'') | (None | Some('"'), '"') => {
+                quote = quote.is_none().then_some(character);
+                false
+            }
+            (Some('\''), _) => {
+                quote = quote.filter(|_| character != '\'');
+                false
+            }
+            (_, '\\') => characters.next() == Some('\n'),
+            (Some(_), _) => matches!(character, '$' | '`'),
+            (None, _) => "|&;<>()$`*?[#~{\n".contains(character),
+        };
+        if means {
+            return true;
+        }
+    }
+    false
+}
+
+/// The framework that a command without shell syntax runs.
+pub(super) fn framework_of(root: &Directory<'_>, words: &[String]) -> Framework {
+    let names: Vec<&str> = words
+        .iter()
+        .map(|word| word.rsplit('/').next().unwrap_or(word))
+        .collect();
+    let line = CommandLine(&names);
+    let is_script = matches!(line.program(), "npm" | "yarn" | "pnpm" | "bun") && (line.has("test") || line.has("t"));
+    if is_script {
+        return javascript::script_framework(root);
+    }
+    let all = Framework::ALL.iter().copied();
+    let by_program = all.clone().find(|framework| (framework.spec().is_program)(line));
+    let by_word = || {
+        let mut all = all;
+        all.find(|framework| framework.spec().words.iter().any(|word| line.has(word)))
+    };
+    by_program.or_else(by_word).unwrap_or(Framework::Other)
+}

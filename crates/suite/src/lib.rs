@@ -1,0 +1,45 @@
+//! Knows test commands: finds them, runs them in the sandbox, reads their results, distils CI logs.
+//!
+//! What a test command prints is a claim of the code under test. It is bounded and cleaned, it never steers, and a
+//! run counts as passed only when the exit code, the counts and the absence of failures agree.
+//!
+//! Not in here: whether a change made things better ([`is_better`](greenlight_readers::test_run::is_better)), and what
+//! kind of red a red run is.
+
+#![warn(missing_docs)]
+
+mod ci_log;
+mod discover;
+mod execute;
+mod file_lookup;
+mod filter;
+mod framework;
+mod frameworks;
+mod go_library;
+mod install;
+mod parse;
+mod reporters;
+mod reports;
+mod reuse;
+mod run;
+mod shell;
+mod test_command;
+mod text;
+mod workflow;
+
+pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
+pub use self::discover::{CommandPart, Hints, NothingFound, find, find_all, has_member, parts};
+pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, packages, place, registry_hosts};
+pub use self::filter::{narrows, package};
+pub use self::framework::Framework;
+pub use self::frameworks::spec::{Runtime, Snapshots};
+pub use self::go_library::GoLibrary;
+pub use self::install::{
+    InstallError, InstallRequest, InstallSettings, Installed, Plan, hosts_of_tools, install, plan, remove_old_packages,
+};
+pub use self::parse::{Report, read};
+pub use self::reuse::reuse_installed;
+pub use self::run::{Error, Suite, place_of_tests, prepare, run, run_fresh};
+pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
+pub use self::text::clean;
+pub use self::workflow::{Failed, ReadFile, failed_step};

@@ -1,0 +1,157 @@
+//! Files that building a Python project left among its sources and git ignores. Without them the copy under test
+//! would not run as the checkout does.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use greenlight_sandbox::{Access, Mount};
+use ignore::WalkBuilder;
+
+use crate::install::Installed;
+
+/// Where files are mounted that a build left among the sources of a Python project. They are copied to the directory
+/// of the command, unless the tree has them.
+const GENERATED: &str = "/generated";
+/// With more generated files than this, none are reused.
+const MAX_GENERATED: usize = 200;
+/// Maximum size of a generated file that is copied.
+const MAX_GENERATED_BYTES: u64 = 64 << 20;
+/// Limits on the search for them.
+const MAX_ENTRIES: usize = 100_000;
+const MAX_DEPTH: usize = 8;
+
+pub(super) fn reuse(directory: &Path, reused: &mut Installed) {
+    let generated = generated(directory);
+    if generated.is_empty() {
+        return;
+    }
+    reused.env.insert("GREENLIGHT_GENERATED".into(), GENERATED.into());
+    reused.mounts.extend(generated.iter().map(|path| Mount {
+        source: directory.join(path),
+        target: Path::new(GENERATED).join(path),
+        access: Access::ReadOnly,
+    }));
+}
+
+/// Ignored files below a directory that Python needs: modules that a build wrote into packages (`_version.py`,
+/// compiled modules), and the metadata of packages that are installed in place. Other ignored modules are a person's
+/// own settings, which may be secret.
+fn generated(directory: &Path) -> Vec<PathBuf> {
+    let tracked: BTreeSet<PathBuf> = walk(directory, true).collect();
+    let is_wanted = |path: &PathBuf| {
+        let in_package = path
+            .parent()
+            .is_some_and(|above| directory.join(above).join("__init__.py").is_file());
+        let is_described = path
+            .parent()
+            .and_then(Path::extension)
+            .is_some_and(|kind| kind == "egg-info");
+        let kind = path.extension().and_then(|kind| kind.to_str());
+        let is_built = match kind {
+            Some("so" | "pyd" | "typed") => true,
+            Some("py") => is_generated(&directory.join(path)),
+            _ => false,
+        };
+        let is_small = |path: &Path| path.metadata().is_ok_and(|file| file.len() <= MAX_GENERATED_BYTES);
+        (is_described || (in_package && is_built)) && is_small(&directory.join(path))
+    };
+    let mut found: Vec<PathBuf> = walk(directory, false)
+        .filter(|path| !tracked.contains(path))
+        .filter(is_wanted)
+        .take(MAX_GENERATED + 1)
+        .collect();
+    found.sort_unstable();
+    if found.len() > MAX_GENERATED { Vec::new() } else { found }
+}
+
+/// Whether a tool wrote this module: its name says so, or a comment at its beginning.
+fn is_generated(path: &Path) -> bool {
+    const MARKS: [&str; 4] = ["generated", "do not edit", "don't edit", "don't change"];
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase());
+    if name.is_some_and(|name| name.contains("version")) {
+        return true;
+    }
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(1_000).read_to_end(&mut start));
+    let start = String::from_utf8_lossy(&start).to_lowercase();
+    read.is_ok() && MARKS.iter().any(|mark| start.contains(mark))
+}
+
+fn walk(directory: &Path, respect_ignore_files: bool) -> impl Iterator<Item = PathBuf> {
+    const FOREIGN: [&str; 8] = [
+        ".git",
+        "node_modules",
+        "__pycache__",
+        "site-packages",
+        "build",
+        "dist",
+        "target",
+        ".tox",
+    ];
+    let root = directory.to_path_buf();
+    let mut walk = WalkBuilder::new(directory);
+    walk.standard_filters(false)
+        .git_ignore(respect_ignore_files)
+        .git_exclude(respect_ignore_files)
+        .parents(respect_ignore_files)
+        .require_git(false)
+        .follow_links(false)
+        .max_depth(Some(MAX_DEPTH))
+        .filter_entry(|entry| {
+            let is_foreign = FOREIGN.iter().any(|name| entry.file_name() == *name);
+            !is_foreign && !entry.path().join("pyvenv.cfg").exists()
+        });
+    walk.build()
+        .take(MAX_ENTRIES)
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .filter_map(move |entry| Some(entry.path().strip_prefix(&root).ok()?.to_path_buf()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_build_left_among_the_sources_is_reused() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for (path, text) in [
+            (
+                ".gitignore",
+                "_version.py\n*.so\n*.egg-info\nsecrets.py\nlocal_settings.py\nwords_pb2.py\n",
+            ),
+            ("src/shop/local_settings.py", "PASSWORD = 'x'\n"),
+            (
+                "src/shop/words_pb2.py",
+                "# Generated by the protocol buffer compiler.\n",
+            ),
+            ("src/shop/__init__.py", ""),
+            ("src/shop/_version.py", ""),
+            ("src/shop/fast.so", ""),
+            ("src/shop.egg-info/entry_points.txt", ""),
+            ("secrets.py", ""),
+            ("venv/pyvenv.cfg", ""),
+            ("venv/lib/x/__init__.py", ""),
+            ("venv/lib/x/y.so", ""),
+        ] {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let mut reused = Installed::default();
+        reuse(root, &mut reused);
+        let targets: Vec<&str> = reused.mounts.iter().filter_map(|mount| mount.target.to_str()).collect();
+        assert_eq!(
+            targets,
+            [
+                "/generated/src/shop/_version.py",
+                "/generated/src/shop/fast.so",
+                "/generated/src/shop/words_pb2.py",
+                "/generated/src/shop.egg-info/entry_points.txt"
+            ]
+        );
+    }
+}

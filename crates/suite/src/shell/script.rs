@@ -1,0 +1,197 @@
+//! Lists the simple commands that a script runs one after the other, to find the line with the tests in a CI step.
+//!
+//! Follows lists and the first command of pipelines, and ignores redirections. Branches are not followed.
+
+use tree_sitter::Node;
+
+use super::word::{Word, has_gaps, is_redirection, words};
+use super::{MAX_DEPTH, Parsed, children};
+
+/// Words that start a path at the root of the checkout.
+pub(crate) const WORKSPACE: [&str; 2] = ["\u{1}GITHUB_WORKSPACE\u{1}", "\u{1}PWD\u{1}"];
+/// Maximum number of commands.
+const MAX_COMMANDS: usize = 500;
+
+/// A simple command. The names of variables are enclosed in two [`VARIABLE`](super::VARIABLE)s.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SimpleCommand {
+    pub(crate) words: Vec<String>,
+    /// Variables set before it, for it alone and by earlier lines, in order.
+    pub(crate) env: Vec<(String, String)>,
+    /// The arguments of earlier `cd` commands, in order.
+    pub(crate) directory: Vec<String>,
+    /// Whether it contains a pattern that a shell would expand.
+    pub(crate) has_pattern: bool,
+}
+
+/// The simple commands outside of branches, in order. `None` if the script cannot be followed, or if a branch may be
+/// important: it changes the directory, or `matters` accepts the words of one of its commands.
+pub(crate) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option<Vec<SimpleCommand>> {
+    let parsed = Parsed::of(script)?;
+    let mut reader = ScriptReader {
+        parsed: &parsed,
+        matters: &matters,
+        env: Vec::new(),
+        directory: Vec::new(),
+        lines: Vec::new(),
+        seen: 0,
+        has_ended: false,
+    };
+    reader.statements(parsed.root(), MAX_DEPTH)?;
+    Some(reader.lines)
+}
+
+/// What precedes a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// A newline or `;`.
+    Nothing,
+    /// `&&`.
+    Success,
+    /// `||` or `|`: it runs on failure, or reads the output of another command.
+    Other,
+}
+
+struct ScriptReader<'p, 't> {
+    parsed: &'p Parsed<'t>,
+    matters: &'p dyn Fn(&[String]) -> bool,
+    env: Vec<(String, String)>,
+    directory: Vec<String>,
+    lines: Vec<SimpleCommand>,
+    seen: usize,
+    has_ended: bool,
+}
+
+impl<'p> ScriptReader<'p, '_> {
+    /// The statements of a program, each with its terminator.
+    fn statements(&mut self, node: Node<'p>, depth: usize) -> Option<()> {
+        let children = children(node);
+        for (at, child) in children.iter().enumerate().filter(|(_, child)| child.is_named()) {
+            if self.has_ended || self.seen > MAX_COMMANDS {
+                break;
+            }
+            let runs_beside = children.get(at + 1).is_some_and(|next| next.kind() == "&");
+            let before = if runs_beside { After::Other } else { After::Nothing };
+            self.statement(*child, before, depth)?;
+        }
+        Some(())
+    }
+
+    fn statement(&mut self, node: Node<'p>, before: After, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        match node.kind() {
+            "command" => self.command(node, before)?,
+            "declaration_command" if self.parsed.raw(node).starts_with("export") => {
+                let set = words(self.parsed, node)?.into_iter().skip(1);
+                self.env.extend(set.filter_map(|word| assignment(&word)));
+            }
+            "variable_assignment" => self.env.extend(assignment(&Word::of(self.parsed, node)?)),
+            "variable_assignments" => {
+                let set = words(self.parsed, node)?;
+                self.env.extend(set.iter().filter_map(assignment));
+            }
+            "list" => {
+                let mut before = before;
+                for child in children(node) {
+                    match child.kind() {
+                        "&&" => before = After::Success,
+                        "||" => before = After::Other,
+                        _ => self.statement(child, before, depth)?,
+                    }
+                }
+            }
+            "pipeline" => {
+                let mut before = before;
+                for child in children(node).into_iter().filter(Node::is_named) {
+                    self.statement(child, before, depth)?;
+                    before = After::Other;
+                }
+            }
+            "redirected_statement" if has_gaps(self.parsed, node) => self.branch(node)?,
+            "redirected_statement" => {
+                for child in children(node) {
+                    match child.kind() {
+                        "heredoc_redirect" => self.branch(child)?,
+                        _ if is_redirection(child) => {}
+                        _ => self.statement(child, before, depth)?,
+                    }
+                }
+            }
+            _ => self.branch(node)?,
+        }
+        Some(())
+    }
+
+    fn command(&mut self, node: Node<'p>, before: After) -> Option<()> {
+        self.seen += 1;
+        let mut line = self.line(node)?;
+        // The grammar parses assignments and the command on the next line as one command.
+        let set = children(node)
+            .into_iter()
+            .rfind(|child| child.kind() == "variable_assignment");
+        let name = node.child_by_field_name("name");
+        let between = set.zip(name).map(|(set, name)| set.end_byte()..name.start_byte());
+        let between = between
+            .and_then(|range| self.parsed.text.get(range))
+            .unwrap_or_default();
+        if between.contains('\n') && !between.contains('\\') {
+            self.env.append(&mut line.env);
+        }
+        let is_other = before == After::Other;
+        match line.words.first().map(String::as_str) {
+            Some("cd" | "pushd") => match line.words.as_slice() {
+                [_, to] if !is_other => self.directory.push(to.clone()),
+                _ => return None,
+            },
+            Some("popd") => {
+                self.directory.pop();
+            }
+            // The grammar parses `! {` and the like as commands.
+            Some("{" | "}" | "(" | ")" | "!") => return None,
+            Some("exit" | "return" | "exec") if before == After::Nothing => self.has_ended = true,
+            // The reading end of a pipeline, or a command that runs on failure or may fail.
+            _ if is_other => {}
+            _ => {
+                line.env = self.env.iter().cloned().chain(line.env).collect();
+                line.directory.clone_from(&self.directory);
+                self.lines.push(line);
+            }
+        }
+        Some(())
+    }
+
+    /// A command with the assignments before it.
+    fn line(&self, node: Node<'p>) -> Option<SimpleCommand> {
+        let mut line = SimpleCommand::default();
+        for word in words(self.parsed, node)? {
+            match assignment(&word).filter(|_| line.words.is_empty()) {
+                Some(set) => line.env.push(set),
+                None => {
+                    line.has_pattern |= word.has_pattern;
+                    line.words.push(word.marked);
+                }
+            }
+        }
+        Some(line)
+    }
+
+    /// Code that runs only sometimes, or in a subshell.
+    fn branch(&mut self, node: Node<'p>) -> Option<()> {
+        let mut is_harmless = true;
+        Parsed::each(node, |node| {
+            if node.kind() == "command" {
+                let line = self.line(node);
+                let matters = |line: &SimpleCommand| {
+                    line.words.first().is_some_and(|word| word == "cd") || (self.matters)(&line.words)
+                };
+                is_harmless &= line.is_some_and(|line| !matters(&line));
+            }
+        });
+        is_harmless.then_some(())
+    }
+}
+
+fn assignment(word: &Word) -> Option<(String, String)> {
+    let (name, value) = word.marked.split_once('=')?;
+    super::is_name(name).then(|| (name.to_string(), value.to_string()))
+}

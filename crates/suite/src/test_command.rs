@@ -1,0 +1,106 @@
+//! A command that runs tests: what it is, where it comes from, and how a person would type it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use greenlight_anchor::RepoPath;
+use serde::{Deserialize, Serialize};
+
+use crate::framework::Framework;
+use crate::shell::quoted;
+
+/// The time limit of a test command, unless another one is configured.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The `[test]` table of `greenlight.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestSettings {
+    /// The command as a person would type it in a shell. `None` means that greenlight finds one.
+    pub command: Option<String>,
+    /// `None` means [`DEFAULT_TIMEOUT`].
+    pub timeout: Option<Duration>,
+}
+
+/// A command that runs a project's tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestCommand {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The directory in which it runs. `None` is the root.
+    pub directory: Option<RepoPath>,
+    /// What prints the results.
+    pub framework: Framework,
+    /// Where the command was found.
+    pub source: Source,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// The directory, relative to that of the command, in which Python finds the project's own packages.
+    pub import_root: Option<String>,
+    /// Variables of the CI step that it comes from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+impl TestCommand {
+    /// A command that runs at the root, with only these arguments.
+    pub fn new(argv: Vec<String>, framework: Framework, source: Source) -> Self {
+        Self {
+            argv,
+            directory: None,
+            framework,
+            source,
+            timeout: DEFAULT_TIMEOUT,
+            import_root: None,
+            env: BTreeMap::new(),
+        }
+    }
+}
+
+impl fmt::Display for TestCommand {
+    /// Writes the command as a person would type it, with its variables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(directory) = &self.directory {
+            write!(f, "cd {} && ", quoted(directory.as_str()))?;
+        }
+        for (name, value) in &self.env {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        match self.argv.as_slice() {
+            [shell, flag, script] if shell == "sh" && flag == "-c" && self.env.is_empty() => f.write_str(script),
+            argv => {
+                let words: Vec<_> = argv.iter().map(|word| quoted(word)).collect();
+                f.write_str(&words.join(" "))
+            }
+        }
+    }
+}
+
+/// Where a test command was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// `[test] command` of `greenlight.toml`.
+    Settings,
+    /// The failed CI step: its workflow file, and the names of the job and the step.
+    Step {
+        /// The workflow file.
+        workflow: RepoPath,
+        /// The id of the job.
+        job: String,
+        /// The name of the step.
+        step: String,
+    },
+    /// A file of the project that names its tests or their framework.
+    File(RepoPath),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings => f.write_str("`[test] command` in greenlight.toml"),
+            Self::Step { workflow, job, step } => write!(f, "the failed step `{step}` of `{job}` in `{workflow}`"),
+            Self::File(path) => write!(f, "`{path}`"),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Finds the failed step in its job, and everything that determines how it runs.
+
+use std::collections::BTreeMap;
+
+use greenlight_anchor::RepoPath;
+use greenlight_readers::ci_step::CiStep;
+
+use super::{Failed, JobMatch, Node, Scope, WORKSPACE, WorkflowFiles, inputs, interpolate, literals, local};
+use crate::discover::runs_tests;
+
+/// Maximum depth of local actions that use local actions.
+const MAX_ACTIONS: usize = 4;
+/// Maximum useful length of a script, and of a variable's value.
+const MAX_SCRIPT: usize = 32 << 10;
+const MAX_VALUE: usize = 4_000;
+const MAX_VARIABLES: usize = 64;
+/// The shells whose scripts can be parsed.
+/// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
+const SHELLS: [&str; 2] = ["bash", "sh"];
+
+/// The context of a step.
+struct Around<'a> {
+    scope: Scope,
+    /// `defaults.run` of the job and the workflow, the nearest first.
+    defaults: Vec<&'a Node>,
+}
+
+/// What a step runs.
+struct Script {
+    text: String,
+    directory: Option<RepoPath>,
+    env: BTreeMap<String, String>,
+}
+
+/// The failed step. `None` if the workflow does not say what it ran.
+pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
+    let workflow = &place.workflow;
+    let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;
+    let mut scope = place.scope.clone();
+    scope.runner_os = runner_os(job, &scope);
+    for env in [workflow.get("env"), job.get("env")].into_iter().flatten() {
+        add_variables(&mut scope, env);
+    }
+    let run_defaults = |node: &'_ Node| node.get("defaults").and_then(|defaults| defaults.get("run")).cloned();
+    let defaults: Vec<Node> = [run_defaults(job), run_defaults(workflow)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let around = Around {
+        scope,
+        defaults: defaults.iter().collect(),
+    };
+    let name = failed.steps.get(failed.failed)?;
+    let steps = job.get("steps")?.items();
+    files.look_at(steps.len())?;
+    let step = find(steps, failed, &around.scope)?;
+    let script = script(step, &around, 0, files)?;
+    Some(CiStep {
+        workflow: failed.workflow.clone(),
+        job: failed.job.to_string(),
+        name: name.clone(),
+        script: script.text,
+        directory: script.directory,
+        env: script.env,
+        shows: None,
+    })
+}
+
+/// The step with the name of the failed one. If several have that name, the one at the same position among them.
+fn find<'a>(steps: &'a [Node], failed: &Failed<'_>, scope: &Scope) -> Option<&'a Node> {
+    let name = failed.steps.get(failed.failed)?;
+    let before = failed.steps[..failed.failed]
+        .iter()
+        .filter(|other| *other == name)
+        .count();
+    let all = failed.steps.iter().filter(|other| *other == name).count();
+    let same: Vec<&Node> = steps.iter().filter(|step| is_shown_as(step, name, scope)).collect();
+    // If their number differs, they cannot be matched.
+    (same.len() == all).then(|| same.get(before).copied())?
+}
+
+/// Whether GitHub would show a step with this name: its `name`, or what it runs or uses.
+fn is_shown_as(step: &Node, shown: &str, scope: &Scope) -> bool {
+    let named = step.get("name").and_then(Node::scalar);
+    let name = named.or_else(|| {
+        let run = step.get("run").and_then(Node::text).map(|script| {
+            let first = script.trim_start().lines().next().unwrap_or_default();
+            first.trim_end().to_string()
+        });
+        let what = run.or_else(|| step.get("uses").and_then(Node::scalar))?;
+        Some(format!("Run {what}"))
+    });
+    let Some(name) = name else { return false };
+    match interpolate(&name, scope) {
+        Some(name) => name.trim() == shown.trim(),
+        None => fits(&literals(&name), shown.trim()),
+    }
+}
+
+/// Whether a text consists of these parts with anything between them.
+fn fits(parts: &[&str], text: &str) -> bool {
+    let [first, middle @ .., last] = parts else {
+        return parts.first() == Some(&text);
+    };
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    for part in middle {
+        let Some((_, after)) = rest.split_once(part) else {
+            return false;
+        };
+        rest = after;
+    }
+    // Unknown parts alone would match everything.
+    parts.iter().any(|part| !part.trim().is_empty()) && rest.ends_with(last)
+}
+
+fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFiles<'_, '_>) -> Option<Script> {
+    let mut scope = around.scope.clone();
+    if let Some(env) = step.get("env") {
+        add_variables(&mut scope, env);
+    }
+    if let Some(uses) = step.get("uses").and_then(Node::text) {
+        return in_action(&local(uses)?, (step, scope), depth, files);
+    }
+    let run = step.get("run")?.text()?;
+    let setting = |name: &str| {
+        let own = step.get(name);
+        own.or_else(|| around.defaults.iter().find_map(|defaults| defaults.get(name)))
+    };
+    let shell = match setting("shell") {
+        Some(shell) => interpolate(shell.text()?, &scope)?,
+        // The default shell on Windows is not a POSIX shell.
+        None if scope.runner_os == Some("Windows") => return None,
+        None => "bash".into(),
+    };
+    let program = shell.split_whitespace().next()?.rsplit('/').next()?;
+    if !SHELLS.contains(&program) || run.len() > MAX_SCRIPT {
+        return None;
+    }
+    let directory = match setting("working-directory") {
+        Some(directory) => interpolate(&directory.scalar()?, &scope)?,
+        None => String::new(),
+    };
+    Some(Script {
+        text: interpolate(run, &scope)?,
+        directory: in_tree(&directory)?,
+        env: scope.env,
+    })
+}
+
+/// The script that a local composite action ran. `None` unless exactly one of its scripts runs tests.
+fn in_action(
+    path: &str,
+    (step, scope): (&Node, Scope),
+    depth: usize,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Option<Script> {
+    if depth >= MAX_ACTIONS {
+        return None;
+    }
+    let action = match files.document(&format!("{path}/action.yml")) {
+        Some(action) => action,
+        None => files.document(&format!("{path}/action.yaml"))?,
+    };
+    let runs = action.get("runs")?;
+    if runs.get("using").and_then(Node::text) != Some("composite") {
+        return None;
+    }
+    let around = Around {
+        scope: Scope {
+            inputs: inputs(action.get("inputs"), step.get("with"), &scope),
+            ..scope
+        },
+        // The workflow's defaults do not apply inside an action.
+        defaults: Vec::new(),
+    };
+    let mut with_tests = Vec::new();
+    let steps = runs.get("steps")?.items();
+    files.look_at(steps.len())?;
+    for step in steps {
+        // An unknown script might run tests too, but scripts with tests are usually plain.
+        let found = script(step, &around, depth + 1, files);
+        with_tests.extend(found.filter(|script| runs_tests(&script.text)));
+    }
+    let one = with_tests.pop();
+    one.filter(|_| with_tests.is_empty())
+}
+
+/// Adds the variables of one `env`. An unknown value leaves its variable unset and hides an earlier value.
+fn add_variables(scope: &mut Scope, env: &Node) {
+    let values: Vec<(String, Option<String>)> = env
+        .entries()
+        .iter()
+        .take(MAX_VARIABLES)
+        .map(|(name, value)| {
+            let value = value.scalar().and_then(|text| interpolate(&text, scope));
+            (name.clone(), value.filter(|value| value.len() <= MAX_VALUE))
+        })
+        .collect();
+    for (name, value) in values {
+        match value {
+            Some(value) => scope.env.insert(name, value),
+            None => scope.env.remove(&name),
+        };
+    }
+}
+
+/// The operating system of a job, if its runner's label names it.
+fn runner_os(job: &Node, scope: &Scope) -> Option<&'static str> {
+    let runs_on = job.get("runs-on")?;
+    let first = runs_on.items().first().unwrap_or(runs_on);
+    let label = interpolate(first.text()?, scope)?.to_ascii_lowercase();
+    let systems = [("ubuntu", "Linux"), ("macos", "macOS"), ("windows", "Windows")];
+    let system = systems.iter().find(|(prefix, _)| label.starts_with(prefix));
+    system.map(|(_, system)| *system)
+}
+
+/// A directory as a path of the tree, where the inner `None` is the root. `None` if it is outside.
+fn in_tree(directory: &str) -> Option<Option<RepoPath>> {
+    let path = directory.trim().trim_start_matches(WORKSPACE).trim_start_matches('/');
+    if directory.starts_with('/') {
+        return None;
+    }
+    let parts: Vec<&str> = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
+    match parts.as_slice() {
+        [] => Some(None),
+        parts => parts.join("/").parse().ok().map(Some),
+    }
+}
