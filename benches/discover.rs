@@ -17,6 +17,9 @@ use greenlight::checkout::Checkout;
 use greenlight::domain::id::RepoPath;
 use greenlight::suite::{Hints, TestCommand, TestSettings, find};
 
+/// In place of a command, and its verdict, where none is found.
+const NOTHING: &str = "nothing";
+
 /// A way in which greenlight finds tests.
 struct Way {
     name: &'static str,
@@ -84,25 +87,12 @@ const WAYS: &[Way] = &[
     ),
     renamed("nox", &["/noxfile.py"], &[("session.run", "session.un-run")]),
     renamed("Hatch", &["/pyproject.toml"], &[("[tool.hatch", "[tool.un-hatch")]),
-    renamed("PDM", &["/pyproject.toml"], &[("[tool.pdm", "[tool.un-pdm")]),
-    renamed("Rye", &["/pyproject.toml"], &[("[tool.rye", "[tool.un-rye")]),
-    renamed("Poe", &["/pyproject.toml"], &[("[tool.poe.", "[tool.un-poe.")]),
-    renamed(
-        "taskipy",
-        &["/pyproject.toml"],
-        &[("[tool.taskipy", "[tool.un-taskipy")],
-    ),
     renamed(
         "scripts of package.json",
         &["/package.json"],
         &[("\"scripts\"", "\"un-scripts\"")],
     ),
-    renamed("wireit", &["/package.json"], &[("\"wireit\"", "\"un-wireit\"")]),
     renamed("nyc, c8", &["/package.json"], &[("nyc ", "un-nyc "), ("c8 ", "un-c8 ")]),
-    hidden(
-        "settings of Jest, Vitest, Mocha",
-        &["/jest.config.*", "/vitest.config.*", "/.mocharc.*"],
-    ),
     hidden("Deno", &["/deno.json", "/deno.jsonc"]),
     hidden("RSpec", &["/.rspec", "_spec.rb"]),
     hidden("Minitest", &["/Rakefile", "_test.rb", "/test_*.rb"]),
@@ -138,7 +128,7 @@ const fn renamed(
     Way { name, files, names }
 }
 
-/// What is known of one command of one project, or of a project of which none is found.
+/// A command of a project, with the verdict on it.
 struct Judged {
     /// The name of the project's folder.
     project: String,
@@ -146,20 +136,25 @@ struct Judged {
     verdict: String,
 }
 
-/// A way's row: in how many projects it decides, how these commands are judged, and how those without it.
+/// A way's row: in how many projects it decides, how often these commands are right, and those without it.
 #[derive(Default)]
 struct Row {
-    decided: usize,
-    verdicts: BTreeMap<String, usize>,
-    without: BTreeMap<String, usize>,
+    decides: usize,
+    with: Counts,
+    without: Counts,
+}
+
+/// Commands of projects that are not judged are in none of these.
+#[derive(Default)]
+struct Counts {
+    right: usize,
+    wrong: usize,
+    nothing: usize,
 }
 
 fn main() -> anyhow::Result<()> {
-    let paths: Vec<PathBuf> = std::env::args()
-        .skip(1)
-        .filter(|word| word != "--bench")
-        .map(PathBuf::from)
-        .collect();
+    let words = std::env::args().skip(1).filter(|word| word != "--bench");
+    let paths: Vec<PathBuf> = words.map(PathBuf::from).collect();
     if paths.is_empty() {
         println!("no checkout is given: cargo bench --bench discover -- PATH…");
         return Ok(());
@@ -169,53 +164,63 @@ fn main() -> anyhow::Result<()> {
     let mut verdicts = BTreeMap::<String, usize>::new();
     println!("| project | command | framework | file | decided by | verdict |\n|---|---|---|---|---|---|");
     for path in &paths {
-        let project = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .context("a path has no name")?;
-        let checkout = Checkout::exported(path, &[]).with_context(|| format!("cannot read {project}"))?;
-        let first = first(&checkout);
-        let verdict = verdict(&judged, project, first.as_ref());
-        *verdicts.entry(verdict.clone()).or_default() += 1;
-        let (mut decided, mut without) = (Vec::new(), Vec::new());
-        for (way, row) in WAYS.iter().zip(&mut rows) {
-            let Some(rest) = way.left_out(&checkout) else { continue };
-            let other = self::first(&rest);
-            if shown(other.as_ref()) != shown(first.as_ref()) {
-                let other_verdict = self::verdict(&judged, project, other.as_ref());
-                row.decided += 1;
-                *row.verdicts.entry(verdict.clone()).or_default() += 1;
-                *row.without.entry(other_verdict.clone()).or_default() += 1;
-                decided.push(way.name);
-                without.push(format!(
-                    "  without {}: {} ({other_verdict})",
-                    way.name,
-                    shown(other.as_ref())
-                ));
-            }
-        }
-        let (framework, file) = first.as_ref().map_or_else(Default::default, |command| {
-            (command.framework.to_string(), command.source.to_string())
-        });
-        println!(
-            "| {project} | `{}` | {framework} | {file} | {} | {verdict} |",
-            shown(first.as_ref()),
-            decided.join(", ")
-        );
-        without.iter().for_each(|line| println!("{line}"));
+        let verdict = show(path, &judged, &mut rows)?;
+        *verdicts.entry(verdict).or_default() += 1;
     }
-    println!("\n{}: {}\n", paths.len(), counts(&verdicts));
-    println!("| way | decided | judged | without it |\n|---|--:|---|---|");
-    for (way, row) in WAYS.iter().zip(&rows) {
+    let all: Vec<String> = verdicts
+        .iter()
+        .map(|(verdict, count)| format!("{verdict} {count}"))
+        .collect();
+    println!("\n{} projects: {}\n", paths.len(), all.join(", "));
+    println!("| way | decides | right | wrong | without it: right | wrong | nothing |\n|---|--:|--:|--:|--:|--:|--:|");
+    for (way, Row { decides, with, without }) in WAYS.iter().zip(&rows) {
         println!(
-            "| {} | {} | {} | {} |",
-            way.name,
-            row.decided,
-            counts(&row.verdicts),
-            counts(&row.without)
+            "| {} | {decides} | {} | {} | {} | {} | {} |",
+            way.name, with.right, with.wrong, without.right, without.wrong, without.nothing
         );
     }
     Ok(())
+}
+
+/// Prints what is found in a checkout, with all ways and without each, and gives the verdict on the former.
+fn show(path: &Path, judged: &[Judged], rows: &mut [Row]) -> anyhow::Result<String> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let project = name.context("a path has no name")?;
+    let checkout = Checkout::exported(path, &[]).with_context(|| format!("cannot read {project}"))?;
+    let first = first(&checkout);
+    let command = shown(first.as_ref());
+    let verdict = verdict(judged, project, &command);
+    let (mut decided, mut without) = (Vec::new(), Vec::new());
+    for (way, row) in WAYS.iter().zip(rows) {
+        let Some(rest) = way.left_out(&checkout) else { continue };
+        let other = shown(self::first(&rest).as_ref());
+        if other != command {
+            let other_verdict = self::verdict(judged, project, &other);
+            row.decides += 1;
+            row.with.add(verdict);
+            row.without.add(other_verdict);
+            decided.push(way.name);
+            without.push(format!("  without {}: {other} ({other_verdict})", way.name));
+        }
+    }
+    let (framework, file) = first.map_or_else(Default::default, |command| {
+        (command.framework.to_string(), command.source.to_string())
+    });
+    let decided = decided.join(", ");
+    println!("| {project} | `{command}` | {framework} | {file} | {decided} | {verdict} |");
+    without.iter().for_each(|line| println!("{line}"));
+    Ok(verdict.to_string())
+}
+
+impl Counts {
+    fn add(&mut self, verdict: &str) {
+        match verdict {
+            "same" | "equivalent" => self.right += 1,
+            "wrong" => self.wrong += 1,
+            "nothing" => self.nothing += 1,
+            _ => {}
+        }
+    }
 }
 
 impl Way {
@@ -262,10 +267,10 @@ fn first(checkout: &Checkout) -> Option<TestCommand> {
 }
 
 fn shown(command: Option<&TestCommand>) -> String {
-    command.map_or("nothing".into(), ToString::to_string)
+    command.map_or(NOTHING.into(), ToString::to_string)
 }
 
-/// What was judged by hand: repository, commit, what its CI runs, a command, and a verdict on it.
+/// What was judged by reading the CI of the projects: repository, commit, what its CI runs, a command, and a verdict on it.
 fn judged() -> anyhow::Result<Vec<Judged>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/discover/projects.tsv");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -285,21 +290,13 @@ fn judged() -> anyhow::Result<Vec<Judged>> {
 }
 
 /// The verdict on a command. Without a command, there is nothing to judge.
-fn verdict(judged: &[Judged], project: &str, command: Option<&TestCommand>) -> String {
-    let command = shown(command);
+fn verdict<'a>(judged: &'a [Judged], project: &str, command: &'a str) -> &'a str {
     let known = judged
         .iter()
         .find(|row| row.project == project && row.command == command);
-    known.map_or_else(
-        || if command == "nothing" { "nothing" } else { "not judged" }.to_string(),
-        |row| row.verdict.clone(),
-    )
-}
-
-fn counts(verdicts: &BTreeMap<String, usize>) -> String {
-    let all: Vec<String> = verdicts
-        .iter()
-        .map(|(verdict, count)| format!("{verdict} {count}"))
-        .collect();
-    all.join(", ")
+    match known {
+        Some(row) => &row.verdict,
+        None if command == NOTHING => NOTHING,
+        None => "not judged",
+    }
 }

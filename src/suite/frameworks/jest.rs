@@ -1,7 +1,7 @@
 //! Jest: its JSON report where there is one, else its text.
 
 use super::{Ecosystem, Runtime, Snapshots, Spec, javascript};
-use crate::suite::discover::javascript::{Configured, Script, TestFiles};
+use crate::suite::discover::javascript::{Script, TestFiles};
 use crate::suite::parse::javascript::{
     BETWEEN, FRAME, blocks, frame, not_loaded, notice_memory, passed_in_tree, read_results, settle_from, until,
 };
@@ -36,10 +36,6 @@ const SCRIPT: Script = Script {
         _ => None,
     },
     words: &["jest"],
-    configured: Some(Configured {
-        file: "jest.config.",
-        command: &["npx", "jest"],
-    }),
     unwanted: &[
         "--coverage",
         "--collectCoverage",

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Ecosystem, Runtime, Spec, javascript};
-use crate::suite::discover::javascript::{Configured, Script};
+use crate::suite::discover::javascript::Script;
 use crate::suite::parse::javascript::{
     FRAME, MAX_DEPTH, SUM, blocks, compared, frame, not_loaded, notice_memory, passed_in_tree,
 };
@@ -32,10 +32,6 @@ pub(super) const SPEC: Spec = Spec {
 const SCRIPT: Script = Script {
     starts: |line| matches!(line.program(), "mocha" | "_mocha" | "ts-mocha").then_some(line.end),
     words: &["mocha"],
-    configured: Some(Configured {
-        file: ".mocharc.",
-        command: &["npx", "mocha"],
-    }),
     unwanted: &["--watch", "-w"],
     unwanted_with_value: &["-R", "--reporter"],
     options: |_| &["--reporter=json", "--reporter-options", "output={report}"],

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Ecosystem, Snapshots, Spec, javascript};
-use crate::suite::discover::javascript::{Configured, Script, TestFiles};
+use crate::suite::discover::javascript::{Script, TestFiles};
 use crate::suite::parse::javascript::{
     blocks, compared, frame, not_loaded, notice_memory, read_results, settle_from, until,
 };
@@ -36,10 +36,6 @@ pub(super) const SPEC: Spec = Spec {
 const SCRIPT: Script = Script {
     starts: |line| (line.program() == "vitest").then_some(line.end),
     words: &["vitest"],
-    configured: Some(Configured {
-        file: "vitest.config.",
-        command: &["npx", "vitest", "run"],
-    }),
     unwanted: &[
         "--coverage",
         "--coverage.enabled",

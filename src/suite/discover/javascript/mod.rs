@@ -11,7 +11,7 @@ mod script;
 use std::collections::BTreeMap;
 
 pub(in crate::suite) use name::{Name, is_plain};
-pub(in crate::suite) use runner::{Configured, Runner, Script, ScriptLine, TestFiles, base, runner};
+pub(in crate::suite) use runner::{Runner, Script, ScriptLine, TestFiles, base, runner};
 use script::{MAX_DEPTH, Package};
 
 use super::{Directory, TestCommand};
@@ -57,10 +57,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
         let words: Vec<&str> = argv.iter().map(String::as_str).collect();
         return place.command(&words, framework, "package.json");
     }
-    let has = |start: &str| place.files().any(|file| file.starts_with(start));
-    let mut configured = scripts().filter_map(|(framework, script)| Some((framework, script.configured?)));
-    let (framework, configured) = configured.find(|(_, configured)| has(configured.file))?;
-    place.command(configured.command, framework, "package.json")
+    None
 }
 
 /// The frameworks that scripts start.

@@ -45,8 +45,6 @@ pub(in crate::suite) struct Script {
     pub(in crate::suite) starts: fn(ScriptLine<'_>) -> Option<usize>,
     /// Words that name it in a script that cannot be taken apart, all of them.
     pub(in crate::suite) words: &'static [&'static str],
-    /// Its configuration file, and the command for a project that has one.
-    pub(in crate::suite) configured: Option<Configured>,
     /// Options that get in the way of a report.
     pub(in crate::suite) unwanted: &'static [&'static str],
     /// Such options that have a value.
@@ -62,14 +60,6 @@ pub(in crate::suite) struct Script {
     pub(in crate::suite) without_tests: Option<&'static str>,
     /// How it takes files, if it does.
     pub(in crate::suite) files: Option<TestFiles>,
-}
-
-/// A configuration file that says which runner a project has.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::suite) struct Configured {
-    /// What its name starts with.
-    pub(in crate::suite) file: &'static str,
-    pub(in crate::suite) command: &'static [&'static str],
 }
 
 /// How a runner takes the files of tests.
@@ -89,7 +79,6 @@ impl Script {
         programs: &[],
         starts: |_| None,
         words: &[],
-        configured: None,
         unwanted: &[],
         unwanted_with_value: &[],
         options: |_| &[],

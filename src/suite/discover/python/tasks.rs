@@ -1,4 +1,4 @@
-//! How a Python project itself runs its tests: what tox, nox, Hatch, PDM, Rye, Poe and taskipy are told to do.
+//! How a Python project itself runs its tests: what tox, nox and Hatch are told to do.
 //!
 //! These files are read, never executed. Of a command only the runner of the tests and what chooses tests is taken:
 //! coverage, reports and paths of the tool's own environment are nothing that a run in the sandbox needs.
@@ -192,14 +192,6 @@ fn in_pyproject(tools: &toml::Table) -> Vec<String> {
                 .flat_map(scripts),
         );
     }
-    for place in [
-        &["pdm", "scripts"],
-        &["rye", "scripts"],
-        &["poe", "tasks"],
-        &["taskipy", "tasks"],
-    ] {
-        lines.extend(table(place).into_iter().flat_map(scripts));
-    }
     lines
 }
 
@@ -241,21 +233,13 @@ fn joined(words: &[toml::Value]) -> Option<String> {
     shlex::try_join(words.iter().map(String::as_str)).ok()
 }
 
-/// The scripts that are named for tests: a line, several, or a table that has one.
+/// The scripts that are named for tests: a line, or several.
 fn scripts(scripts: &toml::Table) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, script) in scripts {
-        let line = script
-            .as_str()
-            .or_else(|| script.get("cmd")?.as_str())
-            .or_else(|| script.get("shell")?.as_str());
         if name.contains("test") || name == "cov" || name == "run" {
-            lines.extend(line.map(str::to_string));
-            let list = script
-                .as_array()
-                .or_else(|| script.get("cmd")?.as_array())
-                .into_iter()
-                .flatten();
+            lines.extend(script.as_str().map(str::to_string));
+            let list = script.as_array().into_iter().flatten();
             lines.extend(list.filter_map(|line| line.as_str().map(str::to_string)));
         }
     }
