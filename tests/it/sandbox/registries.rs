@@ -299,7 +299,7 @@ for process in range(2, 200):
     if process != os.getpid():
         try: os.kill(process, signal.SIGKILL)
         except OSError: pass
-refused('afterwards', lambda: [connect('allowed.example:443') for _ in range(100)][-1], errno.ECONNREFUSED)
+refused('afterwards', lambda: [connect('allowed.example:443') for _ in range(100)][-1], errno.ECONNREFUSED, errno.ECONNRESET)
 ";
     assert_done(&through(&lab, &mine, script).await);
     let script = "assert connect('allowed.example:443').startswith('HTTP/1.1 200')";

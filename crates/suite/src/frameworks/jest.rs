@@ -6,7 +6,7 @@ use greenlight_readers::javascript::{
 use greenlight_readers::{Anomaly, ParsedRun, Printed};
 
 use super::javascript;
-use crate::discover::javascript::{Configured, Script, TestFiles};
+use crate::discover::javascript::{Script, TestFiles};
 use crate::framework::Ecosystem;
 use crate::frameworks::spec::{Runtime, Snapshots, Spec};
 
@@ -39,10 +39,6 @@ const SCRIPT: Script = Script {
         _ => None,
     },
     words: &["jest"],
-    configured: Some(Configured {
-        file: "jest.config.",
-        command: &["npx", "jest"],
-    }),
     unwanted: &[
         "--coverage",
         "--collectCoverage",

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::javascript;
-use crate::discover::javascript::{Configured, Script};
+use crate::discover::javascript::Script;
 use crate::framework::Ecosystem;
 use crate::frameworks::spec::{Runtime, Spec};
 use crate::text::{clean, pattern};
@@ -34,10 +34,6 @@ pub(super) const SPEC: Spec = Spec {
 const SCRIPT: Script = Script {
     starts: |line| matches!(line.program(), "mocha" | "_mocha" | "ts-mocha").then_some(line.end),
     words: &["mocha"],
-    configured: Some(Configured {
-        file: ".mocharc.",
-        command: &["npx", "mocha"],
-    }),
     unwanted: &["--watch", "-w"],
     unwanted_with_value: &["-R", "--reporter"],
     options: |_| &["--reporter=json", "--reporter-options", "output={report}"],

@@ -9,7 +9,7 @@ use greenlight_readers::{Anomaly, ParsedRun, Printed};
 use regex::Regex;
 
 use super::javascript;
-use crate::discover::javascript::{Configured, Script, TestFiles};
+use crate::discover::javascript::{Script, TestFiles};
 use crate::framework::Ecosystem;
 use crate::frameworks::spec::{Snapshots, Spec};
 use crate::text::pattern;
@@ -38,10 +38,6 @@ pub(super) const SPEC: Spec = Spec {
 const SCRIPT: Script = Script {
     starts: |line| (line.program() == "vitest").then_some(line.end),
     words: &["vitest"],
-    configured: Some(Configured {
-        file: "vitest.config.",
-        command: &["npx", "vitest", "run"],
-    }),
     unwanted: &[
         "--coverage",
         "--coverage.enabled",

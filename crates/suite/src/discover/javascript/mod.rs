@@ -11,7 +11,7 @@ mod script;
 use std::collections::BTreeMap;
 
 pub(crate) use name::{Name, is_plain};
-pub(crate) use runner::{Configured, Runner, Script, ScriptLine, TestFiles, base, runner};
+pub(crate) use runner::{Runner, Script, ScriptLine, TestFiles, base, runner};
 use script::{MAX_DEPTH, Package};
 
 use crate::discover::directory::Directory;
@@ -58,10 +58,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
         let words: Vec<&str> = argv.iter().map(String::as_str).collect();
         return place.command(&words, framework, "package.json");
     }
-    let has = |start: &str| place.files().any(|file| file.starts_with(start));
-    let mut configured = scripts().filter_map(|(framework, script)| Some((framework, script.configured?)));
-    let (framework, configured) = configured.find(|(_, configured)| has(configured.file))?;
-    place.command(configured.command, framework, "package.json")
+    None
 }
 
 /// The frameworks that scripts can start.

@@ -45,8 +45,6 @@ pub(crate) struct Script {
     pub(crate) starts: fn(ScriptLine<'_>) -> Option<usize>,
     /// Words that identify it in a script that cannot be taken apart; all of them must occur.
     pub(crate) words: &'static [&'static str],
-    /// Its configuration file, and the command for a project that has one.
-    pub(crate) configured: Option<Configured>,
     /// Options that interfere with a report.
     pub(crate) unwanted: &'static [&'static str],
     /// The same for options that take a value.
@@ -62,14 +60,6 @@ pub(crate) struct Script {
     pub(crate) without_tests: Option<&'static str>,
     /// How it takes test files, if it does.
     pub(crate) files: Option<TestFiles>,
-}
-
-/// A configuration file that identifies a project's runner.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Configured {
-    /// What its name starts with.
-    pub(crate) file: &'static str,
-    pub(crate) command: &'static [&'static str],
 }
 
 /// How a runner takes test files.
@@ -89,7 +79,6 @@ impl Script {
         programs: &[],
         starts: |_| None,
         words: &[],
-        configured: None,
         unwanted: &[],
         unwanted_with_value: &[],
         options: |_| &[],

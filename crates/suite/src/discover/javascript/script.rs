@@ -20,8 +20,6 @@ pub(super) struct Package {
     #[serde(default)]
     scripts: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
-    wireit: BTreeMap<String, serde_json::Value>,
-    #[serde(default)]
     nyc: serde_json::Value,
     #[serde(skip)]
     counter_settings: String,
@@ -38,9 +36,6 @@ impl Package {
 
     pub(super) fn script(&self, name: &str) -> Option<&str> {
         let script = self.scripts.get(name)?.as_str()?;
-        if script.trim() == "wireit" {
-            return self.wireit.get(name)?.get("command")?.as_str();
-        }
         (!script.trim().is_empty()).then_some(script)
     }
 

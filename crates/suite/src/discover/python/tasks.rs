@@ -1,4 +1,4 @@
-//! Finds out how a Python project runs its tests from the settings of tox, nox, Hatch, PDM, Rye, Poe and taskipy.
+//! Finds out how a Python project runs its tests from the settings of tox, nox and Hatch.
 //!
 //! These files are read, never executed. Of a command, only the test runner and the arguments that select tests are
 //! used: a run in the sandbox needs no coverage, no reports and no paths of the tool's environment.
@@ -192,14 +192,6 @@ fn in_pyproject(tools: &toml::Table) -> Vec<String> {
                 .flat_map(scripts),
         );
     }
-    for place in [
-        &["pdm", "scripts"],
-        &["rye", "scripts"],
-        &["poe", "tasks"],
-        &["taskipy", "tasks"],
-    ] {
-        lines.extend(table(place).into_iter().flat_map(scripts));
-    }
     lines
 }
 
@@ -241,21 +233,13 @@ fn joined(words: &[toml::Value]) -> Option<String> {
     shlex::try_join(words.iter().map(String::as_str)).ok()
 }
 
-/// The scripts named after tests: a line, several lines, or a table that has one.
+/// The scripts named after tests: a line, or several.
 fn scripts(scripts: &toml::Table) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, script) in scripts {
-        let line = script
-            .as_str()
-            .or_else(|| script.get("cmd")?.as_str())
-            .or_else(|| script.get("shell")?.as_str());
         if name.contains("test") || name == "cov" || name == "run" {
-            lines.extend(line.map(str::to_string));
-            let list = script
-                .as_array()
-                .or_else(|| script.get("cmd")?.as_array())
-                .into_iter()
-                .flatten();
+            lines.extend(script.as_str().map(str::to_string));
+            let list = script.as_array().into_iter().flatten();
             lines.extend(list.filter_map(|line| line.as_str().map(str::to_string)));
         }
     }

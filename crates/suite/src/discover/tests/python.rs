@@ -66,16 +66,6 @@ fn the_projects_own_tool_says_what_runs() {
         ],
         "python3 -m pytest tests [Pytest, .] from `pyproject.toml`",
     );
-    check(
-        &[
-            (
-                "pyproject.toml",
-                "[tool.pdm.scripts]\ntest = { cmd = 'python -m unittest' }\n",
-            ),
-            test,
-        ],
-        "python3 -m unittest [Unittest, .] from `pyproject.toml`",
-    );
 }
 
 #[test]
