@@ -18,7 +18,7 @@ pub struct Command {
     /// The program and its arguments. A program without a slash is looked up in the sandbox's own `PATH`.
     pub argv: Vec<OsString>,
     /// A directory that only greenlight owns; it is mounted read-write at [`WORKSPACE`] and belongs to the
-    /// untrusted code from then on: read it with [`crate::kernel::files`] only, and never give two checkouts the same inodes.
+    /// untrusted code from then on: read it with [`greenlight_tree::files`] only, and never give two checkouts the same inodes.
     pub workspace: PathBuf,
     /// What becomes of what the command writes there.
     pub changes: Changes,
