@@ -12,8 +12,11 @@ use greenlight_units::clock::Clock;
 use tokio_util::sync::CancellationToken;
 
 const CODE: &str = "\
+ADULT = 4
+
+
 def child_fare(age):
-    return 2 if age < 12 else 4
+    return 2 if age < 12 else ADULT
 
 
 def receipt(fares):
@@ -63,7 +66,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         turned_down: &[],
         tried: &[],
     };
-    for (path, line) in suspects(&task, &CancellationToken::new()).await? {
+    let mut places = suspects(&task, &CancellationToken::new()).await?;
+    places.dedup();
+    for (path, line) in places {
         show(&format!("{path}:{line}"));
     }
     Ok(())

@@ -430,7 +430,8 @@ fn missing_paths(tree: &Tree, document: &str) -> Vec<String> {
             .iter()
             .any(|(file, _)| file == path || file.starts_with(&format!("{path}/")));
         // Fixtures are no part of the tree.
-        if !there && !(path.contains("/fixtures/") && Path::new(path).is_dir()) {
+        let is_fixture = path.contains("/fixtures/") && Path::new(path).is_dir();
+        if !there && !is_fixture {
             complaints.push(format!("{document}: there is no {path}"));
         }
     }

@@ -18,7 +18,7 @@ pub struct Command {
     /// The program and its arguments. A program without a slash is looked up in the sandbox's own `PATH`.
     pub argv: Vec<OsString>,
     /// A directory that only greenlight owns. It is mounted read-write at [`WORKSPACE`], and belongs to the untrusted
-    /// code from then on: read it only with [`crate::kernel::files`], and never let two checkouts share inodes.
+    /// code from then on: read it only with [`greenlight_tree::files`], and never let two checkouts share inodes.
     pub workspace: PathBuf,
     /// What happens to what the command writes there.
     pub changes: Changes,
