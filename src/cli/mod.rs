@@ -18,6 +18,7 @@ mod paint;
 mod patch_file;
 mod progress;
 mod ready;
+mod redrawn;
 mod refactor;
 mod replay;
 mod sandbox;

@@ -1,17 +1,14 @@
 //! Progress of long work. On a terminal, indicatif redraws it in place; elsewhere, it is a line every now and then.
 
 use std::io::IsTerminal as _;
-use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tokio::time::{MissedTickBehavior, interval_at};
 
+use super::redrawn::RedrawnLine;
 use super::terminal;
 use crate::domain::clock::in_words;
-
-/// What is being redrawn on standard error. indicatif draws nothing where that is not a terminal.
-static LINES: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// Work that takes less than this shows nothing on a terminal.
 const SILENT: Duration = Duration::from_secs(2);
@@ -23,11 +20,6 @@ const PRINTED: Duration = Duration::from_secs(30);
 /// Two lines about a search are at least this far apart, and while it continues, not much more than `MOST`.
 const LEAST: Duration = Duration::from_secs(2);
 const MOST: Duration = Duration::from_secs(20);
-
-/// Prints something else without mixing it with the lines that are being redrawn.
-pub(super) fn suspended<T>(print: impl FnOnce() -> T) -> T {
-    LINES.suspend(print)
-}
 
 /// Does the work, and says what it is and how long it has taken so far.
 pub(super) async fn telling<T>(what: &'static str, work: impl Future<Output = T>) -> T {
@@ -50,8 +42,8 @@ async fn redrawing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
         style("  {msg} for {so_far}").with_key("so_far", move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
             let _cannot_fail = line.write_str(&whole_seconds(began.elapsed()));
         });
-    let line = Line(LINES.add(ProgressBar::new_spinner().with_style(style).with_message(what)));
-    line.0.enable_steady_tick(REDRAWN);
+    let line = RedrawnLine::add(ProgressBar::new_spinner().with_style(style).with_message(what));
+    line.bar().enable_steady_tick(REDRAWN);
     work.await
 }
 
@@ -69,10 +61,6 @@ async fn printing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
     }
 }
 
-/// A redrawn line, erased when dropped: also when the work is cancelled.
-#[derive(Debug)]
-struct Line(ProgressBar);
-
 impl Drop for Line {
     fn drop(&mut self) {
         self.0.finish_and_clear();
@@ -89,7 +77,7 @@ pub(super) struct SearchProgress {
     last: Option<Instant>,
     /// A line is due at this many edits.
     next: u32,
-    bar: Option<Line>,
+    bar: Option<RedrawnLine>,
 }
 
 impl SearchProgress {
@@ -122,10 +110,10 @@ impl SearchProgress {
                     let _cannot_fail = line.write_str(&whole_seconds(left));
                 },
             );
-            Line(LINES.add(ProgressBar::new(u64::from(about)).with_style(style)))
+            RedrawnLine::add(ProgressBar::new(u64::from(about)).with_style(style))
         });
-        bar.0.set_length(u64::from(about));
-        bar.0.set_position(u64::from(tried));
+        bar.bar().set_length(u64::from(about));
+        bar.bar().set_position(u64::from(tried));
     }
 
     /// The line to print now, if one is due: at twice as many edits as the one before, or after a while. What is left is

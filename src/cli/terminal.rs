@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, paint, progress, wrap};
+use super::{Exit, paint, redrawn, wrap};
 use crate::domain::redact::{redact, visible, without_commands};
 
 /// How long the work has to stop after a request.
@@ -22,7 +22,7 @@ pub(super) fn tell(line: &str) {
 fn tell_exactly(line: &str) {
     let line = visible(line);
     let line = without_commands(&line);
-    let _nobody_listens = progress::suspended(|| writeln!(std::io::stderr().lock(), "{line}"));
+    let _nobody_listens = redrawn::suspended(|| writeln!(std::io::stderr().lock(), "{line}"));
 }
 
 /// Prints text to standard output: the result.
@@ -48,7 +48,7 @@ fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
 }
 
 fn print(text: &str) {
-    let _nobody_listens = progress::suspended(|| {
+    let _nobody_listens = redrawn::suspended(|| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush())
     });
@@ -182,7 +182,7 @@ pub(super) fn somebody_watches() -> bool {
 pub(super) async fn ask(question: &str) -> Option<String> {
     // Input from before the question is not an answer to it.
     let _not_a_terminal = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
-    let _nobody_listens = progress::suspended(|| {
+    let _nobody_listens = redrawn::suspended(|| {
         let mut error = std::io::stderr().lock();
         write!(error, "{question} ").and_then(|()| error.flush())
     });
@@ -205,7 +205,7 @@ struct Log;
 impl std::io::Write for Log {
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
         let text = redact(&String::from_utf8_lossy(event));
-        progress::suspended(|| std::io::stderr().lock().write_all(text.as_bytes()))?;
+        redrawn::suspended(|| std::io::stderr().lock().write_all(text.as_bytes()))?;
         Ok(event.len())
     }
 

@@ -53,6 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         policy: Policy::default(),
         workspaces: folder.path().join("workspaces"),
         installed: Installed::default(),
+        go_library: greenlight_suite::GoLibrary::default(),
         clock: Clock::default(),
     };
     let task = Task {

@@ -13,10 +13,11 @@ use greenlight_sandbox::{Access, Backend, Mount, Network, Outcome};
 use greenlight_tree::checkout::Workspace;
 use tokio_util::sync::CancellationToken;
 
-use crate::go_library;
+use crate::compile_go_library;
 use crate::install::{self, InstallError, hosts_of_tools};
-use crate::run::{Suite, environment, in_wrapper};
+use crate::suite::Suite;
 use crate::text;
+use crate::wrapper::{environment, in_wrapper};
 
 /// Where packages installed for one program are mounted.
 const PACKAGES: &str = "/packages";
@@ -75,7 +76,7 @@ pub async fn execute(
     packages: &Packages,
     cancel: &CancellationToken,
 ) -> Result<Ran, sandbox::Error> {
-    go_library::make_ready(suite, workspace, cancel).await?;
+    compile_go_library::make_ready(suite, workspace, cancel).await?;
     let mut policy = suite.policy.clone();
     policy.limits.wall = job.wall;
     policy.network = network(&job.hosts);
@@ -107,11 +108,11 @@ pub async fn execute(
 pub fn place(suite: &Suite, workspace: &Workspace) -> sandbox::SessionPaths {
     let mut place = sandbox::SessionPaths::new(workspace.path());
     place.env = environment();
-    place.env.extend(suite.installed.env.clone());
+    place.env.extend(suite.env());
     if let Some(root) = own_packages(suite) {
         place.env.insert("PYTHONPATH".into(), root);
     }
-    place.mounts.clone_from(&suite.installed.mounts);
+    place.mounts = suite.mounts();
     place
 }
 

@@ -4,59 +4,34 @@
 //! compile it again: ten to thirty seconds of processor time per run. Go's cache names everything by the digest of what
 //! it was made from, so an entry is the right one or is not found.
 //!
-//! **Nothing untrusted gets in**: the library is compiled in a run of its own that sees the toolchain and no tree. The
+//! **Nothing untrusted gets in**: the library is compiled in a separate run that sees the toolchain and no tree. The
 //! tree only says which packages are compiled, by names that Go itself has to know. Runs find the result read-only, and
 //! link to it from their own cache. Where it cannot be made, Go compiles what it needs, as before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use greenlight_sandbox as sandbox;
-use greenlight_sandbox::{Access, Backend, Mount, Outcome};
-use greenlight_tree::checkout::Workspace;
-use sha2::{Digest, Sha256};
+use greenlight_sandbox::{Access, Mount};
 use tokio::sync::OnceCell;
-use tokio_util::sync::CancellationToken;
-
-use crate::frameworks::spec::Runtime;
-use crate::install::{Store, StoredInstall};
-use crate::run::{Suite, environment, in_wrapper};
-use crate::text;
 
 /// Where the compiled library is found inside.
-const LIBRARY: &str = "/go-library";
+pub(crate) const LIBRARY: &str = "/go-library";
 /// The variable that tells the wrapper of it.
 const VARIABLE: &str = "GREENLIGHT_GO_LIBRARY";
-/// How long it may take to list packages, and to compile them.
-const LISTING: Duration = Duration::from_secs(60);
-const COMPILING: Duration = Duration::from_secs(300);
-/// The library has about 350 packages, including internal ones.
-const MAX_PACKAGES: usize = 1_000;
-/// Bytes of a package's name.
-const MAX_NAME: usize = 100;
-
-/// Prints the version of Go, then the packages of its library that the tests of a module need.
-const LIST: [&str; 3] = [
-    "sh",
-    "-c",
-    "go env GOVERSION && go list -e -deps -test -f '{{if .Standard}}{{.ImportPath}}{{end}}' ./...",
-];
-
 /// The compiled library that the runs of a suite share. Clones share it, too.
 #[derive(Debug, Clone, Default)]
 pub struct GoLibrary {
     /// Where it is kept. `None` means it is not shared.
     folder: Option<PathBuf>,
-    shared: Arc<OnceCell<Option<Shared>>>,
+    shared: Arc<OnceCell<Option<CompiledLibrary>>>,
 }
 
 /// What a run needs to find it.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) mount: Mount,
+pub(crate) struct CompiledLibrary {
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) mount: Mount,
 }
 
 impl GoLibrary {
@@ -68,180 +43,32 @@ impl GoLibrary {
         }
     }
 
+    /// Where it is kept, and the cell that holds it once it is compiled.
+    pub(crate) fn cell(&self) -> Option<(&Path, &OnceCell<Option<CompiledLibrary>>)> {
+        Some((self.folder.as_deref()?, &self.shared))
+    }
+
     /// The library, if it was compiled by now.
-    pub(super) fn get(&self) -> Option<&Shared> {
+    pub(crate) fn get(&self) -> Option<&CompiledLibrary> {
         self.shared.get().and_then(Option::as_ref)
     }
 }
 
-/// Compiles the library for a suite that needs it, unless that was done before.
-///
-/// # Errors
-/// When the sandbox fails. A library that does not compile is not shared.
-pub(super) async fn make_ready(
-    suite: &Suite,
-    workspace: &Workspace,
-    cancel: &CancellationToken,
-) -> Result<(), sandbox::Error> {
-    let mounts = !matches!(suite.sandbox.backend(), Backend::Landlock | Backend::None);
-    let Some(folder) = suite.go_library.folder.as_deref().filter(|_| mounts) else {
-        return Ok(());
-    };
-    if suite.command.framework.runtime() != Some(Runtime::Go) {
-        return Ok(());
-    }
-    let shared = &suite.go_library.shared;
-    let made = shared.get_or_try_init(|| share(suite, workspace, folder, cancel)).await;
-    made.map(|_| ())
-}
-
-async fn share(
-    suite: &Suite,
-    workspace: &Workspace,
-    folder: &Path,
-    cancel: &CancellationToken,
-) -> Result<Option<Shared>, sandbox::Error> {
-    let Some(needed) = needed(suite, workspace, cancel).await? else {
-        return Ok(None);
-    };
-    let store = Store::open(folder)?;
-    let key = needed.key();
-    let kept = match store.find(&key) {
-        Some(kept) => kept,
-        None => match compile(suite, &needed, (&store, &key), cancel).await? {
-            Some(kept) => kept,
-            None => return Ok(None),
-        },
-    };
-    Ok(Some(Shared {
-        env: BTreeMap::from([(VARIABLE.to_owned(), LIBRARY.to_owned())]),
-        mount: mount(kept.directory, Access::ReadOnly),
-    }))
-}
-
-/// Packages of the library of one version of Go.
-#[derive(Debug, PartialEq, Eq)]
-struct Needed {
-    version: String,
-    packages: BTreeSet<String>,
-}
-
-impl Needed {
-    /// Reads what [`LIST`] printed in a tree that may lie: a name that Go's library cannot have is left out, and the rest
-    /// is only ever given to Go as the name of a package.
-    fn read(printed: &str) -> Option<Self> {
-        let mut lines = printed.lines().map(str::trim);
-        let version = lines.next().filter(|line| line.starts_with("go") && is_name(line))?;
-        let packages: BTreeSet<String> = lines
-            .filter(|name| is_name(name) && *name != "unsafe")
-            .take(MAX_PACKAGES)
-            .map(str::to_owned)
-            .collect();
-        (!packages.is_empty()).then(|| Self {
-            version: version.to_owned(),
-            packages,
-        })
-    }
-
-    fn key(&self) -> String {
-        let mut digest = Sha256::new();
-        for word in std::iter::once(&self.version).chain(&self.packages) {
-            digest.update(word.as_bytes());
-            digest.update([0]);
+impl CompiledLibrary {
+    /// The library in this folder.
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self {
+            env: BTreeMap::from([(VARIABLE.to_owned(), LIBRARY.to_owned())]),
+            mount: mount(folder, Access::ReadOnly),
         }
-        format!("go-library-{}", hex::encode(&digest.finalize()[..16]))
     }
 }
 
-/// Whether this can be the name of a package of the library, or of a version.
-fn is_name(text: &str) -> bool {
-    let plain =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'/' | b'.' | b'_' | b'-');
-    text.len() <= MAX_NAME && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(plain)
-}
-
-/// Asks Go what of its library the tests need. `None` if it does not say.
-async fn needed(
-    suite: &Suite,
-    workspace: &Workspace,
-    cancel: &CancellationToken,
-) -> Result<Option<Needed>, sandbox::Error> {
-    let mut policy = suite.policy.clone();
-    policy.limits.wall = LISTING;
-    let directory = suite.command.directory.as_ref();
-    let command = sandbox::Command {
-        cwd: PathBuf::from(directory.map_or("", |directory| directory.as_str())),
-        env: environment().into_iter().chain(suite.installed.env.clone()).collect(),
-        mounts: suite.installed.mounts.clone(),
-        ..sandbox::Command::new(
-            in_wrapper(String::new(), ".".into(), LIST.map(str::to_owned).to_vec()),
-            workspace.path(),
-        )
-    };
-    let output = suite.sandbox.exec(&command, &policy, cancel).await?;
-    let printed = text::printed(&output.stdout, &output.stderr);
-    Ok(Needed::read(&printed).filter(|_| output.outcome == Outcome::Exited(0)))
-}
-
-/// Compiles packages where nothing but the toolchain is to be seen. `None` if Go refuses, or was interrupted.
-async fn compile(
-    suite: &Suite,
-    needed: &Needed,
-    (store, key): (&Store, &str),
-    cancel: &CancellationToken,
-) -> Result<Option<StoredInstall>, sandbox::Error> {
-    let new = store.begin()?;
-    let empty = tempfile::tempdir_in(&suite.workspaces)?;
-    let mut policy = suite.policy.clone();
-    policy.limits.wall = COMPILING;
-    let words = ["go", "build", "--"].into_iter().map(str::to_owned);
-    let mut command = sandbox::Command::new(words.chain(needed.packages.iter().cloned()), empty.path());
-    command.env = environment();
-    command.env.insert("GOCACHE".into(), LIBRARY.into());
-    command.mounts.push(mount(new.path().to_path_buf(), Access::ReadWrite));
-    let output = suite.sandbox.exec(&command, &policy, cancel).await?;
-    if output.outcome != Outcome::Exited(0) {
-        tracing::debug!(outcome = ?output.outcome, "Go's library is not shared");
-        return Ok(None);
-    }
-    let (store, key) = (store.clone(), key.to_owned());
-    let kept = tokio::task::spawn_blocking(move || store.keep(new, &key, &[])).await;
-    Ok(Some(kept.map_err(std::io::Error::other)??))
-}
-
-fn mount(source: PathBuf, access: Access) -> Mount {
+/// The mount of a folder with the library, or for it.
+pub(crate) fn mount(source: PathBuf, access: Access) -> Mount {
     Mount {
         source,
         target: PathBuf::from(LIBRARY),
         access,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_of_packages_are_taken_from_a_tree() {
-        let printed = "go1.26.8\nfmt\nnet/http\nunsafe\n-toolexec=/bin/sh\n./evil\n../up\nA\ncrypto/internal/fips140\n";
-        let needed = Needed::read(printed).unwrap();
-        assert_eq!(needed.version, "go1.26.8");
-        let packages: Vec<&str> = needed.packages.iter().map(String::as_str).collect();
-        assert_eq!(packages, ["crypto/internal/fips140", "fmt", "net/http"]);
-        assert_eq!(Needed::read("bash: go: not found\n"), None);
-        assert_eq!(Needed::read("go1.26.8\n"), None);
-        let many: String = (0..5_000).map(|n| format!("p{n}\n")).collect();
-        assert_eq!(
-            Needed::read(&format!("go1.26.8\n{many}")).unwrap().packages.len(),
-            MAX_PACKAGES
-        );
-    }
-
-    #[test]
-    fn another_version_or_package_is_another_library() {
-        let key = |printed| Needed::read(printed).unwrap().key();
-        assert_eq!(key("go1.26.8\nfmt\nos\n"), key("go1.26.8\nos\nfmt\nfmt\n"));
-        assert_ne!(key("go1.26.8\nfmt\n"), key("go1.26.8\nfmt\nos\n"));
-        assert_ne!(key("go1.26.8\nfmt\n"), key("go1.25.1\nfmt\n"));
     }
 }

@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod ci_log;
+mod compile_go_library;
 mod discover;
 mod execute;
 mod file_lookup;
@@ -23,9 +24,11 @@ mod reports;
 mod reuse;
 mod run;
 mod shell;
+mod suite;
 mod test_command;
 mod text;
 mod workflow;
+mod wrapper;
 
 pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
 pub use self::discover::{CommandPart, Hints, NothingFound, find, find_all, has_member, parts};
@@ -39,7 +42,8 @@ pub use self::install::{
 };
 pub use self::parse::{Report, read};
 pub use self::reuse::reuse_installed;
-pub use self::run::{Error, Suite, place_of_tests, prepare, run, run_fresh};
+pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};
+pub use self::suite::Suite;
 pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
 pub use self::text::clean;
 pub use self::workflow::{Failed, ReadFile, failed_step};

@@ -9,64 +9,22 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::test_run::TestRun;
 use greenlight_redact::redact;
 use greenlight_sandbox as sandbox;
-use greenlight_sandbox::{Mount, Policy, Sandbox};
 use greenlight_tree::checkout::{self, Checkout, Workspace};
-use greenlight_units::clock::Clock;
 use tokio_util::sync::CancellationToken;
 
 use super::file_lookup::Places;
 use super::{filter, parse, reporters, reports};
+use crate::compile_go_library;
 use crate::framework::Ecosystem;
-use crate::go_library::{self, GoLibrary};
-use crate::install::Installed;
+use crate::suite::Suite;
 use crate::test_command::TestCommand;
+use crate::wrapper::{OWN_VARIABLES, environment, in_wrapper};
 
 /// Maximum size of the output that is kept, in bytes; enough for some ten thousand tests.
 const MAX_OUTPUT: usize = 8 << 20;
 
-/// Prepares the workspace and then executes the command. All text from others stays in arguments and variables, so
-/// the shell never parses it.
-const WRAPPER: &str = include_str!("run/wrapper.sh");
-
 /// Time limit for adding reused packages and build output to a workspace.
 const PREPARING: Duration = Duration::from_secs(60);
-
-/// Prefix of the variables that tell [`WRAPPER`] what is reused or installed.
-const OWN_VARIABLES: &str = "GREENLIGHT_";
-
-/// A test command and what it needs to run.
-#[derive(Debug, Clone)]
-pub struct Suite {
-    /// Confines every run.
-    pub sandbox: Sandbox,
-    /// What is run.
-    pub command: TestCommand,
-    /// The time limit is that of the command, and at least [`MAX_OUTPUT`] of output is kept.
-    pub policy: Policy,
-    /// A directory for throw-away copies of the tree.
-    pub workspaces: PathBuf,
-    /// How its dependencies were installed.
-    pub installed: Installed,
-    /// The compiled library of Go, where the tests need it.
-    pub go_library: GoLibrary,
-    /// Total time of its test commands so far, without the start of their sandboxes.
-    pub clock: Clock,
-}
-
-impl Suite {
-    /// Variables for the commands: those of the installed dependencies, and of the compiled library.
-    pub(super) fn env(&self) -> BTreeMap<String, String> {
-        let library = self.go_library.get().into_iter().flat_map(|library| &library.env);
-        let all = self.installed.env.iter().chain(library);
-        all.map(|(name, value)| (name.clone(), value.clone())).collect()
-    }
-
-    /// Mounts for the commands, likewise.
-    pub(super) fn mounts(&self) -> Vec<Mount> {
-        let library = self.go_library.get().map(|library| &library.mount);
-        self.installed.mounts.iter().chain(library).cloned().collect()
-    }
-}
 
 /// Why tests could not be run in a workspace.
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +67,7 @@ pub async fn run(
     only: &[String],
     cancel: &CancellationToken,
 ) -> Result<TestRun, sandbox::Error> {
-    go_library::make_ready(suite, workspace, cancel).await?;
+    compile_go_library::make_ready(suite, workspace, cancel).await?;
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let invocation = reporters::invocation(command, filter::argv(command, only));
@@ -179,38 +137,6 @@ fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
     let parts = command.directory.iter().flat_map(|path| path.as_str().split('/'));
     let up: Vec<&str> = ["."].into_iter().chain(parts.map(|_| "..")).collect();
     in_wrapper(root, up.join("/"), argv)
-}
-
-/// The wrapper with its arguments. For a command at the root of the tree, these are the directory where Python finds
-/// the project's own packages, and `.`.
-pub(super) fn in_wrapper(root: String, up: String, argv: Vec<String>) -> Vec<OsString> {
-    let shell = ["sh", "-c", WRAPPER, "sh"].map(OsString::from);
-    let words = [root, up].into_iter().chain(argv).map(OsString::from);
-    shell.into_iter().chain(words).collect()
-}
-
-/// Variables for every command: no network access, and no state kept between runs that could hide a change. Only
-/// linters are told not to print colours; for tests they are removed from the output, because a project may test its
-/// colours.
-pub(super) fn environment() -> BTreeMap<String, String> {
-    [
-        // With this set, most tools do not watch files, ask questions or draw progress bars.
-        ("CI", "true"),
-        ("NO_COLOR", "1"),
-        ("TERM", "dumb"),
-        ("CARGO_TERM_COLOR", "never"),
-        ("CARGO_TERM_PROGRESS_WHEN", "never"),
-        ("CARGO_NET_OFFLINE", "true"),
-        ("GOPROXY", "off"),
-        ("GOTOOLCHAIN", "local"),
-        // Python considers compiled code current if size and second match, which two quick edits can cause.
-        ("PYTHONDONTWRITEBYTECODE", "1"),
-        ("PYTHONUNBUFFERED", "1"),
-        ("npm_config_offline", "true"),
-        ("npm_config_update_notifier", "false"),
-    ]
-    .map(|(name, value)| (name.to_string(), value.to_string()))
-    .into()
 }
 
 /// Adds to a workspace what every test run starts with: links to reused packages, and build output.

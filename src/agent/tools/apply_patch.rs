@@ -231,7 +231,7 @@ mod tests {
         check(
             TEXT,
             &patch("@@ def z():\n-    return 1\n"),
-            "no line reads `def z():`.",
+            "there is no line `def z():`.",
         );
     }
 }

@@ -267,7 +267,7 @@ mod tests {
         lacks(|info| info.pids_limit = None, Some("processes"));
         for option in ["name=userns", "name=rootless"] {
             let add = |info: &mut SystemInfo| info.security_options.as_mut().unwrap().push(option.into());
-            lacks(add, Some("maps users"));
+            lacks(add, Some("maps user ids"));
         }
     }
 }

@@ -213,7 +213,7 @@ impl Plan {
             env.push(("npm_config_store_dir", format!("{INSTALLED}/tmp/pnpm")));
             env.push(("YARN_CACHE_FOLDER", format!("{INSTALLED}/tmp/yarn")));
             env.push(("YARN_GLOBAL_FOLDER", format!("{INSTALLED}/tmp/yarn-global")));
-            // The project's own Yarn is a program of the tree, and the packages of its own layout only work with its
+            // The project's own Yarn is a program of the tree, and the packages in its layout only work with its
             // own loader.
             env.push(("YARN_IGNORE_PATH", "1".into()));
             env.push(("YARN_NODE_LINKER", "node-modules".into()));
