@@ -22,7 +22,7 @@ const MAX_EVENT_BYTES: u64 = 25 << 20;
 const NOT_ALLOWED: &str = "Resource not accessible by integration";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ActionArguments {
     #[command(flatten)]
     github: GithubFlags,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-pub(super) async fn action(arguments: Arguments) -> Exit {
+pub(super) async fn action(arguments: ActionArguments) -> Exit {
     let environment = Environment::of_this_process();
     if environment.get("GITHUB_ACTIONS").is_none() {
         return try_action(arguments, &environment).await.err().unwrap_or(Exit::Done);
@@ -47,8 +47,8 @@ pub(super) async fn action(arguments: Arguments) -> Exit {
     }
 }
 
-async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(), Exit> {
-    let Arguments {
+async fn try_action(arguments: ActionArguments, environment: &Environment) -> Result<(), Exit> {
+    let ActionArguments {
         github,
         record,
         data,

@@ -20,7 +20,7 @@ use crate::sandbox::{Backend, Guarantee, Property, Sandbox, Unusable};
 const MACHINE_WIDE: &str = "io_setup and io_uring_setup";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct DoctorArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -40,13 +40,13 @@ type SandboxSurvey = [(Backend, Result<Sandbox, Unusable>)];
 /// The attacks that each usable sandbox did not stop, as the self-test describes them.
 type Attacks<'a> = [(&'a Sandbox, Vec<String>)];
 
-pub(super) async fn doctor(arguments: Arguments) -> Exit {
+pub(super) async fn doctor(arguments: DoctorArguments) -> Exit {
     match examine(arguments).await {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-async fn examine(arguments: Arguments) -> Result<Exit, Exit> {
+async fn examine(arguments: DoctorArguments) -> Result<Exit, Exit> {
     let flags = Flags {
         record: arguments.record,
         storage: arguments.storage,

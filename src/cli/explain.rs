@@ -5,7 +5,7 @@ use super::local::{self, Common, UpFront};
 use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ExplainArguments {
     /// Approve up front what the model asks to execute
     #[arg(long)]
     yes: bool,
@@ -13,7 +13,7 @@ pub(super) struct Arguments {
     common: Common,
 }
 
-pub(super) async fn explain(arguments: Arguments) -> Exit {
+pub(super) async fn explain(arguments: ExplainArguments) -> Exit {
     let up_front = UpFront {
         all_but_tests: arguments.yes,
         tests: false,

@@ -5,7 +5,7 @@ use super::local::{self, Common, UpFront};
 use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct FixArguments {
     /// Approve up front: what the model asks to execute, and writing the fix to the working tree. This does not cover a
     /// change to a test that may be wrong
     #[arg(long)]
@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     common: Common,
 }
 
-pub(super) async fn fix(arguments: Arguments) -> Exit {
+pub(super) async fn fix(arguments: FixArguments) -> Exit {
     let up_front = UpFront {
         all_but_tests: arguments.yes,
         tests: arguments.yes_tests,

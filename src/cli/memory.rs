@@ -20,7 +20,7 @@ const MAX_TEXT: usize = 300;
 const MAX_DIFF: usize = 4 << 10;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct MemoryArguments {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -28,13 +28,13 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Show the fixes that were accepted or turned down in a checkout, with their names
-    List(List),
+    List(ListArguments),
     /// Forget one of them, or all of them, so that a rejected fix may be offered again
     Forget(Forget),
 }
 
 #[derive(Debug, clap::Args)]
-struct List {
+struct ListArguments {
     /// The checkout
     #[arg(default_value = ".")]
     path: PathBuf,
@@ -62,7 +62,7 @@ struct Forget {
     data: FolderFlags,
 }
 
-pub(super) fn memory(arguments: Arguments) -> Exit {
+pub(super) fn memory(arguments: MemoryArguments) -> Exit {
     let done = match arguments.verb {
         Verb::List(list) => listed(list),
         Verb::Forget(forget) => forgotten(forget),
@@ -70,7 +70,7 @@ pub(super) fn memory(arguments: Arguments) -> Exit {
     done.err().unwrap_or(Exit::Done)
 }
 
-fn listed(List { path, json, data }: List) -> Result<(), Exit> {
+fn listed(ListArguments { path, json, data }: ListArguments) -> Result<(), Exit> {
     let (_, memory) = open(data, &path)?;
     if json {
         terminal::show_document(&document(&memory));

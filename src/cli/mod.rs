@@ -50,41 +50,41 @@ pub struct Cli {
 enum Verb {
     /// Fix the failing tests of a local checkout
     #[command(after_help = exit::HELP)]
-    Fix(fix::Arguments),
+    Fix(fix::FixArguments),
     /// Write the tests of a specification first, see them fail, then write the code that makes them pass; needs a model
     #[command(after_help = exit::HELP)]
-    Tdd(tdd::Arguments),
+    Tdd(tdd::TddArguments),
     /// Change a local checkout towards a goal while its tests stay green and its interface stays the same; needs a model
     #[command(after_help = exit::HELP)]
-    Refactor(refactor::Arguments),
+    Refactor(refactor::RefactorArguments),
     /// Say why the tests of a local checkout fail, and which lines show it, without changing anything; says more with a model
     #[command(after_help = exit::HELP)]
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
     /// Show or forget what is remembered about a local checkout, such as fixes that were turned down
     #[command(after_help = exit::OF_MEMORY)]
-    Memory(memory::Arguments),
+    Memory(memory::MemoryArguments),
     /// Show how the tests of a checkout are run and why, run them in the sandbox, and show how the result was parsed
     #[command(after_help = exit::OF_TESTS)]
-    Tests(tests::Arguments),
+    Tests(tests::TestsArguments),
     /// Recompute the evidence for a fix in a local checkout
     #[command(after_help = exit::OF_VERIFY)]
-    Verify(verify::Arguments),
+    Verify(verify::VerifyArguments),
     /// Play the whole story on this machine, without an account, a key or the network
-    Demo(demo::Arguments),
+    Demo(demo::DemoArguments),
     /// Serve a GitHub App: webhooks in, reviews out
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Handle the event of a GitHub workflow, as one of its steps
-    Action(action::Arguments),
+    Action(action::ActionArguments),
     /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
-    Suggest(suggest::Arguments),
+    Suggest(suggest::SuggestArguments),
     /// Run one command in the sandbox, exactly like a test run, and report how it ended
     #[command(after_help = exit::OF_SANDBOX)]
-    Sandbox(sandbox::Arguments),
+    Sandbox(sandbox::SandboxArguments),
     /// Replay a recorded run offline and show what differs
     #[command(after_help = exit::OF_REPLAY)]
-    Replay(replay::Arguments),
+    Replay(replay::ReplayArguments),
     /// Show which sandboxes work on this machine, what each one guarantees, and what the others lack
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
 }
 
 /// Runs one subcommand.

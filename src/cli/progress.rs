@@ -61,13 +61,6 @@ async fn printing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
     }
 }
 
-impl Drop for Line {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-        LINES.remove(&self.0);
-    }
-}
-
 /// A search over edits, shown from the first report to the drop.
 #[derive(Debug)]
 pub(super) struct SearchProgress {

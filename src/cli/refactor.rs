@@ -6,7 +6,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct RefactorArguments {
     /// What to improve; if it names a measure (complexity, duplication, long functions), that measure has to improve
     goal: String,
     /// Change only this file or folder of the checkout
@@ -19,8 +19,8 @@ pub(super) struct Arguments {
     common: Common,
 }
 
-pub(super) async fn refactor(arguments: Arguments) -> Exit {
-    let Arguments {
+pub(super) async fn refactor(arguments: RefactorArguments) -> Exit {
+    let RefactorArguments {
         goal,
         within,
         yes,

@@ -15,7 +15,7 @@ use crate::engine::replay::{self, Replayed};
 use crate::engine::worktree::Worktree;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ReplayArguments {
     /// The file that `--record` wrote
     bundle: PathBuf,
     /// Print one JSON document instead of text
@@ -29,12 +29,12 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-pub(super) async fn replay(arguments: Arguments) -> Exit {
+pub(super) async fn replay(arguments: ReplayArguments) -> Exit {
     let cancel = CancellationToken::new();
     terminal::unless_stopped(try_replay(&arguments, &cancel), &cancel).await
 }
 
-async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result<(), Exit> {
+async fn try_replay(arguments: &ReplayArguments, cancel: &CancellationToken) -> Result<(), Exit> {
     let flags = Flags {
         storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),
@@ -73,7 +73,7 @@ async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result
     }
 }
 
-fn show(arguments: &Arguments, replayed: &Replayed) {
+fn show(arguments: &ReplayArguments, replayed: &Replayed) {
     if arguments.json {
         terminal::show_document(&json!({
             "same": replayed.differences.is_empty(),

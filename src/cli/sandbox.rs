@@ -21,7 +21,7 @@ use crate::suite;
 const GRACE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct SandboxArguments {
     /// What the command can reach: nothing, its own processes, or also the package registries, through a proxy
     #[arg(long, value_enum, default_value_t = Reach::Loopback)]
     network: Reach,
@@ -65,7 +65,7 @@ struct ConfinementReport<'a> {
 }
 
 /// Exits with the command's exit code, or with one of greenlight's own if the command did not run.
-pub(super) async fn sandbox(arguments: Arguments) -> Result<ExitCode, Exit> {
+pub(super) async fn sandbox(arguments: SandboxArguments) -> Result<ExitCode, Exit> {
     let as_json = arguments.json;
     let cancel = CancellationToken::new();
     let stopped = async {
@@ -83,7 +83,7 @@ pub(super) async fn sandbox(arguments: Arguments) -> Result<ExitCode, Exit> {
     ended.map(ExitCode::from)
 }
 
-async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exit> {
+async fn run(arguments: SandboxArguments, cancel: &CancellationToken) -> Result<u8, Exit> {
     let flags = Flags {
         storage: arguments.data.into(),
         sandbox: arguments.sandbox,

@@ -18,7 +18,7 @@ const DEFAULT_WORKERS: usize = 2;
 const MAX_WORKERS: usize = 64;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ServeArguments {
     /// Host and port to listen on; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<String>,
@@ -29,14 +29,14 @@ pub(super) struct Arguments {
     flags: Flags,
 }
 
-pub(super) async fn serve(arguments: Arguments) -> Exit {
+pub(super) async fn serve(arguments: ServeArguments) -> Exit {
     match try_serve(arguments).await {
         Ok(()) => Exit::Done,
         Err(exit) => exit,
     }
 }
 
-async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
+async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     let environment = Environment::of_this_process();
     let settings = Settings::new(arguments.flags, &environment)?;
     let listen = set(arguments.listen, (&environment, "GREENLIGHT_LISTEN"), address)?;

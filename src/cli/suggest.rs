@@ -24,7 +24,7 @@ use crate::git::{self, LocalRepository};
 use crate::github::{self, GitHub, MAX_COMMENTS, ReviewComment};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct SuggestArguments {
     /// The patch for the head: a unified diff from git, `diff -u` or a formatter; `-` reads it from standard input
     #[arg(long, value_name = "FILE")]
     patch: PathBuf,
@@ -71,7 +71,7 @@ struct CheckedPatch {
     tree: String,
 }
 
-pub(super) async fn suggest(arguments: Arguments) -> Exit {
+pub(super) async fn suggest(arguments: SuggestArguments) -> Exit {
     let as_json = arguments.json;
     let exit = run(arguments).await.err().unwrap_or(Exit::Done);
     if let (true, Exit::Usage(text) | Exit::Refused(text) | Exit::Fault(text)) = (as_json, &exit) {
@@ -80,7 +80,7 @@ pub(super) async fn suggest(arguments: Arguments) -> Exit {
     exit
 }
 
-async fn run(arguments: Arguments) -> Result<(), Exit> {
+async fn run(arguments: SuggestArguments) -> Result<(), Exit> {
     let environment = Environment::of_this_process();
     let flags = Flags {
         github: arguments.github.clone(),
@@ -95,7 +95,7 @@ async fn run(arguments: Arguments) -> Result<(), Exit> {
     }
 }
 
-async fn print(arguments: Arguments) -> Result<(), Exit> {
+async fn print(arguments: SuggestArguments) -> Result<(), Exit> {
     let (as_json, words) = (arguments.json, words(&arguments));
     let found = blocking(move || find(&arguments)).await?;
     let (body, comments) = suggest::given(&found.head, &words, (&found.patch, &found.cut));
@@ -107,7 +107,7 @@ async fn print(arguments: Arguments) -> Result<(), Exit> {
     Ok(())
 }
 
-fn words(arguments: &Arguments) -> Words {
+fn words(arguments: &SuggestArguments) -> Words {
     Words {
         source: Source::Given(arguments.name.clone()),
         summary: arguments.summary.clone(),
@@ -115,7 +115,7 @@ fn words(arguments: &Arguments) -> Words {
 }
 
 /// Cuts the patch along the diff that GitHub would show, and proves the result.
-fn find(arguments: &Arguments) -> Result<CheckedPatch, Exit> {
+fn find(arguments: &SuggestArguments) -> Result<CheckedPatch, Exit> {
     let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
     let head = repository.resolve(&arguments.head).map_err(usage)?;
     let base = repository
@@ -159,7 +159,7 @@ fn read_patch(repository: &LocalRepository, head: &CommitSha, file: &Path) -> Re
 }
 
 async fn post(
-    arguments: Arguments,
+    arguments: SuggestArguments,
     (settings, environment): (&Settings, &Environment),
     number: u64,
 ) -> Result<(), Exit> {

@@ -14,7 +14,7 @@ use crate::domain::mode::Mode;
 const MAX_BYTES: u64 = 4 * MAXIMUM_TEXT as u64 + 1;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct TddArguments {
     /// The file with the specification; `-` reads it from standard input
     #[arg(long, value_name = "FILE")]
     spec: PathBuf,
@@ -25,8 +25,8 @@ pub(super) struct Arguments {
     common: Common,
 }
 
-pub(super) async fn tdd(arguments: Arguments) -> Exit {
-    let Arguments { spec, yes, common } = arguments;
+pub(super) async fn tdd(arguments: TddArguments) -> Exit {
+    let TddArguments { spec, yes, common } = arguments;
     let up_front = UpFront {
         all_but_tests: yes,
         tests: false,

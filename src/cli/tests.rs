@@ -21,7 +21,7 @@ use crate::suite::TestCommand;
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(super) struct Arguments {
+pub(super) struct TestsArguments {
     /// The checkout
     #[arg(default_value = ".")]
     path: PathBuf,
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-pub(super) async fn tests(arguments: Arguments) -> Exit {
+pub(super) async fn tests(arguments: TestsArguments) -> Exit {
     let as_json = arguments.json;
     let mut report = TestsReport::default();
     let cancel = CancellationToken::new();
@@ -57,7 +57,11 @@ pub(super) async fn tests(arguments: Arguments) -> Exit {
     exit
 }
 
-async fn try_tests(arguments: Arguments, report: &mut TestsReport, cancel: &CancellationToken) -> Result<(), Exit> {
+async fn try_tests(
+    arguments: TestsArguments,
+    report: &mut TestsReport,
+    cancel: &CancellationToken,
+) -> Result<(), Exit> {
     let flags = Flags {
         storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),

@@ -27,7 +27,7 @@ use crate::guard::touches_tests;
 use crate::suite::{self, Suite};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct VerifyArguments {
     /// The checkout, or a folder in it
     #[arg(default_value = ".")]
     path: PathBuf,
@@ -88,7 +88,7 @@ fn digest(text: &str) -> Result<String, String> {
     }
 }
 
-pub(super) async fn verify(arguments: Arguments) -> Exit {
+pub(super) async fn verify(arguments: VerifyArguments) -> Exit {
     let cancel = CancellationToken::new();
     let (as_json, expected) = (arguments.json, arguments.digest.clone());
     let work = try_verify(arguments, &cancel);
@@ -122,7 +122,7 @@ pub(super) async fn verify(arguments: Arguments) -> Exit {
     exit
 }
 
-async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<Recomputed, Exit> {
+async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> Result<Recomputed, Exit> {
     let flags = Flags {
         storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),

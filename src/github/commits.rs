@@ -70,16 +70,16 @@ impl Client {
         head: &CommitSha,
     ) -> Result<Option<CommitSha>, Error> {
         #[derive(Deserialize)]
-        struct Compared {
-            merge_base_commit: Named,
+        struct Comparison {
+            merge_base_commit: MergeBase,
         }
         #[derive(Deserialize)]
-        struct Named {
+        struct MergeBase {
             sha: CommitSha,
         }
         // Only the first page lists the files, which are not needed.
         let route = format!("/repos/{repository}/compare/{base}...{head}?per_page=1&page=2");
-        let compared: Option<Compared> = self.get_optional(&route).await?;
+        let compared: Option<Comparison> = self.get_optional(&route).await?;
         Ok(compared.map(|compared| compared.merge_base_commit.sha))
     }
 
@@ -134,10 +134,10 @@ impl Client {
     /// Moves the branch to a commit on top of the tested head, if it is at that head.
     async fn swap(&self, branch: Branch<'_>, (from, to): (&CommitSha, &CommitSha)) -> Result<Swap, Error> {
         #[derive(Deserialize)]
-        struct Named {
+        struct RepositoryNode {
             node_id: Option<String>,
         }
-        let named: Named = self.get(&format!("/repos/{}", branch.repository)).await?;
+        let named: RepositoryNode = self.get(&format!("/repos/{}", branch.repository)).await?;
         let Some(repository) = named.node_id else {
             return Ok(Swap::Unknown);
         };

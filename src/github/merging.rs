@@ -66,7 +66,7 @@ impl Client {
     /// When GitHub cannot be reached.
     pub async fn has_red_checks(&self, repository: &RepositoryName, head: &CommitSha) -> Result<bool, Error> {
         #[derive(Deserialize)]
-        struct List {
+        struct CheckList {
             check_runs: Vec<Check>,
         }
         #[derive(Deserialize)]
@@ -76,15 +76,15 @@ impl Client {
         }
         #[derive(Deserialize)]
         struct Combined {
-            statuses: Vec<Status>,
+            statuses: Vec<CommitStatus>,
         }
         #[derive(Deserialize)]
-        struct Status {
+        struct CommitStatus {
             context: String,
             state: String,
         }
         let route = format!("/repos/{repository}/commits/{head}/check-runs?filter=latest&per_page=100");
-        let list: Option<List> = match self.get_optional(&route).await {
+        let list: Option<CheckList> = match self.get_optional(&route).await {
             Err(Error::Refused { status: 403, .. }) => None,
             list => list?,
         };
@@ -99,7 +99,7 @@ impl Client {
             Err(Error::Refused { status: 403, .. }) => None,
             combined => combined?,
         };
-        let is_red = |status: &Status| {
+        let is_red = |status: &CommitStatus| {
             status.context != super::checks::NAME && matches!(status.state.as_str(), "failure" | "error")
         };
         Ok(combined.is_some_and(|combined| combined.statuses.iter().any(is_red)))
@@ -117,12 +117,12 @@ impl Client {
         branch: &str,
     ) -> Result<Option<BTreeSet<String>>, Error> {
         #[derive(Deserialize)]
-        struct Compared {
+        struct Comparison {
             #[serde(default)]
             files: Vec<ChangedFile>,
         }
         let route = format!("/repos/{repository}/compare/{commit}...{}?per_page=1", escaped(branch));
-        let compared: Option<Compared> = self.get_optional(&route).await?;
+        let compared: Option<Comparison> = self.get_optional(&route).await?;
         let files = compared.map(|compared| compared.files);
         let all = files.filter(|files| files.len() < MAX_COMPARED);
         Ok(all.map(|files| files.into_iter().map(|file| file.filename).collect()))
@@ -141,7 +141,7 @@ impl Client {
         tip: &CommitSha,
     ) -> Result<Option<Vec<CommitSha>>, Error> {
         #[derive(Deserialize)]
-        struct Compared {
+        struct Comparison {
             commits: Vec<Listed>,
         }
         #[derive(Deserialize)]
@@ -150,7 +150,7 @@ impl Client {
             parents: Vec<Object>,
         }
         let route = format!("/repos/{repository}/compare/{base}...{tip}?per_page={MAX_COMMITS}");
-        let compared: Option<Compared> = self.get_optional(&route).await?;
+        let compared: Option<Comparison> = self.get_optional(&route).await?;
         let listed = compared.map(|compared| compared.commits).unwrap_or_default();
         let parents: BTreeMap<&str, &Listed> = listed.iter().map(|one| (one.sha.as_str(), one)).collect();
         let (mut line, mut at) = (Vec::new(), tip.as_str());

@@ -261,11 +261,11 @@ impl GitHub {
     /// When GitHub cannot be reached or refuses the credentials.
     pub async fn me(&self) -> Result<&Account, Error> {
         #[derive(Deserialize)]
-        struct App {
+        struct AppSlug {
             slug: String,
         }
         #[derive(Deserialize)]
-        struct User {
+        struct TokenUser {
             login: Login,
             id: Option<AccountId>,
         }
@@ -273,12 +273,12 @@ impl GitHub {
             .get_or_try_init(|| async {
                 match &self.auth {
                     Auth::App { app, .. } => {
-                        let app: App = app.get("/app").await?;
+                        let app: AppSlug = app.get("/app").await?;
                         // Only the App of that name can have such a login.
                         Ok(Account::new(format!("{}[bot]", app.slug)))
                     }
-                    Auth::Token { client, .. } => match client.get::<User>("/user").await {
-                        Ok(User { login, id }) => Ok(Account { id, login }),
+                    Auth::Token { client, .. } => match client.get::<TokenUser>("/user").await {
+                        Ok(TokenUser { login, id }) => Ok(Account { id, login }),
                         // Tokens of installations, such as that of a workflow run, have no user.
                         Err(Error::Refused { status: 403, .. }) => client.bot().await,
                         Err(error) => Err(error),

@@ -43,13 +43,13 @@ impl GitHub {
     /// When GitHub cannot be reached.
     pub async fn who(&self, token: SecretString) -> Result<Option<Person>, Error> {
         #[derive(Deserialize)]
-        struct User {
+        struct SignedIn {
             login: Login,
             id: Option<AccountId>,
             r#type: String,
         }
         let is_fine_grained = token.expose_secret().starts_with("github_pat_");
-        match self.client_of(token)?.get_with_headers::<User>("/user").await {
+        match self.client_of(token)?.get_with_headers::<SignedIn>("/user").await {
             Ok((user, headers)) => Ok(Some(Person {
                 is_bot: user.r#type != "User" || user.login.as_str().ends_with("[bot]"),
                 token: match has_scope(&headers, "repo") {
@@ -103,7 +103,7 @@ impl GitHub {
         kind: TokenKind,
     ) -> Result<bool, Error> {
         #[derive(Deserialize)]
-        struct Repository {
+        struct Accessible {
             permissions: Option<Permissions>,
         }
         #[derive(Deserialize)]
@@ -112,7 +112,7 @@ impl GitHub {
         }
         let client = self.client_of(token)?;
         if kind != TokenKind::FineGrained {
-            let found = client.get::<Repository>(&format!("/repos/{repository}")).await;
+            let found = client.get::<Accessible>(&format!("/repos/{repository}")).await;
             return allowed(found.map(|found| found.permissions.is_none_or(|may| may.push)));
         }
         let body = serde_json::json!({ "ref": "refs/heads/greenlight-proof", "sha": "0".repeat(40) });
@@ -170,10 +170,10 @@ impl Client {
         #[derive(Deserialize)]
         struct Granted {
             permission: String,
-            user: Option<User>,
+            user: Option<GrantedTo>,
         }
         #[derive(Deserialize)]
-        struct User {
+        struct GrantedTo {
             id: Option<AccountId>,
         }
         let route = format!(
@@ -200,17 +200,17 @@ impl Client {
     /// <https://docs.github.com/en/rest/users/users#get-a-user-using-their-id>
     async fn renamed_account(&self, account: &Account) -> Result<Option<Account>, Error> {
         #[derive(Deserialize)]
-        struct User {
+        struct Renamed {
             login: Login,
             id: AccountId,
         }
         let Some(wanted @ AccountId(id)) = account.id else {
             return Ok(None);
         };
-        let user: Option<User> = self.get_optional(&format!("/user/{id}")).await?;
+        let user: Option<Renamed> = self.get_optional(&format!("/user/{id}")).await?;
         Ok(user
             .filter(|user| user.id == wanted)
-            .map(|User { login, id }| Account { id: Some(id), login }))
+            .map(|Renamed { login, id }| Account { id: Some(id), login }))
     }
 }
 

@@ -24,11 +24,11 @@ pub(super) struct Share {
 #[derive(Clone)]
 pub(super) struct Workers {
     number: usize,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<Assignment>>,
 }
 
 #[derive(Default)]
-struct Held {
+struct Assignment {
     at_work: Vec<Share>,
     /// In order of arrival.
     waiting: Vec<(Share, oneshot::Sender<Worker>)>,
@@ -75,7 +75,7 @@ impl Workers {
         }
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn held(&self) -> std::sync::MutexGuard<'_, Assignment> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,7 +93,7 @@ impl Drop for Worker {
     }
 }
 
-impl Held {
+impl Assignment {
     /// Which work may start now: requested work first, then the repository with the least running work, then the
     /// longest wait.
     fn next(&self, workers: usize) -> Option<usize> {

@@ -33,7 +33,7 @@ const SECRET: &str = "demo-webhook-secret";
 const MAX_COMMENTS: usize = 20;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct DemoArguments {
     /// Play the maintainer, too: approve the fix without asking. This is the default without a terminal
     #[arg(long)]
     approve: bool,
@@ -46,14 +46,14 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-pub(super) async fn demo(arguments: Arguments) -> Exit {
+pub(super) async fn demo(arguments: DemoArguments) -> Exit {
     tokio::select! {
         result = try_demo(arguments) => result.err().unwrap_or(Exit::Done),
         () = terminal::stopped() => Exit::Stopped,
     }
 }
 
-async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
+async fn try_demo(arguments: DemoArguments) -> Result<(), Exit> {
     let flags = Flags {
         model: arguments.model.clone(),
         log: arguments.log.clone(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::{Exit, patch_file};
-use super::Arguments;
+use super::VerifyArguments;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 use crate::git::{self, Conflict, LocalRepository, Merge};
@@ -30,7 +30,7 @@ pub(super) struct Trees {
 }
 
 impl Named {
-    pub(super) fn of(arguments: &Arguments) -> Self {
+    pub(super) fn of(arguments: &VerifyArguments) -> Self {
         Self {
             head: arguments.head.clone(),
             merged_with: arguments.merged_with.clone(),

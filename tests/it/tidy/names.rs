@@ -10,12 +10,15 @@ use super::sources::{Tree, code};
 /// How often a name may be defined.
 const MOST: usize = 3;
 
-/// Conventional names, which are always read with their module.
-const CONVENTIONS: [&str; 2] = ["Arguments", "Error"];
+/// Read with its module, as the standard library does it: `io::Error`, `git::Error`.
+const CONVENTIONS: [&str; 1] = ["Error"];
 
-/// The definition of a type. Indented `type`s belong to traits.
+/// The definition of a type, local ones included. Indented `type`s belong to traits.
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?m)^(?:(?:    )?(?:pub(?:\([a-z: ]+\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([a-z: ]+\))? )?type) ([A-Z]\w*)").unwrap()
+    Regex::new(
+        r"(?m)^(?: *(?:pub(?:\([a-z: ]+\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([a-z: ]+\))? )?type) ([A-Z]\w*)",
+    )
+    .unwrap()
 });
 
 pub(super) fn no_type_name_means_many_things(tree: &Tree) -> Vec<String> {
