@@ -19,8 +19,36 @@ const QUICK: Duration = Duration::from_secs(60);
 /// What a person installed beside the sources, or built there.
 const INSTALLED: [&str; 3] = [".venv", "node_modules", "target"];
 
+/// What the cases are about.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Set {
+    /// Faults of mutation tools, with everything committed on one branch.
+    #[default]
+    Faults,
+    /// The same, each on a branch of its own on top of upstream's tree.
+    PullRequests,
+    /// The same, each fixed once before.
+    Returning,
+    /// Libraries that do not pass a check whose tool could fix them.
+    Checks,
+}
+
+impl Set {
+    pub(super) fn named(name: &str) -> anyhow::Result<Self> {
+        Ok(match name {
+            "faults" => Self::Faults,
+            "pull-requests" => Self::PullRequests,
+            "returning" => Self::Returning,
+            "checks" => Self::Checks,
+            _ => anyhow::bail!("there is no set {name}: faults, pull-requests, returning, checks"),
+        })
+    }
+}
+
 #[derive(Deserialize, Clone)]
 pub(super) struct Case {
+    #[serde(skip)]
+    pub(super) set: Set,
     pub(super) id: String,
     pub(super) language: String,
     pub(super) library: String,
@@ -37,6 +65,12 @@ pub(super) struct Case {
     /// All tests that pass upstream; from the file beside the cases.
     #[serde(default)]
     pub(super) all_command: String,
+    /// What lies in the tree besides the library.
+    #[serde(default)]
+    pub(super) files: BTreeMap<String, String>,
+    /// Packages besides those of the library's tests.
+    #[serde(default)]
+    pub(super) also: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +97,13 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
     Ok(cases)
 }
 
+impl Case {
+    /// Whether it is no library: all there is lies in its files.
+    fn is_tiny(&self) -> bool {
+        self.set == Set::Checks && self.library == self.id
+    }
+}
+
 /// Where libraries lie: sources as they were, and a tree with what the tests need for each worker.
 pub(super) struct Place {
     pub(super) root: PathBuf,
@@ -77,30 +118,49 @@ impl Place {
             .root
             .join("pristine")
             .join(format!("{}.{}", case.library.replace('/', "+"), self.worker));
-        self.lay_out(case, &into, &["--sources"])?;
+        if case.is_tiny() {
+            fs::create_dir_all(&into)?;
+        } else {
+            self.lay_out(case, &into, &["--sources"])?;
+        }
         Ok(into)
     }
 
     /// The tree of this worker, with the fault and the settings, committed.
     pub(super) fn set_up(&self, case: &Case, command: &str, wall: Duration) -> anyhow::Result<PathBuf> {
         let pristine = self.pristine(case)?;
+        let trees = if case.set == Set::Checks { "checks" } else { "trees" };
         let into = self
             .root
-            .join(format!("trees.{}", self.worker))
+            .join(format!("{trees}.{}", self.worker))
             .join(case.library.replace('/', "+"));
-        self.lay_out(case, &into, &[])?;
+        if case.is_tiny() {
+            fs::create_dir_all(&into)?;
+        } else {
+            let also: Vec<&str> = case.also.iter().map(String::as_str).collect();
+            self.lay_out(case, &into, &also)?;
+        }
         clear(&into)?;
         copy(&pristine, &into)?;
+        for (path, text) in &case.files {
+            let path = into.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&into))?;
+            fs::write(path, text)?;
+        }
         let mut settings = toml::Table::new();
         let table = |name: &str, value: String| toml::Table::from_iter([(name.to_owned(), value.into())]);
         settings.insert("test".into(), table("command", fitting(command).to_owned()).into());
         settings.insert("limits".into(), table("wall", format!("{}s", wall.as_secs())).into());
         fs::write(into.join("greenlight.toml"), settings.to_string())?;
         git(&into, &["init", "-q", "-b", "main"])?;
-        apply(&into, &case.fault)?;
-        git(&into, &["add", "-A"])?;
-        let me = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"];
-        git(&into, &[&me[..], &["commit", "-q", "-m", "One change"]].concat())?;
+        if case.set == Set::PullRequests {
+            commit(&into, "Upstream")?;
+            git(&into, &["checkout", "-q", "-b", "change"])?;
+        }
+        if !case.fault.is_empty() {
+            apply(&into, &case.fault)?;
+        }
+        commit(&into, "One change")?;
         Ok(into)
     }
 
@@ -151,6 +211,12 @@ pub(super) fn apply(tree: &Path, patch: &str) -> anyhow::Result<()> {
 pub(super) fn reset(tree: &Path) -> anyhow::Result<()> {
     git(tree, &["reset", "-q", "--hard"])?;
     git(tree, &["clean", "-qfd"])
+}
+
+fn commit(tree: &Path, message: &str) -> anyhow::Result<()> {
+    git(tree, &["add", "-A"])?;
+    let me = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"];
+    git(tree, &[&me[..], &["commit", "-q", "-m", message]].concat())
 }
 
 fn git(tree: &Path, words: &[&str]) -> anyhow::Result<()> {

@@ -5,6 +5,21 @@
 
 use std::path::PathBuf;
 
+/// A part of the built-in engine that a person can leave out: a rung of the ladder, or the comparison of edits that pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum EnginePart {
+    /// What a tool would fix alone
+    Tool,
+    /// What was accepted for the same failure before
+    Memory,
+    /// Hunks of the change, put back
+    Revert,
+    /// Small edits
+    Search,
+    /// Running edits that pass the tests side by side, to see whether they differ
+    Compare,
+}
+
 /// All settings. A subcommand flattens this, or the groups it needs and leaves the others at their default.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Flags {

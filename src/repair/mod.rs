@@ -89,6 +89,18 @@ pub struct Task<'a> {
     pub turned_down: &'a [Patch],
     /// Digests of candidates that were tried before, as [`Progress`] told them, and are not tried again.
     pub tried: &'a [String],
+    pub left_out: LeftOut,
+}
+
+/// What a search leaves out, because somebody said so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Hunks of the pull request are not put back.
+    pub reverts: bool,
+    /// No small edits are tried.
+    pub edits: bool,
+    /// Edits that pass the tests are not run side by side.
+    pub comparison: bool,
 }
 
 /// How far the search is.
@@ -157,8 +169,11 @@ pub async fn search(
             return Ok(search_loop::End::Stopped);
         };
         tried.suspects = suspect::places(&suspects);
-        let reverts = revert::candidates(task);
-        let is_searched = is_searched(task.before.outcome);
+        let reverts = match task.left_out.reverts {
+            true => Vec::new(),
+            false => revert::candidates(task),
+        };
+        let is_searched = !task.left_out.edits && is_searched(task.before.outcome);
         if reverts.is_empty() && !is_searched {
             return Ok(search_loop::End::NothingLeft);
         }
