@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
-use super::process;
+use super::{judge, process};
 
 /// Bytes of a test command in the settings.
 const MAX_COMMAND: usize = 2_000;
@@ -68,6 +68,9 @@ pub(super) struct Case {
     /// What lies in the tree besides the library.
     #[serde(default)]
     pub(super) files: BTreeMap<String, String>,
+    /// What the tool itself does about the check; one hunk of that is taken back. `None` where the files are red.
+    #[serde(default)]
+    pub(super) fix: Option<String>,
     /// Packages besides those of the library's tests.
     #[serde(default)]
     pub(super) also: Vec<String>,
@@ -160,6 +163,11 @@ impl Place {
         if !case.fault.is_empty() {
             apply(&into, &case.fault)?;
         }
+        if let Some(fix) = &case.fix {
+            commit(&into, "Upstream")?;
+            judge::passes(&into, fix)?;
+            take_back_a_hunk(&into)?;
+        }
         commit(&into, "One change")?;
         Ok(into)
     }
@@ -211,6 +219,33 @@ pub(super) fn apply(tree: &Path, patch: &str) -> anyhow::Result<()> {
 pub(super) fn reset(tree: &Path) -> anyhow::Result<()> {
     git(tree, &["reset", "-q", "--hard"])?;
     git(tree, &["clean", "-qfd"])
+}
+
+/// Takes back the middle hunk of what was done to the tree.
+fn take_back_a_hunk(tree: &Path) -> anyhow::Result<()> {
+    let diff = process::run(&["git", "diff", "-U0", "--no-color"], tree, &[], QUICK)?.printed;
+    let mut hunks: Vec<String> = Vec::new();
+    let mut head = String::new();
+    let mut is_head = false;
+    for line in diff.split_inclusive('\n') {
+        if line.starts_with("diff --git ") {
+            (head, is_head) = (String::new(), true);
+        } else if line.starts_with("@@ ") {
+            is_head = false;
+            hunks.push(head.clone());
+        }
+        match hunks.last_mut() {
+            Some(hunk) if !is_head => hunk.push_str(line),
+            _ => head.push_str(line),
+        }
+    }
+    let Some(hunk) = hunks.get(hunks.len() / 2) else {
+        return Ok(());
+    };
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(file.path(), hunk)?;
+    let path = file.path().display().to_string();
+    git(tree, &["apply", "-R", "--unidiff-zero", "--whitespace=nowarn", &path])
 }
 
 fn commit(tree: &Path, message: &str) -> anyhow::Result<()> {

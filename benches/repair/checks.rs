@@ -1,5 +1,5 @@
-//! Checks whose own tool could fix what they find, on every library of their language, as upstream has it; and tiny
-//! projects where no library is red.
+//! Checks whose own tools could fix what they find: on every library of their language, after the tool has fixed all of
+//! it but one hunk, and on tiny projects where no library is red.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,6 +16,9 @@ struct Check {
     language: String,
     /// `SOURCES` is what the library's list of sources says.
     command: String,
+    /// The tool's own fix of a library.
+    #[serde(default)]
+    fix: Option<String>,
     /// What has to be installed for it.
     #[serde(default)]
     package: Option<String>,
@@ -82,6 +85,7 @@ fn case(check: &Check, (library, sources): (&str, &[String]), (tests, also): (&s
         visible_command: check.command.replace("SOURCES", &sources.join(" ")),
         all_command: tests.to_owned(),
         files: check.files.clone(),
+        fix: check.fix.as_ref().map(|fix| fix.replace("SOURCES", &sources.join(" "))),
         also,
     }
 }

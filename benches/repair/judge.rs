@@ -111,7 +111,9 @@ impl Judge {
             &case.visible_command
         };
         let tree = place.set_up(case, command, self.at_most)?;
-        if case.set == Set::Checks && passes(&tree, command)? {
+        // A tool that leaves something of what it complains about is left out, too.
+        let is_broken = || anyhow::Ok(passes(&tree, command)? || !fixes(&tree, case)?);
+        if case.set == Set::Checks && is_broken()? {
             return Ok(false);
         }
         let data = tempfile::tempdir()?;
@@ -194,7 +196,16 @@ impl Judge {
     }
 }
 
-fn passes(tree: &Path, command: &str) -> anyhow::Result<bool> {
+/// Whether the tool's own fix makes its check pass; the tree is as before.
+fn fixes(tree: &Path, case: &Case) -> anyhow::Result<bool> {
+    let Some(fix) = &case.fix else { return Ok(true) };
+    passes(tree, fix)?;
+    let fixes = passes(tree, &case.visible_command)?;
+    reset(tree)?;
+    Ok(fixes)
+}
+
+pub(super) fn passes(tree: &Path, command: &str) -> anyhow::Result<bool> {
     let ended = process::run(&["bash", "-c", command], tree, &variables_of_tests(tree), JUDGING)?;
     Ok(ended.code == Some(0))
 }
