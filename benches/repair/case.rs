@@ -251,7 +251,7 @@ fn take_back_a_hunk(tree: &Path) -> anyhow::Result<()> {
 fn commit(tree: &Path, message: &str) -> anyhow::Result<()> {
     git(tree, &["add", "-A"])?;
     let me = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"];
-    git(tree, &[&me[..], &["commit", "-q", "-m", message]].concat())
+    git(tree, &[&me[..], &["commit", "-q", "--allow-empty", "-m", message]].concat())
 }
 
 fn git(tree: &Path, words: &[&str]) -> anyhow::Result<()> {

@@ -111,7 +111,7 @@ impl Judge {
             &case.visible_command
         };
         let tree = place.set_up(case, command, self.at_most)?;
-        // A tool that leaves something of what it complains about is left out, too.
+        // A tool that cannot fix all of it, or whose fix upstream's tests do not pass, is left out, too.
         let is_broken = || anyhow::Ok(passes(&tree, command)? || !fixes(&tree, case)?);
         if case.set == Set::Checks && is_broken()? {
             return Ok(false);
@@ -196,11 +196,11 @@ impl Judge {
     }
 }
 
-/// Whether the tool's own fix makes its check pass; the tree is as before.
+/// Whether the tool's own fix makes its check pass, and upstream's tests; the tree is as before.
 fn fixes(tree: &Path, case: &Case) -> anyhow::Result<bool> {
     let Some(fix) = &case.fix else { return Ok(true) };
     passes(tree, fix)?;
-    let fixes = passes(tree, &case.visible_command)?;
+    let fixes = passes(tree, &case.visible_command)? && passes(tree, &case.all_command)?;
     reset(tree)?;
     Ok(fixes)
 }

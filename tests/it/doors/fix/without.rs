@@ -78,16 +78,14 @@ async fn memory_is_left_out() {
 /// Two edits that do the same hold each other back where nobody looks whether they do.
 #[tokio::test]
 async fn comparing_is_left_out() {
-    let library = "pub fn outer(width: u32) -> u32 {\n    width + 1 + 2\n}\n\n\
-                   #[test]\nfn with_a_border() {\n    assert_eq!(outer(3), 5);\n}\n";
-    for (without, outcome) in [("tool,memory,revert", "fixed"), ("compare", "not_found")] {
-        let checkout = written(&[("Cargo.toml", MANIFEST), ("src/lib.rs", library.as_bytes())]);
+    let test = "import unittest\nfrom border import outer\n\n\nclass BorderTest(unittest.TestCase):\n    \
+                def test_outer(self):\n        self.assertEqual(outer(3), 6)\n";
+    let program: &[u8] = b"def outer(width):\n    return width + 1 + 1\n";
+    for (without, outcome) in [("tool,memory,revert", "fixed"), ("compare", "no_fix")] {
+        let checkout = written(&[("border.py", program), ("test_border.py", test.as_bytes())]);
         let ended = fixed(&Door::new(), without, checkout.path()).await;
         assert_eq!(ended["outcome"], outcome, "{ended:#}");
-        assert_eq!(
-            ended["search"]["unverified"].as_array().map_or(0, Vec::len) > 1,
-            outcome != "fixed",
-            "{ended:#}"
-        );
+        let findings = ended["search"]["unverified"].as_array().map_or(0, Vec::len);
+        assert_eq!(findings > 1, outcome == "no_fix", "{ended:#}");
     }
 }
