@@ -25,7 +25,7 @@ pub(super) enum Set {
     /// Faults of mutation tools, with everything committed on one branch.
     #[default]
     Faults,
-    /// The same, each on a branch of its own on top of upstream's tree.
+    /// The same, each on a separate branch on top of upstream's tree.
     PullRequests,
     /// The same, each fixed once before.
     Returning,
@@ -251,7 +251,10 @@ fn take_back_a_hunk(tree: &Path) -> anyhow::Result<()> {
 fn commit(tree: &Path, message: &str) -> anyhow::Result<()> {
     git(tree, &["add", "-A"])?;
     let me = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"];
-    git(tree, &[&me[..], &["commit", "-q", "--allow-empty", "-m", message]].concat())
+    git(
+        tree,
+        &[&me[..], &["commit", "-q", "--allow-empty", "-m", message]].concat(),
+    )
 }
 
 fn git(tree: &Path, words: &[&str]) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 /// A part of the built-in engine that a person can leave out: a rung of the ladder, or the comparison of edits that pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
 pub enum EnginePart {
     /// What a tool would fix alone
     Tool,

@@ -94,6 +94,7 @@ pub struct Task<'a> {
 
 /// What a search leaves out, because somebody said so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each can be left out without the others")]
 pub struct LeftOut {
     /// Hunks of the pull request are not put back.
     pub reverts: bool,

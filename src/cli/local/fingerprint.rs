@@ -21,7 +21,7 @@ pub(super) fn of(
         env!("CARGO_PKG_VERSION"),
         mode,
         worktree.config.to_string(),
-        format!("{:?}", worktree.without),
+        worktree.without,
         suite.command.to_string(),
         approver == Approver::Nobody,
         installs,
