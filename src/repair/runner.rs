@@ -88,7 +88,7 @@ impl<'a> Runner<'a> {
 
     /// Whether behaviours can be found out here.
     pub(super) fn can_compare(&self) -> bool {
-        matches!(self, Self::Warm(_) | Self::Schemata(_))
+        matches!(self, Self::Warm(_))
     }
 
     /// What the functions that these candidates edit do with inputs that were seen in the tests, and with inputs made from
@@ -100,8 +100,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
         match self {
             Self::Warm(pool) => pool.behaviours(candidates, stop).await,
-            Self::Schemata(build) => build.behaviours(candidates, stop).await,
-            Self::Process(_) => Ok(None),
+            Self::Schemata(_) | Self::Process(_) => Ok(None),
         }
     }
 }

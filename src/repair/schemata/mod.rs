@@ -4,7 +4,6 @@
 //! that is left. Where the language allows no switch, a candidate is built separately.
 
 mod cargo;
-mod compare;
 mod go;
 mod hanging_test;
 mod limits;
@@ -35,7 +34,7 @@ use super::Task;
 use super::candidates::Candidate;
 use super::spectrum::Spectrum;
 use super::syntax::Source;
-use super::verdict::{Behaviour, CandidateVerdict};
+use super::verdict::CandidateVerdict;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::domain::test_run::Outcome;
@@ -180,15 +179,6 @@ impl<'a> Build<'a> {
         Ok(ids
             .map(|id| verdicts.get(&id).copied().unwrap_or(CandidateVerdict::Stopped))
             .collect())
-    }
-
-    /// What the functions that these candidates edit do with the same inputs. `None` where that cannot be found out.
-    pub(super) async fn behaviours(
-        &self,
-        candidates: &[Candidate],
-        stop: &CancellationToken,
-    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
-        compare::behaviours(self, candidates, stop).await
     }
 
     /// Those that can be compiled together, in groups of a bounded size, the last first; and those that cannot.

@@ -265,10 +265,6 @@ fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, CandidateVerdict>, Ve
 pub(super) struct Limit {
     pub(super) failing: Duration,
     pub(super) whole: Duration,
-    /// How long all of them take, or those do that come to an end.
-    pub(super) usual: Duration,
-    /// A failing test never ends without a candidate.
-    pub(super) is_endless: bool,
 }
 
 #[cfg(test)]

@@ -211,7 +211,7 @@ fn recovers_itself(source: &Source, body: Node<'_>) -> bool {
 }
 
 /// The candidates of one file by the function that each is in, by where that begins.
-pub(super) fn by_function<'m>(members: &'m [Member<'m>]) -> BTreeMap<usize, Vec<&'m Member<'m>>> {
+fn by_function<'m>(members: &'m [Member<'m>]) -> BTreeMap<usize, Vec<&'m Member<'m>>> {
     let mut functions: BTreeMap<usize, Vec<&Member<'_>>> = BTreeMap::new();
     for member in members {
         functions.entry(member.2.function.start).or_default().push(member);
@@ -247,7 +247,7 @@ pub(super) fn rewrite(source: &Source, members: &[Member<'_>]) -> Rewritten {
 
 /// A body that is one of those of these candidates, which are in one function, or the original, by this number; and where
 /// in it each candidate is.
-pub(super) fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<(Range<usize>, u32)>) {
+fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<(Range<usize>, u32)>) {
     let Some((_, _, spot)) = group.first() else {
         return Default::default();
     };
