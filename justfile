@@ -17,8 +17,6 @@ fmt-scripts:
     .ci/tool ruff check --select I --fix
     .ci/tool ruff format
     .ci/tool biome check --write
-    .ci/tool gofmt -w crates/repair/src/schemata/compare/injected/go
-    rustfmt --edition 2021 crates/repair/src/schemata/compare/injected/rust/*.rs
 
 # Runs the tests.
 test *arguments:

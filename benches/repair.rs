@@ -1,15 +1,19 @@
 //! Repair without a model, on faults that independent mutation tools put into real libraries.
 //!
 //! `cargo bench --bench repair -- [--language python] [--limit 20] [--jobs 1] [--timeout 120s] [--out results.jsonl]`
-//! runs the real program on the cases in `benches/repair/cases` and prints how many it repaired, how much of what it
-//! posted was right, and how long it took. `--all-visible` hides no tests from it, `--erasures` includes faults that
-//! removed a whole body, and `--only ID` runs one case. `--speed` compares the search with a new test process for
-//! each candidate. It needs python3, git, npm and cargo, and downloads the libraries once.
+//! runs the real program on the cases of `benches/repair/cases` and prints how many it repaired, how much of what it
+//! posted was right, and how long it took. With `--all-visible` no test is hidden from it, with `--erasures` faults
+//! that took a whole body away are tried too, with `--only ID,ID` only these are; `--speed` times the search beside a new
+//! test process for each candidate. `--without WHAT` leaves parts of the engine out, as `greenlight fix` does, and `--set`
+//! chooses other cases: `pull-requests`, `returning`, `checks` (docs/ablation.md). `--root FOLDER` keeps the libraries
+//! elsewhere, for two at the same time. It takes python3, git, npm and cargo, and downloads the libraries once.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this is for")]
 
 #[path = "repair/case.rs"]
 mod case;
+#[path = "repair/checks.rs"]
+mod checks;
 #[path = "repair/judge.rs"]
 mod judge;
 #[path = "repair/process.rs"]
@@ -27,7 +31,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use case::{Case, Place};
+use case::{Case, Place, Set};
 use judge::{Judge, Verdict};
 
 /// The command line arguments.
@@ -40,6 +44,9 @@ struct Asked {
     timeout: Duration,
     binary: PathBuf,
     out: Option<PathBuf>,
+    root: PathBuf,
+    without: Option<String>,
+    set: Set,
     flags: Vec<String>,
 }
 
@@ -58,7 +65,7 @@ fn main() -> anyhow::Result<()> {
         asked.binary.display()
     );
     if asked.has("--speed") {
-        print!("{}", speed::table(&cases, &judge(&asked), &place(0)?)?);
+        print!("{}", speed::table(&cases, &judge(&asked), &place(&asked, 0)?)?);
         return Ok(());
     }
     let verdicts = all(&asked, &cases)?;
@@ -71,12 +78,13 @@ fn judge(asked: &Asked) -> Judge {
         binary: asked.binary.clone(),
         at_most: asked.timeout,
         is_all_visible: asked.has("--all-visible"),
+        without: asked.without.clone(),
     }
 }
 
-fn place(worker: usize) -> anyhow::Result<Place> {
+fn place(asked: &Asked, worker: usize) -> anyhow::Result<Place> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = top.join("target/bench-repair");
+    let root = asked.root.clone();
     std::fs::create_dir_all(&root)?;
     Ok(Place {
         root,
@@ -90,9 +98,12 @@ fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
     let out = asked.out.as_ref().map(File::create).transpose()?.map(Mutex::new);
     let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = |worker| -> anyhow::Result<()> {
-        let (place, judge) = (place(worker)?, judge(asked));
+        let (place, judge) = (place(asked, worker)?, judge(asked));
         while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let verdict = judge.judge(&place, case);
+            let Some(verdict) = judge.judge(&place, case) else {
+                eprintln!("{:24} is not a case", case.id);
+                continue;
+            };
             eprintln!(
                 "{:24} {:12} posted {:?}, unverified {:?}, rank {:?}, {:?} candidates, {:.1} s {}",
                 verdict.id,
@@ -131,13 +142,20 @@ fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
 
 /// At most this many cases of every language, spread evenly over its libraries.
 fn chosen(asked: &Asked) -> anyhow::Result<Vec<Case>> {
-    let mut cases = case::read(&asked.cases)?;
+    let mut cases = match asked.set {
+        Set::Checks => checks::read(&asked.cases)?,
+        _ => case::read(&asked.cases)?,
+    };
+    cases.iter_mut().for_each(|case| case.set = asked.set);
     cases.retain(|case| {
         asked
             .language
             .as_ref()
             .is_none_or(|language| *language == case.language)
-            && asked.only.as_ref().is_none_or(|only| *only == case.id)
+            && asked
+                .only
+                .as_ref()
+                .is_none_or(|only| only.split(',').any(|id| id == case.id))
             && (case.kind == "edit" || asked.has("--erasures"))
     });
     let mut rounds: Vec<(usize, Case)> = Vec::new();
@@ -166,6 +184,9 @@ fn asked() -> anyhow::Result<Asked> {
         timeout: Duration::from_secs(120),
         binary: top.join("target/release/greenlight"),
         out: None,
+        root: top.join("target/bench-repair"),
+        without: None,
+        set: Set::default(),
         flags: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -183,6 +204,9 @@ fn asked() -> anyhow::Result<Asked> {
             "--jobs" => asked.jobs = value.parse::<usize>()?.max(1),
             "--timeout" => asked.timeout = humantime::parse_duration(&value)?,
             "--binary" => asked.binary = std::path::absolute(value)?,
+            "--root" => asked.root = std::path::absolute(value)?,
+            "--without" => asked.without = Some(value),
+            "--set" => asked.set = Set::named(&value)?,
             "--out" => asked.out = Some(value.into()),
             _ => bail!("{word} is not known"),
         }

@@ -3,6 +3,7 @@
 //! The answer is right if the files equal upstream's again, apart from spaces and comment lines; failing that, if all
 //! of upstream's tests pass, including the hidden ones. If no test was hidden, passing tests would say nothing, and
 //! the answer only counts as `different`.
+//! A check is right again if it passes, together with all of upstream's tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::case::{Case, Place, apply, reset};
+use super::case::{Case, Place, Set, apply, reset};
 use super::process;
 
 /// Time limit for all of upstream's tests.
@@ -53,6 +54,8 @@ pub(super) struct Verdict {
     pub(super) kind: String,
     /// As reported by the program, or that it had to be ended.
     pub(super) outcome: String,
+    /// The rung of the ladder that the answer is from.
+    pub(super) rung: Option<String>,
     pub(super) posted: Option<Worth>,
     /// The first finding that was not posted.
     pub(super) unverified: Option<Worth>,
@@ -77,11 +80,14 @@ pub(super) struct Judge {
     pub(super) binary: PathBuf,
     pub(super) at_most: Duration,
     pub(super) is_all_visible: bool,
+    /// What the program leaves out.
+    pub(super) without: Option<String>,
 }
 
 impl Judge {
-    /// All errors become part of the verdict.
-    pub(super) fn judge(&self, place: &Place, case: &Case) -> Verdict {
+    /// All errors become part of the verdict. `None` if there is nothing to judge: the check is green, or there
+    /// was no fix before.
+    pub(super) fn judge(&self, place: &Place, case: &Case) -> Option<Verdict> {
         let mut verdict = Verdict {
             id: case.id.clone(),
             language: case.language.clone(),
@@ -90,21 +96,38 @@ impl Judge {
             kind: case.kind.clone(),
             ..Verdict::default()
         };
-        if let Err(error) = self.judge_into(place, case, &mut verdict) {
-            verdict.broken = Some(format!("{error:#}"));
+        match self.judge_into(place, case, &mut verdict) {
+            Ok(is_case) => is_case.then_some(verdict),
+            Err(error) => {
+                verdict.broken = Some(format!("{error:#}"));
+                Some(verdict)
+            }
         }
-        verdict
     }
 
-    fn judge_into(&self, place: &Place, case: &Case, verdict: &mut Verdict) -> anyhow::Result<()> {
+    fn judge_into(&self, place: &Place, case: &Case, verdict: &mut Verdict) -> anyhow::Result<bool> {
         let command = if self.is_all_visible {
             &case.all_command
         } else {
             &case.visible_command
         };
         let tree = place.set_up(case, command, self.at_most)?;
-        let (document, wall) = self.fix(&tree)?;
+        // A tool that cannot fix all of it, or whose fix upstream's tests do not pass, is left out, too.
+        let is_broken = || anyhow::Ok(passes(&tree, command)? || !fixes(&tree, case)?);
+        if case.set == Set::Checks && is_broken()? {
+            return Ok(false);
+        }
+        let data = tempfile::tempdir()?;
+        if case.set == Set::Returning {
+            let (before, _) = self.fix((&tree, data.path()), None)?;
+            if before["outcome"] != "fixed" {
+                return Ok(false);
+            }
+            reset(&tree)?;
+        }
+        let (document, wall) = self.fix((&tree, data.path()), self.without.as_deref())?;
         verdict.seconds = wall.as_secs_f64();
+        verdict.rung = document["proposal"]["rung"].as_str().map(str::to_owned);
         verdict.outcome = document["outcome"].as_str().unwrap_or("ended").to_owned();
         verdict.message = document["message"].as_str().map(str::to_owned);
         verdict.tried = document["search"]["tried"].as_u64();
@@ -124,25 +147,26 @@ impl Judge {
             verdict.patch.get_or_insert_with(|| patch.to_owned());
             verdict.unverified = Some(self.worth(case, &tree, &pristine, patch)?);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The number of candidates, the seconds of the search if the program reports them, and the seconds of the whole
     /// program.
     pub(super) fn timed(&self, place: &Place, case: &Case) -> anyhow::Result<(u64, f64, f64)> {
         let tree = place.set_up(case, &case.visible_command, self.at_most)?;
-        let (document, wall) = self.fix(&tree)?;
+        let data = tempfile::tempdir()?;
+        let (document, wall) = self.fix((&tree, data.path()), self.without.as_deref())?;
         let tried = document["search"]["tried"].as_u64().unwrap_or(0);
         let search = document["search"]["wall_ms"].as_f64().map(|millis| millis / 1000.0);
         Ok((tried, search.unwrap_or(wall.as_secs_f64()), wall.as_secs_f64()))
     }
 
     /// The program's document, which is null if it had to be ended.
-    fn fix(&self, tree: &Path) -> anyhow::Result<(Value, Duration)> {
-        let data = tempfile::tempdir()?;
-        let variables = [("GREENLIGHT_DATA_DIR", data.path().display().to_string())];
+    fn fix(&self, (tree, data): (&Path, &Path), without: Option<&str>) -> anyhow::Result<(Value, Duration)> {
+        let variables = [("GREENLIGHT_DATA_DIR", data.display().to_string())];
         let [program, path] = [&*self.binary, tree].map(|path| path.display().to_string());
-        let words = [&*program, "fix", "--json", "--yes", "--engine", "builtin", &path];
+        let mut words = vec![&*program, "fix", "--json", "--yes", "--engine", "builtin", &path];
+        words.extend(without.iter().flat_map(|parts| ["--without", *parts]));
         let ended = process::run(&words, tree, &variables, self.at_most + GRACE)?;
         let document = match ended.code {
             Some(_) => serde_json::from_str(&ended.printed).context("no document")?,
@@ -154,6 +178,10 @@ impl Judge {
     fn worth(&self, case: &Case, tree: &Path, pristine: &Path, patch: &str) -> anyhow::Result<Worth> {
         reset(tree)?;
         apply(tree, patch)?;
+        if case.set == Set::Checks {
+            let is_right = passes(tree, &case.visible_command)? && passes(tree, &case.all_command)?;
+            return Ok(if is_right { Worth::HeldOut } else { Worth::Wrong });
+        }
         let names = patch.lines().filter_map(|line| line.strip_prefix("+++ b/"));
         let mut names = names.chain([case.path.as_str()]);
         if names.all(|name| is_same(&tree.join(name), &pristine.join(name), &case.language)) {
@@ -162,18 +190,26 @@ impl Judge {
         if self.is_all_visible {
             return Ok(Worth::Different);
         }
-        let ended = process::run(
-            &["bash", "-c", &case.all_command],
-            tree,
-            &variables_of_tests(tree),
-            JUDGING,
-        )?;
-        Ok(match ended.code {
-            Some(0) if !case.hidden.is_empty() => Worth::HeldOut,
-            Some(0) => Worth::Different,
-            _ => Worth::Wrong,
+        Ok(match passes(tree, &case.all_command)? {
+            true if !case.hidden.is_empty() => Worth::HeldOut,
+            true => Worth::Different,
+            false => Worth::Wrong,
         })
     }
+}
+
+/// Whether the tool's own fix makes its check pass, and upstream's tests; the tree is as before.
+fn fixes(tree: &Path, case: &Case) -> anyhow::Result<bool> {
+    let Some(fix) = &case.fix else { return Ok(true) };
+    passes(tree, fix)?;
+    let fixes = passes(tree, &case.visible_command)? && passes(tree, &case.all_command)?;
+    reset(tree)?;
+    Ok(fixes)
+}
+
+pub(super) fn passes(tree: &Path, command: &str) -> anyhow::Result<bool> {
+    let ended = process::run(&["bash", "-c", command], tree, &variables_of_tests(tree), JUDGING)?;
+    Ok(ended.code == Some(0))
 }
 
 /// The variables that tests see in a shell with the active environment.

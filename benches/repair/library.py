@@ -1,8 +1,8 @@
 """Lays out a library as a person would have it: its sources, with the dependencies of its tests installed beside
 them.
 
-`python3 library.py NAME CACHE INTO [--sources]` prints nothing and fails loudly. Archives come from the package
-manager of each language and must match the digest that is stored beside the cases.
+`python3 library.py NAME CACHE INTO [--sources | PACKAGE...]` prints nothing and fails loudly. Archives come through the package
+manager of each language and must have the digest that is noted beside the cases.
 """
 
 import hashlib
@@ -104,21 +104,21 @@ def strip(library, into):
     (into / ".gitignore").write_text(kept[library["language"]])
 
 
-def install(library, into):
-    """Installs the dependencies of the tests where a person would; a virtual environment contains its own path."""
+def install(library, into, also=()):
+    """What the tests need, where a person would have it; a virtual environment knows its own path."""
     if library["language"] == "python":
         run([sys.executable, "-m", "venv", ".venv"], into)
-        run([".venv/bin/pip", "install", "-q", *library["packages"]], into)
+        run([".venv/bin/pip", "install", "-q", *library["packages"], *also], into)
     elif library["language"] == "javascript":
         words = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"]
-        run(["npm", "install", "-s", *words, *library["packages"]], into)
+        run(["npm", "install", "-s", *words, *library["packages"], *also], into)
     else:
         run(["cargo", "test", "-q", "--no-run", "--lib", "--tests"], into)
 
 
-def lay_out(library, cache, into):
+def lay_out(library, cache, into, also=()):
     digest = sources(library, cache, into)
-    install(library, into)
+    install(library, into, also)
     return digest
 
 
@@ -137,4 +137,4 @@ if __name__ == "__main__":
     if sys.argv[4:] == ["--sources"]:
         sources(libraries()[name], cache, into)
     else:
-        lay_out(libraries()[name], cache, into)
+        lay_out(libraries()[name], cache, into, sys.argv[4:])

@@ -19,6 +19,7 @@ pub(super) fn tables(verdicts: &[Verdict]) -> String {
             text.push_str(&row(&library, &of_library));
         }
     }
+    text.push_str(&row("**all**", &verdicts.iter().collect::<Vec<_>>()));
     text.push_str(
         "\n| operator | cases | posted, right | posted, wrong | unverified, first is right |\n|---|--:|--:|--:|--:|\n",
     );

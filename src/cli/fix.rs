@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::local::{self, Common, UpFront};
+use crate::config::flags::EnginePart;
 use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
@@ -13,6 +14,9 @@ pub(super) struct FixArguments {
     /// Approve up front a change to a test, if the test may be wrong and not the code
     #[arg(long)]
     yes_tests: bool,
+    /// Leave out parts of the built-in engine, separated by commas
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "record")]
+    without: Vec<EnginePart>,
     #[command(flatten)]
     common: Common,
 }
@@ -22,5 +26,6 @@ pub(super) async fn fix(arguments: FixArguments) -> Exit {
         all_but_tests: arguments.yes,
         tests: arguments.yes_tests,
     };
-    local::work(arguments.common, up_front, Mode::Debug).await
+    let common = arguments.common.without(arguments.without);
+    local::work(common, up_front, Mode::Debug).await
 }

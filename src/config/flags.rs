@@ -5,6 +5,21 @@
 
 use std::path::PathBuf;
 
+/// A part of the built-in engine that a person can leave out: a rung of the ladder, or the comparison of edits that pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
+pub enum EnginePart {
+    /// Fixes that the tools of the project make
+    Tool,
+    /// Fixes that were accepted for the same failure
+    Memory,
+    /// Reverted hunks of the change
+    Revert,
+    /// Small edits
+    Search,
+    /// Comparing the edits that pass the tests, to see whether they behave differently
+    Compare,
+}
+
 /// All settings. A subcommand flattens this, or only the groups that it needs, with the others at their defaults.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Flags {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Broken;
 use crate::checkout::Checkout;
+use crate::config::flags::EnginePart;
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::{self, Left, Scope, Used};
 use crate::domain::clock::Clock;
@@ -75,6 +76,8 @@ pub struct Worktree {
     pub installed: PathBuf,
     /// What greenlight remembers of this repository.
     pub memory: Memory,
+    /// Parts of the built-in engine that are left out.
+    pub without: Vec<EnginePart>,
     /// Hosts that nobody can grant access to.
     pub never: Vec<String>,
     /// What the run may still spend.
@@ -112,6 +115,7 @@ impl Worktree {
         Self {
             checkout,
             memory: Memory::default(),
+            without: Vec::new(),
             never: Vec::new(),
             left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
             config,

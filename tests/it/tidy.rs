@@ -248,7 +248,6 @@ fn files_are_short_and_say_what_they_are_for() {
             ("src/git/a.rs", "use std::fs;\n"),
             ("tests/it/a.rs", "fn f() {}"),
             ("src/git/a/b.py", &long),
-            ("src/git/a/injected/a.rs", &long),
             ("src/git/a/b.js", "f();\n"),
         ],
         &[

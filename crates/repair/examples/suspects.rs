@@ -66,6 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         excluded: &[],
         turned_down: &[],
         tried: &[],
+        left_out: greenlight_repair::LeftOut::default(),
     };
     let mut places = suspects(&task, &CancellationToken::new()).await?;
     places.dedup();

@@ -54,10 +54,14 @@ pub(super) struct Gate<'a> {
 impl Gate<'_> {
     /// The lowest score that makes a candidate a rival of one with this score.
     pub(super) fn least_rival(&self, score: f32) -> f32 {
-        match self.runner.can_compare() {
+        match self.can_compare() {
             true => score * COMPARED,
             false => score * UNCOMPARED,
         }
+    }
+
+    fn can_compare(&self) -> bool {
+        !self.task.left_out.comparison && self.runner.can_compare()
     }
 
     /// Judges candidates that pass the tests. They must include every candidate about as likely as the first certain
@@ -143,7 +147,11 @@ impl Gate<'_> {
             return Ok(true);
         }
         let all: Vec<Candidate> = [candidate].into_iter().chain(rivals).cloned().collect();
-        Ok(match self.runner.behaviours(&all, stop).await? {
+        let behaviours = match self.can_compare() {
+            true => self.runner.behaviours(&all, stop).await?,
+            false => None,
+        };
+        Ok(match behaviours {
             Some(behaviours) => alike(&behaviours),
             None => rivals.iter().all(|rival| rival.score < candidate.score * UNCOMPARED),
         })

@@ -56,7 +56,7 @@ use self::runner::{Runner, is_searched};
 use self::search_loop::CandidateSource;
 pub use self::spelling::is_spelled_like;
 use self::suspect::{Ranking, Suspect};
-pub use self::task::{Budget, Task};
+pub use self::task::{Budget, LeftOut, Task};
 pub use self::tools::{FixKind, ToolFix, tool_fixes};
 use self::turned_down::TurnedDown;
 
@@ -81,8 +81,11 @@ pub async fn search(
             return Ok(search_loop::End::Stopped);
         };
         tried.suspects = suspect::places(&suspects);
-        let reverts = revert::candidates(task);
-        let is_searched = is_searched(task.before.outcome);
+        let reverts = match task.left_out.reverts {
+            true => Vec::new(),
+            false => revert::candidates(task),
+        };
+        let is_searched = !task.left_out.edits && is_searched(task.before.outcome);
         if reverts.is_empty() && !is_searched {
             return Ok(search_loop::End::NothingLeft);
         }

@@ -90,7 +90,7 @@ impl<'a> Runner<'a> {
 
     /// Whether this runner can compare behaviours.
     pub(super) fn can_compare(&self) -> bool {
-        matches!(self, Self::Warm(_) | Self::Schemata(_))
+        matches!(self, Self::Warm(_))
     }
 
     /// What the functions that these candidates edit do with inputs recorded from the tests, and with inputs derived
@@ -102,8 +102,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
         match self {
             Self::Warm(pool) => pool.behaviours(candidates, stop).await,
-            Self::Schemata(build) => build.behaviours(candidates, stop).await,
-            Self::Process(_) => Ok(None),
+            Self::Schemata(_) | Self::Process(_) => Ok(None),
         }
     }
 }

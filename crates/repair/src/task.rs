@@ -40,4 +40,18 @@ pub struct Task<'a> {
     pub turned_down: &'a [Patch],
     /// Digests of candidates that were tried before, as [`Progress`](crate::Progress) told them, and are not tried again.
     pub tried: &'a [String],
+    /// Parts of the search that are left out.
+    pub left_out: LeftOut,
+}
+
+/// Parts of a search that a person can leave out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each can be left out without the others")]
+pub struct LeftOut {
+    /// Hunks of the pull request are not reverted.
+    pub reverts: bool,
+    /// Small edits are not tried.
+    pub edits: bool,
+    /// Edits that pass the tests are not compared.
+    pub comparison: bool,
 }

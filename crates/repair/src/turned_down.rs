@@ -30,7 +30,8 @@ pub(super) struct TurnedDown<'a> {
 
 impl<'a> TurnedDown<'a> {
     pub(super) fn of(task: &Task<'a>) -> Self {
-        let edits = task.turned_down.iter().filter_map(edit).take(MAX_REJECTED);
+        let most = if task.left_out.comparison { 0 } else { MAX_REJECTED };
+        let edits = task.turned_down.iter().filter_map(edit).take(most);
         Self {
             checkout: task.checkout,
             spellings: Spellings::new(task.checkout, task.turned_down),

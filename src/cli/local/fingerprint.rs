@@ -22,6 +22,7 @@ pub(super) fn of(
         env!("CARGO_PKG_VERSION"),
         mode,
         worktree.config.to_string(),
+        worktree.without,
         suite.command.to_string(),
         approver == Approver::Nobody,
         installs,

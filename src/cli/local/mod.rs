@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, FolderFlags, LogFlags, ModelFlags, SandboxFlags};
+use crate::config::flags::{EnginePart, Flags, FolderFlags, LogFlags, ModelFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::id::{CommitSha, RunId};
 use crate::domain::mode::Mode;
@@ -66,9 +66,17 @@ pub(super) struct Common {
     sandbox: SandboxFlags,
     #[command(flatten)]
     log: LogFlags,
+    /// Only `fix` has a flag for it.
+    #[arg(skip)]
+    without: Vec<EnginePart>,
 }
 
 impl Common {
+    /// The same, for a built-in engine that leaves these out.
+    pub(super) fn without(self, without: Vec<EnginePart>) -> Self {
+        Self { without, ..self }
+    }
+
     fn flags(&self) -> Flags {
         Flags {
             storage: self.data.clone().into(),
@@ -117,6 +125,7 @@ async fn try_to(
     let (memory_file, run_file) = (memory_file::file(&packages), packages.with_extension("run.jsonl"));
     let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.memory = memory_file::recall(&memory_file);
+    worktree.without.clone_from(&arguments.without);
     let compared = base::find(&root).await;
     if let Ok(compared) = &compared {
         changes::note(&mut worktree, compared);

@@ -49,6 +49,7 @@ pub(super) async fn explain(
         excluded: &[],
         turned_down: &[],
         tried: &[],
+        left_out: repair::LeftOut::default(),
     };
     let suspects = repair::suspects(&task, cancel).await?;
     if cancel.is_cancelled() {

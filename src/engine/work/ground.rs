@@ -3,6 +3,7 @@
 use super::super::worktree::Worktree;
 use super::turned_down::Rejected;
 use super::{Brief, Red};
+use crate::config::flags::EnginePart;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Evidence, Proposal};
@@ -51,7 +52,16 @@ impl<'a> Ground<'a> {
             excluded: &self.turned_down.digests,
             turned_down: &self.turned_down.patches,
             tried,
+            left_out: repair::LeftOut {
+                reverts: self.is_without(EnginePart::Revert),
+                edits: self.is_without(EnginePart::Search),
+                comparison: self.is_without(EnginePart::Compare),
+            },
         }
+    }
+
+    pub(super) fn is_without(&self, part: EnginePart) -> bool {
+        self.worktree.without.contains(&part)
     }
 
     /// A proposal made without a model.

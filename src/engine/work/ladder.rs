@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::Broken;
 use super::ground::{Ground, Top};
 use super::{Watch, of_repair, prove, remembered, searched};
+use crate::config::flags::EnginePart;
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::domain::proposal::Proposal;
@@ -38,7 +39,7 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
     }
     let began = Instant::now();
     let mut of_tools = Vec::new();
-    if rungs != Rungs::Memory {
+    if rungs != Rungs::Memory && !ground.is_without(EnginePart::Tool) {
         of_tools = tool_fixes(ground, watch.cancel).await?;
         let fixes = of_tools.iter().filter(|fix| fix.kind == FixKind::Code);
         if let Some(proposal) = with_tools(ground, fixes, began, watch.cancel).await? {
@@ -47,7 +48,9 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
     }
     let known = (ground.brief.memory, ground.brief.turned_down);
     let (worktree, suite) = (ground.worktree, ground.suite);
-    if let Some(mut proposal) = remembered::remembered(worktree, suite, known, &ground.red, watch.cancel).await? {
+    if !ground.is_without(EnginePart::Memory)
+        && let Some(mut proposal) = remembered::remembered(worktree, suite, known, &ground.red, watch.cancel).await?
+    {
         if let Some(found_by) = &mut proposal.found_by {
             found_by.wall_ms = millis(began.elapsed());
         }

@@ -120,6 +120,7 @@ pub(super) async fn over<E: Send + 'static>(
     Ok(Ok(Worktree {
         checkout,
         memory: Memory::default(),
+        without: Vec::new(),
         never: context.app.github.hosts(),
         left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
         config,

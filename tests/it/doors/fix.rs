@@ -8,6 +8,7 @@ mod model;
 mod money;
 mod people;
 mod requests;
+mod without;
 
 use std::path::Path;
 

@@ -63,6 +63,9 @@ async fn what_is_not_known_is_a_usage_error() {
             &["sandbox", "--sandbox", "some", "--", "true"],
             "there is no sandbox \"some\"",
         ),
+        (&["fix", "--without", "tool,luck"], "invalid value 'luck'"),
+        (&["fix", "--without", "tool", "--record", "run.zip"], "--record"),
+        (&["explain", "--without", "tool"], "--without"),
         (&["fix", "--engine", "gpt"], "--engine does not name an engine"),
     ] {
         let ended = door.run(arguments).await.with(2).saying(part);

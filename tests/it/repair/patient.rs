@@ -11,7 +11,7 @@ use greenlight::domain::clock::Clock;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::{Blob, Patch};
 use greenlight::domain::test_run::TestRun;
-use greenlight::repair::{self, Budget, End, PassingPatch, Progress, Task, ToolFix};
+use greenlight::repair::{self, Budget, End, LeftOut, PassingPatch, Progress, Task, ToolFix};
 use greenlight::sandbox::Policy;
 use greenlight::suite::{self, GoLibrary, Suite, TestSettings};
 use tempfile::TempDir;
@@ -138,6 +138,7 @@ impl Patient {
             excluded: &self.excluded,
             turned_down: &self.turned_down,
             tried: &[],
+            left_out: LeftOut::default(),
         }
     }
 

@@ -35,7 +35,7 @@ impl Tree {
         let files = self
             .0
             .iter()
-            .filter(move |(path, _)| path.starts_with(within) && path.ends_with(".rs") && !is_injected(path));
+            .filter(move |(path, _)| path.starts_with(within) && path.ends_with(".rs"));
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
@@ -45,7 +45,7 @@ impl Tree {
         let files = self
             .0
             .iter()
-            .filter(move |(path, _)| is_shipped(path) && (is_script(path) || is_injected(path)));
+            .filter(move |(path, _)| is_shipped(path) && is_script(path));
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
@@ -110,11 +110,6 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
             files.push((path.to_string_lossy().replace('\\', "/"), text));
         }
     }
-}
-
-/// Injected code becomes part of other projects, and does not belong to greenlight's rooms and crates.
-fn is_injected(path: &str) -> bool {
-    path.contains("/injected/")
 }
 
 pub(super) fn is_shipped(path: &str) -> bool {

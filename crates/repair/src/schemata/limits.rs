@@ -63,8 +63,6 @@ pub(super) async fn baseline(
             false => longer(failing).max(least).min(most),
         },
         whole: longer(usual).max(least_whole).min(most),
-        usual,
-        is_endless,
     }))
 }
 

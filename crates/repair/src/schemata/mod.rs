@@ -4,7 +4,6 @@
 //! for each remaining candidate. A candidate that cannot be put behind a switch is built separately.
 
 mod cargo;
-mod compare;
 mod go;
 mod hanging_test;
 mod limits;
@@ -40,7 +39,7 @@ use self::tree::Tree;
 use super::candidates::Candidate;
 use super::spectrum::Spectrum;
 use super::syntax::Source;
-use super::verdict::{Behaviour, CandidateVerdict};
+use super::verdict::CandidateVerdict;
 use crate::task::Task;
 
 /// How many candidates are compiled at once. The first batch is small, because the fix is often among the first
@@ -182,15 +181,6 @@ impl<'a> Build<'a> {
         Ok(ids
             .map(|id| verdicts.get(&id).copied().unwrap_or(CandidateVerdict::Stopped))
             .collect())
-    }
-
-    /// What the functions that these candidates edit do with the same inputs. `None` if it cannot be determined.
-    pub(super) async fn behaviours(
-        &self,
-        candidates: &[Candidate],
-        stop: &CancellationToken,
-    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
-        compare::behaviours(self, candidates, stop).await
     }
 
     /// Groups of bounded size that can be compiled together, the last first; and the candidates that cannot.

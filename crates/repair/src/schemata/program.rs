@@ -268,10 +268,6 @@ fn answers(printed: &str, requested: &[u32]) -> (BTreeMap<u32, CandidateVerdict>
 pub(super) struct Limit {
     pub(super) failing: Duration,
     pub(super) whole: Duration,
-    /// How long all tests take, or those that end.
-    pub(super) usual: Duration,
-    /// Whether a failing test never ends without a candidate.
-    pub(super) is_endless: bool,
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ fn recovers_itself(source: &Source, body: Node<'_>) -> bool {
 }
 
 /// The candidates of one file, grouped by the start of the function that contains them.
-pub(super) fn by_function<'m>(members: &'m [Member<'m>]) -> BTreeMap<usize, Vec<&'m Member<'m>>> {
+fn by_function<'m>(members: &'m [Member<'m>]) -> BTreeMap<usize, Vec<&'m Member<'m>>> {
     let mut functions: BTreeMap<usize, Vec<&Member<'_>>> = BTreeMap::new();
     for member in members {
         functions.entry(member.2.function.start).or_default().push(member);
@@ -249,7 +249,7 @@ pub(super) fn rewrite(source: &Source, members: &[Member<'_>]) -> Rewritten {
 
 /// A body that switches between the original and those of these candidates, all in one function, by this number; and
 /// the range of each candidate in it.
-pub(super) fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<(Range<usize>, u32)>) {
+fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<(Range<usize>, u32)>) {
     let Some((_, _, spot)) = group.first() else {
         return Default::default();
     };
