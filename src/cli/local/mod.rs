@@ -150,14 +150,9 @@ async fn try_to(
         request,
         model.as_ref().map(|(_, name)| name.as_str()),
     );
-    let (journal, interrupted) = open(run_file, own.path().join("run.jsonl"), &identity)?;
-    let mut run = match interrupted.filter(|_| !arguments.restart) {
-        Some(run) => resumed(*run),
-        None => {
-            let started = started(mode, &worktree, compared.as_ref().ok(), approver);
-            journal.begin(started, &identity).map_err(engine::Broken::from)?
-        }
-    };
+    let files = (run_file, own.path().join("run.jsonl"));
+    let start = || started(mode, &worktree, compared.as_ref().ok(), approver);
+    let (journal, mut run) = begin(files, &identity, arguments.restart, start)?;
     report.not_run = worktree.test_commands().into_iter().skip(1).collect();
     let memory = worktree.memory.clone();
     let mut door = OnCheckout::new(checkout::Parts {
@@ -193,6 +188,21 @@ async fn try_to(
     };
     let ended = ended.map_err(|exit| memory_file::with_left_out(exit, report.left_out, &arguments.path));
     ended.and(recorded)
+}
+
+/// Resumes the interrupted run of this checkout, unless it should restart, or starts a new one.
+fn begin(
+    (file, otherwise): (PathBuf, PathBuf),
+    identity: &str,
+    restart: bool,
+    started: impl FnOnce() -> Started,
+) -> Result<(RunFile, Run), Exit> {
+    let (journal, interrupted) = open(file, otherwise, identity)?;
+    let run = match interrupted.filter(|_| !restart) {
+        Some(run) => resumed(*run),
+        None => journal.begin(started(), identity).map_err(engine::Broken::from)?,
+    };
+    Ok((journal, run))
 }
 
 /// Opens the journal of this checkout. If another process uses it, or a newer version wrote it, this run cannot be
