@@ -101,7 +101,7 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
 }
 
 impl Case {
-    /// Whether it is not a library, and consists of its own files only.
+    /// Whether the case is a tiny project, not a library.
     fn is_tiny(&self) -> bool {
         self.set == Set::Checks && self.library == self.id
     }

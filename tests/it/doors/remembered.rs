@@ -161,7 +161,10 @@ async fn what_was_turned_down_comes_back_in_no_other_words_until_it_is_forgotten
         .await
         .with(2)
         .saying("`greenlight memory list` shows");
-    door.run(["memory", "forget", root]).await.with(2).saying("is called");
+    door.run(["memory", "forget", root])
+        .await
+        .with(2)
+        .saying("has the name");
     door.run(["memory", "forget"]).await.with(2).saying("--all");
     let forgotten = door.run(["memory", "forget", &id, root]).await.with(0);
     assert!(forgotten.out.contains(&id), "{}", forgotten.out);

@@ -124,7 +124,7 @@ async fn what_cannot_be_verified_is_said_before_anything_runs() {
     verify(root, &["--head", &head, "--tree", "HEAD"])
         .await
         .with(2)
-        .saying("nothing changes");
+        .saying("there is no change");
     std::fs::write(
         root.join("bad.diff"),
         "--- sums.py\n+++ sums.py\n@@ -1 +1 @@\n-nothing\n+x\n",

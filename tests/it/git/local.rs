@@ -274,7 +274,7 @@ fn what_does_not_apply_exactly_is_refused_with_file_and_line() {
         ),
         (
             "--- open.txt\n+++ open.txt\n@@ -3,0 +4 @@\n+x\n",
-            "follows one without a line end",
+            "comes after one without a line end",
         ),
         (
             "--- open.txt\n+++ open.txt\n@@ -3 +3 @@\n-three\n+x\n",

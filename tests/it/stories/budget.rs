@@ -27,7 +27,7 @@ async fn a_second_attempt_has_what_the_first_one_left() {
         "{}",
         story.review().body
     );
-    assert!(story.sticky().contains("may take 1 turn"), "{}", story.sticky());
+    assert!(story.sticky().contains("may use 1 turn"), "{}", story.sticky());
     story.maintainer_says("/greenlight reject no parentheses").await;
     assert_eq!(story.model().requests().len(), 3);
     story.finish().await;
