@@ -1,8 +1,8 @@
 """Lays out a library as a person would have it: its sources, with the dependencies of its tests installed beside
 them.
 
-`python3 library.py NAME CACHE INTO [--sources | PACKAGE...]` prints nothing and fails loudly. Archives come through the package
-manager of each language and must have the digest that is noted beside the cases.
+`python3 library.py NAME CACHE INTO [--sources | PACKAGE...]` prints nothing and fails loudly. Archives come
+from the package manager of each language and must match the digest that is stored beside the cases.
 """
 
 import hashlib

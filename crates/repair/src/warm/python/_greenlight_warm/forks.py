@@ -68,7 +68,7 @@ class Fork:
         self.poll.register(self.pipe, select.POLLIN | select.POLLHUP)
 
     def hear(self, limit, most=None):
-        """The next bytes: empty at the end, None if the time is up or, with `most`, this much processor time is used."""
+        """Next bytes: empty at the end, None if the time is up or, with `most`, that much processor time is used."""
         end, extended = time.monotonic() + limit, 0
         busy, first = self.busy(), True
         while True:
