@@ -13,7 +13,10 @@ const VARIES: [(&str, &str); 14] = [
     (r"\b(approve|reject|greenlight:gate) g[0-9a-z]{5}\b", "$1 [gate]"),
     (r"`g[0-9a-z]{5}`", "`[gate]`"),
     (r"\b(run|Run:|run=)(:? `?)r[0-9a-z]{9}\b", "$1$2[run]"),
-    (r"\b[0-9]+(\.[0-9]+)? (ms|s|min|h)\b( [0-9]+ (s|min)\b)?", "[time]"),
+    (
+        r"(\bless than )?\b[0-9]+(\.[0-9]+)? (ms|s|min|h)\b( [0-9]+ (s|min)\b)?",
+        "[time]",
+    ),
     (r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}([T ][0-9:.]+( ?UTC|Z)?)?", "[date]"),
     (r"http://127\.0\.0\.1:[0-9]+", "[github]"),
     (r"\b[0-9]+ edits? tried\b", "[n] edits tried"),
