@@ -9,6 +9,7 @@ mod arrivals;
 mod columns;
 mod file;
 mod format;
+mod migrations;
 mod once;
 mod pushes;
 mod refs;

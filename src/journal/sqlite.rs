@@ -11,6 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 
 use super::columns::{broken, installation, number};
 use super::format::FORMAT;
+use super::migrations::migrator;
 use super::once::ReportedOnce;
 use super::rows::{self, Folded};
 use super::{Admission, Error, Unidentified};
@@ -60,16 +61,13 @@ impl Sqlite {
             .connect_with(options)
             .await
             .map_err(|error| Error::Broken(format!("{}: {error}", file.display())))?;
-        sqlx::migrate!("src/journal/migrations")
-            .run(&pool)
-            .await
-            .map_err(|error| match error {
-                MigrateError::VersionMissing(_) => Error::Broken(format!(
-                    "{}: a newer version of greenlight wrote it: upgrade greenlight, or start with another database",
-                    file.display()
-                )),
-                error => broken(error),
-            })?;
+        migrator().run(&pool).await.map_err(|error| match error {
+            MigrateError::VersionMissing(_) => Error::Broken(format!(
+                "{}: a newer version of greenlight wrote it: upgrade greenlight, or start with another database",
+                file.display()
+            )),
+            error => broken(error),
+        })?;
         let told = ReportedOnce::default();
         Ok(Self { pool, told })
     }

@@ -17,7 +17,7 @@ async fn old(folder: &Path) -> std::path::PathBuf {
     let file = folder.join("greenlight.db");
     let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
     let pool = SqlitePool::connect_with(options).await.unwrap();
-    let mut migrator = sqlx::migrate!("src/journal/migrations");
+    let mut migrator = migrator();
     migrator.migrations = Cow::Owned(migrator.migrations.iter().take(1).cloned().collect());
     migrator.run(&pool).await.unwrap();
     let run = "INSERT INTO run (id, repository, number, started) VALUES ('r123456789', 'Acme/rail_', 3, '2026-03-01T10:00:00Z')";
