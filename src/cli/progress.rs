@@ -10,7 +10,7 @@ use super::redrawn::RedrawnLine;
 use super::terminal;
 use crate::domain::clock::in_words;
 
-/// Work that takes less than this shows nothing on a terminal.
+/// Shorter work shows nothing on a terminal.
 const SILENT: Duration = Duration::from_secs(2);
 /// How often the line on a terminal is redrawn.
 const REDRAWN: Duration = Duration::from_secs(1);
@@ -133,7 +133,7 @@ fn style(template: &'static str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-/// At least a second, so that nothing is ever said to take no time.
+/// Whole seconds, and at least one.
 fn whole_seconds(time: Duration) -> String {
     in_words(Duration::from_secs(time.as_secs().max(1)))
 }

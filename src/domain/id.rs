@@ -179,7 +179,7 @@ impl fmt::Display for Login {
     }
 }
 
-/// GitHub's id of an App installation; an event has none if a plain token is used.
+/// GitHub's id of an App installation; events do not have one if greenlight uses a plain token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InstallationId(pub u64);

@@ -1,4 +1,4 @@
-//! The migrations of the database. A migration that was released never changes; a change is a new one.
+//! The migrations of the database. A released migration never changes; add a new one instead.
 //!
 //! They are listed here because `sqlx::migrate!` needs the macros of sqlx, which compile SQLite and TLS a second time.
 

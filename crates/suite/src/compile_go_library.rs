@@ -17,12 +17,12 @@ use crate::suite::Suite;
 use crate::text;
 use crate::wrapper::{environment, in_wrapper};
 
-/// How long it may take to list packages, and to compile them.
+/// Time limits for listing packages and for compiling them.
 const LISTING: Duration = Duration::from_secs(60);
 const COMPILING: Duration = Duration::from_secs(300);
 /// The library has about 350 packages, including internal ones.
 const MAX_PACKAGES: usize = 1_000;
-/// Bytes of a package's name.
+/// Maximum length of a package name, in bytes.
 const MAX_NAME: usize = 100;
 
 /// Prints the version of Go, then the packages of its library that the tests of a module need.
@@ -131,7 +131,7 @@ fn is_name(text: &str) -> bool {
     text.len() <= MAX_NAME && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(plain)
 }
 
-/// Asks Go what of its library the tests need. `None` if it does not say.
+/// Asks Go which packages of its library the tests need. `None` if Go fails.
 async fn needed(
     suite: &Suite,
     workspace: &Workspace,
@@ -154,7 +154,8 @@ async fn needed(
     Ok(Needed::read(&printed).filter(|_| output.outcome == Outcome::Exited(0)))
 }
 
-/// Compiles packages in a sandbox that sees the toolchain and a module of greenlight's. `None` if Go refuses, or was interrupted.
+/// Compiles packages in a sandbox that sees only the toolchain and a generated module. `None` if Go fails or is
+/// interrupted.
 async fn compile(
     suite: &Suite,
     needed: &Needed,

@@ -6,7 +6,7 @@
 //!
 //! **Nothing untrusted gets in**: the library is compiled in a separate run that sees the toolchain and no tree. The
 //! tree only says which packages are compiled, by names that Go itself has to know. Runs find the result read-only, and
-//! link to it from their own cache. Where it cannot be made, Go compiles what it needs, as before.
+//! link to it from their own cache. If compiling it fails, Go compiles what it needs in each run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,15 @@ use std::sync::Arc;
 use greenlight_sandbox::{Access, Mount};
 use tokio::sync::OnceCell;
 
-/// Where the compiled library is found inside.
+/// Where the sandbox mounts the compiled library.
 pub(crate) const LIBRARY: &str = "/go-library";
-/// The variable that tells the wrapper of it.
+/// The variable that tells the wrapper where the library is.
 const VARIABLE: &str = "GREENLIGHT_GO_LIBRARY";
+
 /// The compiled library that the runs of a suite share. Clones share it, too.
 #[derive(Debug, Clone, Default)]
 pub struct GoLibrary {
-    /// Where it is kept. `None` means it is not shared.
+    /// The folder that keeps it. `None` means that it is not shared.
     folder: Option<PathBuf>,
     shared: Arc<OnceCell<Option<CompiledLibrary>>>,
 }
@@ -43,12 +44,12 @@ impl GoLibrary {
         }
     }
 
-    /// Where it is kept, and the cell that holds it once it is compiled.
+    /// The folder that keeps it, and the cell that holds it after compiling.
     pub(crate) fn cell(&self) -> Option<(&Path, &OnceCell<Option<CompiledLibrary>>)> {
         Some((self.folder.as_deref()?, &self.shared))
     }
 
-    /// The library, if it was compiled by now.
+    /// The library, if it is compiled already.
     pub(crate) fn get(&self) -> Option<&CompiledLibrary> {
         self.shared.get().and_then(Option::as_ref)
     }
@@ -64,7 +65,7 @@ impl CompiledLibrary {
     }
 }
 
-/// The mount of a folder with the library, or for it.
+/// Mounts the folder of the library.
 pub(crate) fn mount(source: PathBuf, access: Access) -> Mount {
     Mount {
         source,

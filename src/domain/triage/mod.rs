@@ -87,7 +87,7 @@ pub struct Judged {
     pub name: String,
     pub verdict: Verdict,
     pub head: Rate,
-    /// Its runs on the merge base; there were none if `runs` is 0.
+    /// Its runs on the merge base. If `runs` is 0, it was not run there.
     pub base: Rate,
     /// Whether the test is known not to exist on the merge base.
     #[serde(default)]
