@@ -15,7 +15,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Door, Ended, copy_of, fixture, git, tree, written};
+use super::{Door, Ended, copy_of, few_runs, fixture, git, tree, written};
 
 pub(super) const TESTS: &str = "
 import unittest
@@ -31,7 +31,11 @@ pub(super) const GREEN: &str = "def total(numbers):\n    return numbers[0] + num
 /// A one-line program and its test.
 pub(super) fn sums(program: &str, more: &[(&str, &str)]) -> TempDir {
     let mut files: Vec<(&str, &[u8])> = vec![("sums.py", program.as_bytes()), ("test_sums.py", TESTS.as_bytes())];
+    let config = more.iter().find(|(path, _)| *path == "greenlight.toml");
+    let config = few_runs(config.map_or("", |(_, text)| text));
     files.extend(more.iter().map(|(path, text)| (*path, text.as_bytes())));
+    files.retain(|(path, _)| *path != "greenlight.toml");
+    files.push(("greenlight.toml", config.as_bytes()));
     written(&files)
 }
 

@@ -25,6 +25,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
+use crate::harness::story::FEW_RUNS;
+
 /// Nothing here takes that long, even if many tests share few processors.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Time limit for a process that was asked to end.
@@ -150,6 +152,14 @@ pub(crate) fn copy_of(name: &str) -> TempDir {
         .map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
         .collect();
     written(&files)
+}
+
+/// The text of a `greenlight.toml`, with which failing tests run twice instead of five times, unless it says how often.
+pub(crate) fn few_runs(config: &str) -> String {
+    match config.contains("[triage]") {
+        true => config.into(),
+        false => format!("{config}\n{FEW_RUNS}"),
+    }
 }
 
 /// A new directory with these files.

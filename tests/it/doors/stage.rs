@@ -2,7 +2,7 @@
 
 use github_double::{AUTHOR, CommentView, Double, JobLog, NewPullRequest, World};
 
-use super::{Door, PATIENCE};
+use super::{Door, PATIENCE, few_runs};
 use crate::harness::story::{CHANGE, FIXED, LOG, SECRET, TESTS};
 
 pub(crate) struct Stage {
@@ -17,6 +17,7 @@ impl Stage {
     }
 
     pub(crate) async fn opened(config: &str, change: impl FnOnce(NewPullRequest) -> NewPullRequest) -> Self {
+        let config = few_runs(config);
         let files: [(&str, &[u8]); 2] = [("README.md", b"Fares.\n"), ("greenlight.toml", config.as_bytes())];
         let double = Double::start(World::with_repository("acme/rail", &files))
             .await

@@ -20,7 +20,7 @@ use greenlight::domain::id::{PullRequestId, Repository, RepositoryId};
 use greenlight::domain::run::Run;
 pub(crate) use process::SECRET;
 use process::{Log, Process, Settings};
-pub(crate) use scene::{CHANGE, FIXED, LOG, Scene, TESTS};
+pub(crate) use scene::{CHANGE, FEW_RUNS, FIXED, LOG, Scene, TESTS};
 use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tempfile::TempDir;

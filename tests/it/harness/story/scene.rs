@@ -91,7 +91,7 @@ pub(crate) struct Scene {
 
 /// Default triage settings for stories that are not about triage: without them, every failing test would run five
 /// times.
-const FEW_RUNS: &str = "[triage]\nruns = 2\n";
+pub(crate) const FEW_RUNS: &str = "[triage]\nruns = 2\n";
 
 impl Default for Scene {
     fn default() -> Self {
