@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use greenlight::checkout::Checkout;
 use greenlight::domain::id::RepoPath;
-use greenlight::suite::{Hints, TestCommand, TestSettings, find};
+use greenlight::suite::{Hints, TestCommand, TestSettings, find, test_steps};
 
 /// In place of a command, and its verdict, where none is found.
 const NOTHING: &str = "nothing";
@@ -30,6 +30,7 @@ struct Way {
 }
 
 const WAYS: &[Way] = &[
+    renamed("GitHub's workflows", &[".yml", ".yaml"], &[("\njobs:", "\nun-jobs:")]),
     hidden("Cargo", &["/Cargo.toml"]),
     hidden("Go", &["/go.mod", "/go.work"]),
     hidden("Maven", &["/pom.xml"]),
@@ -263,7 +264,11 @@ impl Way {
 }
 
 fn first(checkout: &Checkout) -> Option<TestCommand> {
-    find(checkout, &TestSettings::default(), &Hints::default()).ok()
+    let hints = Hints {
+        ci: test_steps(checkout.paths(), &mut |path| checkout.read_text(path)),
+        ..Hints::default()
+    };
+    find(checkout, &TestSettings::default(), &hints).ok()
 }
 
 fn shown(command: Option<&TestCommand>) -> String {

@@ -104,7 +104,10 @@ impl Worktree {
         installed: PathBuf,
     ) -> Result<Self, crate::checkout::Error> {
         let checkout = Checkout::open(root)?.with_tracked(&tracked(root));
+        // The person who starts it owns the tree, with its workflows.
+        let ci = suite::test_steps(checkout.paths(), &mut |path| checkout.read_text(path));
         Ok(Self {
+            hints: Hints { ci, ..Hints::default() },
             repository: history::local_history(root),
             ..Self::over(checkout, config, workspaces, installed)
         })

@@ -23,4 +23,17 @@ pub struct CiStep {
     /// The test tool recognised in its log, as `suite` calls it. It tells which of several commands failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<String>,
+    /// Scripts of earlier steps of the job that install packages, in order. Those that the workflow does not determine
+    /// are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<CiScript>,
+}
+
+/// The script of a step, and where it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiScript {
+    /// What its shell runs.
+    pub script: String,
+    /// The directory it runs in. `None` is the root.
+    pub directory: Option<RepoPath>,
 }

@@ -173,9 +173,7 @@ impl Sandbox {
             // Without confinement, the command has the network of this machine anyway.
             Backend::None => {}
             _ => {
-                for (name, value) in relay::environment() {
-                    command.env.entry(name).or_insert(value);
-                }
+                relay::add_environment(&mut command.env);
                 command.mounts.push(Mount {
                     source: proxy.socket(),
                     target: relay::SOCKET.into(),

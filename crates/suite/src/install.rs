@@ -199,7 +199,7 @@ async fn make(
         into: new.path().to_path_buf(),
         workspace,
     };
-    let mut notes = Vec::new();
+    let mut notes = plan.notes.clone();
     for step in &plan.steps {
         notes.extend(run.step(step, cancel).await?);
     }
@@ -277,15 +277,15 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs one step, or its fallback if it fails. Returns a note for people, if any.
+    /// Runs one step, or the first of its fallbacks that succeeds. Returns a note for people, if any.
     async fn step(&self, step: &Step, cancel: &CancellationToken) -> Result<Option<String>, InstallError> {
         let Err(failure) = self.attempt(step, &step.argv, cancel).await? else {
             return Ok(None);
         };
-        if let Some((argv, note)) = &step.otherwise
-            && self.attempt(step, argv, cancel).await?.is_ok()
-        {
-            return Ok(Some(note.clone()));
+        for (argv, note) in &step.otherwise {
+            if self.attempt(step, argv, cancel).await?.is_ok() {
+                return Ok(Some(note.clone()));
+            }
         }
         if step.is_optional {
             return Ok(Some(failure));

@@ -8,6 +8,7 @@
 
 #![warn(missing_docs)]
 
+mod ci_install;
 mod ci_log;
 mod compile_go_library;
 mod discover;
@@ -30,6 +31,7 @@ mod text;
 mod workflow;
 mod wrapper;
 
+pub use self::ci_install::CiInstall;
 pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
 pub use self::discover::{CommandPart, Hints, NothingFound, find, find_all, has_member, parts};
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, packages, place, registry_hosts};
@@ -46,4 +48,4 @@ pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};
 pub use self::suite::Suite;
 pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
 pub use self::text::clean;
-pub use self::workflow::{Failed, ReadFile, failed_step};
+pub use self::workflow::{Failed, ReadFile, failed_step, test_steps};

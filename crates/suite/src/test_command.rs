@@ -7,6 +7,7 @@ use std::time::Duration;
 use greenlight_anchor::RepoPath;
 use serde::{Deserialize, Serialize};
 
+use crate::ci_install::CiInstall;
 use crate::framework::Framework;
 use crate::shell::quoted;
 
@@ -40,6 +41,9 @@ pub struct TestCommand {
     /// Variables of the CI step that it comes from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// What the CI job that it comes from installs.
+    #[serde(default, skip_serializing_if = "CiInstall::is_empty")]
+    pub ci_install: CiInstall,
 }
 
 impl TestCommand {
@@ -53,6 +57,7 @@ impl TestCommand {
             timeout: DEFAULT_TIMEOUT,
             import_root: None,
             env: BTreeMap::new(),
+            ci_install: CiInstall::default(),
         }
     }
 }
@@ -91,6 +96,13 @@ pub enum Source {
         /// The name of the step.
         step: String,
     },
+    /// A step of the project's CI that runs its tests, whether or not it failed.
+    Ci {
+        /// The workflow file.
+        workflow: RepoPath,
+        /// The id of the job.
+        job: String,
+    },
     /// A file of the project that names its tests or their framework.
     File(RepoPath),
 }
@@ -100,6 +112,7 @@ impl fmt::Display for Source {
         match self {
             Self::Settings => f.write_str("`[test] command` in greenlight.toml"),
             Self::Step { workflow, job, step } => write!(f, "the failed step `{step}` of `{job}` in `{workflow}`"),
+            Self::Ci { workflow, job } => write!(f, "the job `{job}` in `{workflow}`"),
             Self::File(path) => write!(f, "`{path}`"),
         }
     }

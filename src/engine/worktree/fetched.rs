@@ -14,13 +14,17 @@ use crate::checkout::Checkout;
 use crate::config::repository::RepoConfig;
 use crate::domain::anchor;
 use crate::domain::budget::{self, Scope, Used};
+use crate::domain::ci_step::CiStep;
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::memory::Memory;
 use crate::domain::run::{JobReading, Run};
 use crate::git::{self, Exported, Mirror, Remote};
 use crate::github::{ChangedFile, CloneToken};
 use crate::private;
-use crate::suite::Hints;
+use crate::suite::{self, Hints};
+
+/// Maximum size of a workflow file in bytes.
+const MAX_WORKFLOW: u64 = 512 << 10;
 
 /// The mirror of the repository, with these commits in it.
 ///
@@ -63,12 +67,15 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
 pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Worktree, Broken> {
     let head = &run.started.head;
     let files = context.client.changed_files(context.id()).await?;
+    let mirror = mirror(context, &[head.clone(), run.started.base.clone()]).await?;
     let worktree = lay_out(context, head, config).await?;
+    let known = run.reading.as_ref().map(hints).unwrap_or_default();
+    let ci = of_workflows(mirror, &run.started.base, &worktree.checkout).await?;
     Ok(Worktree {
         changed: changed_lines(&files),
         originals: originals(&files, &worktree.checkout),
         memory: pull_request::recalled(context, Some(run)).await?,
-        hints: run.reading.as_ref().map(hints).unwrap_or_default(),
+        hints: Hints { ci, ..known },
         ..worktree
     })
 }
@@ -137,12 +144,28 @@ pub(super) async fn over<E: Send + 'static>(
     }))
 }
 
+/// The steps that run tests according to the workflows of the base branch: anybody may have written the head's.
+async fn of_workflows(mirror: Mirror, base: &CommitSha, checkout: &Checkout) -> Result<Vec<CiStep>, Broken> {
+    let paths: Vec<RepoPath> = checkout.paths().into_iter().cloned().collect();
+    let base = base.clone();
+    let read = move || {
+        suite::test_steps(&paths, &mut |path| {
+            let blob = mirror.file(&base, &path.parse().ok()?, MAX_WORKFLOW).ok().flatten()?;
+            String::from_utf8(blob.bytes).ok()
+        })
+    };
+    tokio::task::spawn_blocking(read)
+        .await
+        .map_err(|error| Broken::Bug(error.to_string()))
+}
+
 /// What the reading of a failed job says about how its tests are run. The reading is in the journal, so that the
 /// approved command is found again.
 fn hints(reading: &JobReading) -> Hints {
     let places = reading.failures.iter().filter_map(|failure| failure.location.as_ref());
     Hints {
         step: reading.step.clone(),
+        ci: Vec::new(),
         near: places.filter_map(|place| place.path.parse().ok()).collect(),
     }
 }

@@ -39,8 +39,20 @@ const CERTIFICATES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// Adds the variables for the proxy, without replacing those of the command.
+pub(crate) fn add_environment(env: &mut BTreeMap<String, String>) {
+    for (name, value) in environment() {
+        match env.get_mut(&name) {
+            // A list of options: those of the command, such as the size of the heap, do not say where the proxy is.
+            Some(own) if name == "JAVA_TOOL_OPTIONS" => *own = format!("{value} {own}"),
+            Some(_) => {}
+            None => drop(env.insert(name, value)),
+        }
+    }
+}
+
 /// Environment variables that tell tools about the proxy and the certificates to trust.
-pub(crate) fn environment() -> BTreeMap<String, String> {
+fn environment() -> BTreeMap<String, String> {
     let proxy = format!("http://127.0.0.1:{PORT}");
     let java = format!(
         "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort={PORT} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort={PORT} \
@@ -147,5 +159,26 @@ async fn relay(listener: TcpListener) -> io::Result<()> {
             }
             drop(place);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_learns_of_the_proxy_besides_its_own_options() {
+        let mut env = BTreeMap::from([
+            ("JAVA_TOOL_OPTIONS".to_owned(), "-XX:MaxRAM=1".to_owned()),
+            ("NO_PROXY".to_owned(), "own".to_owned()),
+        ]);
+        add_environment(&mut env);
+        let java = &env["JAVA_TOOL_OPTIONS"];
+        assert!(
+            java.contains("-Dhttps.proxyPort=") && java.ends_with("-XX:MaxRAM=1"),
+            "{java}"
+        );
+        assert_eq!(env["NO_PROXY"], "own");
+        assert!(env.contains_key("HTTPS_PROXY"));
     }
 }

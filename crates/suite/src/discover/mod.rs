@@ -1,8 +1,9 @@
 //! Finds the commands that run a project's tests: the configured one, else the command of the failed CI step, else
-//! from the project's manifests, those nearest to the failing files first.
+//! those of the project's workflows and manifests, those nearest to the failing files first.
 //!
 //! Only the tree is read; nothing is executed.
 
+mod ci;
 pub(super) mod directory;
 pub(super) mod javascript;
 pub(super) mod jvm;
@@ -22,7 +23,7 @@ use self::directory::Directory;
 pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
-pub(super) use self::step::runs_tests;
+pub(super) use self::step::{expanded, line_directory, runs_tests};
 use self::words::{framework_of, needs_shell};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
@@ -54,6 +55,8 @@ const OTHERS: [Ecosystem; 5] = [
 pub struct Hints {
     /// The step of a CI job that failed.
     pub step: Option<CiStep>,
+    /// Steps of the project's workflows that run tests, as [`test_steps`](crate::test_steps) finds them.
+    pub ci: Vec<CiStep>,
     /// Files that fail, or that were changed: the manifests nearest to them are tried first.
     pub near: Vec<RepoPath>,
 }
@@ -83,7 +86,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
         None => {
             let step = hints.step.as_ref().and_then(|step| step::command(checkout, step));
             let own = places(checkout, &hints.near);
-            step.into_iter().chain(own.iter().flat_map(in_place)).collect()
+            let of_ci = ci::commands(checkout, &hints.ci);
+            step.into_iter().chain(merged(of_ci, &own)).collect()
         }
     };
     commands.truncate(MAX_COMMANDS);
@@ -91,6 +95,23 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
         command.timeout = settings.timeout.unwrap_or(DEFAULT_TIMEOUT);
     }
     commands
+}
+
+/// The commands of CI, and those of the files where CI has none: by directory, and within one those of CI first.
+fn merged(mut of_ci: Vec<TestCommand>, places: &[Directory<'_>]) -> Vec<TestCommand> {
+    let mut all = Vec::new();
+    for place in places {
+        let (here, elsewhere): (Vec<_>, _) = of_ci
+            .into_iter()
+            .partition(|command| command.directory == place.directory);
+        of_ci = elsewhere;
+        let mut found = in_place(place);
+        found.retain(|command| !here.iter().any(|of_ci| ci::is_alike(of_ci, command)));
+        all.extend(here);
+        all.extend(found);
+    }
+    all.extend(of_ci);
+    all
 }
 
 impl NothingFound {
@@ -162,6 +183,11 @@ fn in_place(place: &Directory<'_>) -> Vec<TestCommand> {
     let find = |ecosystem| of_ecosystem(place, ecosystem);
     let mut commands: Vec<TestCommand> = INSTALLED.into_iter().filter_map(find).collect();
     commands.extend(OTHERS.into_iter().find_map(find));
+    // Python files next to a build in another language rarely are its tests.
+    let is_stray = |command: &TestCommand| command.framework.spec().ecosystem == Ecosystem::Python;
+    if !python::is_project(place) {
+        commands.sort_by_key(is_stray);
+    }
     commands
 }
 

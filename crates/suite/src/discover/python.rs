@@ -28,7 +28,7 @@ const MAX_READ: usize = 50;
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     // Deeper directories belong to the project above them.
-    if place.directory.is_some() && !MANIFESTS.iter().any(|file| place.has(file)) {
+    if place.directory.is_some() && !is_project(place) {
         return None;
     }
     let plain = ["python3", "-m", "pytest"];
@@ -61,6 +61,17 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     }?;
     command.import_root = import_root(place).or_else(|| Some(".".into()));
     Some(command)
+}
+
+/// Whether a directory is a Python project, and does not only contain Python files.
+pub(super) fn is_project(place: &Directory<'_>) -> bool {
+    MANIFESTS.iter().any(|file| place.has(file))
+}
+
+/// The test runner in a command of CI, with the arguments that select its tests. `None` if it is unknown.
+pub(super) fn selected(place: &Directory<'_>, argv: &[String]) -> Option<(Vec<String>, Framework)> {
+    let (framework, argv) = tasks::runner(place, argv)?;
+    Some((argv, framework))
 }
 
 /// The tests below a directory, without those of nested projects.

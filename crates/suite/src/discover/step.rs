@@ -8,10 +8,11 @@ pub(crate) mod tool;
 use std::collections::BTreeMap;
 
 use greenlight_anchor::RepoPath;
-use greenlight_readers::ci_step::CiStep;
+use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
 
 use super::python;
+use crate::ci_install::CiInstall;
 use crate::discover::directory::Directory;
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
@@ -112,8 +113,22 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<Te
             step: step.name.clone(),
         },
         timeout: DEFAULT_TIMEOUT,
+        ci_install: installed_by(step),
         env: env.into_iter().filter(|(name, _)| is_taken(name)).collect(),
     })
+}
+
+/// What the job installs before this step, and in it.
+fn installed_by(step: &CiStep) -> CiInstall {
+    let own = CiScript {
+        script: step.script.clone(),
+        directory: step.directory.clone(),
+    };
+    let mut install = CiInstall::default();
+    for script in step.before.iter().chain([&own]) {
+        install.add(script, &step.env);
+    }
+    install
 }
 
 /// Words in shell syntax, with their patterns unquoted.
@@ -143,7 +158,7 @@ fn is_taken(name: &str) -> bool {
 }
 
 /// A word with its variables replaced. `None` if one of them is unknown.
-pub(super) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
+pub(crate) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
     let mut whole = String::new();
     let mut rest = word;
     while let Some((before, after)) = rest.split_once(VARIABLE) {
@@ -158,7 +173,7 @@ pub(super) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<Str
 
 /// The directory in which a line runs, after the `cd` commands before it. `None` if that is outside of the tree or
 /// unknown.
-pub(super) fn line_directory(
+pub(crate) fn line_directory(
     start: Option<&RepoPath>,
     changes: &[String],
     env: &BTreeMap<String, String>,

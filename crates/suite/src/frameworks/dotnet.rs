@@ -50,11 +50,17 @@ const MARKS: [&str; 4] = [
 /// A solution, or a project that is a test project.
 fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     let is_project = |path: &str| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| path.ends_with(end));
-    let is_test = |path: &&str| {
+    let says = |path: &str| {
         place
             .text(path)
             .is_some_and(|text| MARKS.iter().any(|mark| text.contains(mark)))
     };
+    // Properties that several projects share, as MSBuild imports them.
+    let is_shared = |path: &&str| [".props", ".targets"].iter().any(|end| path.ends_with(end));
+    let mut shared = place.files().filter(is_shared).take(others::MAX_READ);
+    let is_told_elsewhere = shared.any(says);
+    let is_named = |path: &str| is_told_elsewhere && others::file_name(path).contains("Test");
+    let is_test = |path: &&str| says(path) || is_named(path);
     let test = place
         .files()
         .filter(|path| is_project(path))

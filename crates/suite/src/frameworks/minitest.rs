@@ -38,13 +38,14 @@ pub(super) const SPEC: Spec = Spec {
 static TASK: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r#"(?m)^[^#\n]*\bTestTask\.(?:new|create)\b(?:[ (]+[:'"](\w+))?"#));
 /// Loads every test file, sorted by name.
-const LOAD_ALL: &str = r#"Dir["test/**/{test_*,*_test}.rb"].sort.each { |file| require "./#{file}" }"#;
+const LOAD_ALL: &str = r#"Dir["test/**/{test_*,spec_*,*_test}.rb"].sort.each { |file| require "./#{file}" }"#;
 
 fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     let spec = ruby::spec(place);
     let is_test = |path: &&str| {
         let name = others::file_name(path);
-        path.starts_with("test/") && name.ends_with(".rb") && (name.starts_with("test_") || name.ends_with("_test.rb"))
+        let is_named = name.starts_with("test_") || name.starts_with("spec_") || name.ends_with("_test.rb");
+        path.starts_with("test/") && name.ends_with(".rb") && is_named
     };
     let test = place.files().find(is_test).or(spec)?;
     if place.has("bin/rails") {

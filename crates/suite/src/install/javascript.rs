@@ -1,9 +1,10 @@
-//! Node: npm, pnpm or yarn, depending on the lock file. No package script runs while there is a network.
+//! Node: npm, pnpm or yarn, depending on the lock file. pnpm and yarn are installed first if they are missing. No
+//! package script runs while there is a network.
 
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
 
 /// Replaces everything but the packages with links to where the tests find it, so that links between packages of the
 /// same repository lead to the code under test. Directories that contain packages stay directories.
@@ -46,7 +47,7 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     if !needs_something {
         return None;
     }
-    let (tool, argv, rebuild) = tool(project);
+    let chosen = Chosen::of(project, &package);
     let mut files = project.named(&MANIFESTS);
     for name in [
         "package-lock.json",
@@ -70,13 +71,17 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     let copy = format!("mkdir -p {INSTALLED}/tree && cp -R . {INSTALLED}/tree");
     let real = format!("{}{below}", greenlight_sandbox::WORKSPACE);
     Some(Plan {
-        tools: BTreeSet::from([tool]),
-        steps: vec![
-            Step::new(Phase::Offline, StepDirectory::Workspace(None), &["sh", "-c", &copy]),
-            Step::new(Phase::Online, here.clone(), argv),
-            Step::new(Phase::Offline, here.clone(), rebuild).optional(),
-            Step::new(Phase::Offline, here, &["sh", "-c", RELINK, "sh", &real]),
-        ],
+        tools: BTreeSet::from([chosen.tool]),
+        steps: chosen
+            .fetch
+            .into_iter()
+            .chain([
+                Step::new(Phase::Offline, StepDirectory::Workspace(None), &["sh", "-c", &copy]),
+                chosen.install(here.clone()),
+                Step::new(Phase::Offline, here.clone(), &[&chosen.rebuild, "rebuild"]).optional(),
+                Step::new(Phase::Offline, here, &["sh", "-c", RELINK, "sh", &real]),
+            ])
+            .collect(),
         shown: VisibleFiles::Only {
             files,
             empty: BTreeSet::new(),
@@ -86,39 +91,161 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-/// The tool, its command to install without running scripts, and its command to run the scripts afterwards.
-fn tool(project: &Project<'_>) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
-    let has = |tool: &str| project.present.contains(tool);
-    let lock = |name: &str| project.path(name).is_some();
-    if lock("pnpm-lock.yaml") && has("pnpm") {
-        let install = &[
-            "pnpm",
+/// The package manager of a project, and how it is used.
+struct Chosen {
+    tool: &'static str,
+    /// Installs the package manager itself, if this machine does not have it.
+    fetch: Option<Step>,
+    /// Installs without running scripts.
+    argv: Vec<String>,
+    /// The program that runs the scripts afterwards.
+    rebuild: String,
+}
+
+/// Where package managers are installed that this machine does not have. Tests never see them.
+const TOOLS: &str = "/installed/tmp/tools";
+
+impl Chosen {
+    fn of(project: &Project<'_>, package: &serde_json::Value) -> Self {
+        let lock = |name: &str| project.text(name);
+        if let Some(lock) = lock("pnpm-lock.yaml") {
+            return Self::pnpm(project, &lock, package);
+        }
+        if let Some(lock) = lock("yarn.lock") {
+            return Self::yarn(project, &lock, package);
+        }
+        let is_locked = project.path("package-lock.json").is_some() || project.path("npm-shrinkwrap.json").is_some();
+        let npm_ci: &[&str] = &["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+        let mut argv = owned(if is_locked { npm_ci } else { WITHOUT_LOCK });
+        argv.extend(project.ci.npm_flags.iter().cloned());
+        Self {
+            tool: "npm",
+            fetch: None,
+            argv,
+            rebuild: "npm".into(),
+        }
+    }
+
+    fn pnpm(project: &Project<'_>, lock: &str, package: &serde_json::Value) -> Self {
+        // <https://pnpm.io/installation#compatibility>
+        let of_lock = match lock.lines().find_map(|line| line.strip_prefix("lockfileVersion:")) {
+            Some(version) if version.contains("5.") => "7",
+            Some(version) if version.contains("6.") => "8",
+            _ => "9",
+        };
+        let version = asked_for(package, "pnpm").unwrap_or_else(|| of_lock.to_owned());
+        let (pnpm, fetch) = provided(project, "pnpm", &format!("pnpm@{version}"));
+        let install = [
             "install",
             "--frozen-lockfile",
             "--ignore-scripts",
             "--config.package-import-method=copy",
         ];
-        ("pnpm", install, &["pnpm", "rebuild"])
-    } else if lock("yarn.lock") && has("yarn") {
-        let is_classic = project
-            .text("yarn.lock")
-            .is_some_and(|text| !text.contains("__metadata:"));
-        let classic: &[&str] = &[
-            "yarn",
-            "install",
-            "--frozen-lockfile",
-            "--ignore-scripts",
-            "--non-interactive",
-        ];
-        let berry = &["yarn", "install", "--immutable", "--mode=skip-build"];
-        ("yarn", if is_classic { classic } else { berry }, &["npm", "rebuild"])
-    } else if lock("package-lock.json") || lock("npm-shrinkwrap.json") {
-        (
-            "npm",
-            &["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            &["npm", "rebuild"],
-        )
+        Self {
+            tool: "pnpm",
+            fetch,
+            // Otherwise it would fetch, and start, the version that `package.json` asks for.
+            argv: [
+                owned(&[&pnpm]),
+                owned(&install),
+                owned(&["--config.manage-package-manager-versions=false"]),
+            ]
+            .concat(),
+            rebuild: pnpm,
+        }
+    }
+
+    fn yarn(project: &Project<'_>, lock: &str, package: &serde_json::Value) -> Self {
+        let (yarn, fetch, install): (String, Option<Step>, &[&str]) = if lock.contains("__metadata:") {
+            // Yarn since version 2 is a program of its own, which the package `yarn` only looks for.
+            let version = asked_for(package, "yarn").unwrap_or_else(|| "4".to_owned());
+            let step = fetched(&format!("@yarnpkg/cli-dist@{version}"));
+            (
+                fetched_program("yarn"),
+                Some(step),
+                &["install", "--immutable", "--mode=skip-build"],
+            )
+        } else {
+            let version = asked_for(package, "yarn").unwrap_or_else(|| "1".to_owned());
+            let (yarn, step) = provided(project, "yarn", &format!("yarn@{version}"));
+            (
+                yarn,
+                step,
+                &["install", "--frozen-lockfile", "--ignore-scripts", "--non-interactive"],
+            )
+        };
+        Self {
+            tool: "yarn",
+            fetch,
+            argv: [owned(&[&yarn]), owned(install)].concat(),
+            rebuild: "npm".into(),
+        }
+    }
+
+    fn install(&self, here: StepDirectory) -> Step {
+        let mut step = Step::new(Phase::Online, here, &[]);
+        step.argv.clone_from(&self.argv);
+        step
+    }
+}
+
+/// The version of a package manager that `package.json` asks for, without its hash:
+/// <https://nodejs.org/api/packages.html#packagemanager>
+fn asked_for(package: &serde_json::Value, tool: &str) -> Option<String> {
+    let text = package
+        .get("packageManager")?
+        .as_str()?
+        .strip_prefix(tool)?
+        .strip_prefix('@')?;
+    let version = text.split('+').next()?;
+    let is_version = version
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    (is_version && !version.is_empty()).then(|| version.to_owned())
+}
+
+/// A package manager of this machine, or a step that installs it.
+fn provided(project: &Project<'_>, tool: &str, package: &str) -> (String, Option<Step>) {
+    if project.present.contains(tool) {
+        (tool.to_owned(), None)
     } else {
-        ("npm", WITHOUT_LOCK, &["npm", "rebuild"])
+        (fetched_program(tool), Some(fetched(package)))
+    }
+}
+
+fn fetched_program(tool: &str) -> String {
+    format!("{TOOLS}/node_modules/.bin/{tool}")
+}
+
+/// Installs a package manager from npm's registry.
+fn fetched(package: &str) -> Step {
+    let npm = [
+        "npm",
+        "install",
+        "--prefix",
+        TOOLS,
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--",
+        package,
+    ];
+    Step::new(Phase::Online, StepDirectory::Workspace(None), &npm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_a_package_manager_is_taken_from_the_project() {
+        let package = |text: &str| serde_json::json!({"packageManager": text});
+        assert_eq!(
+            asked_for(&package("pnpm@9.1.0+sha512.ab"), "pnpm").as_deref(),
+            Some("9.1.0")
+        );
+        assert_eq!(asked_for(&package("pnpm@9.1.0"), "yarn"), None);
+        assert_eq!(asked_for(&package("pnpm@9 https://evil"), "pnpm"), None);
+        assert_eq!(asked_for(&package("pnpm@"), "pnpm"), None);
     }
 }

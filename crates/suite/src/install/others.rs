@@ -31,8 +31,7 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
             argv,
         )],
         shown: VisibleFiles::Only { files, empty },
-        may_see_all: false,
-        modules: None,
+        ..Plan::default()
     })
 }
 
@@ -155,8 +154,7 @@ fn only(tool: &'static str, project: &Project<'_>, files: BTreeSet<RepoPath>, ar
             files,
             empty: BTreeSet::new(),
         },
-        may_see_all: false,
-        modules: None,
+        ..Plan::default()
     }
 }
 

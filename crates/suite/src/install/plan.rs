@@ -49,6 +49,7 @@ pub fn plan(
         directory: command.directory.clone(),
         framework: command.framework,
         argv: &command.argv,
+        ci: &command.ci_install,
         present,
     };
     if let Some(line) = &settings.command {

@@ -1,15 +1,16 @@
-//! Python: uv if the project has its lock file, else pip with the project's requirements, into a separate
-//! environment.
+//! Python: uv if the project has its lock file, else pip with what CI or the project's lists name, in the versions of
+//! its lock file, into a separate environment.
 
 mod listed;
+mod locked;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_anchor::RepoPath;
 
 use super::INSTALLED;
 use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
-use crate::discover::tox_requirements;
+use crate::discover::{line_directory, tox_requirements};
 
 /// Creates the virtual environment that everything else is installed into.
 pub(super) fn environment() -> Step {
@@ -22,65 +23,207 @@ pub(super) fn environment() -> Step {
 }
 
 pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
-    uv(project).or_else(|| pip(project))
-}
-
-fn uv(project: &Project<'_>) -> Option<Plan> {
-    if !project.present.contains("uv") || project.path("uv.lock").is_none() {
-        return None;
-    }
-    let sync = [
-        "uv",
-        "sync",
-        "--frozen",
-        "--no-install-workspace",
-        "--all-extras",
-        "--all-groups",
-    ];
-    let mut built = owned(&sync);
-    built.insert(2, "--no-build".into());
-    let built: Vec<&str> = built.iter().map(String::as_str).collect();
-    let place = StepDirectory::Workspace(project.directory.clone());
-    let step = Step::new(Phase::Online, place, &built).or(owned(&sync), BUILT);
-    let (mut files, empty) = sources(project);
-    files.extend(project.named(&["pyproject.toml", "uv.lock", "uv.toml"]));
-    let own = is_package(project).then(|| in_place(project, &["uv", "pip", "install", "--no-deps", "-e", "."]));
+    let Some(uv) = uv(project) else { return pip(project) };
+    let instead = pip(project).map(|pip| Plan {
+        notes: vec!["uv could not install what `uv.lock` lists, so pip did, with the versions in it".into()],
+        ..pip
+    });
     Some(Plan {
-        tools: BTreeSet::from(["python3", "uv"]),
-        steps: [step].into_iter().chain(own).collect(),
-        shown: VisibleFiles::Only { files, empty },
-        may_see_all: false,
-        modules: None,
+        instead: instead.map(Box::new),
+        ..uv
     })
 }
 
-const BUILT: &str = "not every package has a wheel, so some were built, which runs their code";
+fn uv(project: &Project<'_>) -> Option<Plan> {
+    project.path("uv.lock")?;
+    let table = settings(project);
+    let is_present = project.present.contains("uv");
+    let fetched = if is_present {
+        Vec::new()
+    } else {
+        fetched(&uv_package(table.as_ref()))
+    };
+    let uv = if is_present {
+        "uv".to_owned()
+    } else {
+        format!("{TOOLS}/bin/uv")
+    };
+    let sync = |build: bool, chosen: &[String]| {
+        let mut argv = owned(&[&uv, "sync", "--frozen", "--no-install-workspace"]);
+        argv.extend((!build).then(|| "--no-build".to_owned()));
+        argv.extend(chosen.iter().cloned());
+        argv
+    };
+    let all = owned(&["--all-extras", "--all-groups"]);
+    let of_ci = chosen(&project.ci.extras, &project.ci.groups);
+    let wanted = if project.ci.all || of_ci.is_empty() { all } else { of_ci };
+    let (extras, groups) = table.as_ref().map(listed::names_for_tests).unwrap_or_default();
+    let place = StepDirectory::Workspace(project.directory.clone());
+    let mut step = Step::new(Phase::Online, place, &[]);
+    step.argv = sync(false, &wanted);
+    let step = step
+        .or(sync(true, &wanted), BUILT)
+        .or(sync(true, &chosen(&extras, &groups)), ONLY_FOR_TESTS);
+    let (mut files, empty) = sources(project);
+    files.extend(project.named(&["pyproject.toml", "uv.lock", "uv.toml"]));
+    let own = is_package(project).then(|| in_place(project, &[&uv, "pip", "install", "--no-deps", "-e", "."]));
+    Some(Plan {
+        tools: BTreeSet::from(["python3", "uv"]),
+        steps: fetched.into_iter().chain([step]).chain(own).collect(),
+        shown: VisibleFiles::Only { files, empty },
+        ..Plan::default()
+    })
+}
 
-fn pip(project: &Project<'_>) -> Option<Plan> {
-    let (mut wanted, mut files) = (Vec::new(), BTreeSet::new());
-    let listed: Vec<&str> = project.paths().filter(|path| is_requirements(path)).collect();
-    for path in &listed {
-        files.extend(project.path(path));
-        if is_for_tests(path) {
-            wanted.extend(["-r".to_owned(), (*path).to_owned()]);
+/// The options of uv that choose these extras and groups.
+fn chosen(extras: &[String], groups: &[String]) -> Vec<String> {
+    let extras = extras.iter().flat_map(|name| ["--extra".to_owned(), name.clone()]);
+    let groups = groups.iter().flat_map(|name| ["--group".to_owned(), name.clone()]);
+    extras.chain(groups).collect()
+}
+
+/// uv as pip installs it, in the versions that the project allows.
+fn uv_package(table: Option<&toml::Table>) -> String {
+    let wanted = table.and_then(|table| table.get("tool")?.get("uv")?.get("required-version")?.as_str());
+    let is_version = |text: &&str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || ".,<>=!~ ".contains(c))
+    };
+    match wanted.map(str::trim).filter(is_version) {
+        Some(wanted) if wanted.starts_with(|c: char| c.is_ascii_digit()) => format!("uv=={wanted}"),
+        Some(wanted) => format!("uv{wanted}"),
+        None => "uv".into(),
+    }
+}
+
+/// Where tools are installed that this machine does not have. Tests never see them.
+const TOOLS: &str = "/installed/tmp/tools";
+
+/// Installs a tool from the registry of Python.
+fn fetched(package: &str) -> Vec<Step> {
+    let python = format!("{TOOLS}/bin/python");
+    let here = StepDirectory::Workspace(None);
+    let pip = [
+        "-m",
+        "pip",
+        "install",
+        "--no-input",
+        "--only-binary=:all:",
+        "--",
+        package,
+    ];
+    vec![
+        Step::new(Phase::Offline, here.clone(), &["python3", "-m", "venv", TOOLS]),
+        Step::new(Phase::Online, here, &[&[python.as_str()], &pip[..]].concat()),
+    ]
+}
+
+const BUILT: &str = "not every package has a wheel, so some were built, which runs their code";
+const ONLY_FOR_TESTS: &str = "not all groups and extras could be installed, so only those for tests were";
+const ONE_BY_ONE: &str = "not every listed package could be installed, so the others were, without those";
+
+/// Installs requirement files and requirements one after the other, and fails only if nothing could be installed.
+const EACH: &str = r#"pip() { "$PYTHON" -m pip install --no-input --no-warn-script-location --prefer-binary "$@" && done=1; }
+done=
+while [ $# -gt 0 ] && [ "$1" != -- ]; do pip "$1" "$2"; shift 2; done
+[ $# = 0 ] || shift
+for requirement in "$@"; do pip -- "$requirement"; done
+[ -n "$done" ]"#;
+
+/// What the tests need according to the project and its CI.
+#[derive(Default)]
+struct Needs {
+    /// Pairs of options and files for pip.
+    options: Vec<String>,
+    requirements: Vec<String>,
+    /// Requirements that tests may need; a failure to install them is only noted.
+    optional: Vec<String>,
+    /// Files that the installation reads.
+    files: BTreeSet<RepoPath>,
+    /// Extras of the project that only a build knows.
+    extras: Vec<String>,
+}
+
+impl Needs {
+    fn is_empty(&self) -> bool {
+        self.options.is_empty() && self.requirements.is_empty()
+    }
+
+    fn file(&mut self, option: &str, project: &Project<'_>, path: &RepoPath) {
+        if project.checkout.contains(path.as_str()) {
+            self.options.extend([option.to_owned(), relative(project, path)]);
         }
     }
-    let table: Option<toml::Table> = project.text("pyproject.toml").and_then(|text| text.parse().ok());
-    let mut described = table.as_ref().map(listed::requirements).unwrap_or_default();
-    let is_built = described.is_empty() && wanted.is_empty() && needs_building(project, table.as_ref());
-    if described.is_empty() && wanted.is_empty() {
-        of_tox(project, &listed, &mut wanted, &mut described);
+}
+
+/// What CI installs, as far as its lines say.
+fn of_ci(project: &Project<'_>, table: Option<&toml::Table>) -> Needs {
+    let ci = project.ci;
+    let mut needs = Needs::default();
+    for (option, files) in [("-r", &ci.files), ("-c", &ci.constraints)] {
+        files.iter().for_each(|path| needs.file(option, project, path));
+    }
+    needs.requirements = table.map(listed::dependencies).unwrap_or_default();
+    if ci.all {
+        let all = table.map(listed::requirements).unwrap_or_default();
+        needs.requirements.extend(all.needed);
+        needs.optional = all.optional;
+    }
+    for extra in &ci.extras {
+        match table.and_then(|table| listed::extra(table, extra)) {
+            Some(list) => needs.requirements.extend(list),
+            None => needs.extras.push(extra.clone()),
+        }
+    }
+    let groups = ci.groups.iter().filter_map(|name| listed::group_named(table?, name));
+    needs.requirements.extend(groups.flatten());
+    needs.requirements.extend(ci.requirements.iter().cloned());
+    needs
+}
+
+/// What the project's lists say.
+fn of_lists(project: &Project<'_>, table: Option<&toml::Table>, lists: &[&str]) -> Needs {
+    let listed = table.map(listed::requirements).unwrap_or_default();
+    let mut needs = Needs {
+        requirements: listed.needed,
+        optional: listed.optional,
+        ..Needs::default()
+    };
+    for path in lists.iter().filter(|path| is_for_tests(path)) {
+        needs.options.extend(["-r".to_owned(), (*path).to_owned()]);
+    }
+    needs
+}
+
+fn settings(project: &Project<'_>) -> Option<toml::Table> {
+    project.text("pyproject.toml").and_then(|text| text.parse().ok())
+}
+
+fn pip(project: &Project<'_>) -> Option<Plan> {
+    let lists: Vec<&str> = project.paths().filter(|path| is_requirements(path)).collect();
+    let table = settings(project);
+    let mut needs = if project.ci.is_for_python() {
+        of_ci(project, table.as_ref())
+    } else {
+        of_lists(project, table.as_ref(), &lists)
+    };
+    let needs_build = needs_building(project, table.as_ref());
+    let is_built = (needs.is_empty() || !needs.extras.is_empty()) && needs_build;
+    if needs.is_empty() && !is_built {
+        of_tox(project, &lists, &mut needs.options, &mut needs.requirements);
     }
     let runner = project.framework.spec().package;
     let own = is_built || is_package(project);
-    if wanted.is_empty() && described.is_empty() && !is_built && runner.is_none() && !own {
+    if needs.is_empty() && !is_built && runner.is_none() && !own {
         return None;
     }
-    // After this word, no text from a file of the tree can be an option.
-    wanted.push("--".into());
-    wanted.extend(described);
-    wanted.extend(runner.map(str::to_owned));
-    let has_something = wanted.last().is_some_and(|word| word != "--") || wanted.len() > 1;
+    needs.files.extend(lists.iter().filter_map(|path| project.path(path)));
+    needs
+        .files
+        .extend(project.ci.files.iter().chain(&project.ci.constraints).cloned());
+    needs.files = with_referenced(project, needs.files);
+    needs.requirements.extend(runner.map(str::to_owned));
+    let locked = locked::find(project);
     let python = format!("{INSTALLED}/venv/bin/python");
     let pip = [
         &python,
@@ -90,23 +233,67 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         "--no-input",
         "--no-warn-script-location",
     ];
-    let install = |kind: &str| {
+    let place = StepDirectory::Workspace(project.directory.clone());
+    // After `--`, no text from a file of the tree can be an option.
+    let install = |kind: &str, is_pinned: bool, options: &[String], requirements: &[String]| {
         let mut argv = owned(&pip);
         argv.push(kind.to_owned());
-        argv.extend(wanted.iter().cloned());
+        argv.extend(
+            is_pinned
+                .then_some(["-c".to_owned(), CONSTRAINTS.to_owned()])
+                .into_iter()
+                .flatten(),
+        );
+        argv.extend(options.iter().cloned());
+        argv.push("--".into());
+        argv.extend(requirements.iter().cloned());
         argv
     };
     let mut steps = vec![environment()];
-    if has_something {
-        let mut step = Step::new(Phase::Online, StepDirectory::Workspace(project.directory.clone()), &[]);
-        step.argv = install("--only-binary=:all:");
-        steps.push(step.or(install("--prefer-binary"), BUILT));
+    if let Some(locked) = &locked {
+        let script = format!("mkdir -p {INSTALLED}/tmp && printf '%s\\n' \"$@\" > {CONSTRAINTS}");
+        let mut step = Step::new(Phase::Offline, place.clone(), &["sh", "-c", &script, "sh"]);
+        step.argv.extend(locked.constraints.iter().cloned());
+        steps.push(step);
+    }
+    let is_pinned = locked.is_some();
+    if !needs.is_empty() {
+        let (options, requirements) = (&needs.options, &needs.requirements);
+        let mut step = Step::new(Phase::Online, place.clone(), &[]);
+        step.argv = install("--only-binary=:all:", is_pinned, options, requirements);
+        step = step.or(install("--prefer-binary", is_pinned, options, requirements), BUILT);
+        if let Some(locked) = &locked {
+            let note = format!(
+                "the versions that `{}` pins cannot be installed here, so others were",
+                locked.file
+            );
+            step = step.or(install("--prefer-binary", false, options, requirements), &note);
+        }
+        let script = EACH.replace("$PYTHON", &python);
+        let mut each = owned(&["sh", "-c", &script, "sh"]);
+        each.extend(options.iter().cloned());
+        each.push("--".into());
+        each.extend(requirements.iter().cloned());
+        steps.push(step.or(each, ONE_BY_ONE));
+    }
+    if !needs.optional.is_empty() {
+        let mut step = Step::new(Phase::Online, place.clone(), &[]);
+        step.argv = install("--only-binary=:all:", is_pinned, &[], &needs.optional);
+        steps.push(
+            step.or(install("--prefer-binary", false, &[], &needs.optional), BUILT)
+                .optional(),
+        );
     }
     if own {
         // If only the build knows the dependencies, installing the project must find them.
+        let extras = match needs.extras.as_slice() {
+            [] => "test,tests,testing".to_owned(),
+            extras => extras.join(","),
+        };
+        let with_extras = format!(".[{extras}]");
         let own_words: &[&str] = if is_built {
-            &["-e", ".[test,tests,testing]"]
-        } else if needs_building(project, table.as_ref()) {
+            &["-e", &with_extras]
+        } else if needs_build {
             &["-e", "."]
         } else {
             &["--no-deps", "-e", "."]
@@ -120,6 +307,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     }
     // If nothing is built, the installation sees only the lists.
     let (sources, empty) = if own { sources(project) } else { Default::default() };
+    let mut files = needs.files;
     files.extend(sources);
     Some(Plan {
         tools: BTreeSet::from(["python3"]),
@@ -129,9 +317,53 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         } else {
             VisibleFiles::Only { files, empty }
         },
-        may_see_all: false,
-        modules: None,
+        ..Plan::default()
     })
+}
+
+/// The file with the versions of a lock file, while packages are installed.
+const CONSTRAINTS: &str = "/installed/tmp/constraints.txt";
+/// Maximum number of requirement files that are shown.
+const MAX_FILES: usize = 100;
+
+/// A path of the tree, relative to the project's directory.
+fn relative(project: &Project<'_>, path: &RepoPath) -> String {
+    let Some(directory) = &project.directory else {
+        return path.to_string();
+    };
+    let below = path
+        .as_str()
+        .strip_prefix(directory.as_str())
+        .and_then(|rest| rest.strip_prefix('/'));
+    below.map_or_else(
+        || format!("{}{path}", "../".repeat(directory.as_str().split('/').count())),
+        str::to_owned,
+    )
+}
+
+/// These requirement files, and those that they refer to, wherever they are in the tree.
+fn with_referenced(project: &Project<'_>, files: BTreeSet<RepoPath>) -> BTreeSet<RepoPath> {
+    let mut open: Vec<RepoPath> = files.into_iter().collect();
+    let mut known = BTreeSet::new();
+    while let Some(path) = open.pop().filter(|_| known.len() < MAX_FILES) {
+        if known.contains(&path) || !project.checkout.contains(path.as_str()) {
+            continue;
+        }
+        let text = project.checkout.read_text(path.as_str()).unwrap_or_default();
+        let above = path.as_str().rsplit_once('/').and_then(|(above, _)| above.parse().ok());
+        for line in text.lines() {
+            let options = ["--requirement", "--constraint", "-r", "-c"];
+            let file = options.iter().find_map(|option| line.trim().strip_prefix(option));
+            let file = file.map(|file| file.trim_start_matches(['=', ' ']).trim_end().to_owned());
+            let directory: Option<&RepoPath> = above.as_ref();
+            open.extend(
+                file.and_then(|file| line_directory(directory, &[file], &BTreeMap::new()))
+                    .flatten(),
+            );
+        }
+        known.insert(path);
+    }
+    known
 }
 
 /// Adds what tox installs before it runs the tests: requirement files, and requirements.

@@ -7,6 +7,7 @@ use greenlight_sandbox::Sandbox;
 use greenlight_tree::checkout::Checkout;
 
 use super::INSTALLED;
+use crate::ci_install::CiInstall;
 use crate::framework::Framework;
 use crate::shell::quoted;
 
@@ -21,6 +22,10 @@ pub struct Plan {
     pub(super) may_see_all: bool,
     /// The tree that contains Node's `node_modules` folders.
     pub(super) modules: Option<String>,
+    /// What people should know if this plan is carried out.
+    pub(super) notes: Vec<String>,
+    /// What to do if it fails.
+    pub(super) instead: Option<Box<Plan>>,
 }
 
 /// Which files the installation sees.
@@ -40,8 +45,8 @@ pub(super) struct Step {
     pub(super) argv: Vec<String>,
     pub(super) phase: Phase,
     pub(super) place: StepDirectory,
-    /// A fallback for a failure, and a note to record then.
-    pub(super) otherwise: Option<(Vec<String>, String)>,
+    /// What to try in turn after a failure, each with a note to record if it succeeds.
+    pub(super) otherwise: Vec<(Vec<String>, String)>,
     /// Whether a failure is only noted.
     pub(super) is_optional: bool,
 }
@@ -77,13 +82,13 @@ impl Step {
             argv: owned(argv),
             phase,
             place,
-            otherwise: None,
+            otherwise: Vec::new(),
             is_optional: false,
         }
     }
 
     pub(super) fn or(mut self, argv: Vec<String>, note: &str) -> Self {
-        self.otherwise = Some((argv, note.to_owned()));
+        self.otherwise.push((argv, note.to_owned()));
         self
     }
 
@@ -105,6 +110,8 @@ pub(super) struct Project<'a> {
     pub(super) framework: Framework,
     /// The command that runs them.
     pub(super) argv: &'a [String],
+    /// What CI installs for them.
+    pub(super) ci: &'a CiInstall,
     pub(super) present: &'a BTreeSet<String>,
 }
 
@@ -162,20 +169,37 @@ impl Plan {
         }
     }
 
-    /// The plans to try in turn: this one, and the same with all files visible.
-    pub(super) fn attempts(self) -> Vec<Self> {
+    /// The plans to try in turn: this one, the same with all files visible, and what is done instead.
+    pub(super) fn attempts(mut self) -> Vec<Self> {
+        let instead = self
+            .instead
+            .take()
+            .map(|instead| instead.attempts())
+            .unwrap_or_default();
         let whole = (self.may_see_all && self.shown != VisibleFiles::All).then(|| Self {
             shown: VisibleFiles::All,
             ..self.clone()
         });
-        [Some(self), whole].into_iter().flatten().collect()
+        [Some(self), whole].into_iter().flatten().chain(instead).collect()
+    }
+
+    /// What is done instead of this plan, or else the plan itself.
+    fn fallback(&self) -> Self {
+        match &self.instead {
+            Some(instead) => Self::clone(instead),
+            None => self.clone(),
+        }
     }
 
     pub(super) fn and(mut self, other: Self) -> Self {
+        let instead = (self.instead.is_some() || other.instead.is_some())
+            .then(|| Box::new(self.fallback().and(other.fallback())));
         self.tools.extend(other.tools);
         self.steps.extend(other.steps);
         self.may_see_all |= other.may_see_all;
         self.modules = self.modules.or(other.modules);
+        self.notes.extend(other.notes);
+        self.instead = instead;
         self.shown = match (self.shown, other.shown) {
             (
                 VisibleFiles::Only { mut files, mut empty },

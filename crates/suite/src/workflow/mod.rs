@@ -9,6 +9,7 @@ mod files;
 mod matrix;
 mod node;
 mod steps;
+mod test_steps;
 
 use std::rc::Rc;
 
@@ -18,6 +19,7 @@ use greenlight_readers::ci_step::CiStep;
 use self::expression::{Scope, interpolate, literals};
 use self::files::WorkflowFiles;
 use self::node::Node;
+pub use self::test_steps::test_steps;
 
 /// The root of the checkout in scripts and paths.
 pub(super) const WORKSPACE: &str = "$GITHUB_WORKSPACE";

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use greenlight_anchor::RepoPath;
-use greenlight_readers::ci_step::CiStep;
+use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use super::{Failed, JobMatch, Node, Scope, WORKSPACE, WorkflowFiles, inputs, interpolate, literals, local};
+use crate::ci_install::installs;
 use crate::discover::runs_tests;
 
 /// Maximum depth of local actions that use local actions.
@@ -14,6 +15,8 @@ const MAX_ACTIONS: usize = 4;
 const MAX_SCRIPT: usize = 32 << 10;
 const MAX_VALUE: usize = 4_000;
 const MAX_VARIABLES: usize = 64;
+/// Maximum number of earlier steps that are kept for what they install.
+const MAX_BEFORE: usize = 8;
 /// The shells whose scripts can be parsed.
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
 const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -32,49 +35,106 @@ struct Script {
     env: BTreeMap<String, String>,
 }
 
+/// A job, with everything around its steps.
+struct Job<'w> {
+    steps: &'w [Node],
+    scope: Scope,
+    /// `defaults.run` of the job and the workflow.
+    defaults: Vec<&'w Node>,
+}
+
+impl<'w> Job<'w> {
+    /// `None` if the workflow has no such job, or it has no steps.
+    fn of(place: &'w JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<Self> {
+        let workflow = &place.workflow;
+        let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;
+        let mut scope = place.scope.clone();
+        scope.runner_os = runner_os(job, &scope);
+        for env in [workflow.get("env"), job.get("env")].into_iter().flatten() {
+            add_variables(&mut scope, env);
+        }
+        let run_defaults = |node: &'w Node| node.get("defaults")?.get("run");
+        let steps = job.get("steps")?.items();
+        files.look_at(steps.len())?;
+        Some(Self {
+            steps,
+            scope,
+            defaults: [run_defaults(job), run_defaults(workflow)]
+                .into_iter()
+                .flatten()
+                .collect(),
+        })
+    }
+
+    /// The step at this index, as it runs. `None` if the workflow does not say what it runs.
+    fn step(
+        &self,
+        (number, name): (usize, &str),
+        (workflow, job): (&RepoPath, &str),
+        files: &mut WorkflowFiles<'_, '_>,
+    ) -> Option<CiStep> {
+        let around = Around {
+            scope: self.scope.clone(),
+            defaults: self.defaults.clone(),
+        };
+        let found = script(self.steps.get(number)?, &around, 0, files)?;
+        let mut before = Vec::new();
+        for step in self.steps.iter().take(number) {
+            let earlier = script(step, &around, 0, files).filter(|earlier| installs(&earlier.text));
+            before.extend(earlier.map(|earlier| CiScript {
+                script: earlier.text,
+                directory: earlier.directory,
+            }));
+        }
+        before.truncate(MAX_BEFORE);
+        Some(CiStep {
+            workflow: workflow.clone(),
+            job: job.to_string(),
+            name: name.to_string(),
+            script: found.text,
+            directory: found.directory,
+            env: found.env,
+            shows: None,
+            before,
+        })
+    }
+}
+
 /// The failed step. `None` if the workflow does not say what it ran.
 pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
-    let workflow = &place.workflow;
-    let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;
-    let mut scope = place.scope.clone();
-    scope.runner_os = runner_os(job, &scope);
-    for env in [workflow.get("env"), job.get("env")].into_iter().flatten() {
-        add_variables(&mut scope, env);
-    }
-    let run_defaults = |node: &'_ Node| node.get("defaults").and_then(|defaults| defaults.get("run")).cloned();
-    let defaults: Vec<Node> = [run_defaults(job), run_defaults(workflow)]
-        .into_iter()
-        .flatten()
-        .collect();
-    let around = Around {
-        scope,
-        defaults: defaults.iter().collect(),
-    };
+    let job = Job::of(place, files)?;
     let name = failed.steps.get(failed.failed)?;
-    let steps = job.get("steps")?.items();
-    files.look_at(steps.len())?;
-    let step = find(steps, failed, &around.scope)?;
-    let script = script(step, &around, 0, files)?;
-    Some(CiStep {
-        workflow: failed.workflow.clone(),
-        job: failed.job.to_string(),
-        name: name.clone(),
-        script: script.text,
-        directory: script.directory,
-        env: script.env,
-        shows: None,
+    let number = find(job.steps, failed, &job.scope)?;
+    job.step((number, name), (failed.workflow, failed.job), files)
+}
+
+/// The first step of a job that runs tests. `None` if none does as far as the workflow says, or if the job does not
+/// run on Linux.
+pub(super) fn with_tests(place: &JobMatch, workflow: &RepoPath, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
+    let (key, _) = place.workflow.get("jobs")?.entries().get(place.job)?;
+    let job = Job::of(place, files)?;
+    if matches!(job.scope.runner_os, Some("macOS" | "Windows")) {
+        return None;
+    }
+    (0..job.steps.len()).find_map(|number| {
+        let name = job.steps.get(number)?.get("name").and_then(Node::scalar);
+        let name = name.and_then(|name| interpolate(&name, &job.scope));
+        let name = name.unwrap_or_else(|| "Run the tests".into());
+        let step = job.step((number, &name), (workflow, key), files)?;
+        runs_tests(&step.script).then_some(step)
     })
 }
 
-/// The step with the name of the failed one. If several have that name, the one at the same position among them.
-fn find<'a>(steps: &'a [Node], failed: &Failed<'_>, scope: &Scope) -> Option<&'a Node> {
+/// The index of the step with the name of the failed one. If several have that name, the one at the same position among them.
+fn find(steps: &[Node], failed: &Failed<'_>, scope: &Scope) -> Option<usize> {
     let name = failed.steps.get(failed.failed)?;
     let before = failed.steps[..failed.failed]
         .iter()
         .filter(|other| *other == name)
         .count();
     let all = failed.steps.iter().filter(|other| *other == name).count();
-    let same: Vec<&Node> = steps.iter().filter(|step| is_shown_as(step, name, scope)).collect();
+    let is_same = |number: &usize| is_shown_as(&steps[*number], name, scope);
+    let same: Vec<usize> = (0..steps.len()).filter(is_same).collect();
     // If their number differs, they cannot be matched.
     (same.len() == all).then(|| same.get(before).copied())?
 }

@@ -72,6 +72,9 @@ pub(super) fn find(place: &Directory<'_>) -> Option<Task> {
     if let Some(tools) = table.as_ref().and_then(|table| table.get("tool")?.as_table()) {
         lines.extend(in_pyproject(tools).into_iter().map(|line| ("pyproject.toml", line)));
     }
+    let hatch: Option<toml::Table> = text("hatch.toml").and_then(|text| text.parse().ok());
+    let environments = hatch.as_ref().and_then(|table| table.get("envs")?.as_table());
+    lines.extend(hatch_scripts(environments).into_iter().map(|line| ("hatch.toml", line)));
     lines.extend(
         nox(&text("noxfile.py").unwrap_or_default())
             .into_iter()
@@ -180,19 +183,15 @@ fn in_pyproject(tools: &toml::Table) -> Vec<String> {
             .unwrap_or_default()));
         lines.extend(tox_table(tox_settings));
     }
-    for environment in table(&["hatch", "envs"])
-        .into_iter()
-        .flat_map(|environments| environments.values())
-    {
-        lines.extend(
-            environment
-                .get("scripts")
-                .and_then(toml::Value::as_table)
-                .into_iter()
-                .flat_map(scripts),
-        );
-    }
+    lines.extend(hatch_scripts(table(&["hatch", "envs"])));
     lines
+}
+
+/// The scripts of Hatch's environments that are named after tests.
+fn hatch_scripts(environments: Option<&toml::Table>) -> Vec<String> {
+    let environments = environments.into_iter().flat_map(toml::Table::values);
+    let tables = environments.filter_map(|environment| environment.get("scripts")?.as_table());
+    tables.flat_map(scripts).collect()
 }
 
 /// Lists of words in tox 4, in which tables are placeholders:
@@ -267,7 +266,7 @@ fn nox(text: &str) -> Vec<String> {
 }
 
 /// The test runner in a command, with the arguments that select its tests.
-fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framework, Vec<String>)> {
+pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framework, Vec<String>)> {
     let is = |word: &String, name: &str| word.rsplit('/').next() == Some(name);
     let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let after = |name: &str| words.iter().position(|word| is(word, name)).map(|at| &words[at + 1..]);
@@ -290,6 +289,16 @@ fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framework, Vec<Str
         );
         return Some((Framework::Unittest, argv));
     }
+    if let Some(script) = words.iter().find(|word| is_own_runner(word) && has(place, word)) {
+        let mut argv = vec!["python3".to_string(), script.trim_start_matches("./").into()];
+        let after = words.iter().skip_while(|word| *word != script).skip(1);
+        argv.extend(
+            after
+                .filter(|word| !word.starts_with('-') && !word.contains('{'))
+                .cloned(),
+        );
+        return Some((Framework::Unittest, argv));
+    }
     let manage = words.iter().find(|word| is(word, "manage.py") && has(place, word))?;
     let arguments = after("manage.py").filter(|arguments| arguments.first().is_some_and(|word| word == "test"))?;
     let mut argv = vec!["python3".to_string(), manage.clone(), "test".into()];
@@ -300,6 +309,12 @@ fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framework, Vec<Str
             .cloned(),
     );
     Some((Framework::Unittest, argv))
+}
+
+/// `runtests.py`, `tests/run_tests.py`: the script with which a project runs its tests, usually Django's.
+fn is_own_runner(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    matches!(name, "runtests.py" | "run_tests.py" | "run-tests.py" | "runtest.py")
 }
 
 /// The arguments that select tests. `None` if one of them is a path that the tree does not have.

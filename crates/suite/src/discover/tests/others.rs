@@ -99,7 +99,7 @@ fn ruby_projects_say_which_of_its_frameworks_they_use() {
     );
     check(
         &[("test/a_test.rb", "")],
-        r#"ruby -Ilib -Itest -e 'Dir["test/**/{test_*,*_test}.rb"].sort.each { |file| require "./#{file}" }' [Minitest, -] from `test/a_test.rb`"#,
+        r#"ruby -Ilib -Itest -e 'Dir["test/**/{test_*,spec_*,*_test}.rb"].sort.each { |file| require "./#{file}" }' [Minitest, -] from `test/a_test.rb`"#,
     );
 }
 

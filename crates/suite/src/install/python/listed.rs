@@ -18,46 +18,139 @@ pub(super) const FOR_TESTS: [&str; 14] = [
     "pytest",
 ];
 
-/// Maximum depth of groups that include groups.
+/// Maximum depth of groups and extras that include others, and maximum number of requirements that an extra leads to.
 const MAX_INCLUDED: u32 = 5;
+const MAX_LISTED: usize = 500;
 
-/// The requirements in `pyproject.toml`: its dependencies, and the groups and extras for tests, including Poetry's.
-pub(super) fn requirements(table: &toml::Table) -> Vec<String> {
-    let project = table.get("project");
-    let mut found = strings(project.and_then(|project| project.get("dependencies")));
-    let extras = project
-        .and_then(|project| project.get("optional-dependencies"))
-        .and_then(toml::Value::as_table);
-    let groups = table.get("dependency-groups").and_then(toml::Value::as_table);
-    for (lists, depth) in [(extras, 0), (groups, MAX_INCLUDED)] {
-        for name in lists
-            .into_iter()
-            .flat_map(toml::Table::keys)
-            .filter(|name| is_group_for_tests(name))
-        {
-            found.extend(group(lists, name, depth));
-        }
+/// Names of groups that only tests need. Without one, a group for development may contain what they need.
+const ONLY_TESTS: [&str; 6] = ["test", "testing", "tests", "unit", "unittest", "pytest"];
+
+/// The requirements in `pyproject.toml`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Listed {
+    /// The project's dependencies, and the groups and extras for its tests.
+    pub(super) needed: Vec<String>,
+    /// Groups for development next to those for tests: tools that the tests may or may not use.
+    pub(super) optional: Vec<String>,
+}
+
+/// The project's dependencies, and the groups and extras for tests, including Poetry's.
+pub(super) fn requirements(table: &toml::Table) -> Listed {
+    let (extras, groups) = names_for_tests(table);
+    let mut lists: Vec<(String, Vec<String>)> = Vec::new();
+    for name in extras {
+        let list = extra(table, &name).unwrap_or_default();
+        lists.push((name, list));
+    }
+    for name in groups {
+        let list = group_named(table, &name).unwrap_or_default();
+        lists.push((name, list));
+    }
+    let has_tests = lists.iter().any(|(name, _)| is_only_for_tests(name));
+    let mut listed = Listed {
+        needed: dependencies(table),
+        optional: Vec::new(),
+    };
+    for (name, list) in lists {
+        let is_optional = has_tests && !is_only_for_tests(&name);
+        let into = if is_optional {
+            &mut listed.optional
+        } else {
+            &mut listed.needed
+        };
+        into.extend(list);
     }
     let poetry = table.get("tool").and_then(|tool| tool.get("poetry"));
-    let groups = poetry
-        .and_then(|poetry| poetry.get("group")?.as_table())
-        .into_iter()
-        .flatten();
-    let groups = groups
-        .filter(|(name, _)| is_group_for_tests(name))
-        .filter_map(|(_, group)| group.get("dependencies"));
-    let old = poetry.and_then(|poetry| poetry.get("dev-dependencies"));
+    let old = poetry.and_then(|poetry| poetry.get("dev-dependencies")?.as_table());
+    listed.needed.extend(old.into_iter().flat_map(of_poetry_table));
+    listed
+}
+
+/// The names of the extras and the groups that tests may need.
+pub(super) fn names_for_tests(table: &toml::Table) -> (Vec<String>, Vec<String>) {
+    let of = |lists: Option<&toml::Value>| -> Vec<String> {
+        let names = lists
+            .and_then(toml::Value::as_table)
+            .into_iter()
+            .flat_map(toml::Table::keys);
+        names.filter(|name| is_group_for_tests(name)).cloned().collect()
+    };
+    let extras = of(table
+        .get("project")
+        .and_then(|project| project.get("optional-dependencies")));
+    let mut groups = of(table.get("dependency-groups"));
+    groups.extend(of(poetry_groups(table)));
+    (extras, groups)
+}
+
+fn poetry_groups(table: &toml::Table) -> Option<&toml::Value> {
+    table.get("tool")?.get("poetry")?.get("group")
+}
+
+/// The project's own dependencies.
+pub(super) fn dependencies(table: &toml::Table) -> Vec<String> {
+    let project = table.get("project");
+    let mut found = strings(project.and_then(|project| project.get("dependencies")));
+    let poetry = table.get("tool").and_then(|tool| tool.get("poetry"));
     let described = poetry
         .filter(|_| project.is_none())
-        .and_then(|poetry| poetry.get("dependencies"));
-    for list in groups.chain(old).chain(described).filter_map(toml::Value::as_table) {
-        found.extend(
-            list.iter()
-                .filter(|(name, _)| *name != "python")
-                .filter_map(|(name, value)| of_poetry(name, value)),
-        );
-    }
+        .and_then(|poetry| poetry.get("dependencies")?.as_table());
+    found.extend(described.into_iter().flat_map(of_poetry_table));
     found
+}
+
+/// What one of the project's extras asks for. `None` if `pyproject.toml` does not list it.
+pub(super) fn extra(table: &toml::Table, name: &str) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    extend_with_extra(table, name, MAX_INCLUDED, &mut found)?;
+    Some(found)
+}
+
+fn extend_with_extra(table: &toml::Table, name: &str, depth: u32, found: &mut Vec<String>) -> Option<()> {
+    let project = table.get("project")?;
+    let lists = project.get("optional-dependencies")?.as_table()?;
+    let (_, list) = lists.iter().find(|(key, _)| normal(key) == normal(name))?;
+    let own = project.get("name").and_then(toml::Value::as_str).map(normal);
+    for requirement in strings(Some(list)) {
+        // An extra may include others of the same project; its package in the registry is another version.
+        let included = requirement.strip_suffix(']').and_then(|text| text.split_once('['));
+        match included.filter(|(package, _)| own.as_deref() == Some(normal(package).as_str())) {
+            Some((_, names)) if depth > 0 => {
+                for name in names.split(',') {
+                    extend_with_extra(table, name.trim(), depth - 1, found);
+                }
+            }
+            Some(_) => {}
+            None if found.len() < MAX_LISTED => found.push(requirement),
+            None => {}
+        }
+    }
+    Some(())
+}
+
+/// What one of the project's dependency groups asks for. `None` if `pyproject.toml` does not list it.
+pub(super) fn group_named(table: &toml::Table, name: &str) -> Option<Vec<String>> {
+    let groups = table.get("dependency-groups").and_then(toml::Value::as_table);
+    if groups.is_some_and(|groups| groups.contains_key(name)) {
+        return Some(group(groups, name, MAX_INCLUDED));
+    }
+    let group = poetry_groups(table)?.get(name)?.get("dependencies")?.as_table()?;
+    Some(of_poetry_table(group))
+}
+
+/// <https://packaging.python.org/en/latest/specifications/name-normalization/>
+fn normal(name: &str) -> String {
+    name.trim().to_ascii_lowercase().replace(['_', '.'], "-")
+}
+
+fn of_poetry_table(list: &toml::Table) -> Vec<String> {
+    let packages = list.iter().filter(|(name, _)| *name != "python");
+    packages.filter_map(|(name, value)| of_poetry(name, value)).collect()
+}
+
+fn is_only_for_tests(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.split(['-', '_', '.']).any(|word| ONLY_TESTS.contains(&word))
 }
 
 fn is_group_for_tests(name: &str) -> bool {
@@ -140,8 +233,10 @@ mod tests {
     fn every_way_to_list_what_tests_need_is_read() {
         let table: toml::Table = r#"
             [project]
+            name = "Own_Name"
             dependencies = ["click>=8"]
             [project.optional-dependencies]
+            all = ["own-name[test, docs]"]
             docs = ["sphinx"]
             test = ["freezegun"]
             [dependency-groups]
@@ -158,6 +253,22 @@ mod tests {
         .parse()
         .unwrap();
         let mut found = requirements(&table);
+        assert_eq!(
+            (&found.optional, extra(&table, "all")),
+            (
+                &[
+                    "attrs>=21.4.0,<22",
+                    "zero>=0.3.1,<0.4",
+                    "close>=1.2,<1.3; python_version < '3.9'",
+                    "any",
+                    "exact==1.0"
+                ]
+                .map(String::from)
+                .to_vec(),
+                Some(vec!["freezegun".into(), "sphinx".into()])
+            )
+        );
+        let mut found = [found.needed, found.optional].concat();
         found.sort_unstable();
         assert_eq!(
             found,

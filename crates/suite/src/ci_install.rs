@@ -1,0 +1,312 @@
+//! What a CI job installs for its tests, taken from the lines of its scripts. The lines are read, never run: what they
+//! ask for is installed in the same way as what the project's own lists ask for.
+
+use std::collections::BTreeMap;
+
+use greenlight_anchor::RepoPath;
+use greenlight_readers::ci_step::CiScript;
+use serde::{Deserialize, Serialize};
+
+use crate::discover::{expanded, line_directory};
+use crate::shell;
+
+/// Maximum number of words that are kept of all lines.
+const MAX_WORDS: usize = 200;
+/// Maximum length of one of them.
+const MAX_WORD: usize = 200;
+/// Packages that manage environments or report to services; the tests do not import them.
+const MANAGERS: [&str; 19] = [
+    "pip",
+    "setuptools",
+    "wheel",
+    "build",
+    "twine",
+    "uv",
+    "poetry",
+    "pdm",
+    "hatch",
+    "pipenv",
+    "virtualenv",
+    "tox",
+    "nox",
+    "tox-gh-actions",
+    "tox-uv",
+    "pre-commit",
+    "codecov",
+    "coveralls",
+    "pipx",
+];
+/// Options of `pip install` with a value that does not say what is installed.
+const SKIPPED_WITH_VALUE: [&str; 12] = [
+    "-i",
+    "--index-url",
+    "--extra-index-url",
+    "-f",
+    "--find-links",
+    "-t",
+    "--target",
+    "--prefix",
+    "--timeout",
+    "--python",
+    "-p",
+    "--only-binary",
+];
+/// Options of npm that change how dependencies are resolved, and nothing else.
+const NPM_FLAGS: [&str; 2] = ["--legacy-peer-deps", "--force"];
+
+/// What a CI job installs before its tests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiInstall {
+    /// Python requirements, as pip takes them.
+    #[serde(default)]
+    pub requirements: Vec<String>,
+    /// Requirement files.
+    #[serde(default)]
+    pub files: Vec<RepoPath>,
+    /// Files that restrict versions.
+    #[serde(default)]
+    pub constraints: Vec<RepoPath>,
+    /// Extras of the project.
+    #[serde(default)]
+    pub extras: Vec<String>,
+    /// Dependency groups of the project.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Whether all extras or all groups are installed.
+    #[serde(default)]
+    pub all: bool,
+    /// Options for npm.
+    #[serde(default)]
+    pub npm_flags: Vec<String>,
+}
+
+/// Whether a script has a line that installs packages.
+pub(crate) fn installs(script: &str) -> bool {
+    let lines = shell::lines(script, |_| false).unwrap_or_default();
+    lines.iter().any(|line| Line::of(&line.words).is_some())
+}
+
+/// What a line installs with.
+enum Line<'w> {
+    /// The words after `pip install`.
+    Pip(&'w [String]),
+    /// The words after `uv sync`, `uv run`, `poetry install` or `pdm install`.
+    Project(&'w [String]),
+    /// The words after `npm install`.
+    Npm(&'w [String]),
+}
+
+impl<'w> Line<'w> {
+    fn of(words: &'w [String]) -> Option<Self> {
+        let names: Vec<&str> = words.iter().map(String::as_str).take(5).collect();
+        let is_python = |word: &str| word.starts_with("python") && !word.contains('/');
+        match names.as_slice() {
+            [python, "-m", "pip" | "uv", rest @ ..] if is_python(python) => {
+                let skipped = words.len().min(5) - rest.len();
+                match rest {
+                    ["install", ..] => Some(Self::Pip(&words[skipped + 1..])),
+                    ["pip", "install", ..] => Some(Self::Pip(&words[skipped + 2..])),
+                    ["sync" | "run", ..] => Some(Self::Project(&words[skipped + 1..])),
+                    _ => None,
+                }
+            }
+            ["uv", "pip", "install", ..] => Some(Self::Pip(&words[3..])),
+            ["pip" | "pip3", "install", ..] => Some(Self::Pip(&words[2..])),
+            ["uv", "sync" | "run", ..] | ["poetry" | "pdm", "install" | "sync", ..] => Some(Self::Project(&words[2..])),
+            ["npm", "ci" | "install" | "i", ..] => Some(Self::Npm(&words[2..])),
+            _ => None,
+        }
+    }
+}
+
+impl CiInstall {
+    /// Whether the job installs nothing that is known here.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it says what the tests of a Python project need.
+    pub(crate) fn is_for_python(&self) -> bool {
+        let named = [&self.requirements, &self.extras, &self.groups];
+        self.all || !self.files.is_empty() || named.iter().any(|list| !list.is_empty())
+    }
+
+    /// Adds what the lines of a script install.
+    pub(crate) fn add(&mut self, script: &CiScript, env: &BTreeMap<String, String>) {
+        for line in shell::lines(&script.script, |_| false).unwrap_or_default() {
+            let Some(directory) = line_directory(script.directory.as_ref(), &line.directory, env) else {
+                continue;
+            };
+            // A word that only a shell would know is left out.
+            let words: Vec<String> = line.words.iter().filter_map(|word| expanded(word, env)).collect();
+            match Line::of(&words) {
+                Some(Line::Pip(words)) => self.pip(words, directory.as_ref()),
+                Some(Line::Project(words)) => self.project(words),
+                Some(Line::Npm(words)) => {
+                    let flags = words.iter().filter(|word| NPM_FLAGS.contains(&word.as_str()));
+                    flags.for_each(|flag| add(&mut self.npm_flags, flag));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn pip(&mut self, words: &[String], directory: Option<&RepoPath>) {
+        let mut words = words.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            let (name, joined) = match word.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+                _ => (word, None),
+            };
+            match name {
+                "-r" | "--requirement" | "-c" | "--constraint" => {
+                    let list = if name.contains('r') && name != "--constraint" {
+                        &mut self.files
+                    } else {
+                        &mut self.constraints
+                    };
+                    let file = joined.or_else(|| words.next());
+                    add_file(list, directory, file);
+                }
+                "--group" => {
+                    let group = joined.or_else(|| words.next()).unwrap_or_default();
+                    // A group may be preceded by the file that lists it.
+                    add(&mut self.groups, group.rsplit(':').next().unwrap_or_default());
+                }
+                "-e" | "--editable" => {
+                    let path = joined.or_else(|| words.next()).unwrap_or_default();
+                    self.extras_of(path);
+                }
+                _ if name.starts_with("-r") && !name.starts_with("--") => {
+                    add_file(&mut self.files, directory, Some(&name[2..]))
+                }
+                _ if SKIPPED_WITH_VALUE.contains(&name) => {
+                    if joined.is_none() {
+                        words.next();
+                    }
+                }
+                _ if name.starts_with('-') => {}
+                _ if word.starts_with('.') => self.extras_of(word),
+                _ => self.requirement(word),
+            }
+        }
+    }
+
+    /// `.[test,cli]` and `.`
+    fn extras_of(&mut self, path: &str) {
+        let (path, extras) = path.split_once('[').unwrap_or((path, ""));
+        if matches!(path, "." | "./") {
+            let extras = extras.split(']').next().unwrap_or_default();
+            extras.split(',').for_each(|extra| add(&mut self.extras, extra.trim()));
+        }
+    }
+
+    fn requirement(&mut self, word: &str) {
+        let name = word
+            .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
+            .next();
+        let name = name.unwrap_or_default();
+        // Paths, addresses and archives need more than a registry.
+        let is_plain = word.starts_with(|c: char| c.is_ascii_alphanumeric()) && !word.contains(['/', ':', '\u{1}']);
+        if is_plain && !name.is_empty() && !MANAGERS.contains(&name.to_ascii_lowercase().as_str()) {
+            add(&mut self.requirements, word);
+        }
+    }
+
+    fn project(&mut self, words: &[String]) {
+        let mut words = words.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            let (name, joined) = word
+                .split_once('=')
+                .map_or((word, None), |(name, value)| (name, Some(value)));
+            let list = match name {
+                "--group" | "--with" | "--only" | "--only-group" | "-G" => &mut self.groups,
+                "--extra" | "--extras" | "-E" => &mut self.extras,
+                "--all-extras" | "--all-groups" | "-G:all" => {
+                    self.all = true;
+                    continue;
+                }
+                _ if name.starts_with('-') => continue,
+                // The command that `uv run` runs.
+                _ => break,
+            };
+            let value = joined.or_else(|| words.next()).unwrap_or_default();
+            let is_name = |name: &&str| {
+                name.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            };
+            value.split([',', ' ']).filter(is_name).for_each(|name| add(list, name));
+        }
+    }
+}
+
+fn add(list: &mut Vec<String>, word: &str) {
+    let is_new = !word.is_empty() && word.len() <= MAX_WORD && !list.iter().any(|old| old == word);
+    if is_new && list.len() < MAX_WORDS {
+        list.push(word.to_owned());
+    }
+}
+
+fn add_file(list: &mut Vec<RepoPath>, directory: Option<&RepoPath>, file: Option<&str>) {
+    let path = file.and_then(|file| line_directory(directory, &[file.to_owned()], &BTreeMap::new()));
+    let path = path.flatten().filter(|path| !list.contains(path));
+    list.extend(path.filter(|_| list.len() < MAX_WORDS));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn of(directory: Option<&str>, script: &str) -> CiInstall {
+        let script = CiScript {
+            script: script.into(),
+            directory: directory.map(|path| path.parse().unwrap()),
+        };
+        let mut found = CiInstall::default();
+        found.add(&script, &BTreeMap::from([("DJANGO".into(), "5.1".into())]));
+        found
+    }
+
+    #[test]
+    fn lines_of_pip_say_what_is_needed() {
+        let script = "python -m pip install --upgrade pip setuptools tox\n\
+                      pip install -U pytest 'hypothesis>=6' -r requirements/test.txt -c../constraints.txt --index-url https://x.y/z \\\n  \
+                      \"django~=$DJANGO.0\" \"$UNKNOWN\" git+https://github.com/a/b ./dist/a.whl\n\
+                      cd sub && pip install --requirement=dev.txt -e '.[test, cli]' --group tests\n";
+        let found = of(Some("py"), script);
+        assert_eq!(found.requirements, ["pytest", "hypothesis>=6", "django~=5.1.0"]);
+        assert_eq!(
+            found.files.iter().map(RepoPath::as_str).collect::<Vec<_>>(),
+            ["py/requirements/test.txt", "py/sub/dev.txt"]
+        );
+        assert_eq!(
+            (found.extras.join(" "), found.groups.join(" ")),
+            ("test cli".into(), "tests".into())
+        );
+    }
+
+    #[test]
+    fn lines_of_other_tools_name_groups_and_extras() {
+        let found = of(
+            None,
+            "uv sync --frozen --group test --extra=cli\npoetry install --with dev,docs -E mysql\npython -m uv run --group unit pytest --group x",
+        );
+        assert_eq!(found.groups, ["test", "dev", "docs", "unit"]);
+        assert_eq!(found.extras, ["cli", "mysql"]);
+        assert!(of(None, "uv sync --all-groups").all);
+        assert_eq!(
+            of(None, "npm ci --legacy-peer-deps --evil").npm_flags,
+            ["--legacy-peer-deps"]
+        );
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_tree_or_past_the_bounds() {
+        assert!(of(None, "pip install -r ../../etc/passwd -r /etc/passwd -e ../other").is_empty());
+        let many: String = (0..1_000).map(|n| format!(" p{n}")).collect();
+        assert_eq!(of(None, &format!("pip install{many}")).requirements.len(), MAX_WORDS);
+        assert!(!installs("echo pip install x"));
+        assert!(installs("set -e\npip3 install x"));
+    }
+}

@@ -1,0 +1,173 @@
+//! Finds the steps of a repository's workflows that run its tests, for when no failed step is known.
+
+use std::rc::Rc;
+
+use greenlight_anchor::RepoPath;
+use greenlight_readers::ci_step::CiStep;
+
+use super::expression::Scope;
+use super::files::WorkflowFiles;
+use super::node::Node;
+use super::{JobMatch, ReadFile, matrix, steps};
+
+/// The directory in which GitHub looks for workflows.
+const WORKFLOWS: &str = ".github/workflows/";
+/// Maximum number of workflow files that are read, and of steps that are returned.
+const MAX_WORKFLOWS: usize = 30;
+const MAX_STEPS: usize = 20;
+/// Maximum number of a matrix' jobs that are examined: usually they differ in versions only.
+const MAX_LEGS: usize = 8;
+/// Events for which a workflow tests what people push or propose.
+const EVENTS: [&str; 5] = [
+    "push",
+    "pull_request",
+    "pull_request_target",
+    "merge_group",
+    "workflow_call",
+];
+/// Words in the names of workflows and jobs that do something other than testing.
+const OTHER_PURPOSE: [&str; 22] = [
+    "release",
+    "publish",
+    "deploy",
+    "docs",
+    "doc",
+    "documentation",
+    "bench",
+    "benchmark",
+    "benchmarks",
+    "fuzz",
+    "fuzzing",
+    "codeql",
+    "nightly",
+    "scorecard",
+    "downstream",
+    "integration",
+    "miri",
+    "msrv",
+    "minimal",
+    "wasm",
+    "upstream",
+    "regression",
+];
+
+/// The steps that run tests, at most one of each job, in the order in which they should be tried: workflows and jobs
+/// that are named after tests first, those with another purpose last.
+///
+/// `paths` are the files of the tree, in order; `read` is as for [`failed_step`](super::failed_step).
+pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut ReadFile<'_>) -> Vec<CiStep> {
+    let mut files = WorkflowFiles::new(read);
+    let mut found: Vec<(u32, CiStep)> = Vec::new();
+    for path in paths.into_iter().filter(|path| is_workflow(path)).take(MAX_WORKFLOWS) {
+        let Some(workflow) = files.document(path.as_str()) else {
+            continue;
+        };
+        if workflow.get("on").is_some_and(is_for_changes) {
+            in_workflow(path, &workflow, &mut files, &mut found);
+        }
+    }
+    // Stable: equally ranked steps stay in the order of the files.
+    found.sort_by_key(|(rank, _)| *rank);
+    let mut steps: Vec<CiStep> = found.into_iter().map(|(_, step)| step).collect();
+    steps.truncate(MAX_STEPS);
+    steps
+}
+
+fn is_workflow(path: &RepoPath) -> bool {
+    let name = path.as_str().strip_prefix(WORKFLOWS);
+    name.is_some_and(|name| !name.contains('/') && (name.ends_with(".yml") || name.ends_with(".yaml")))
+}
+
+/// Whether the events of a workflow include a change of the code.
+fn is_for_changes(on: &Node) -> bool {
+    let names = on.items().iter().filter_map(Node::text);
+    let keys = on.entries().iter().map(|(name, _)| name.as_str());
+    on.text()
+        .into_iter()
+        .chain(names)
+        .chain(keys)
+        .any(|event| EVENTS.contains(&event))
+}
+
+fn in_workflow(
+    path: &RepoPath,
+    workflow: &Rc<Node>,
+    files: &mut WorkflowFiles<'_, '_>,
+    found: &mut Vec<(u32, CiStep)>,
+) {
+    let jobs = workflow.get("jobs").map(Node::entries).unwrap_or_default();
+    let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
+    for (number, (key, job)) in jobs.iter().enumerate() {
+        let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
+            // A computed matrix: the steps may still be the same for all of its jobs.
+            Some(node) => matrix::combinations(node, &Scope::default()).unwrap_or_else(|| vec![Vec::new()]),
+            None => vec![Vec::new()],
+        };
+        let step = legs.into_iter().take(MAX_LEGS).find_map(|leg| {
+            let place = JobMatch {
+                workflow: Rc::clone(workflow),
+                job: number,
+                scope: Scope {
+                    matrix: leg,
+                    ..Scope::default()
+                },
+            };
+            steps::with_tests(&place, path, files)
+        });
+        found.extend(step.map(|step| (rank(stem) + rank(key), step)));
+    }
+}
+
+/// 0 for a name that says "test", 2 for one with another purpose, 1 for others.
+fn rank(name: &str) -> u32 {
+    let name = name.to_ascii_lowercase();
+    let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
+    if words().any(|word| OTHER_PURPOSE.contains(&word)) {
+        return 2;
+    }
+    u32::from(!words().any(|word| matches!(word, "test" | "tests" | "ci")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_test_come_first() {
+        let ci = "on: [push]\njobs:\n  lint:\n    runs-on: ubuntu-latest\n    steps: [{run: ruff check .}]\n  \
+                  test:\n    runs-on: ${{ matrix.os }}\n    strategy:\n      matrix:\n        os: [windows-latest, ubuntu-latest]\n    \
+                  steps:\n      - uses: actions/checkout@v4\n      - run: pip install -r requirements/ci.txt\n      - run: echo\n      \
+                  - name: Tests\n        run: pytest tests\n";
+        let nightly = "on: {schedule: [{cron: x}]}\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps: [{run: pytest slow}]\n";
+        let release = "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps: [{run: pytest released}]\n  build:\n    \
+                       runs-on: macos-latest\n    steps: [{run: pytest}]\n";
+        let paths = ["ci.yml", "nightly.yml", "release.yaml", "deep/ci.yml"];
+        let paths: Vec<RepoPath> = paths
+            .iter()
+            .map(|name| format!("{WORKFLOWS}{name}").parse().unwrap())
+            .collect();
+        let mut read = |path: &str| {
+            let texts = [("ci.yml", ci), ("nightly.yml", nightly), ("release.yaml", release)];
+            let (_, text) = texts
+                .into_iter()
+                .find(|(name, _)| path == format!("{WORKFLOWS}{name}"))?;
+            Some(text.to_string())
+        };
+        let steps = test_steps(&paths, &mut read);
+        let shown: Vec<(&str, &str)> = steps
+            .iter()
+            .map(|step| (step.job.as_str(), step.script.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("test", "pytest tests"),
+                ("lint", "ruff check ."),
+                ("test", "pytest released")
+            ]
+        );
+        assert_eq!(steps[0].name, "Tests");
+        assert_eq!(steps[0].before[0].script, "pip install -r requirements/ci.txt");
+        assert_eq!(steps[0].before.len(), 1);
+    }
+}
