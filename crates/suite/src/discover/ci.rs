@@ -1,6 +1,7 @@
 //! The commands with which a project's CI runs its tests, for when no failed step is known.
 //!
-//! Only commands of a known framework are used: a task runner such as `make test` says less than the files it reads.
+//! Only commands of a known framework that run all tests are used: a task runner such as `make test` says less than the
+//! files it reads, and a job for a part of the tests says nothing about the others.
 
 use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
@@ -47,14 +48,68 @@ fn usable(checkout: &Checkout, step: &CiStep, command: TestCommand) -> Option<Te
     if let Some((argv, framework)) = own {
         (command.argv, command.framework) = (argv, framework);
     }
-    if command.framework == Framework::Other || command.framework.is_linter() {
+    // A plugin of Cargo that this machine may lack: `cargo test` runs the same tests.
+    let is_extra = matches!(command.framework, Framework::Other | Framework::Nextest);
+    if is_extra || command.framework.is_linter() || is_partial(&command) {
         return None;
     }
+    command.env.retain(|name, _| is_for_tools(name));
     if command.framework.spec().ecosystem == Ecosystem::Python {
         command.import_root = command.import_root.or_else(|| Some(".".into()));
     }
     command.argv.retain(|word| !is_toolchain(word));
     Some(command)
+}
+
+/// Whether a command runs a part of the tests, as far as its words tell.
+fn is_partial(command: &TestCommand) -> bool {
+    let words = || command.argv.iter().skip(1).map(String::as_str);
+    let has = |options: &[&str]| words().any(|word| options.contains(&word.split('=').next().unwrap_or(word)));
+    let plain = || words().filter(|word| !word.starts_with('-'));
+    match command.framework.spec().ecosystem {
+        Ecosystem::Rust => has(&[
+            "-p",
+            "--package",
+            "--exclude",
+            "--test",
+            "--bin",
+            "--example",
+            "--bench",
+            "--doc",
+            "--lib",
+            "--no-default-features",
+        ]),
+        Ecosystem::Go => has(&["-run"]) || plain().skip(1).any(|word| !word.ends_with("...")),
+        Ecosystem::Python => {
+            let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
+            let mut paths = plain()
+                .filter(|word| !is_runner(word) && !word.contains('*'))
+                .peekable();
+            has(&["-k"]) || paths.peek().is_some() && paths.all(is_deep)
+        }
+        Ecosystem::Java => {
+            has(&["-x", "-pl", "--projects", "--tests", "-Dtest", "-Dit.test"])
+                || plain().any(|word| word.contains(':'))
+        }
+        Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
+        _ => has(&["--filter", "--group", "install"]),
+    }
+}
+
+/// `tests/unit`, `tests/test_a.py::test_b`: not the directory of all tests.
+fn is_deep(word: &str) -> bool {
+    word.trim_start_matches("./").trim_end_matches('/').contains('/') || word.contains("::")
+}
+
+/// Whether a variable is for a tool or the tests. Workflows also keep versions and names of their own in variables.
+fn is_for_tools(name: &str) -> bool {
+    const PREFIXES: [&str; 16] = [
+        "RUST", "CARGO_", "GO", "CGO_", "PY", "DJANGO_", "NODE_", "JAVA_", "MAVEN_", "GRADLE_", "RUBY", "PHP_",
+        "DOTNET_", "LC_", "ASAN_", "UBSAN_",
+    ];
+    matches!(name, "TZ" | "LANG" | "COLUMNS" | "CFLAGS" | "CXXFLAGS" | "MAKEFLAGS")
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || name.split('_').any(|word| matches!(word, "TEST" | "TESTS" | "TESTING"))
 }
 
 /// `+nightly`, `+1.63`: rustup's toolchain of one leg of a matrix.

@@ -74,7 +74,8 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
         tools: BTreeSet::from([chosen.tool]),
         steps: chosen
             .fetch
-            .into_iter()
+            .iter()
+            .cloned()
             .chain([
                 Step::new(Phase::Offline, StepDirectory::Workspace(None), &["sh", "-c", &copy]),
                 chosen.install(here.clone()),
@@ -86,8 +87,8 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
             files,
             empty: BTreeSet::new(),
         },
-        may_see_all: false,
         modules: Some(format!("{INSTALLED}/tree")),
+        ..Plan::default()
     })
 }
 

@@ -92,7 +92,7 @@ fn configured(project: &Project<'_>, line: &str) -> Plan {
         tools,
         steps,
         shown: VisibleFiles::All,
-        may_see_all: false,
         modules: modules.then(|| format!("{INSTALLED}/tree")),
+        ..Plan::default()
     }
 }

@@ -182,7 +182,7 @@ fn of_ci(project: &Project<'_>, table: Option<&toml::Table>) -> Needs {
 }
 
 /// What the project's lists say.
-fn of_lists(project: &Project<'_>, table: Option<&toml::Table>, lists: &[&str]) -> Needs {
+fn of_lists(table: Option<&toml::Table>, lists: &[&str]) -> Needs {
     let listed = table.map(listed::requirements).unwrap_or_default();
     let mut needs = Needs {
         requirements: listed.needed,
@@ -205,7 +205,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     let mut needs = if project.ci.is_for_python() {
         of_ci(project, table.as_ref())
     } else {
-        of_lists(project, table.as_ref(), &lists)
+        of_lists(table.as_ref(), &lists)
     };
     let needs_build = needs_building(project, table.as_ref());
     let is_built = (needs.is_empty() || !needs.extras.is_empty()) && needs_build;

@@ -26,7 +26,7 @@ const EVENTS: [&str; 5] = [
     "workflow_call",
 ];
 /// Words in the names of workflows and jobs that do something other than testing.
-const OTHER_PURPOSE: [&str; 22] = [
+const OTHER_PURPOSE: [&str; 50] = [
     "release",
     "publish",
     "deploy",
@@ -42,17 +42,45 @@ const OTHER_PURPOSE: [&str; 22] = [
     "nightly",
     "scorecard",
     "downstream",
+    "upstream",
     "integration",
+    "e2e",
+    "smoke",
+    "regression",
     "miri",
     "msrv",
     "minimal",
+    "lowest",
+    "oldest",
+    "old",
+    "beta",
+    "coverage",
     "wasm",
-    "upstream",
-    "regression",
+    "cross",
+    "emulated",
+    "valgrind",
+    "sanitizer",
+    "sanitizers",
+    "asan",
+    "native",
+    "graal",
+    "graalvm",
+    "container",
+    "containers",
+    "docker",
+    "package",
+    "packages",
+    "prod",
+    "production",
+    "dev",
+    "example",
+    "examples",
+    "themes",
+    "shell",
 ];
 
 /// The steps that run tests, at most one of each job, in the order in which they should be tried: workflows and jobs
-/// that are named after tests first, those with another purpose last.
+/// that are named after tests first. Those that are named after something else are left out.
 ///
 /// `paths` are the files of the tree, in order; `read` is as for [`failed_step`](super::failed_step).
 pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut ReadFile<'_>) -> Vec<CiStep> {
@@ -98,6 +126,9 @@ fn in_workflow(
     let jobs = workflow.get("jobs").map(Node::entries).unwrap_or_default();
     let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
     for (number, (key, job)) in jobs.iter().enumerate() {
+        let Some(rank) = rank(stem).zip(rank(key)).map(|(workflow, job)| workflow + job) else {
+            continue;
+        };
         let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
             // A computed matrix: the steps may still be the same for all of its jobs.
             Some(node) => matrix::combinations(node, &Scope::default()).unwrap_or_else(|| vec![Vec::new()]),
@@ -114,18 +145,17 @@ fn in_workflow(
             };
             steps::with_tests(&place, path, files)
         });
-        found.extend(step.map(|step| (rank(stem) + rank(key), step)));
+        found.extend(step.map(|step| (rank, step)));
     }
 }
 
-/// 0 for a name that says "test", 2 for one with another purpose, 1 for others.
-fn rank(name: &str) -> u32 {
+/// 0 for a name that says "test", 1 for others. `None` for one with another purpose.
+fn rank(name: &str) -> Option<u32> {
     let name = name.to_ascii_lowercase();
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
-    if words().any(|word| OTHER_PURPOSE.contains(&word)) {
-        return 2;
-    }
-    u32::from(!words().any(|word| matches!(word, "test" | "tests" | "ci")))
+    let has_other_purpose = words().any(|word| OTHER_PURPOSE.contains(&word));
+    let is_for_tests = words().any(|word| matches!(word, "test" | "tests" | "ci"));
+    (!has_other_purpose).then(|| u32::from(!is_for_tests))
 }
 
 #[cfg(test)]
@@ -158,14 +188,7 @@ mod tests {
             .iter()
             .map(|step| (step.job.as_str(), step.script.as_str()))
             .collect();
-        assert_eq!(
-            shown,
-            [
-                ("test", "pytest tests"),
-                ("lint", "ruff check ."),
-                ("test", "pytest released")
-            ]
-        );
+        assert_eq!(shown, [("test", "pytest tests"), ("lint", "ruff check .")]);
         assert_eq!(steps[0].name, "Tests");
         assert_eq!(steps[0].before[0].script, "pip install -r requirements/ci.txt");
         assert_eq!(steps[0].before.len(), 1);

@@ -56,7 +56,10 @@ fn settings(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
     let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]
         .into_iter()
         .find(|file| place.has(file))?;
-    let program = if composer.contains("\"pestphp/pest\"") {
+    let program = if place.has("phpunit") {
+        // The project's own script, which may choose the version.
+        "./phpunit"
+    } else if composer.contains("\"pestphp/pest\"") {
         "vendor/bin/pest"
     } else if composer.contains("\"phpunit/phpunit\"") {
         "vendor/bin/phpunit"

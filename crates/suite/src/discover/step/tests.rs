@@ -22,6 +22,7 @@ fn find(script: &str, env: &[(&str, &str)], shows: Option<&str>) -> Option<TestC
             .map(|(name, value)| ((*name).into(), (*value).into()))
             .collect(),
         shows: shows.map(Into::into),
+        before: Vec::new(),
     };
     command(&checkout, &step)
 }

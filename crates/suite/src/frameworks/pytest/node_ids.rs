@@ -97,14 +97,10 @@ mod tests {
             std::fs::write(path, "").unwrap();
         }
         let check = |directory: &str, argv: &str, name: &str, expected: &str| {
+            let argv = shlex::split(argv).unwrap();
             let command = TestCommand {
-                argv: shlex::split(argv).unwrap(),
                 directory: directory.parse().ok(),
-                framework: Framework::Pytest,
-                source: Source::Settings,
-                timeout: std::time::Duration::from_secs(1),
-                import_root: None,
-                env: std::collections::BTreeMap::new(),
+                ..TestCommand::new(argv, Framework::Pytest, Source::Settings)
             };
             let mut run = TestRun::without_result("", Outcome::Passed, "");
             run.passed_names.push(name.into());

@@ -252,7 +252,7 @@ mod tests {
         "#
         .parse()
         .unwrap();
-        let mut found = requirements(&table);
+        let found = requirements(&table);
         assert_eq!(
             (&found.optional, extra(&table, "all")),
             (
