@@ -89,7 +89,15 @@ pub fn workflow(input: &[u8]) {
         suite::failed_step(&failed, &mut read)
     });
     let near = Vec::new();
-    find(&files, &Hints { step, near, ..Hints::default() }, input.len());
+    find(
+        &files,
+        &Hints {
+            step,
+            near,
+            ..Hints::default()
+        },
+        input.len(),
+    );
 }
 
 /// Takes paths and files of a tree in turn.
@@ -97,7 +105,14 @@ pub fn manifest(input: &[u8]) {
     let texts = input.split(|byte| *byte == 0);
     let files = files(texts.map(|text| String::from_utf8_lossy(text).into_owned()));
     let near = files.iter().map(|(path, _)| path.clone()).take(3).collect();
-    find(&files, &Hints { near, ..Hints::default() }, input.len());
+    find(
+        &files,
+        &Hints {
+            near,
+            ..Hints::default()
+        },
+        input.len(),
+    );
 }
 
 fn files(mut texts: impl Iterator<Item = String>) -> Vec<(RepoPath, String)> {

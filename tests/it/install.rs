@@ -11,7 +11,7 @@ use greenlight::domain::test_run::Outcome;
 use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
     GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, Suite, TestSettings, find, install,
-    plan, run_fresh,
+    plan, run_fresh, test_steps,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -102,7 +102,9 @@ fn python_projects() {
         &[PYTEST, ("pyproject.toml", described)],
         &[
             venv,
-            &format!("{PIP} -- 'requests>=2' '--index-url=https://evil.example' mock hypothesis pytest"),
+            &format!("{PIP} -- 'requests>=2' '--index-url=https://evil.example' mock pytest"),
+            // With dependencies for tests, those for development are optional.
+            &format!("{PIP} -- hypothesis"),
         ],
         &["pyproject.toml"],
     );
@@ -114,7 +116,7 @@ fn python_projects() {
     check(&[unittest], &[], &[]);
     check(
         &[PYTEST, ("uv.lock", ""), ("pyproject.toml", "[project]\nname = \"a\"\n")],
-        &["uv sync --no-build --frozen --no-install-workspace"],
+        &["uv sync --frozen --no-install-workspace --no-build --all-extras --all-groups"],
         &["pyproject.toml", "uv.lock"],
     );
     let (commands, sees) = planned(&[PYTEST, ("setup.py", "from setuptools import setup\nsetup()\n")], &[]);
@@ -123,7 +125,61 @@ fn python_projects() {
         "{commands:?}"
     );
     let (commands, _) = planned(&[PYTEST, ("uv.lock", "")], &["uv"]);
-    assert_eq!(commands[0], venv);
+    assert_eq!(commands[0], "python3 -m venv /installed/tmp/tools");
+    assert!(commands[1].ends_with("-- uv"), "{commands:?}");
+    assert!(
+        commands[2].starts_with("/installed/tmp/tools/bin/uv sync --frozen"),
+        "{commands:?}"
+    );
+}
+
+#[test]
+fn a_lock_file_counts_without_the_tool_that_wrote_it() {
+    let project = "[tool.poetry]\nname = \"a\"\n[tool.poetry.dependencies]\npython = \"^3.9\"\nrequests = \"^2\"\n";
+    let lock = "[[package]]\nname = \"requests\"\nversion = \"2.31.0\"\n";
+    let (commands, _) = planned(&[PYTEST, ("pyproject.toml", project), ("poetry.lock", lock)], &[]);
+    assert!(commands[1].ends_with("sh 'requests==2.31.0'"), "{commands:#?}");
+    let pip = "'--only-binary=:all:' -c /installed/tmp/constraints.txt -- 'requests>=2,<3' pytest";
+    assert!(commands[2].ends_with(pip), "{commands:#?}");
+}
+
+#[test]
+fn what_ci_installs_is_installed() {
+    let workflow = "on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      \
+                    - run: pip install -U tox 'attrs<24' -r ci/needs.txt -e .[fast]\n      - run: pytest --cov tests\n";
+    let files = [
+        PYTEST,
+        (".github/workflows/ci.yml", workflow),
+        ("ci/needs.txt", "-r ../docs/more.txt\n"),
+        ("docs/more.txt", "idna\n"),
+        ("requirements.txt", "unused\n"),
+        (
+            "pyproject.toml",
+            "[project]\nname = \"a\"\n[project.optional-dependencies]\nfast = [\"orjson\"]\n",
+        ),
+    ];
+    let tree = tree(&files);
+    let checkout = Checkout::open(tree.path()).unwrap();
+    let hints = Hints {
+        ci: test_steps(checkout.paths(), &mut |path| checkout.read_text(path)),
+        ..Hints::default()
+    };
+    let command = find(&checkout, &TestSettings::default(), &hints).unwrap();
+    assert_eq!(command.to_string(), "python3 -m pytest tests");
+    assert_eq!(
+        command.source.to_string(),
+        "the job `test` in `.github/workflows/ci.yml`"
+    );
+    let present = BTreeSet::from(["python3".to_owned()]);
+    let plan = plan(&checkout, &command, &InstallSettings::default(), &present).unwrap();
+    let pip = "'--only-binary=:all:' -r ci/needs.txt -- orjson 'attrs<24' pytest";
+    assert!(plan.commands()[1].ends_with(pip), "{:#?}", plan.commands());
+    let sees = plan.sees().unwrap();
+    let sees: Vec<&str> = sees.iter().map(|path| path.as_str()).collect();
+    assert_eq!(
+        sees,
+        ["ci/needs.txt", "docs/more.txt", "pyproject.toml", "requirements.txt"]
+    );
 }
 
 #[test]
@@ -162,10 +218,18 @@ fn node_projects_run_no_scripts_while_there_is_a_network() {
             (".yarnrc.yml", "yarnPath: .yarn/releases/evil.cjs\n"),
             (".yarn/releases/evil.cjs", ""),
         ],
-        &["yarn install --immutable '--mode=skip-build'"],
+        &[
+            // Neither Yarn 1 nor the program in the tree can do it.
+            "npm install --prefix /installed/tmp/tools --ignore-scripts",
+            "/installed/tmp/tools/node_modules/.bin/yarn install --immutable '--mode=skip-build'",
+        ],
         &[".yarnrc.yml", "package.json", "yarn.lock"],
     );
     check(&[("package.json", r#"{"scripts": {"test": "jest"}}"#)], &[], &[]);
+    let (commands, _) = planned(&[package, ("pnpm-lock.yaml", "lockfileVersion: '6.0'\n")], &["pnpm"]);
+    assert!(commands[0].ends_with("-- pnpm@8"), "{commands:#?}");
+    let pnpm = "/installed/tmp/tools/node_modules/.bin/pnpm install --frozen-lockfile --ignore-scripts";
+    assert!(commands[2].starts_with(pnpm), "{commands:#?}");
 }
 
 #[test]

@@ -7,8 +7,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiScript;
 use serde::{Deserialize, Serialize};
 
-use crate::discover::{expanded, line_directory};
-use crate::shell;
+use crate::shell::{self, expanded, line_directory};
 
 /// Maximum number of words that are kept of all lines.
 const MAX_WORDS: usize = 200;
@@ -178,7 +177,7 @@ impl CiInstall {
                     self.extras_of(path);
                 }
                 _ if name.starts_with("-r") && !name.starts_with("--") => {
-                    add_file(&mut self.files, directory, Some(&name[2..]))
+                    add_file(&mut self.files, directory, Some(&name[2..]));
                 }
                 _ if SKIPPED_WITH_VALUE.contains(&name) => {
                     if joined.is_none() {

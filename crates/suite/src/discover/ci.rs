@@ -101,7 +101,7 @@ fn is_deep(word: &str) -> bool {
     word.trim_start_matches("./").trim_end_matches('/').contains('/') || word.contains("::")
 }
 
-/// Whether a variable is for a tool or the tests. Workflows also keep versions and names of their own in variables.
+/// Whether a variable is for a tool or the tests. Workflows also keep versions and names in variables.
 fn is_for_tools(name: &str) -> bool {
     const PREFIXES: [&str; 16] = [
         "RUST", "CARGO_", "GO", "CGO_", "PY", "DJANGO_", "NODE_", "JAVA_", "MAVEN_", "GRADLE_", "RUBY", "PHP_",

@@ -23,7 +23,7 @@ use self::directory::Directory;
 pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
-pub(super) use self::step::{expanded, line_directory, runs_tests};
+pub(super) use self::step::runs_tests;
 use self::words::{framework_of, needs_shell};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};

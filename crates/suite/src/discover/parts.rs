@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
-use super::step::{expanded, line_directory, lines, patterned, tool};
+use super::step::{lines, patterned, tool};
 use super::{javascript, recipes};
 use crate::discover::directory::Directory;
-use crate::shell::{SimpleCommand, substituted};
+use crate::shell::{SimpleCommand, expanded, line_directory, substituted};
 use crate::test_command::TestCommand;
 
 /// Maximum number of programs that are listed.

@@ -5,8 +5,6 @@
 
 pub(crate) mod tool;
 
-use std::collections::BTreeMap;
-
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
@@ -16,7 +14,7 @@ use crate::ci_install::CiInstall;
 use crate::discover::directory::Directory;
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
-use crate::shell::{self, SimpleCommand, VARIABLE, WORKSPACE, quoted};
+use crate::shell::{self, SimpleCommand, expanded, line_directory, quoted};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand};
 
 /// Variables that belong to the machine, or only colour the output.
@@ -155,56 +153,6 @@ fn is_taken(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty();
     is_name && !NOT_TAKEN.contains(&name) && !NOT_TAKEN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// A word with its variables replaced. `None` if one of them is unknown.
-pub(crate) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
-    let mut whole = String::new();
-    let mut rest = word;
-    while let Some((before, after)) = rest.split_once(VARIABLE) {
-        whole.push_str(before);
-        let (name, after) = after.split_once(VARIABLE)?;
-        whole.push_str(env.get(name)?);
-        rest = after;
-    }
-    whole.push_str(rest);
-    Some(whole)
-}
-
-/// The directory in which a line runs, after the `cd` commands before it. `None` if that is outside of the tree or
-/// unknown.
-pub(crate) fn line_directory(
-    start: Option<&RepoPath>,
-    changes: &[String],
-    env: &BTreeMap<String, String>,
-) -> Option<Option<RepoPath>> {
-    let mut parts: Vec<String> = start.map_or(Vec::new(), |start| start.as_str().split('/').map(Into::into).collect());
-    for change in changes {
-        let below_root = WORKSPACE.iter().find_map(|root| change.strip_prefix(root));
-        let path = match below_root {
-            Some(path) if path.is_empty() || path.starts_with('/') => {
-                parts.clear();
-                expanded(path.trim_start_matches('/'), env)?
-            }
-            _ => expanded(change, env)?,
-        };
-        if path.starts_with(['/', '~', '-']) {
-            return None;
-        }
-        for part in path.split('/') {
-            match part {
-                "" | "." => {}
-                ".." => {
-                    parts.pop()?;
-                }
-                part => parts.push(part.to_string()),
-            }
-        }
-    }
-    if parts.is_empty() {
-        return Some(None);
-    }
-    parts.join("/").parse().ok().map(Some)
 }
 
 #[cfg(test)]

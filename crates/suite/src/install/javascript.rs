@@ -103,6 +103,9 @@ struct Chosen {
     rebuild: String,
 }
 
+const OTHER_NODE: &str =
+    "some packages ask for another version of Node than this machine has, and were installed anyway";
+
 /// Where package managers are installed that this machine does not have. Tests never see them.
 const TOOLS: &str = "/installed/tmp/tools";
 
@@ -158,7 +161,7 @@ impl Chosen {
 
     fn yarn(project: &Project<'_>, lock: &str, package: &serde_json::Value) -> Self {
         let (yarn, fetch, install): (String, Option<Step>, &[&str]) = if lock.contains("__metadata:") {
-            // Yarn since version 2 is a program of its own, which the package `yarn` only looks for.
+            // Yarn since version 2 is another program, which the package `yarn` only looks for.
             let version = asked_for(package, "yarn").unwrap_or_else(|| "4".to_owned());
             let step = fetched(&format!("@yarnpkg/cli-dist@{version}"));
             (
@@ -186,6 +189,10 @@ impl Chosen {
     fn install(&self, here: StepDirectory) -> Step {
         let mut step = Step::new(Phase::Online, here, &[]);
         step.argv.clone_from(&self.argv);
+        // Only the first Yarn refuses to install a package that asks for another version of Node.
+        if self.argv.iter().any(|word| word == "--non-interactive") {
+            return step.or([self.argv.clone(), owned(&["--ignore-engines"])].concat(), OTHER_NODE);
+        }
         step
     }
 }

@@ -3,14 +3,17 @@
 
 mod listed;
 mod locked;
+mod needs;
+mod pip;
+mod uv;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use greenlight_anchor::RepoPath;
 
+use self::needs::{is_requirements, of_ci, of_lists, of_tox, settings, with_referenced};
 use super::INSTALLED;
-use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
-use crate::discover::{line_directory, tox_requirements};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles};
 
 /// Creates the virtual environment that everything else is installed into.
 pub(super) fn environment() -> Step {
@@ -23,8 +26,10 @@ pub(super) fn environment() -> Step {
 }
 
 pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
-    let Some(uv) = uv(project) else { return pip(project) };
-    let instead = pip(project).map(|pip| Plan {
+    let Some(uv) = uv::plan(project) else {
+        return with_pip(project);
+    };
+    let instead = with_pip(project).map(|pip| Plan {
         notes: vec!["uv could not install what `uv.lock` lists, so pip did, with the versions in it".into()],
         ..pip
     });
@@ -34,172 +39,9 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-fn uv(project: &Project<'_>) -> Option<Plan> {
-    project.path("uv.lock")?;
-    let table = settings(project);
-    let is_present = project.present.contains("uv");
-    let fetched = if is_present {
-        Vec::new()
-    } else {
-        fetched(&uv_package(table.as_ref()))
-    };
-    let uv = if is_present {
-        "uv".to_owned()
-    } else {
-        format!("{TOOLS}/bin/uv")
-    };
-    let sync = |build: bool, chosen: &[String]| {
-        let mut argv = owned(&[&uv, "sync", "--frozen", "--no-install-workspace"]);
-        argv.extend((!build).then(|| "--no-build".to_owned()));
-        argv.extend(chosen.iter().cloned());
-        argv
-    };
-    let all = owned(&["--all-extras", "--all-groups"]);
-    let of_ci = chosen(&project.ci.extras, &project.ci.groups);
-    let wanted = if project.ci.all || of_ci.is_empty() { all } else { of_ci };
-    let (extras, groups) = table.as_ref().map(listed::names_for_tests).unwrap_or_default();
-    let place = StepDirectory::Workspace(project.directory.clone());
-    let mut step = Step::new(Phase::Online, place, &[]);
-    step.argv = sync(false, &wanted);
-    let step = step
-        .or(sync(true, &wanted), BUILT)
-        .or(sync(true, &chosen(&extras, &groups)), ONLY_FOR_TESTS);
-    let (mut files, empty) = sources(project);
-    files.extend(project.named(&["pyproject.toml", "uv.lock", "uv.toml"]));
-    let own = is_package(project).then(|| in_place(project, &[&uv, "pip", "install", "--no-deps", "-e", "."]));
-    Some(Plan {
-        tools: BTreeSet::from(["python3", "uv"]),
-        steps: fetched.into_iter().chain([step]).chain(own).collect(),
-        shown: VisibleFiles::Only { files, empty },
-        ..Plan::default()
-    })
-}
-
-/// The options of uv that choose these extras and groups.
-fn chosen(extras: &[String], groups: &[String]) -> Vec<String> {
-    let extras = extras.iter().flat_map(|name| ["--extra".to_owned(), name.clone()]);
-    let groups = groups.iter().flat_map(|name| ["--group".to_owned(), name.clone()]);
-    extras.chain(groups).collect()
-}
-
-/// uv as pip installs it, in the versions that the project allows.
-fn uv_package(table: Option<&toml::Table>) -> String {
-    let wanted = table.and_then(|table| table.get("tool")?.get("uv")?.get("required-version")?.as_str());
-    let is_version = |text: &&str| {
-        text.chars()
-            .all(|c| c.is_ascii_alphanumeric() || ".,<>=!~ ".contains(c))
-    };
-    match wanted.map(str::trim).filter(is_version) {
-        Some(wanted) if wanted.starts_with(|c: char| c.is_ascii_digit()) => format!("uv=={wanted}"),
-        Some(wanted) => format!("uv{wanted}"),
-        None => "uv".into(),
-    }
-}
-
-/// Where tools are installed that this machine does not have. Tests never see them.
-const TOOLS: &str = "/installed/tmp/tools";
-
-/// Installs a tool from the registry of Python.
-fn fetched(package: &str) -> Vec<Step> {
-    let python = format!("{TOOLS}/bin/python");
-    let here = StepDirectory::Workspace(None);
-    let pip = [
-        "-m",
-        "pip",
-        "install",
-        "--no-input",
-        "--only-binary=:all:",
-        "--",
-        package,
-    ];
-    vec![
-        Step::new(Phase::Offline, here.clone(), &["python3", "-m", "venv", TOOLS]),
-        Step::new(Phase::Online, here, &[&[python.as_str()], &pip[..]].concat()),
-    ]
-}
-
 const BUILT: &str = "not every package has a wheel, so some were built, which runs their code";
-const ONLY_FOR_TESTS: &str = "not all groups and extras could be installed, so only those for tests were";
-const ONE_BY_ONE: &str = "not every listed package could be installed, so the others were, without those";
 
-/// Installs requirement files and requirements one after the other, and fails only if nothing could be installed.
-const EACH: &str = r#"pip() { "$PYTHON" -m pip install --no-input --no-warn-script-location --prefer-binary "$@" && done=1; }
-done=
-while [ $# -gt 0 ] && [ "$1" != -- ]; do pip "$1" "$2"; shift 2; done
-[ $# = 0 ] || shift
-for requirement in "$@"; do pip -- "$requirement"; done
-[ -n "$done" ]"#;
-
-/// What the tests need according to the project and its CI.
-#[derive(Default)]
-struct Needs {
-    /// Pairs of options and files for pip.
-    options: Vec<String>,
-    requirements: Vec<String>,
-    /// Requirements that tests may need; a failure to install them is only noted.
-    optional: Vec<String>,
-    /// Files that the installation reads.
-    files: BTreeSet<RepoPath>,
-    /// Extras of the project that only a build knows.
-    extras: Vec<String>,
-}
-
-impl Needs {
-    fn is_empty(&self) -> bool {
-        self.options.is_empty() && self.requirements.is_empty()
-    }
-
-    fn file(&mut self, option: &str, project: &Project<'_>, path: &RepoPath) {
-        if project.checkout.contains(path.as_str()) {
-            self.options.extend([option.to_owned(), relative(project, path)]);
-        }
-    }
-}
-
-/// What CI installs, as far as its lines say.
-fn of_ci(project: &Project<'_>, table: Option<&toml::Table>) -> Needs {
-    let ci = project.ci;
-    let mut needs = Needs::default();
-    for (option, files) in [("-r", &ci.files), ("-c", &ci.constraints)] {
-        files.iter().for_each(|path| needs.file(option, project, path));
-    }
-    needs.requirements = table.map(listed::dependencies).unwrap_or_default();
-    if ci.all {
-        let all = table.map(listed::requirements).unwrap_or_default();
-        needs.requirements.extend(all.needed);
-        needs.optional = all.optional;
-    }
-    for extra in &ci.extras {
-        match table.and_then(|table| listed::extra(table, extra)) {
-            Some(list) => needs.requirements.extend(list),
-            None => needs.extras.push(extra.clone()),
-        }
-    }
-    let groups = ci.groups.iter().filter_map(|name| listed::group_named(table?, name));
-    needs.requirements.extend(groups.flatten());
-    needs.requirements.extend(ci.requirements.iter().cloned());
-    needs
-}
-
-/// What the project's lists say.
-fn of_lists(table: Option<&toml::Table>, lists: &[&str]) -> Needs {
-    let listed = table.map(listed::requirements).unwrap_or_default();
-    let mut needs = Needs {
-        requirements: listed.needed,
-        optional: listed.optional,
-        ..Needs::default()
-    };
-    for path in lists.iter().filter(|path| is_for_tests(path)) {
-        needs.options.extend(["-r".to_owned(), (*path).to_owned()]);
-    }
-    needs
-}
-
-fn settings(project: &Project<'_>) -> Option<toml::Table> {
-    project.text("pyproject.toml").and_then(|text| text.parse().ok())
-}
-
-fn pip(project: &Project<'_>) -> Option<Plan> {
+fn with_pip(project: &Project<'_>) -> Option<Plan> {
     let lists: Vec<&str> = project.paths().filter(|path| is_requirements(path)).collect();
     let table = settings(project);
     let mut needs = if project.ci.is_for_python() {
@@ -223,67 +65,9 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         .extend(project.ci.files.iter().chain(&project.ci.constraints).cloned());
     needs.files = with_referenced(project, needs.files);
     needs.requirements.extend(runner.map(str::to_owned));
-    let locked = locked::find(project);
     let python = format!("{INSTALLED}/venv/bin/python");
-    let pip = [
-        &python,
-        "-m",
-        "pip",
-        "install",
-        "--no-input",
-        "--no-warn-script-location",
-    ];
-    let place = StepDirectory::Workspace(project.directory.clone());
-    // After `--`, no text from a file of the tree can be an option.
-    let install = |kind: &str, is_pinned: bool, options: &[String], requirements: &[String]| {
-        let mut argv = owned(&pip);
-        argv.push(kind.to_owned());
-        argv.extend(
-            is_pinned
-                .then_some(["-c".to_owned(), CONSTRAINTS.to_owned()])
-                .into_iter()
-                .flatten(),
-        );
-        argv.extend(options.iter().cloned());
-        argv.push("--".into());
-        argv.extend(requirements.iter().cloned());
-        argv
-    };
     let mut steps = vec![environment()];
-    if let Some(locked) = &locked {
-        let script = format!("mkdir -p {INSTALLED}/tmp && printf '%s\\n' \"$@\" > {CONSTRAINTS}");
-        let mut step = Step::new(Phase::Offline, place.clone(), &["sh", "-c", &script, "sh"]);
-        step.argv.extend(locked.constraints.iter().cloned());
-        steps.push(step);
-    }
-    let is_pinned = locked.is_some();
-    if !needs.is_empty() {
-        let (options, requirements) = (&needs.options, &needs.requirements);
-        let mut step = Step::new(Phase::Online, place.clone(), &[]);
-        step.argv = install("--only-binary=:all:", is_pinned, options, requirements);
-        step = step.or(install("--prefer-binary", is_pinned, options, requirements), BUILT);
-        if let Some(locked) = &locked {
-            let note = format!(
-                "the versions that `{}` pins cannot be installed here, so others were",
-                locked.file
-            );
-            step = step.or(install("--prefer-binary", false, options, requirements), &note);
-        }
-        let script = EACH.replace("$PYTHON", &python);
-        let mut each = owned(&["sh", "-c", &script, "sh"]);
-        each.extend(options.iter().cloned());
-        each.push("--".into());
-        each.extend(requirements.iter().cloned());
-        steps.push(step.or(each, ONE_BY_ONE));
-    }
-    if !needs.optional.is_empty() {
-        let mut step = Step::new(Phase::Online, place.clone(), &[]);
-        step.argv = install("--only-binary=:all:", is_pinned, &[], &needs.optional);
-        steps.push(
-            step.or(install("--prefer-binary", false, &[], &needs.optional), BUILT)
-                .optional(),
-        );
-    }
+    steps.extend(pip::steps(project, &python, &needs));
     if own {
         // If only the build knows the dependencies, installing the project must find them.
         let extras = match needs.extras.as_slice() {
@@ -298,8 +82,15 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         } else {
             &["--no-deps", "-e", "."]
         };
-        let argv = [&pip[..], own_words].concat();
-        let step = in_place(project, &argv);
+        let pip = [
+            &python,
+            "-m",
+            "pip",
+            "install",
+            "--no-input",
+            "--no-warn-script-location",
+        ];
+        let step = in_place(project, &[&pip[..], own_words].concat());
         steps.push(Step {
             is_optional: !is_built,
             ..step
@@ -319,63 +110,6 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         },
         ..Plan::default()
     })
-}
-
-/// The file with the versions of a lock file, while packages are installed.
-const CONSTRAINTS: &str = "/installed/tmp/constraints.txt";
-/// Maximum number of requirement files that are shown.
-const MAX_FILES: usize = 100;
-
-/// A path of the tree, relative to the project's directory.
-fn relative(project: &Project<'_>, path: &RepoPath) -> String {
-    let Some(directory) = &project.directory else {
-        return path.to_string();
-    };
-    let below = path
-        .as_str()
-        .strip_prefix(directory.as_str())
-        .and_then(|rest| rest.strip_prefix('/'));
-    below.map_or_else(
-        || format!("{}{path}", "../".repeat(directory.as_str().split('/').count())),
-        str::to_owned,
-    )
-}
-
-/// These requirement files, and those that they refer to, wherever they are in the tree.
-fn with_referenced(project: &Project<'_>, files: BTreeSet<RepoPath>) -> BTreeSet<RepoPath> {
-    let mut open: Vec<RepoPath> = files.into_iter().collect();
-    let mut known = BTreeSet::new();
-    while let Some(path) = open.pop().filter(|_| known.len() < MAX_FILES) {
-        if known.contains(&path) || !project.checkout.contains(path.as_str()) {
-            continue;
-        }
-        let text = project.checkout.read_text(path.as_str()).unwrap_or_default();
-        let above = path.as_str().rsplit_once('/').and_then(|(above, _)| above.parse().ok());
-        for line in text.lines() {
-            let options = ["--requirement", "--constraint", "-r", "-c"];
-            let file = options.iter().find_map(|option| line.trim().strip_prefix(option));
-            let file = file.map(|file| file.trim_start_matches(['=', ' ']).trim_end().to_owned());
-            let directory: Option<&RepoPath> = above.as_ref();
-            open.extend(
-                file.and_then(|file| line_directory(directory, &[file], &BTreeMap::new()))
-                    .flatten(),
-            );
-        }
-        known.insert(path);
-    }
-    known
-}
-
-/// Adds what tox installs before it runs the tests: requirement files, and requirements.
-fn of_tox(project: &Project<'_>, listed: &[&str], wanted: &mut Vec<String>, described: &mut Vec<String>) {
-    let settings = project.text("tox.ini").unwrap_or_default();
-    for line in tox_requirements(&settings) {
-        match line.strip_prefix("-r").map(str::trim) {
-            Some(file) if listed.contains(&file) => wanted.extend(["-r".to_owned(), file.to_owned()]),
-            Some(_) => {}
-            None => described.push(line),
-        }
-    }
 }
 
 /// Installs the project in the workspace, so that its name, version and entry points are known. Files that this
@@ -442,30 +176,6 @@ fn sources(project: &Project<'_>) -> (BTreeSet<RepoPath>, BTreeSet<RepoPath>) {
         }
     }
     (files, empty)
-}
-
-/// Files that list requirements, or that such files refer to.
-fn is_requirements(path: &str) -> bool {
-    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let named = |word: &str| name.contains(word) && matches!(name.rsplit_once('.'), Some((_, "txt" | "in" | "pip")));
-    let in_place = directory.is_empty() && (named("requirements") || named("constraints"));
-    path.parse::<RepoPath>().is_ok()
-        && (in_place || (matches!(directory, "requirements" | "tests" | "test") && named_list(directory, name)))
-}
-
-/// In a directory of lists, every text file is one.
-fn named_list(directory: &str, name: &str) -> bool {
-    name.ends_with(".txt") && (directory == "requirements" || name.contains("requirements"))
-}
-
-/// `requirements-dev.txt`, `requirements/test.txt`, but neither `requirements-docs.txt` nor `constraints.txt`.
-fn is_for_tests(path: &str) -> bool {
-    let Some(stem) = path.strip_suffix(".txt") else {
-        return false;
-    };
-    let stem = stem.to_ascii_lowercase();
-    let mut words = stem.split(['-', '_', '/', '.']);
-    path.contains("requirements") && words.all(|word| word == "requirements" || listed::FOR_TESTS.contains(&word))
 }
 
 /// Whether only building the project reveals its dependencies.

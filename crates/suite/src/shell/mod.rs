@@ -1,6 +1,7 @@
 //! Parses shell scripts into syntax trees, within bounds because strangers write them. No script is ever run to find
 //! out what it does.
 
+mod directory;
 mod script;
 mod sequence;
 mod word;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
+pub(super) use self::directory::{expanded, line_directory};
 pub(super) use self::script::{SimpleCommand, WORKSPACE, lines};
 pub(super) use self::sequence::commands;
 pub(super) use self::word::{VARIABLE, Word, is_name, quoted};

@@ -36,14 +36,14 @@ struct Script {
 }
 
 /// A job, with everything around its steps.
-struct Job<'w> {
+struct WorkflowJob<'w> {
     steps: &'w [Node],
     scope: Scope,
     /// `defaults.run` of the job and the workflow.
     defaults: Vec<&'w Node>,
 }
 
-impl<'w> Job<'w> {
+impl<'w> WorkflowJob<'w> {
     /// `None` if the workflow has no such job, or it has no steps.
     fn of(place: &'w JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<Self> {
         let workflow = &place.workflow;
@@ -102,7 +102,7 @@ impl<'w> Job<'w> {
 
 /// The failed step. `None` if the workflow does not say what it ran.
 pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
-    let job = Job::of(place, files)?;
+    let job = WorkflowJob::of(place, files)?;
     let name = failed.steps.get(failed.failed)?;
     let number = find(job.steps, failed, &job.scope)?;
     job.step((number, name), (failed.workflow, failed.job), files)
@@ -112,7 +112,7 @@ pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut Workflo
 /// run on Linux.
 pub(super) fn with_tests(place: &JobMatch, workflow: &RepoPath, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
     let (key, _) = place.workflow.get("jobs")?.entries().get(place.job)?;
-    let job = Job::of(place, files)?;
+    let job = WorkflowJob::of(place, files)?;
     if matches!(job.scope.runner_os, Some("macOS" | "Windows")) {
         return None;
     }

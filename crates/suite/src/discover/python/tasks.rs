@@ -291,12 +291,9 @@ pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framewo
     }
     if let Some(script) = words.iter().find(|word| is_own_runner(word) && has(place, word)) {
         let mut argv = vec!["python3".to_string(), script.trim_start_matches("./").into()];
+        // An option may take the word after it, so only what the tree has is known to choose tests.
         let after = words.iter().skip_while(|word| *word != script).skip(1);
-        argv.extend(
-            after
-                .filter(|word| !word.starts_with('-') && !word.contains('{'))
-                .cloned(),
-        );
+        argv.extend(after.filter(|word| has(place, word)).cloned());
         return Some((Framework::Unittest, argv));
     }
     let manage = words.iter().find(|word| is(word, "manage.py") && has(place, word))?;

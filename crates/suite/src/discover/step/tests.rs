@@ -1,5 +1,7 @@
 //! Scripts from workflows, and the commands found in them.
 
+use std::collections::BTreeMap;
+
 use super::*;
 
 #[track_caller]

@@ -27,7 +27,7 @@ const ONLY_TESTS: [&str; 6] = ["test", "testing", "tests", "unit", "unittest", "
 
 /// The requirements in `pyproject.toml`.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct Requirements {
     /// The project's dependencies, and the groups and extras for its tests.
     pub(super) needed: Vec<String>,
     /// Groups for development next to those for tests: tools that the tests may or may not use.
@@ -35,7 +35,7 @@ pub(super) struct Listed {
 }
 
 /// The project's dependencies, and the groups and extras for tests, including Poetry's.
-pub(super) fn requirements(table: &toml::Table) -> Listed {
+pub(super) fn requirements(table: &toml::Table) -> Requirements {
     let (extras, groups) = names_for_tests(table);
     let mut lists: Vec<(String, Vec<String>)> = Vec::new();
     for name in extras {
@@ -47,7 +47,7 @@ pub(super) fn requirements(table: &toml::Table) -> Listed {
         lists.push((name, list));
     }
     let has_tests = lists.iter().any(|(name, _)| is_only_for_tests(name));
-    let mut listed = Listed {
+    let mut listed = Requirements {
         needed: dependencies(table),
         optional: Vec::new(),
     };

@@ -60,7 +60,7 @@ fn of_pipfile(text: &str) -> Option<Vec<String>> {
     Some(constraints(pinned))
 }
 
-/// One line for each name with a single version. Of several, markers decide, which pip does by itself.
+/// One line for each name with a single version. Of several, markers decide, and pip reads those too.
 fn constraints<'t>(pinned: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String> {
     let mut versions: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for (name, version) in pinned.take(MAX_PACKAGES) {
