@@ -137,8 +137,7 @@ impl Chosen {
             Some(version) if version.contains("6.") => "8",
             _ => "9",
         };
-        let version = asked_for(package, "pnpm").unwrap_or_else(|| of_lock.to_owned());
-        let (pnpm, fetch) = provided(project, "pnpm", &format!("pnpm@{version}"));
+        let (pnpm, fetch) = provided(project, "pnpm", asked_for(package, "pnpm"), of_lock);
         let install = [
             "install",
             "--frozen-lockfile",
@@ -162,16 +161,14 @@ impl Chosen {
     fn yarn(project: &Project<'_>, lock: &str, package: &serde_json::Value) -> Self {
         let (yarn, fetch, install): (String, Option<Step>, &[&str]) = if lock.contains("__metadata:") {
             // Yarn since version 2 is another program, which the package `yarn` only looks for.
-            let version = asked_for(package, "yarn").unwrap_or_else(|| "4".to_owned());
-            let step = fetched(&format!("@yarnpkg/cli-dist@{version}"));
+            let step = fetched(("@yarnpkg/cli-dist", "yarn"), asked_for(package, "yarn"), "4");
             (
                 fetched_program("yarn"),
                 Some(step),
                 &["install", "--immutable", "--mode=skip-build"],
             )
         } else {
-            let version = asked_for(package, "yarn").unwrap_or_else(|| "1".to_owned());
-            let (yarn, step) = provided(project, "yarn", &format!("yarn@{version}"));
+            let (yarn, step) = provided(project, "yarn", asked_for(package, "yarn"), "1");
             (
                 yarn,
                 step,
@@ -212,33 +209,36 @@ fn asked_for(package: &serde_json::Value, tool: &str) -> Option<String> {
     (is_version && !version.is_empty()).then(|| version.to_owned())
 }
 
-/// A package manager of this machine, or a step that installs it.
-fn provided(project: &Project<'_>, tool: &str, package: &str) -> (String, Option<Step>) {
+/// A package manager of this machine, or a step that installs it: the version that the project asks for, else another.
+fn provided(project: &Project<'_>, tool: &str, wanted: Option<String>, otherwise: &str) -> (String, Option<Step>) {
     if project.present.contains(tool) {
-        (tool.to_owned(), None)
-    } else {
-        (fetched_program(tool), Some(fetched(package)))
+        return (tool.to_owned(), None);
     }
+    (fetched_program(tool), Some(fetched((tool, tool), wanted, otherwise)))
 }
 
 fn fetched_program(tool: &str) -> String {
     format!("{TOOLS}/node_modules/.bin/{tool}")
 }
 
-/// Installs a package manager from npm's registry.
-fn fetched(package: &str) -> Step {
-    let npm = [
-        "npm",
-        "install",
-        "--prefix",
-        TOOLS,
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--",
-        package,
-    ];
-    Step::new(Phase::Online, StepDirectory::Workspace(None), &npm)
+/// Installs a package manager from npm's registry. A version that does not start here, because it needs another Node,
+/// is replaced.
+fn fetched((package, tool): (&str, &str), wanted: Option<String>, otherwise: &str) -> Step {
+    let program = fetched_program(tool);
+    let script = format!(
+        "npm install --prefix {TOOLS} --ignore-scripts --no-audit --no-fund -- \"$1\" && cd / && {program} --version"
+    );
+    let install = |version: &str| owned(&["sh", "-c", &script, "sh", &format!("{package}@{version}")]);
+    let mut step = Step::new(Phase::Online, StepDirectory::Workspace(None), &[]);
+    match wanted {
+        None => step.argv = install(otherwise),
+        Some(wanted) => {
+            step.argv = install(&wanted);
+            let note = format!("{tool} {wanted} does not run on this machine, so {tool} {otherwise} was used");
+            step = step.or(install(otherwise), &note);
+        }
+    }
+    step
 }
 
 #[cfg(test)]

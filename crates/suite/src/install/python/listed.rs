@@ -257,11 +257,11 @@ mod tests {
             (&found.optional, extra(&table, "all")),
             (
                 &[
-                    "attrs>=21.4.0,<22",
-                    "zero>=0.3.1,<0.4",
-                    "close>=1.2,<1.3; python_version < '3.9'",
                     "any",
-                    "exact==1.0"
+                    "attrs>=21.4.0,<22",
+                    "close>=1.2,<1.3; python_version < '3.9'",
+                    "exact==1.0",
+                    "zero>=0.3.1,<0.4"
                 ]
                 .map(String::from)
                 .to_vec(),
