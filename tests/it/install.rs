@@ -42,7 +42,7 @@ fn planned(files: &[(&str, &str)], without: &[&str]) -> (Vec<String>, Option<Vec
         registries: true,
         ..InstallSettings::default()
     };
-    let Some(plan) = plan(&checkout, &command, &settings, &present) else {
+    let Some(plan) = plan(&checkout, &command, &settings, &present, None) else {
         return (Vec::new(), None);
     };
     let sees = plan.sees().map(|paths| paths.iter().map(ToString::to_string).collect());
@@ -171,7 +171,7 @@ fn what_ci_installs_is_installed() {
         "the job `test` in `.github/workflows/ci.yml`"
     );
     let present = BTreeSet::from(["python3".to_owned()]);
-    let plan = plan(&checkout, &command, &InstallSettings::default(), &present).unwrap();
+    let plan = plan(&checkout, &command, &InstallSettings::default(), &present, None).unwrap();
     let pip = "'--only-binary=:all:' -r ci/needs.txt -- orjson 'attrs<24' pytest";
     assert!(plan.commands()[1].ends_with(pip), "{:#?}", plan.commands());
     let sees = plan.sees().unwrap();

@@ -77,6 +77,9 @@ pub struct CiInstall {
     /// Options for npm.
     #[serde(default)]
     pub npm_flags: Vec<String>,
+    /// The versions of languages that CI sets up, by name: `node`, `python`.
+    #[serde(default)]
+    pub versions: BTreeMap<String, String>,
 }
 
 /// Whether a script has a line that installs packages.

@@ -137,7 +137,13 @@ pub async fn install(request: &InstallRequest<'_>, cancel: &CancellationToken) -
     let empty = tempfile::tempdir_in(made(request.workspaces)?).map_err(|error| at(request.workspaces, error))?;
     let wanted = plan::tools_for(request.command, request.settings);
     let tools = registries::ask(request.sandbox, wanted, empty.path(), cancel).await?;
-    let Some(plan) = plan(request.checkout, request.command, request.settings, &tools.present) else {
+    let Some(plan) = plan(
+        request.checkout,
+        request.command,
+        request.settings,
+        &tools.present,
+        tools.node(),
+    ) else {
         return Ok(Installed::default());
     };
     let store = Store::open(request.store).map_err(|error| at(request.store, error))?;

@@ -122,7 +122,10 @@ fn installed_by(step: &CiStep) -> CiInstall {
         script: step.script.clone(),
         directory: step.directory.clone(),
     };
-    let mut install = CiInstall::default();
+    let mut install = CiInstall {
+        versions: step.versions.clone(),
+        ..CiInstall::default()
+    };
     for script in step.before.iter().chain([&own]) {
         install.add(script, &step.env);
     }

@@ -37,12 +37,13 @@ pub(super) fn tools_for(command: &TestCommand, settings: &InstallSettings) -> &'
 
 /// Plans the installation for a test command. `None` if there is nothing to install.
 ///
-/// `present` names the tools that this machine has.
+/// `present` names the tools that this machine has, and `node` is the version of its Node.
 pub fn plan(
     checkout: &Checkout,
     command: &TestCommand,
     settings: &InstallSettings,
     present: &BTreeSet<String>,
+    node: Option<&str>,
 ) -> Option<Plan> {
     let project = Project {
         checkout,
@@ -51,6 +52,7 @@ pub fn plan(
         argv: &command.argv,
         ci: &command.ci_install,
         present,
+        node,
     };
     if let Some(line) = &settings.command {
         return Some(configured(&project, line));

@@ -60,6 +60,11 @@ pub(super) struct Tools {
 }
 
 impl Tools {
+    /// The version of this machine's Node, without the `v`.
+    pub(super) fn node(&self) -> Option<&str> {
+        self.versions.lines().find_map(|line| line.strip_prefix('v'))
+    }
+
     /// The hosts that these tools install from.
     pub(super) fn hosts_of(&self, tools: &BTreeSet<&'static str>) -> BTreeSet<String> {
         let mut hosts = BTreeSet::new();

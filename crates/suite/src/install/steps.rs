@@ -22,6 +22,8 @@ pub struct Plan {
     pub(super) may_see_all: bool,
     /// The tree that contains Node's `node_modules` folders.
     pub(super) modules: Option<String>,
+    /// Directories of programs that the tests need before this machine's own.
+    pub(super) path: Vec<String>,
     /// What people should know if this plan is carried out.
     pub(super) notes: Vec<String>,
     /// What to do if it fails.
@@ -113,6 +115,8 @@ pub(super) struct Project<'a> {
     /// What CI installs for them.
     pub(super) ci: &'a CiInstall,
     pub(super) present: &'a BTreeSet<String>,
+    /// The version of this machine's Node, such as `20.11.1`.
+    pub(super) node: Option<&'a str>,
 }
 
 impl Project<'_> {
@@ -198,6 +202,7 @@ impl Plan {
         self.steps.extend(other.steps);
         self.may_see_all |= other.may_see_all;
         self.modules = self.modules.or(other.modules);
+        self.path.extend(other.path);
         self.notes.extend(other.notes);
         self.instead = instead;
         self.shown = match (self.shown, other.shown) {
@@ -222,11 +227,15 @@ impl Plan {
     pub(super) fn environment(&self, sandbox: &Sandbox) -> BTreeMap<String, String> {
         let uses = |tools: &[&str]| tools.iter().any(|tool| self.tools.contains(tool));
         let mut env: Vec<(&str, String)> = vec![("TMPDIR", format!("{INSTALLED}/tmp"))];
+        let venv = uses(&["python3", "uv"]).then(|| format!("{INSTALLED}/venv/bin"));
+        let own: Vec<String> = venv.into_iter().chain(self.path.iter().cloned()).collect();
+        if !own.is_empty() {
+            env.push(("PATH", format!("{}:{}", own.join(":"), sandbox.search_path())));
+        }
         if uses(&["python3", "uv"]) {
             env.push(("VIRTUAL_ENV", format!("{INSTALLED}/venv")));
             env.push(("GREENLIGHT_GENERATED", format!("{INSTALLED}/generated")));
             env.push(("UV_PROJECT_ENVIRONMENT", format!("{INSTALLED}/venv")));
-            env.push(("PATH", format!("{INSTALLED}/venv/bin:{}", sandbox.search_path())));
             env.push(("PIP_NO_CACHE_DIR", "1".into()));
             env.push(("UV_CACHE_DIR", format!("{INSTALLED}/tmp/uv")));
             env.push(("UV_PYTHON_DOWNLOADS", "never".into()));

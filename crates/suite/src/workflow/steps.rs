@@ -87,6 +87,11 @@ impl<'w> WorkflowJob<'w> {
             }));
         }
         before.truncate(MAX_BEFORE);
+        let set_up = self
+            .steps
+            .iter()
+            .take(number)
+            .filter_map(|step| set_up(step, &self.scope));
         Some(CiStep {
             workflow: workflow.clone(),
             job: job.to_string(),
@@ -96,6 +101,7 @@ impl<'w> WorkflowJob<'w> {
             env: found.env,
             shows: None,
             before,
+            versions: set_up.collect(),
         })
     }
 }
@@ -207,6 +213,20 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
         directory: in_tree(&directory)?,
         env: scope.env,
     })
+}
+
+/// The language and the version that a step sets up: <https://github.com/actions/setup-node>
+fn set_up(step: &Node, scope: &Scope) -> Option<(String, String)> {
+    let action = step.get("uses")?.text()?.strip_prefix("actions/setup-")?;
+    let language = action.split('@').next()?;
+    if !["node", "python"].contains(&language) {
+        return None;
+    }
+    let version = step.get("with")?.get(&format!("{language}-version"))?.scalar()?;
+    let version = interpolate(&version, scope)?;
+    let is_version =
+        !version.is_empty() && version.len() < 20 && version.chars().all(|c| c.is_ascii_digit() || c == '.');
+    is_version.then(|| (language.to_owned(), version))
 }
 
 /// The script that a local composite action ran. `None` unless exactly one of its scripts runs tests.

@@ -25,6 +25,7 @@ fn find(script: &str, env: &[(&str, &str)], shows: Option<&str>) -> Option<TestC
             .collect(),
         shows: shows.map(Into::into),
         before: Vec::new(),
+        versions: BTreeMap::new(),
     };
     command(&checkout, &step)
 }
