@@ -173,7 +173,7 @@ impl CiInstall {
                 "--group" => {
                     let group = joined.or_else(|| words.next()).unwrap_or_default();
                     // A group may be preceded by the file that lists it.
-                    add(&mut self.groups, group.rsplit(':').next().unwrap_or_default());
+                    add_name(&mut self.groups, group.rsplit(':').next().unwrap_or_default());
                 }
                 "-e" | "--editable" => {
                     let path = joined.or_else(|| words.next()).unwrap_or_default();
@@ -199,7 +199,9 @@ impl CiInstall {
         let (path, extras) = path.split_once('[').unwrap_or((path, ""));
         if matches!(path, "." | "./") {
             let extras = extras.split(']').next().unwrap_or_default();
-            extras.split(',').for_each(|extra| add(&mut self.extras, extra.trim()));
+            extras
+                .split(',')
+                .for_each(|extra| add_name(&mut self.extras, extra.trim()));
         }
     }
 
@@ -233,11 +235,7 @@ impl CiInstall {
                 _ => break,
             };
             let value = joined.or_else(|| words.next()).unwrap_or_default();
-            let is_name = |name: &&str| {
-                name.chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-            };
-            value.split([',', ' ']).filter(is_name).for_each(|name| add(list, name));
+            value.split([',', ' ']).for_each(|name| add_name(list, name));
         }
     }
 }
@@ -246,6 +244,16 @@ fn add(list: &mut Vec<String>, word: &str) {
     let is_new = !word.is_empty() && word.len() <= MAX_WORD && !list.iter().any(|old| old == word);
     if is_new && list.len() < MAX_WORDS {
         list.push(word.to_owned());
+    }
+}
+
+/// Adds the name of an extra or a group, which no tool takes for an option.
+fn add_name(list: &mut Vec<String>, name: &str) {
+    let is_name = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if is_name && !name.starts_with('-') {
+        add(list, name);
     }
 }
 
@@ -308,6 +316,13 @@ mod tests {
         assert!(of(None, "pip install -r ../../etc/passwd -r /etc/passwd -e ../other").is_empty());
         let many: String = (0..1_000).map(|n| format!(" p{n}")).collect();
         assert_eq!(of(None, &format!("pip install{many}")).requirements.len(), MAX_WORDS);
+        assert!(
+            of(
+                None,
+                "pip install -e '.[--index-url=x]'; uv sync --extra=--offline --group '$(x)'"
+            )
+            .is_empty()
+        );
         assert!(!installs("echo pip install x"));
         assert!(installs("set -e\npip3 install x"));
     }

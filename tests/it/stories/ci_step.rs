@@ -83,6 +83,16 @@ async fn the_workflow_is_that_of_the_base_branch() {
 }
 
 #[tokio::test]
+async fn without_a_failed_step_the_workflows_of_the_base_branch_name_the_command() {
+    let evil = WORKFLOW.replace("python3 -m unittest", "python3 -m unittest evil");
+    let story = scene(WORKFLOW).adds(FILE, &evil).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let reproduced = story.run().await.reproduced.unwrap().0;
+    assert_eq!(reproduced.command, "cd py && python3 -m unittest");
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn a_step_that_is_not_on_the_base_branch_is_not_run() {
     let other = WORKFLOW.replace("name: Fares", "name: Prices");
     let story = scene(&other).adds(FILE, WORKFLOW).begin().await;

@@ -8,6 +8,7 @@ use greenlight_tree::checkout::Checkout;
 
 use super::directory::Directory;
 use super::{javascript, python, step};
+use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
 
@@ -22,6 +23,20 @@ pub(super) fn commands(checkout: &Checkout, steps: &[CiStep]) -> Vec<TestCommand
         found.extend(Some(command).filter(|_| !is_known));
     }
     found
+}
+
+/// What the first of these steps installs that runs tests, in whichever way. Commands of the project's files need the
+/// same.
+pub(super) fn installed(checkout: &Checkout, steps: &[CiStep]) -> CiInstall {
+    let runs_tests = |step: &&CiStep| {
+        let command = step::command(checkout, step);
+        command.is_some_and(|command| !command.framework.is_linter())
+    };
+    steps
+        .iter()
+        .find(runs_tests)
+        .map(step::installed_by)
+        .unwrap_or_default()
 }
 
 /// Whether two commands run tests of the same directory and ecosystem.
@@ -40,6 +55,9 @@ fn usable(checkout: &Checkout, step: &CiStep, command: TestCommand) -> Option<Te
         job: step.job.clone(),
     };
     let mut command = TestCommand { source, ..command };
+    if is_partial(&command) {
+        return None;
+    }
     let own = match command.framework.spec().ecosystem {
         Ecosystem::JavaScript | Ecosystem::Any => javascript::taken_apart(&place, &command.argv),
         Ecosystem::Python => Some(python::selected(&place, &command.argv)?),
@@ -50,11 +68,15 @@ fn usable(checkout: &Checkout, step: &CiStep, command: TestCommand) -> Option<Te
     }
     // A plugin of Cargo that this machine may lack: `cargo test` runs the same tests.
     let is_extra = matches!(command.framework, Framework::Other | Framework::Nextest);
-    if is_extra || command.framework.is_linter() || is_partial(&command) {
+    if is_extra || command.framework.is_linter() {
         return None;
     }
     command.env.retain(|name, _| is_for_tools(name));
     if command.framework.spec().ecosystem == Ecosystem::Python {
+        // Once more, without the words around the runner.
+        if is_partial(&command) {
+            return None;
+        }
         command.import_root = command.import_root.or_else(|| Some(".".into()));
     }
     command.argv.retain(|word| !is_toolchain(word));

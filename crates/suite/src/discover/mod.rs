@@ -86,8 +86,19 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
         None => {
             let step = hints.step.as_ref().and_then(|step| step::command(checkout, step));
             let own = places(checkout, &hints.near);
-            let of_ci = ci::commands(checkout, &hints.ci);
-            step.into_iter().chain(merged(of_ci, &own)).collect()
+            let mut of_ci = ci::commands(checkout, &hints.ci);
+            // Where nothing says which part of the tree counts, CI does.
+            let first = if hints.near.is_empty() {
+                std::mem::take(&mut of_ci)
+            } else {
+                Vec::new()
+            };
+            let mut all: Vec<TestCommand> = step.into_iter().chain(merged((first, of_ci), &own)).collect();
+            let installed = ci::installed(checkout, &hints.ci);
+            for command in all.iter_mut().filter(|command| command.ci_install.is_empty()) {
+                command.ci_install = installed.clone();
+            }
+            all
         }
     };
     commands.truncate(MAX_COMMANDS);
@@ -97,16 +108,16 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
     commands
 }
 
-/// The commands of CI, and those of the files where CI has none: by directory, and within one those of CI first.
-fn merged(mut of_ci: Vec<TestCommand>, places: &[Directory<'_>]) -> Vec<TestCommand> {
-    let mut all = Vec::new();
+/// The commands of CI, and those of the files where CI has none: some first, the others by directory.
+fn merged((first, mut of_ci): (Vec<TestCommand>, Vec<TestCommand>), places: &[Directory<'_>]) -> Vec<TestCommand> {
+    let mut all = first;
     for place in places {
         let (here, elsewhere): (Vec<_>, _) = of_ci
             .into_iter()
             .partition(|command| command.directory == place.directory);
         of_ci = elsewhere;
         let mut found = in_place(place);
-        found.retain(|command| !here.iter().any(|of_ci| ci::is_alike(of_ci, command)));
+        found.retain(|command| !here.iter().chain(&all).any(|of_ci| ci::is_alike(of_ci, command)));
         all.extend(here);
         all.extend(found);
     }

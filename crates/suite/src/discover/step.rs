@@ -117,7 +117,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<Te
 }
 
 /// What the job installs before this step, and in it.
-fn installed_by(step: &CiStep) -> CiInstall {
+pub(super) fn installed_by(step: &CiStep) -> CiInstall {
     let own = CiScript {
         script: step.script.clone(),
         directory: step.directory.clone(),

@@ -326,7 +326,7 @@ mod tests {
         check(None, Some(">=22.12.0"), Some(22));
         check(None, Some(">= 16 <19"), Some(18));
         check(None, Some("18.x"), Some(18));
-        check(None, Some("whatever; rm -rf"), None);
+        check(None, Some("latest; rm -rf"), None);
         check(Some("24"), Some(">=18"), Some(24));
         check(Some("20.x"), None, None);
         check(Some("lts/*"), None, None);

@@ -66,6 +66,13 @@ impl<'w> WorkflowJob<'w> {
         })
     }
 
+    fn around(&self) -> Around<'w> {
+        Around {
+            scope: self.scope.clone(),
+            defaults: self.defaults.clone(),
+        }
+    }
+
     /// The step at this index, as it runs. `None` if the workflow does not say what it runs.
     fn step(
         &self,
@@ -73,10 +80,7 @@ impl<'w> WorkflowJob<'w> {
         (workflow, job): (&RepoPath, &str),
         files: &mut WorkflowFiles<'_, '_>,
     ) -> Option<CiStep> {
-        let around = Around {
-            scope: self.scope.clone(),
-            defaults: self.defaults.clone(),
-        };
+        let around = self.around();
         let found = script(self.steps.get(number)?, &around, 0, files)?;
         let mut before = Vec::new();
         for step in self.steps.iter().take(number) {
@@ -122,13 +126,16 @@ pub(super) fn with_tests(place: &JobMatch, workflow: &RepoPath, files: &mut Work
     if matches!(job.scope.runner_os, Some("macOS" | "Windows")) {
         return None;
     }
-    (0..job.steps.len()).find_map(|number| {
-        let name = job.steps.get(number)?.get("name").and_then(Node::scalar);
-        let name = name.and_then(|name| interpolate(&name, &job.scope));
-        let name = name.unwrap_or_else(|| "Run the tests".into());
-        let step = job.step((number, &name), (workflow, key), files)?;
-        runs_tests(&step.script).then_some(step)
-    })
+    let around = job.around();
+    let mut numbers = 0..job.steps.len();
+    let number = numbers.find(|number| {
+        let script = script(&job.steps[*number], &around, 0, files);
+        script.is_some_and(|script| runs_tests(&script.text))
+    })?;
+    let name = job.steps[number].get("name").and_then(Node::scalar);
+    let name = name.and_then(|name| interpolate(&name, &job.scope));
+    let name = name.unwrap_or_else(|| "Run the tests".into());
+    job.step((number, &name), (workflow, key), files)
 }
 
 /// The index of the step with the name of the failed one. If several have that name, the one at the same position among them.
