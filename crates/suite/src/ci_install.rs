@@ -162,7 +162,7 @@ impl CiInstall {
             };
             match name {
                 "-r" | "--requirement" | "-c" | "--constraint" => {
-                    let list = if name.contains('r') && name != "--constraint" {
+                    let list = if matches!(name, "-r" | "--requirement") {
                         &mut self.files
                     } else {
                         &mut self.constraints

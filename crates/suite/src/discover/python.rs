@@ -70,8 +70,7 @@ pub(super) fn is_project(place: &Directory<'_>) -> bool {
 
 /// The test runner in a command of CI, with the arguments that select its tests. `None` if it is unknown.
 pub(super) fn selected(place: &Directory<'_>, argv: &[String]) -> Option<(Vec<String>, Framework)> {
-    let (framework, argv) = tasks::runner(place, argv)?;
-    Some((argv, framework))
+    tasks::runner(place, argv).map(|(framework, argv)| (argv, framework))
 }
 
 /// The tests below a directory, without those of nested projects.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, TOOLS, VisibleFiles, owned};
 
 /// Replaces everything but the packages with links to where the tests find it, so that links between packages of the
 /// same repository lead to the code under test. Directories that contain packages stay directories.
@@ -107,9 +107,6 @@ struct Chosen {
 
 const OTHER_NODE: &str =
     "some packages ask for another version of Node than this machine has, and were installed anyway";
-
-/// Where package managers are installed that this machine does not have. Tests never see them.
-const TOOLS: &str = "/installed/tmp/tools";
 
 impl Chosen {
     fn of(project: &Project<'_>, package: &serde_json::Value) -> Self {

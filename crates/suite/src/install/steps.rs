@@ -11,6 +11,9 @@ use crate::ci_install::CiInstall;
 use crate::framework::Framework;
 use crate::shell::quoted;
 
+/// Where tools are installed that this machine does not have. Tests never see them.
+pub(super) const TOOLS: &str = "/installed/tmp/tools";
+
 /// How the dependencies of one tree are installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
+use super::super::steps::{Phase, Plan, Project, Step, StepDirectory, TOOLS, VisibleFiles, owned};
 use super::needs::settings;
 use super::{BUILT, in_place, is_package, listed, sources};
 
@@ -69,9 +69,6 @@ fn uv_package(table: Option<&toml::Table>) -> String {
         None => "uv".into(),
     }
 }
-
-/// Where tools are installed that this machine does not have. Tests never see them.
-const TOOLS: &str = "/installed/tmp/tools";
 
 /// Installs a tool from the registry of Python.
 fn fetched(package: &str) -> Vec<Step> {
