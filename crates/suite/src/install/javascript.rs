@@ -101,6 +101,8 @@ struct Chosen {
     fetch: Option<Step>,
     /// Installs without running scripts.
     argv: Vec<String>,
+    /// An option to try if that fails, and a note to record then.
+    otherwise: Option<(&'static str, &'static str)>,
     /// The program that runs the scripts afterwards.
     rebuild: String,
 }
@@ -125,6 +127,7 @@ impl Chosen {
             tool: "npm",
             fetch: None,
             argv,
+            otherwise: None,
             rebuild: "npm".into(),
         }
     }
@@ -153,12 +156,14 @@ impl Chosen {
                 owned(&["--config.manage-package-manager-versions=false"]),
             ]
             .concat(),
+            otherwise: None,
             rebuild: pnpm,
         }
     }
 
     fn yarn(project: &Project<'_>, lock: &str, package: &serde_json::Value) -> Self {
-        let (yarn, fetch, install): (String, Option<Step>, &[&str]) = if lock.contains("__metadata:") {
+        let is_first = !lock.contains("__metadata:");
+        let (yarn, fetch, install): (String, Option<Step>, &[&str]) = if !is_first {
             // Yarn since version 2 is another program, which the package `yarn` only looks for.
             let step = fetched(("@yarnpkg/cli-dist", "yarn"), asked_for(package, "yarn"), "4");
             (
@@ -178,6 +183,8 @@ impl Chosen {
             tool: "yarn",
             fetch,
             argv: [owned(&[&yarn]), owned(install)].concat(),
+            // Only the first Yarn refuses to install a package that asks for another version of Node.
+            otherwise: is_first.then_some(("--ignore-engines", OTHER_NODE)),
             rebuild: "npm".into(),
         }
     }
@@ -185,11 +192,10 @@ impl Chosen {
     fn install(&self, here: StepDirectory) -> Step {
         let mut step = Step::new(Phase::Online, here, &[]);
         step.argv.clone_from(&self.argv);
-        // Only the first Yarn refuses to install a package that asks for another version of Node.
-        if self.argv.iter().any(|word| word == "--non-interactive") {
-            return step.or([self.argv.clone(), owned(&["--ignore-engines"])].concat(), OTHER_NODE);
+        match self.otherwise {
+            Some((option, note)) => step.or([self.argv.clone(), owned(&[option])].concat(), note),
+            None => step,
         }
-        step
     }
 }
 
