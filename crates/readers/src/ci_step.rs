@@ -27,7 +27,7 @@ pub struct CiStep {
     /// are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<CiScript>,
-    /// The versions that earlier steps of the job set up, by the name of the language: `node`, `python`.
+    /// The versions that earlier steps of the job set up, by the name of the language. Only `node` is noted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,
 }

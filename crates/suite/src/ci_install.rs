@@ -77,7 +77,7 @@ pub struct CiInstall {
     /// Options for npm.
     #[serde(default)]
     pub npm_flags: Vec<String>,
-    /// The versions of languages that CI sets up, by name: `node`, `python`.
+    /// The versions of languages that CI sets up, by name. Only that of `node` is used.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
 }

@@ -226,7 +226,8 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
 fn set_up(step: &Node, scope: &Scope) -> Option<(String, String)> {
     let action = step.get("uses")?.text()?.strip_prefix("actions/setup-")?;
     let language = action.split('@').next()?;
-    if !["node", "python"].contains(&language) {
+    // Other languages cannot be installed in another version, so nobody asks.
+    if language != "node" {
         return None;
     }
     let version = step.get("with")?.get(&format!("{language}-version"))?.scalar()?;
