@@ -10,6 +10,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::Settings;
+use crate::domain::run::Step;
 use crate::engine::bundle;
 use crate::engine::replay::{self, Replayed};
 use crate::engine::worktree::Worktree;
@@ -54,6 +55,11 @@ async fn try_replay(arguments: &ReplayArguments, cancel: &CancellationToken) -> 
     let packages = folder::packages(&settings.data_dir()?, tree.root());
     let mut worktree = Worktree::over(tree, config, own.path(), packages);
     worktree.changed.clone_from(&manifest.changed);
+    let recorded = steps.iter().find_map(|step| match step {
+        Step::Reproduced { before, .. } => Some(before.command.as_str()),
+        _ => None,
+    });
+    worktree.prefer(recorded.unwrap_or_default());
     let sandbox = app::sandbox_for(&settings, &worktree).await?;
     let command = worktree.test_command().map_err(|nothing| {
         let looked = nothing.looked_for.join(", ");

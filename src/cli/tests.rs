@@ -7,7 +7,7 @@ mod named;
 mod report;
 mod whole;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use report::TestsReport;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,9 @@ use super::{Exit, app, folder, progress, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
-use crate::domain::test_run::Outcome;
+use crate::domain::test_run::{Outcome, TestRun};
+use crate::engine::worktree::Worktree;
+use crate::sandbox::Sandbox;
 use crate::suite::TestCommand;
 
 #[derive(Debug, clap::Args)]
@@ -85,11 +87,16 @@ async fn try_tests(
     let packages = folder::packages(&settings.data_dir()?, &root);
     let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.hints.near.extend(near);
-    report.commands = worktree.test_commands();
-    let command = match report.commands.first() {
-        Some(command) => command.clone(),
-        None => ready::found(&worktree)?,
-    };
+    let mut wanted = worktree.selection().wanted;
+    // Names of tests, and a manifest that a person names, are about one suite.
+    let is_about_one = !arguments.only.is_empty() || !worktree.hints.near.is_empty();
+    wanted.truncate(if is_about_one { 1 } else { usize::MAX });
+    if wanted.is_empty() {
+        wanted.push(ready::found(&worktree)?);
+    }
+    report.others = worktree.test_commands();
+    report.others.retain(|command| !wanted.contains(command));
+    report.commands.clone_from(&wanted);
     if !arguments.json {
         report.show_commands();
     }
@@ -97,8 +104,39 @@ async fn try_tests(
         return Ok(());
     }
     let sandbox = app::sandbox_for(&settings, &worktree).await?;
-    let mut suite = worktree.suite(&sandbox, command);
-    ready::supply(&worktree, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
+    let mut red = Vec::new();
+    for command in wanted {
+        // Every suite has its own dependencies.
+        let own = worktree.clone();
+        let run = run(&own, (&sandbox, command), (&arguments, active.as_deref()), cancel).await?;
+        let is_empty = run.outcome == Outcome::NothingRan;
+        if !run.is_green() && !(is_empty && report.commands.len() > 1) {
+            red.push(run.summary());
+        }
+        report.runs.push(run);
+        if !arguments.json {
+            report.show_last_run();
+        }
+    }
+    if red.is_empty() && !report.runs.iter().any(TestRun::is_green) {
+        red.extend(report.runs.first().map(TestRun::summary));
+    }
+    if red.is_empty() {
+        Ok(())
+    } else {
+        Err(Exit::NoFix(red.join("; ")))
+    }
+}
+
+/// Runs one suite, with its dependencies.
+async fn run(
+    worktree: &Worktree,
+    (sandbox, command): (&Sandbox, TestCommand),
+    (arguments, active): (&TestsArguments, Option<&Path>),
+    cancel: &CancellationToken,
+) -> Result<TestRun, Exit> {
+    let mut suite = worktree.suite(sandbox, command);
+    ready::supply(worktree, &mut suite, (arguments.install, active), cancel).await?;
     let running = named::run(&suite, &worktree.checkout, &arguments.only, cancel);
     let run = progress::telling("running the tests", running).await?;
     if cancel.is_cancelled() {
@@ -107,11 +145,5 @@ async fn try_tests(
     if !arguments.install && matches!(run.outcome, Outcome::DidNotStart | Outcome::MissingModule) {
         terminal::tell("note: nothing was installed for this run; `--install` installs the dependencies first");
     }
-    let is_green = run.is_green();
-    let summary = run.summary();
-    report.run = Some(run);
-    if !arguments.json {
-        report.show_run();
-    }
-    if is_green { Ok(()) } else { Err(Exit::NoFix(summary)) }
+    Ok(run)
 }

@@ -156,7 +156,8 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     if let Some(command) = &arguments.command {
         worktree.config.test.command = Some(command.clone());
     }
-    let command = worktree.test_command().map_err(|nothing| {
+    worktree.touched = patch.paths().cloned().collect();
+    let first = worktree.test_command().map_err(|nothing| {
         let looked_for = nothing.looked_for.join(", ");
         Exit::Usage(format!(
             "no tests found at {}; looked for {looked_for}; give --command",
@@ -167,15 +168,23 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     let merged = merged_with
         .as_ref()
         .map_or_else(String::new, |tip| format!(", both merged with {}", tip.short()));
-    terminal::tell(&format!(
-        "running `{command}` on {} and on the patched tree{merged}",
-        head.short()
-    ));
-    let mut suite = worktree.suite(&sandbox, command);
-    install(arguments.install, &worktree, &mut suite, cancel).await?;
-    let before = run(&suite, &worktree.checkout, cancel)
-        .await?
-        .excusing(&arguments.excuse);
+    // In a repository with several suites, the one that the head fails.
+    let mut suites = worktree.selection().wanted.into_iter().skip(1);
+    let mut command = first;
+    let (suite, before) = loop {
+        terminal::tell(&format!(
+            "running `{command}` on {} and on the patched tree{merged}",
+            head.short()
+        ));
+        let own = worktree.clone();
+        let mut suite = own.suite(&sandbox, command);
+        install(arguments.install, &own, &mut suite, cancel).await?;
+        let before = run(&suite, &own.checkout, cancel).await?.excusing(&arguments.excuse);
+        match suites.next().filter(|_| before.is_green()) {
+            Some(next) => command = next,
+            None => break (suite, before),
+        }
+    };
     let mut patched = worktree.checkout.clone();
     patched.apply(&on_tree);
     let after = run(&suite, &patched, cancel).await?.excusing(&arguments.excuse);

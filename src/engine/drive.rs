@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::door::{Door, Turn, Waiting};
 use super::worktree::Worktree;
-use super::{Broken, attempt, work};
+use super::{Broken, attempt, suites, work};
 use crate::domain::clock::millis;
 use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
@@ -69,7 +69,7 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
                 let Some(worktree) = &mut worktree else {
                     return Err(Broken::Bug("no worktree".into()));
                 };
-                execute_and_journal(door, run, worktree, &next).await?;
+                Box::pin(execute_and_journal(door, run, worktree, &next)).await?;
                 continue;
             }
         };
@@ -86,6 +86,12 @@ async fn execute_and_journal<D: Door>(
     next: &Next,
 ) -> Result<(), Broken> {
     worktree.left = door.left(run, worktree).await?;
+    if *next == Next::Reproduce
+        && let Some(selected) = suites::selected(run, worktree)
+    {
+        door.append(run, selected).await?;
+    }
+    worktree.turn_to(run);
     let begun = Instant::now();
     // `None` if interrupted; the door records the reason.
     let step = Box::pin(execute(door, run, worktree, next)).await?;
@@ -152,7 +158,10 @@ async fn execute<D: Door>(door: &D, run: &mut Run, worktree: &Worktree, next: &N
         return Ok(None);
     }
     let step = match (next, &suite) {
-        (Next::Reproduce, Some(suite)) => Box::pin(door.reproduce(run, worktree, suite)).await?,
+        (Next::Reproduce, Some(suite)) => {
+            let seen = Box::pin(door.reproduce(run, worktree, suite)).await?;
+            suites::or_next(run, suite, seen)
+        }
         (Next::Verify, Some(suite)) => Box::pin(door.verify(run, worktree, suite)).await?,
         (Next::Resolve(resolution), suite) => resolve(run, (worktree, suite.as_ref()), resolution, &cancel).await?,
         _ => Box::pin(attempt::attempt(door, run, (worktree, suite.as_ref()))).await?,

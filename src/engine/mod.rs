@@ -39,6 +39,7 @@ mod split;
 mod start;
 mod stop;
 pub mod suggest;
+mod suites;
 mod undo;
 mod verdict;
 mod vouch;

@@ -82,7 +82,7 @@ pub(super) async fn open_gate(
         return Ok(Step::Ended(End::NotTaken { reason }));
     }
     let command = match needed {
-        GateNeeded::Search | GateNeeded::VerifyAndLand => match command(context, run, worktree).await? {
+        GateNeeded::Search | GateNeeded::VerifyAndLand => match command(context, run, needed, worktree).await? {
             Some(command) => Some(command),
             None => {
                 return Ok(Step::Ended(End::NothingToFix {
@@ -99,13 +99,12 @@ pub(super) async fn open_gate(
 async fn command(
     context: &Context<'_>,
     run: &Run,
+    needed: GateNeeded,
     worktree: Option<&Worktree>,
 ) -> Result<Option<(String, u64)>, Broken> {
     let found = |worktree: &Worktree| {
-        worktree
-            .test_command()
-            .ok()
-            .map(|command| (worktree.executes(&command), super::set_up::minutes_of(&command)))
+        let minutes = super::set_up::minutes_of(&worktree.test_command().ok()?);
+        Some((worktree.executes_for_gate(needed == GateNeeded::Search)?, minutes))
     };
     if let Some(worktree) = worktree {
         return Ok(found(worktree));

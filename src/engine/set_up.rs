@@ -3,6 +3,7 @@
 use super::worktree::{self, Worktree};
 use super::{Broken, Context, merge};
 use crate::domain::count::count;
+use crate::domain::gate::GateKind;
 use crate::domain::run::{End, Run};
 use crate::suite;
 
@@ -51,8 +52,10 @@ fn differs(run: &Run, worktree: &Worktree) -> Option<End> {
             ),
         })
     };
-    if let (Ok(now), Some((command, minutes))) = (worktree.test_command(), run.granted()) {
-        let (now_command, now_minutes) = (worktree.executes(&now), minutes_of(&now));
+    if let (Ok(now), Some((gate, command, minutes))) = (worktree.test_command(), run.granted()) {
+        let is_search = matches!(gate, GateKind::Search { .. });
+        let now_command = worktree.executes_for_gate(is_search).unwrap_or_default();
+        let now_minutes = minutes_of(&now);
         if now_command != command || now_minutes != minutes {
             return refused(
                 &format!("`{command}` for at most {}", count(minutes, "minute")),

@@ -26,14 +26,14 @@ use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, NothingFound, Suite, TestCommand,
-    TestSettings,
+    self, GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, Suite, TestCommand,
 };
 
 mod configured;
 mod fetched;
 mod merge;
 mod originals;
+mod suites;
 
 pub use configured::config;
 pub(super) use fetched::{fetch, lay_out, mirror};
@@ -66,6 +66,8 @@ pub struct Worktree {
     pub hints: Hints,
     /// The lines that the pull request changed, where its own bugs are.
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    /// Every path that the change touches, if all are known: it decides which suites may fail because of it.
+    pub touched: Vec<RepoPath>,
     /// The text of those files before the pull request.
     pub originals: BTreeMap<RepoPath, String>,
     /// The folder for temporary copies.
@@ -124,6 +126,7 @@ impl Worktree {
             config,
             hints: Hints::default(),
             changed: BTreeMap::new(),
+            touched: Vec::new(),
             originals: BTreeMap::new(),
             workspaces,
             repository: None,
@@ -132,39 +135,6 @@ impl Worktree {
             command: None,
             done: OnceLock::new(),
             folder: None,
-        }
-    }
-
-    /// Finds the test command.
-    ///
-    /// # Errors
-    /// What was looked for, if there is no test command.
-    pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
-        if let Some(command) = &self.command {
-            return Ok(command.clone());
-        }
-        let found = suite::find(&self.checkout, &self.test_settings(), &self.hints)?;
-        // A command that worked before comes first, unless the configuration or CI names one, and only if the tree
-        // offers it.
-        let is_named = self.config.test.command.is_some() || self.hints.step.is_some() || !self.hints.near.is_empty();
-        let worked = self
-            .memory
-            .test_command
-            .as_deref()
-            .filter(|worked| !is_named && *worked != found.to_string());
-        let again = worked.and_then(|worked| self.test_commands().into_iter().find(|one| one.to_string() == worked));
-        Ok(again.unwrap_or(found))
-    }
-
-    /// Finds every test command, the best match first.
-    pub fn test_commands(&self) -> Vec<TestCommand> {
-        suite::find_all(&self.checkout, &self.test_settings(), &self.hints)
-    }
-
-    fn test_settings(&self) -> TestSettings {
-        TestSettings {
-            command: self.config.test.command.clone(),
-            timeout: Some(self.config.test.timeout),
         }
     }
 
@@ -222,6 +192,24 @@ impl Worktree {
             None => command.to_string(),
             Some(install) => format!("{install} && {command}"),
         }
+    }
+
+    /// Everything that a gate permits to execute, as it shows it: one suite after another to search for a failure,
+    /// else the first. `None` if there are no tests.
+    pub fn executes_for_gate(&self, is_search: bool) -> Option<String> {
+        let mut wanted = match &self.merge {
+            Some(_) => self.test_command().into_iter().collect(),
+            None => self.selection().wanted,
+        };
+        wanted.truncate(if is_search { usize::MAX } else { 1 });
+        Some(match wanted.as_slice() {
+            [] => return None,
+            [one] => self.executes(one),
+            several => {
+                let each = several.iter().map(|command| format!("({})", self.executes(command)));
+                each.collect::<Vec<_>>().join("; ")
+            }
+        })
     }
 
     /// The command that installs the tests' dependencies, as an approval shows it. `None` if nothing is installed.

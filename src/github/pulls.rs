@@ -46,6 +46,9 @@ pub struct ChangedFile {
     pub status: String,
     /// GitHub's own hunks. `None` for a binary or too large file.
     pub patch: Option<String>,
+    /// The name before a rename.
+    #[serde(default)]
+    pub previous_filename: Option<String>,
 }
 
 impl ChangedFile {

@@ -82,9 +82,10 @@ impl<'a> Runner<'a> {
         stop: &CancellationToken,
     ) -> Result<Vec<CandidateVerdict>, suite::Error> {
         match self {
-            Self::Warm(pool) => pool.judge(candidates, stop).await,
-            Self::Schemata(build) => build.judge(candidates, stop).await,
-            Self::Process(bench) => bench.judge(candidates, stop).await,
+            // Boxed, because these futures are large and a worker's stack is small.
+            Self::Warm(pool) => Box::pin(pool.judge(candidates, stop)).await,
+            Self::Schemata(build) => Box::pin(build.judge(candidates, stop)).await,
+            Self::Process(bench) => Box::pin(bench.judge(candidates, stop)).await,
         }
     }
 

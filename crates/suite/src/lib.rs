@@ -33,7 +33,7 @@ mod wrapper;
 
 pub use self::ci_install::CiInstall;
 pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
-pub use self::discover::{CommandPart, Hints, NothingFound, find, find_all, has_member, parts};
+pub use self::discover::{CommandPart, Hints, NothingFound, Selection, find, find_all, has_member, parts, select};
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, packages, place, registry_hosts};
 pub use self::filter::{narrows, package};
 pub use self::framework::Framework;

@@ -125,6 +125,10 @@ pub(super) async fn lay_out(
     let (commit, tree) = (compared.commit.clone(), into.clone());
     let exported = tokio::task::spawn_blocking(move || {
         let repository = LocalRepository::open(&root).ok()?;
+        // An earlier suite may have left one.
+        if tree.exists() {
+            std::fs::remove_dir_all(&tree).ok()?;
+        }
         repository.export(&commit, &tree).ok()
     });
     let Ok(Some(_)) = exported.await else {

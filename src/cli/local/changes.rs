@@ -12,10 +12,11 @@ use crate::engine::worktree::Worktree;
 const MAX_FILES: usize = 300;
 const MAX_FILE: usize = 1 << 20;
 
-/// Records the changed lines in the worktree, and the original text of those files.
+/// Records in the worktree what was touched, the changed lines, and the original text of those files.
 pub(super) fn note(worktree: &mut Worktree, compared: &Compared) {
     let patch = &compared.patch;
     let Some(inside) = compared.inside.to_str() else { return };
+    worktree.touched = patch.paths().filter_map(|path| below(inside, path)).collect();
     if patch.paths().count() > MAX_FILES {
         return;
     }

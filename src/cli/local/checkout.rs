@@ -12,6 +12,7 @@ use super::super::answer::TypedAnswer as Typed;
 use super::super::progress::{self, SearchProgress};
 use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
+use super::next_suite::NextSuite;
 use super::question::{self, Manner, What};
 use super::report::Leftover;
 use super::request::{self, Approver};
@@ -36,7 +37,10 @@ use crate::suite::Suite;
 pub(super) struct Parts<'a> {
     pub(super) journal: RunFile,
     pub(super) worktree: Worktree,
+    /// The first suite, ready to run.
     pub(super) suite: Suite,
+    /// The active virtual environment.
+    pub(super) active: Option<PathBuf>,
     pub(super) compared: Option<Compared>,
     /// A folder that only this process uses.
     pub(super) own: PathBuf,
@@ -54,6 +58,7 @@ pub(super) struct OnCheckout<'a> {
     parts: Parts<'a>,
     voice: Arc<live::Voice>,
     search: Mutex<Option<SearchProgress>>,
+    suites: NextSuite,
     shown: Mutex<AlreadyShown>,
     recorded: Mutex<Option<Result<(), Exit>>>,
     exit: Option<Exit>,
@@ -76,6 +81,7 @@ impl<'a> OnCheckout<'a> {
             parts,
             voice: Arc::new(live::Voice::new(is_watched)),
             search: Mutex::default(),
+            suites: NextSuite::default(),
             shown: Mutex::default(),
             recorded: Mutex::new(None),
             exit: None,
@@ -260,8 +266,12 @@ impl Door for OnCheckout<'_> {
         Ok(budget::of_run(run, &worktree.config.limits))
     }
 
-    async fn suite(&self, _worktree: &Worktree) -> Result<Result<Option<Suite>, End>, Broken> {
-        Ok(Ok(Some(self.parts.suite.clone())))
+    async fn suite(&self, worktree: &Worktree) -> Result<Result<Option<Suite>, End>, Broken> {
+        let supplies = (self.parts.arguments.install, self.parts.active.as_deref());
+        let of_run = self
+            .suites
+            .of((worktree, &self.parts.suite), supplies, &self.parts.cancel);
+        Ok(of_run.await.map(Some))
     }
 
     async fn read_log(&self, _run: &Run) -> Result<JobReading, Broken> {

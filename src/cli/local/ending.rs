@@ -32,7 +32,7 @@ pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
                 }
                 _ => terminal::tell(reason),
             }
-            report.show_not_run();
+            report.tell_others();
             Ok(())
         }
         Some(End::GaveUp { reason }) if mode.is_debug() => Err(Exit::NoFix(format!("no fix found. {reason}"))),

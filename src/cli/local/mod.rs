@@ -6,6 +6,7 @@ mod checkout;
 mod ending;
 mod fingerprint;
 pub(super) mod memory_file;
+mod next_suite;
 mod question;
 mod report;
 mod request;
@@ -153,12 +154,12 @@ async fn try_to(
     let files = (run_file, own.path().join("run.jsonl"));
     let start = || started(mode, &worktree, compared.as_ref().ok(), approver);
     let (journal, mut run) = begin(files, &identity, arguments.restart, start)?;
-    report.not_run = worktree.test_commands().into_iter().skip(1).collect();
     let memory = worktree.memory.clone();
     let mut door = OnCheckout::new(checkout::Parts {
         journal,
         worktree,
         suite,
+        active,
         compared: compared.ok(),
         own: own.path(),
         model,

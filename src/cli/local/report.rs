@@ -20,7 +20,6 @@ use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 use crate::engine::work::BASE;
-use crate::suite::TestCommand;
 
 /// How many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
@@ -36,8 +35,10 @@ pub(super) struct RunReport {
     /// The result of a search without a model.
     pub(super) search: Option<Search>,
     pub(super) command: Option<String>,
-    /// Other commands that run tests of this checkout.
-    pub(super) not_run: Vec<TestCommand>,
+    /// Commands that run other tests of this checkout, and did not run.
+    pub(super) not_run: Vec<String>,
+    /// The results of other suites, which have no failure to work on.
+    pub(super) others: Vec<(TestRun, Triage)>,
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
@@ -114,7 +115,8 @@ impl RunReport {
             "outcome": outcome,
             "message": message,
             "test_command": self.command,
-            "not_run": self.not_run.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "not_run": self.not_run,
+            "other_suites": self.others.iter().map(other_suite).collect::<Vec<_>>(),
             "before": self.before.as_ref().map(|(before, _)| before),
             "triage": self.before.as_ref().map(|(_, triage)| triage),
             "proposal": proposal,
@@ -127,6 +129,13 @@ impl RunReport {
     /// Records the result of a run; `left_out` is how many fixes were turned down, in this run or earlier.
     pub(super) fn take(&mut self, run: &Run, left: &Leftover, left_out: usize) {
         self.before.clone_from(&run.reproduced);
+        if let Some((before, _)) = &run.reproduced {
+            self.command = Some(before.command.clone());
+            let suites = run.suites.clone().unwrap_or_default();
+            let not_run = suites.not_reached(before).map(str::to_string);
+            self.not_run = not_run.chain(suites.unaffected.iter().cloned()).collect();
+            self.others = suites.set_aside;
+        }
         self.tests.clone_from(&run.tests_first);
         // The proposal that was turned down last is also the last proposal.
         let is_rejected = matches!(run.end, Some(End::Rejected { .. }));
@@ -145,9 +154,15 @@ impl RunReport {
     }
 
     /// Names the checkout's other suites, because "green" covers only what ran.
-    pub(super) fn show_not_run(&self) {
+    pub(super) fn tell_others(&self) {
+        for (run, triage) in &self.others {
+            terminal::tell(&match triage.verdict {
+                Verdict::Green => format!("`{}`: {}", run.command, run.summary()),
+                _ => triage.on(BASE).why_not(run),
+            });
+        }
         for other in &self.not_run {
-            terminal::tell(&format!("not run: `{other}` (from {})", other.source));
+            terminal::tell(&format!("not run: `{other}`"));
         }
     }
 
@@ -168,6 +183,17 @@ impl RunReport {
             "cost_usd": self.spend.cost_micros.map(|micros| micros as f64 / 1e6),
         })
     }
+}
+
+/// The result of a suite without a failure to work on, for scripts.
+fn other_suite((run, triage): &(TestRun, Triage)) -> Value {
+    json!({
+        "test_command": run.command,
+        "outcome": run.outcome,
+        "passed": run.passed,
+        "failed": run.failed,
+        "triage": triage,
+    })
 }
 
 /// The kind of a proposal, as a word for scripts.

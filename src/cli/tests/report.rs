@@ -14,9 +14,12 @@ const SHOWN_LINES: usize = 8;
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct TestsReport {
-    /// The test commands that were found. The first one is run.
+    /// The test commands that are run, one after another.
     pub(super) commands: Vec<TestCommand>,
-    pub(super) run: Option<TestRun>,
+    /// The other test commands that were found.
+    pub(super) others: Vec<TestCommand>,
+    /// The results so far, in the order of the commands.
+    pub(super) runs: Vec<TestRun>,
 }
 
 impl TestsReport {
@@ -29,37 +32,37 @@ impl TestsReport {
             }
             Exit::Stopped => Some("stopped"),
         };
-        let mut commands = self.commands.iter().map(described);
-        json!({
-            "command": commands.next(),
-            "other_commands": commands.collect::<Vec<_>>(),
-            "message": message,
-            "outcome": self.run.as_ref().map(|run| run.outcome),
-            "total": self.run.as_ref().map(total),
-            "passed": self.run.as_ref().map(|run| run.passed),
-            "failed": self.run.as_ref().map(|run| run.failed),
-            "skipped": self.run.as_ref().map(|run| run.skipped),
-            "expected_failures": self.run.as_ref().map(|run| run.expected_failures),
-            "tally": self.run.as_ref().map(|run| &run.summary_counts),
-            "duration_ms": self.run.as_ref().map(|run| run.duration_ms),
-            "tests": self.run.as_ref().map(tests),
-            "tail": self.run.as_ref().map(|run| &run.tail),
-        })
+        let mut document = results(&self.runs);
+        document.insert("command".into(), json!(self.commands.first().map(described)));
+        let others = self.commands.iter().skip(1).chain(&self.others);
+        document.insert("other_commands".into(), others.map(described).collect());
+        document.insert("message".into(), json!(message));
+        if self.commands.len() > 1 {
+            let suites = self.commands.iter().zip(&self.runs).map(|(command, run)| {
+                let mut suite = results(std::slice::from_ref(run));
+                suite.insert("command".into(), described(command));
+                suite
+            });
+            document.insert("suites".into(), json!(suites.collect::<Vec<_>>()));
+        }
+        Value::Object(document)
     }
 
     pub(super) fn show_commands(&self) {
-        let mut commands = self.commands.iter();
-        if let Some(first) = commands.next() {
-            terminal::show(&format!("runs `{first}`"));
-            terminal::show(&format!("  found in {}, read as {}", first.source, first.framework));
+        for command in &self.commands {
+            terminal::show(&format!("runs `{command}`"));
+            terminal::show(&format!("  found in {}, read as {}", command.source, command.framework));
         }
-        for other in commands {
+        for other in &self.others {
             terminal::show(&format!("also found: `{other}` in {}", other.source));
         }
     }
 
-    pub(super) fn show_run(&self) {
-        let Some(run) = &self.run else { return };
+    pub(super) fn show_last_run(&self) {
+        let Some(run) = self.runs.last() else { return };
+        if self.commands.len() > 1 {
+            terminal::show(&format!("\n`{}`", run.command));
+        }
         terminal::show(&format!("\n{}", headline(run)));
         for failure in &run.failures {
             let at = failure
@@ -107,6 +110,34 @@ fn headline(run: &TestRun) -> String {
         }
         all => format!("{words}: {}{counted}, in {took}", count(u64::from(all), "test")),
     }
+}
+
+/// The results of some runs: the first outcome that is not green, sums, and all tests.
+fn results(runs: &[TestRun]) -> serde_json::Map<String, Value> {
+    let sum = |of: fn(&TestRun) -> u32| {
+        let counts = runs.iter().map(of);
+        counts.reduce(u32::saturating_add)
+    };
+    let telling = runs.iter().find(|run| !run.is_green()).or(runs.first());
+    let all = [
+        ("outcome", json!(telling.map(|run| run.outcome))),
+        ("total", json!(sum(total))),
+        ("passed", json!(sum(|run| run.passed))),
+        ("failed", json!(sum(|run| run.failed))),
+        ("skipped", json!(sum(|run| run.skipped))),
+        ("expected_failures", json!(sum(|run| run.expected_failures))),
+        ("tally", json!(telling.map(|run| &run.summary_counts))),
+        (
+            "duration_ms",
+            json!(runs.iter().map(|run| run.duration_ms).reduce(u64::saturating_add)),
+        ),
+        (
+            "tests",
+            json!((!runs.is_empty()).then(|| runs.iter().flat_map(tests).collect::<Vec<_>>())),
+        ),
+        ("tail", json!(telling.map(|run| &run.tail))),
+    ];
+    all.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 fn described(command: &TestCommand) -> Value {

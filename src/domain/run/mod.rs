@@ -9,6 +9,7 @@ mod next;
 mod rights;
 mod salvage;
 mod step;
+mod suites;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +19,7 @@ use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
 pub use rights::GateRules;
 pub use step::{Consent, End, JobReading, Log, Origin, Settled, Started, Step, Subject, Tested, Unvouched};
+pub use suites::Suites;
 
 use super::anchor::SuggestionState;
 use super::execution::Deferred;
@@ -56,6 +58,8 @@ pub struct Run {
     pub started: Started,
     pub reading: Option<JobReading>,
     pub reproduced: Option<(TestRun, Triage)>,
+    /// The suites, if there are several. `None` until they are selected.
+    pub suites: Option<Suites>,
     /// The transcript of the current attempt.
     pub said: Vec<serde_json::Value>,
     /// The result so far of the search without a model.
@@ -130,6 +134,7 @@ impl Run {
             started,
             reading: None,
             reproduced: None,
+            suites: None,
             said: Vec::new(),
             search: Search::default(),
             needs_execution: false,
@@ -169,8 +174,22 @@ impl Run {
                 self.places.reading = Some(place);
             }
             Step::Reproduced { before, triage } => {
-                self.reproduced = Some((before, triage));
+                let seen = (before, triage);
+                self.reproduced = Some(match &mut self.suites {
+                    Some(suites) => suites.telling(seen),
+                    None => seen,
+                });
                 self.places.reproduced = Some(place);
+            }
+            Step::Suites { wanted, unaffected } => {
+                self.suites = Some(Suites {
+                    wanted,
+                    unaffected,
+                    set_aside: Vec::new(),
+                });
+            }
+            Step::SetAside { before, triage } => {
+                self.suites.get_or_insert_default().set_aside.push((before, triage));
             }
             Step::Said(item) => {
                 self.spent = self.spent + Spend::of_item(&item);

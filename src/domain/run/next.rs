@@ -128,7 +128,10 @@ impl Run {
 
     /// Why there is nothing to work on. If CI failed although the tests pass here, it adds what may differ in CI.
     fn why_not(&self, before: &TestRun, triage: &Triage) -> String {
-        let why = triage.why_not(before);
+        let others = self.suites.iter().flat_map(|suites| suites.others(before));
+        let why = others.fold(triage.why_not(before), |all, other| {
+            format!("{}. {other}", all.trim_end_matches('.'))
+        });
         let is_conflict = matches!(
             triage.merged.as_deref(),
             Some(Merged {

@@ -78,6 +78,7 @@ impl Run {
     pub fn forget_sightings(&mut self, is_own: impl Fn(usize) -> bool) {
         if !self.places.reproduced.is_some_and(&is_own) {
             self.reproduced = None;
+            self.suites = None;
         }
         if !self.places.reading.is_some_and(&is_own) {
             self.reading = None;
@@ -86,11 +87,11 @@ impl Run {
 
     /// The command that an approved gate permits, and its minutes. `None` if a consent permits any command, or no
     /// gate permits one.
-    pub fn granted(&self) -> Option<(&str, u64)> {
+    pub fn granted(&self) -> Option<(&GateKind, &str, u64)> {
         let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());
         let mut commands = approved.filter_map(|asked| match &asked.gate.kind {
             GateKind::Search { command, minutes } | GateKind::VerifyAndLand { command, minutes, .. } => {
-                Some((command.as_str(), *minutes))
+                Some((&asked.gate.kind, command.as_str(), *minutes))
             }
             GateKind::Land { .. } | GateKind::ChangeTests { .. } | GateKind::Execute(_) | GateKind::Tests { .. } => {
                 None

@@ -279,6 +279,17 @@ pub enum Step {
     Started(Box<Started>),
     /// The failed job's log was read.
     Read(JobReading),
+    /// The suites of a repository that has more than one: those that run one after another until one has a failure to
+    /// work on, and those that do not depend on what changed.
+    Suites {
+        wanted: Vec<String>,
+        unaffected: Vec<String>,
+    },
+    /// One of several suites has no failure to work on; the next one runs.
+    SetAside {
+        before: TestRun,
+        triage: Triage,
+    },
     Reproduced {
         before: TestRun,
         triage: Triage,

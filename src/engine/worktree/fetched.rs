@@ -23,6 +23,9 @@ use crate::github::{ChangedFile, CloneToken};
 use crate::private;
 use crate::suite::{self, Hints};
 
+/// How many files of a pull request GitHub lists.
+/// <https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files>
+const MAX_LISTED: usize = 3_000;
 /// Maximum size of a workflow file in bytes.
 const MAX_WORKFLOW: u64 = 512 << 10;
 
@@ -73,6 +76,7 @@ pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: R
     let ci = of_workflows(mirror, &run.started.base, &worktree.checkout).await?;
     Ok(Worktree {
         changed: changed_lines(&files),
+        touched: touched(&files),
         originals: originals(&files, &worktree.checkout),
         memory: pull_request::recalled(context, Some(run)).await?,
         hints: Hints { ci, ..known },
@@ -133,6 +137,7 @@ pub(super) async fn over<E: Send + 'static>(
         config,
         hints: Hints::default(),
         changed: BTreeMap::new(),
+        touched: Vec::new(),
         originals: BTreeMap::new(),
         workspaces: context.app.folder.join(COPIES),
         repository: Some(repository),
@@ -168,6 +173,17 @@ fn hints(reading: &JobReading) -> Hints {
         ci: Vec::new(),
         near: places.filter_map(|place| place.path.parse().ok()).collect(),
     }
+}
+
+/// Every path that a pull request touches. Empty if GitHub does not list them all.
+fn touched(files: &[ChangedFile]) -> Vec<RepoPath> {
+    if files.len() >= MAX_LISTED {
+        return Vec::new();
+    }
+    let names = files
+        .iter()
+        .flat_map(|file| [Some(&file.filename), file.previous_filename.as_ref()]);
+    names.flatten().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// The lines a pull request added, by file.

@@ -65,6 +65,7 @@ impl Worktree {
         let files: Vec<ChangedFile> = files.into_iter().map(changed_file).collect();
         Ok(Ok(Self {
             changed: changed_lines(&files),
+            touched: self.touched.clone(),
             originals: originals(&files, &worktree.checkout),
             memory: self.memory.clone(),
             hints: self.hints.clone(),
@@ -120,5 +121,6 @@ fn changed_file((filename, patch): (String, Option<String>)) -> ChangedFile {
         filename,
         status: status.into(),
         patch,
+        previous_filename: None,
     }
 }

@@ -6,6 +6,7 @@ mod blocks;
 mod interrupted;
 mod model;
 mod money;
+mod monorepo;
 mod people;
 mod requests;
 mod without;

@@ -34,6 +34,7 @@ mod merged;
 mod minimal;
 mod missed;
 mod model;
+mod monorepo;
 mod other_ci;
 mod posting;
 mod recorded;

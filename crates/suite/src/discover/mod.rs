@@ -12,6 +12,7 @@ mod parts;
 mod python;
 mod recipes;
 pub(super) mod rust;
+mod selection;
 pub(super) mod step;
 pub(super) mod words;
 
@@ -23,6 +24,7 @@ use self::directory::Directory;
 pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
+pub use self::selection::{Selection, select};
 pub(super) use self::step::runs_tests;
 use self::words::{framework_of, needs_shell};
 use crate::framework::{Ecosystem, Framework};

@@ -73,6 +73,19 @@ pub(super) fn selected(place: &Directory<'_>, argv: &[String]) -> Option<(Vec<St
     tasks::runner(place, argv).map(|(framework, argv)| (argv, framework))
 }
 
+/// Whether a command of pytest or unittest also runs the tests of projects further down: it is told neither where to
+/// look nor by its settings.
+pub(super) fn searches_all(place: &Directory<'_>, argv: &[String]) -> bool {
+    let is_runner = |word: &str| matches!(word, "pytest" | "py.test" | "unittest" | "discover");
+    let mut plain = argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+    let names_paths = plain.any(|word| !is_runner(word));
+    let limits = |file: &&str| place.text(file).is_some_and(|text| text.contains("testpaths"));
+    !names_paths
+        && !["pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"]
+            .iter()
+            .any(limits)
+}
+
 /// The tests below a directory, without those of nested projects.
 fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
     let is_own = |path: &&str| match path.split_once('/') {

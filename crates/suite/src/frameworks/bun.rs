@@ -17,6 +17,7 @@ use crate::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "bun test",
     ecosystem: Ecosystem::JavaScript,
+    searches_below: true,
     installers: javascript::INSTALLERS,
     is_check: |line| line.program() == "bun" && line.subcommand() == "test",
     script: Some(&SCRIPT),

@@ -26,6 +26,7 @@ use crate::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "deno test",
     ecosystem: Ecosystem::JavaScript,
+    searches_below: true,
     looks_for: Some("`deno.json`"),
     discover,
     is_program: |line| line.program() == "deno" && line.has("test"),

@@ -13,6 +13,7 @@ use crate::frameworks::spec::{Runtime, Snapshots, Spec};
 pub(super) const SPEC: Spec = Spec {
     name: "Jest",
     ecosystem: Ecosystem::JavaScript,
+    searches_below: true,
     runtime: Some(Runtime::Node),
     snapshots: &[Snapshots {
         marks: &["toMatchSnapshot(", "toMatchInlineSnapshot(", "Snapshot name: `"],

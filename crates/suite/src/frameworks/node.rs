@@ -12,6 +12,7 @@ use crate::frameworks::spec::{Runtime, Spec};
 pub(super) const SPEC: Spec = Spec {
     name: "node --test",
     ecosystem: Ecosystem::JavaScript,
+    searches_below: true,
     runtime: Some(Runtime::Node),
     installers: javascript::INSTALLERS,
     is_program: |line| line.program() == "node" && line.has("--test"),

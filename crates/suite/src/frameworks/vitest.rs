@@ -17,6 +17,7 @@ use crate::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "Vitest",
     ecosystem: Ecosystem::JavaScript,
+    searches_below: true,
     snapshots: &[Snapshots {
         marks: &["Snapshot `"],
         adds: &["-u"],

@@ -249,7 +249,8 @@ fn a_search_approved_before_stays_approved_and_grants_its_command_only() {
     answers(&mut run, Answer::Expired);
     resolved(&mut run);
     assert!(run.may_execute());
-    assert_eq!(run.granted(), Some(("t", 10)));
+    let (_, command, minutes) = run.granted().unwrap();
+    assert_eq!((command, minutes), ("t", 10));
     assert_eq!(run.next(true), Next::Work { may_execute: true });
 }
 

@@ -1,0 +1,312 @@
+//! Which of a repository's test commands a change calls for, so that a green result covers everything it may have
+//! broken, and the rest is named.
+//!
+//! A command is skipped only if another one runs its tests, or if nothing that it depends on has changed. When in
+//! doubt it runs: a suite too many costs time, one too few hides a failure.
+
+use std::collections::BTreeSet;
+
+use greenlight_anchor::RepoPath;
+use greenlight_tree::checkout::Checkout;
+
+use super::{python, rust};
+use crate::discover::directory::Directory;
+use crate::framework::{Ecosystem, Framework};
+use crate::test_command::TestCommand;
+
+/// Maximum size of a manifest in which other packages are looked for, in bytes.
+const MAX_MANIFEST: usize = 256 << 10;
+
+/// Directories whose tests only run after changes to them: they are rarely part of the project's own CI.
+const ASIDE: [&str; 16] = [
+    "bench",
+    "benches",
+    "benchmark",
+    "benchmarks",
+    "compliance",
+    "demo",
+    "docs",
+    "documentation",
+    "example",
+    "examples",
+    "fixtures",
+    "fuzz",
+    "sample",
+    "samples",
+    "templates",
+    "testdata",
+];
+
+/// The files that name the packages another package depends on.
+const MANIFESTS: [&str; 14] = [
+    "package.json",
+    "tsconfig.json",
+    "pyproject.toml",
+    "requirements.txt",
+    "setup.cfg",
+    "setup.py",
+    "Cargo.toml",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Gemfile",
+    "composer.json",
+    "deno.json",
+];
+
+/// The test commands of a repository, sorted by whether a change calls for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The commands to run, the most fitting one first.
+    pub wanted: Vec<TestCommand>,
+    /// The commands whose tests no other command runs, and that do not depend on what changed.
+    pub unaffected: Vec<TestCommand>,
+}
+
+/// Selects among the commands of [`find_all`](super::find_all). Without any known changes, everything is affected.
+pub fn select<'a>(
+    checkout: &Checkout,
+    commands: Vec<TestCommand>,
+    changed: impl IntoIterator<Item = &'a RepoPath>,
+) -> Selection {
+    let mut distinct: Vec<TestCommand> = Vec::new();
+    for command in commands {
+        if !distinct.iter().any(|other| covers(checkout, other, &command)) {
+            distinct.push(command);
+        }
+    }
+    let changed: Vec<&RepoPath> = changed.into_iter().collect();
+    let affected = affected(checkout, &distinct, &changed);
+    let mut selection = Selection::default();
+    for (at, command) in distinct.into_iter().enumerate() {
+        // One command always runs, and it is the one that fits best.
+        let is_wanted = affected.contains(&at) || (affected.is_empty() && at == 0);
+        let list = if is_wanted {
+            &mut selection.wanted
+        } else {
+            &mut selection.unaffected
+        };
+        list.push(command);
+    }
+    selection
+}
+
+/// The indices of the commands that a change may have broken.
+fn affected(checkout: &Checkout, commands: &[TestCommand], changed: &[&RepoPath]) -> BTreeSet<usize> {
+    // A file belongs to the innermost directories with a command.
+    let owners = |path: &RepoPath| {
+        let depth = |command: &TestCommand| {
+            command
+                .directory
+                .as_ref()
+                .map_or(0, |directory| directory.as_str().len())
+        };
+        let above: Vec<(usize, usize)> = commands
+            .iter()
+            .enumerate()
+            .filter(|(_, command)| is_below(path.as_str(), command.directory.as_ref()))
+            .map(|(at, command)| (at, depth(command)))
+            .collect();
+        let innermost = above.iter().map(|(_, depth)| *depth).max();
+        above
+            .into_iter()
+            .filter(move |(_, depth)| Some(*depth) == innermost)
+            .map(|(at, _)| at)
+    };
+    let mut affected: BTreeSet<usize> = BTreeSet::new();
+    for path in changed {
+        let own: Vec<usize> = owners(path).collect();
+        if own.is_empty() {
+            // A file that belongs to no suite, such as a shared configuration.
+            affected.extend(main_suites(commands));
+        }
+        affected.extend(own);
+    }
+    if changed.is_empty() {
+        affected.extend(main_suites(commands));
+    }
+    // All that depends on an affected directory is affected, too.
+    let mentions: Vec<BTreeSet<String>> = commands.iter().map(|command| mentioned(checkout, command)).collect();
+    let names: Vec<Vec<String>> = commands.iter().map(|command| names_of(checkout, command)).collect();
+    loop {
+        let more: Vec<usize> = (0..commands.len())
+            .filter(|at| !affected.contains(at))
+            .filter(|at| {
+                let mut known = affected.iter().flat_map(|one| &names[*one]);
+                known.any(|name| mentions[*at].contains(name))
+            })
+            .collect();
+        if more.is_empty() {
+            return affected;
+        }
+        affected.extend(more);
+    }
+}
+
+/// The commands that run even if nothing below them changed: those outside of examples and the like.
+fn main_suites(commands: &[TestCommand]) -> impl Iterator<Item = usize> + '_ {
+    commands
+        .iter()
+        .enumerate()
+        .filter(|(at, command)| *at == 0 || !is_aside(command))
+        .map(|(at, _)| at)
+}
+
+fn is_aside(command: &TestCommand) -> bool {
+    let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
+    directory.split('/').any(|part| {
+        ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside)) || matches!(part, "test" | "tests" | "spec")
+    })
+}
+
+fn is_below(path: &str, directory: Option<&RepoPath>) -> bool {
+    directory.is_none_or(|directory| {
+        path.strip_prefix(directory.as_str())
+            .is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
+/// Whether the first command also runs the tests of the second one.
+fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool {
+    let (of_outer, of_inner) = (ecosystem(outer), ecosystem(inner));
+    let is_same_place = outer.directory == inner.directory;
+    if inner.framework == Framework::Other && is_same_place {
+        // What a Makefile calls is known only when it runs; beside another command, that is the same tests.
+        return true;
+    }
+    if of_outer != of_inner {
+        return false;
+    }
+    if is_same_place {
+        return true;
+    }
+    let Some(below) = below(outer, inner) else {
+        return false;
+    };
+    let place = Directory {
+        checkout,
+        directory: outer.directory.clone(),
+    };
+    let names_it = outer
+        .argv
+        .iter()
+        .any(|word| word.trim_start_matches("./").starts_with(below));
+    names_it
+        || match of_outer {
+            // Separate modules: `./...` stops at them.
+            Ecosystem::Go => false,
+            Ecosystem::Rust => place
+                .text("Cargo.toml")
+                .is_some_and(|manifest| rust::has_member(&manifest, below)),
+            Ecosystem::Java => ["pom.xml", "settings.gradle", "settings.gradle.kts"]
+                .iter()
+                .filter_map(|name| place.text(name))
+                .any(|text| tokens(&text).any(|token| token == last(below))),
+            Ecosystem::JavaScript => {
+                let finds_it = outer.framework == inner.framework && outer.framework.spec().searches_below;
+                runs_workspaces(&place, outer) || finds_it && !names_paths(outer)
+            }
+            Ecosystem::Python => !is_python_project(checkout, inner) || python::searches_all(&place, &outer.argv),
+            Ecosystem::Ruby | Ecosystem::Php | Ecosystem::Dotnet | Ecosystem::C | Ecosystem::Any => true,
+        }
+}
+
+fn is_python_project(checkout: &Checkout, command: &TestCommand) -> bool {
+    python::is_project(&Directory {
+        checkout,
+        directory: command.directory.clone(),
+    })
+}
+
+/// The ecosystem of a command, even if only its package manager is known.
+fn ecosystem(command: &TestCommand) -> Ecosystem {
+    let program = command.argv.first().map_or("", |program| last(program));
+    match program {
+        "npm" | "pnpm" | "yarn" => Ecosystem::JavaScript,
+        _ => command.framework.spec().ecosystem,
+    }
+}
+
+/// The path of the inner command's directory below that of the outer one.
+fn below<'a>(outer: &TestCommand, inner: &'a TestCommand) -> Option<&'a str> {
+    let inner = inner.directory.as_ref()?.as_str();
+    match &outer.directory {
+        None => Some(inner),
+        Some(outer) => inner.strip_prefix(outer.as_str())?.strip_prefix('/'),
+    }
+}
+
+/// Whether a command of JavaScript, or the script it stands for, hands over to the scripts of all workspaces.
+fn runs_workspaces(place: &Directory<'_>, command: &TestCommand) -> bool {
+    let manifest = place.text("package.json").filter(|text| text.len() <= MAX_MANIFEST);
+    let manifest: Option<serde_json::Value> = manifest.and_then(|text| serde_json::from_str(&text).ok());
+    let scripts = manifest
+        .as_ref()
+        .and_then(|manifest| manifest.get("scripts")?.as_object());
+    let scripts = scripts
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| name.starts_with("test"));
+    let in_scripts = scripts
+        .filter_map(|(_, script)| script.as_str())
+        .flat_map(str::split_whitespace);
+    in_scripts.chain(command.argv.iter().map(String::as_str)).any(|word| {
+        matches!(
+            last(word),
+            "-r" | "-ws" | "--recursive" | "--workspaces" | "workspaces" | "lerna" | "nx" | "turbo" | "wsrun"
+        )
+    })
+}
+
+fn names_paths(command: &TestCommand) -> bool {
+    let mut plain = command.argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+    plain.any(|word| word.contains(['/', '.', '*']))
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The names by which other packages refer to the one of a command: its directory, and what its manifest calls it.
+fn names_of(checkout: &Checkout, command: &TestCommand) -> Vec<String> {
+    let Some(directory) = &command.directory else {
+        return Vec::new();
+    };
+    let package = checkout.read_text(&format!("{directory}/package.json"));
+    let package = package.filter(|text| text.len() <= MAX_MANIFEST);
+    let name = package.and_then(|text| {
+        let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
+        Some(manifest.get("name")?.as_str()?.to_string())
+    });
+    [last(directory.as_str()).to_string()].into_iter().chain(name).collect()
+}
+
+/// The names that the manifests beside a command mention.
+fn mentioned(checkout: &Checkout, command: &TestCommand) -> BTreeSet<String> {
+    let place = Directory {
+        checkout,
+        directory: command.directory.clone(),
+    };
+    let texts = MANIFESTS.iter().filter_map(|name| place.text(name));
+    let texts: Vec<String> = texts.filter(|text| text.len() <= MAX_MANIFEST).collect();
+    texts
+        .iter()
+        .flat_map(|text| tokens(text).chain(quoted_strings(text)))
+        .map(str::to_string)
+        .collect()
+}
+
+/// The words of a text that may be names of directories.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')))
+        .filter(|token| !token.is_empty())
+}
+
+/// The strings in double quotes, such as the names of scoped packages.
+fn quoted_strings(text: &str) -> impl Iterator<Item = &str> {
+    text.split('"').filter(|part| part.len() <= 214)
+}
+
+#[cfg(test)]
+mod tests;
