@@ -39,7 +39,7 @@ pub(super) async fn supply(
     } else {
         suite.installed = suite::reuse_installed(worktree.checkout.root(), &suite.command, active);
     }
-    for note in &suite.installed.notes {
+    for note in suite.command.lacks().iter().chain(&suite.installed.notes) {
         terminal::tell(&format!("note: {note}"));
     }
     Ok(())

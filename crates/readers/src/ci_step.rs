@@ -23,13 +23,17 @@ pub struct CiStep {
     /// The test tool recognised in its log, as `suite` calls it. It tells which of several commands failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<String>,
-    /// Scripts of earlier steps of the job that install packages, in order. Those that the workflow does not determine
+    /// Scripts of earlier steps of the job that install or build something, in order. Those that the workflow does not determine
     /// are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<CiScript>,
-    /// The versions that earlier steps of the job set up, by the name of the language. Only `node` is noted.
+    /// The versions that earlier steps of the job set up, by the name of the language; those of a matrix are separated
+    /// by commas.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,
+    /// The service containers of its job, by image.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
 }
 
 /// The script of a step, and where it runs.

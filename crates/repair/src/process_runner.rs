@@ -60,7 +60,7 @@ impl<'a> ProcessRunner<'a> {
     /// Runs the failing tests without any candidate, once to build and once to measure them. `None` if they do not
     /// fail here, so that nothing could be learned from them, or if stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        let lanes = match task.suite.command.framework.runtime() {
+        let lanes = match task.suite.runtime() {
             // Cargo uses all cores, and every lane would need a separate build.
             Some(Runtime::Cargo) => 1,
             _ => workers(),
@@ -232,8 +232,8 @@ impl Lane {
 /// Options with which cargo builds only the test binaries whose sources seem to contain the failures.
 pub(super) fn targets(task: &Task<'_>) -> Option<Vec<String>> {
     let command = &task.suite.command;
-    let is_plain = command.framework.runtime() == Some(Runtime::Cargo)
-        && command.argv.starts_with(&["cargo".into(), "test".into()]);
+    let is_plain =
+        task.suite.runtime() == Some(Runtime::Cargo) && command.argv.starts_with(&["cargo".into(), "test".into()]);
     if !is_plain || command.argv.iter().any(|word| is_target(word)) {
         return None;
     }

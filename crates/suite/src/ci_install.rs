@@ -7,10 +7,13 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiScript;
 use serde::{Deserialize, Serialize};
 
+use crate::ci_build::BuildCommand;
 use crate::shell::{self, expanded, line_directory};
 
 /// Maximum number of words that are kept of all lines.
 const MAX_WORDS: usize = 200;
+/// Maximum number of commands that build something.
+const MAX_BUILDS: usize = 5;
 /// Maximum length of one of them.
 const MAX_WORD: usize = 200;
 /// Packages that manage environments or report to services; the tests do not import them.
@@ -77,15 +80,22 @@ pub struct CiInstall {
     /// Options for npm.
     #[serde(default)]
     pub npm_flags: Vec<String>,
-    /// The versions of languages that CI sets up, by name. Only that of `node` is used.
+    /// What the job builds before its tests, in order.
+    #[serde(default)]
+    pub builds: Vec<BuildCommand>,
+    /// The services, such as databases, that CI starts beside the tests. greenlight does not start them.
+    #[serde(default)]
+    pub services: Vec<String>,
+    /// The versions of languages that CI sets up, by name; several are separated by commas.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
 }
 
-/// Whether a script has a line that installs packages.
+/// Whether a script has a line that installs packages, or builds something.
 pub(crate) fn installs(script: &str) -> bool {
     let lines = shell::lines(script, |_| false).unwrap_or_default();
-    lines.iter().any(|line| Line::of(&line.words).is_some())
+    let is_useful = |words: &[String]| Line::of(words).is_some() || BuildCommand::of(words, None).is_some();
+    lines.iter().any(|line| is_useful(&line.words))
 }
 
 /// What a line installs with.
@@ -147,6 +157,10 @@ impl CiInstall {
                 Some(Line::Npm(words)) => {
                     let flags = words.iter().filter(|word| NPM_FLAGS.contains(&word.as_str()));
                     flags.for_each(|flag| add(&mut self.npm_flags, flag));
+                }
+                // A word that is left out may change what is built.
+                None if words.len() == line.words.len() && self.builds.len() < MAX_BUILDS => {
+                    self.builds.extend(BuildCommand::of(&words, directory));
                 }
                 None => {}
             }

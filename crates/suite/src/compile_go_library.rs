@@ -42,7 +42,7 @@ pub(crate) async fn make_ready(
     cancel: &CancellationToken,
 ) -> Result<(), sandbox::Error> {
     let has_mounts = !matches!(suite.sandbox.backend(), Backend::Landlock | Backend::None);
-    let is_needed = suite.command.framework.runtime() == Some(Runtime::Go) && has_mounts;
+    let is_needed = suite.runtime() == Some(Runtime::Go) && has_mounts;
     let Some((folder, cell)) = suite.go_library.cell().filter(|_| is_needed) else {
         return Ok(());
     };

@@ -19,6 +19,7 @@ mod python;
 mod registries;
 mod steps;
 mod store;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -35,6 +36,8 @@ use greenlight_tree::private;
 use greenlight_units::clock::in_words;
 use install_tree::InstallTree;
 pub use plan::plan;
+pub use registries::hosts_of_tools;
+pub(super) use registries::of_tool;
 pub use steps::Plan;
 use steps::{Phase, Step, StepDirectory};
 pub(super) use store::{Store, StoredInstall};
@@ -177,6 +180,7 @@ struct Attempt {
 
 impl Attempt {
     fn new(request: &InstallRequest<'_>, plan: Plan, tools: &registries::Tools) -> Self {
+        let plan = plan.noting(versions::notes(request.command, tools));
         let files = plan.files(request.checkout);
         let key = files.key(&plan, tools);
         Self { plan, files, key }
@@ -221,32 +225,6 @@ pub fn remove_old_packages(directory: &Path) {
     if let Ok(store) = Store::open(directory) {
         store.remove_old("");
     }
-}
-
-/// The registries that the machine's own tools are configured for.
-///
-/// # Errors
-/// When the sandbox fails.
-pub async fn hosts_of_tools(sandbox: &Sandbox, cancel: &CancellationToken) -> Result<Vec<String>, InstallError> {
-    let empty = tempfile::tempdir().map_err(sandbox::Error::from)?;
-    let tools = registries::ask(sandbox, plan::ALL, empty.path(), cancel).await?;
-    let present = plan::ALL.iter().copied().filter(|tool| tools.present.contains(*tool));
-    Ok(tools.hosts_of(&present.collect()).into_iter().collect())
-}
-
-/// The registries that one of the machine's own tools is configured for, and the variables that pass them on.
-///
-/// # Errors
-/// When the sandbox fails.
-pub(super) async fn of_tool(
-    sandbox: &Sandbox,
-    tool: &'static str,
-    cancel: &CancellationToken,
-) -> Result<(Vec<String>, BTreeMap<String, String>), InstallError> {
-    let empty = tempfile::tempdir().map_err(sandbox::Error::from)?;
-    let tools = registries::ask(sandbox, &[tool], empty.path(), cancel).await?;
-    let hosts = tools.hosts_of(&[tool].into()).into_iter().collect();
-    Ok((hosts, tools.env))
 }
 
 /// The hosts of this installation: those that are granted, without those that are forbidden.

@@ -8,6 +8,7 @@
 
 #![warn(missing_docs)]
 
+mod ci_build;
 mod ci_install;
 mod ci_log;
 mod compile_go_library;
@@ -31,6 +32,7 @@ mod text;
 mod workflow;
 mod wrapper;
 
+pub use self::ci_build::BuildCommand;
 pub use self::ci_install::CiInstall;
 pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
 pub use self::discover::{CommandPart, Hints, NothingFound, Selection, find, find_all, has_member, parts, select};

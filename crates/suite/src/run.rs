@@ -136,7 +136,17 @@ fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
     // The path from the directory of the command to the root of the tree.
     let parts = command.directory.iter().flat_map(|path| path.as_str().split('/'));
     let up: Vec<&str> = ["."].into_iter().chain(parts.map(|_| "..")).collect();
-    in_wrapper(root, up.join("/"), argv)
+    let up = up.join("/");
+    let builds: String = command.builds().map(|build| build.line_from(&up) + " && ").collect();
+    let argv = match builds.as_str() {
+        "" => argv,
+        builds => ["sh", "-c", &format!("{builds}exec \"$@\""), "sh"]
+            .map(String::from)
+            .into_iter()
+            .chain(argv)
+            .collect(),
+    };
+    in_wrapper(root, up, argv)
 }
 
 /// Adds to a workspace what every test run starts with: links to reused packages, and build output.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use greenlight_sandbox::{Mount, Policy, Sandbox};
 use greenlight_units::clock::Clock;
 
+use crate::frameworks::spec::Runtime;
 use crate::go_library::GoLibrary;
 use crate::install::Installed;
 use crate::test_command::TestCommand;
@@ -35,6 +36,13 @@ impl Suite {
         let library = self.go_library.get().into_iter().flat_map(|library| &library.env);
         let all = self.installed.env.iter().chain(library);
         all.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// The runtime of its tests that stays between runs. `None` if they start from scratch: what CI builds before them
+    /// must be built after every edit.
+    pub fn runtime(&self) -> Option<Runtime> {
+        let is_built = self.command.builds().next().is_some();
+        self.command.framework.runtime().filter(|_| !is_built)
     }
 
     /// Mounts for the commands, likewise.

@@ -7,8 +7,9 @@ use std::time::Duration;
 use greenlight_anchor::RepoPath;
 use serde::{Deserialize, Serialize};
 
+use crate::ci_build::BuildCommand;
 use crate::ci_install::CiInstall;
-use crate::framework::Framework;
+use crate::framework::{Ecosystem, Framework};
 use crate::shell::quoted;
 
 /// The time limit of a test command, unless another one is configured.
@@ -60,11 +61,37 @@ impl TestCommand {
             ci_install: CiInstall::default(),
         }
     }
+
+    /// What CI builds before these tests, in order.
+    pub fn builds(&self) -> impl Iterator<Item = &BuildCommand> {
+        let own = self.framework.spec().ecosystem;
+        let is_for_it = move |build: &&BuildCommand| {
+            let needed_by = build.ecosystem();
+            [own, needed_by].contains(&Ecosystem::Any) || own == needed_by
+        };
+        self.ci_install.builds.iter().filter(is_for_it)
+    }
+
+    /// What the tests have in CI and lack here, as sentences.
+    pub fn lacks(&self) -> Vec<String> {
+        let services = &self.ci_install.services;
+        if services.is_empty() {
+            return Vec::new();
+        }
+        vec![format!(
+            "in CI, these tests have the services {}; greenlight does not start services, so tests that need them fail \
+             here",
+            services.join(", ")
+        )]
+    }
 }
 
 impl fmt::Display for TestCommand {
-    /// Writes the command as a person would type it, with its variables.
+    /// Writes the command as a person would type it, with its variables and what is built before it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for build in self.builds() {
+            write!(f, "{} && ", build.line())?;
+        }
         if let Some(directory) = &self.directory {
             write!(f, "cd {} && ", quoted(directory.as_str()))?;
         }

@@ -3,6 +3,7 @@
 mod answers;
 mod base;
 mod blocks;
+mod built;
 mod interrupted;
 mod model;
 mod money;

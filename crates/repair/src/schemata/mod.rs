@@ -90,7 +90,7 @@ impl<'a> Build<'a> {
         ) {
             return Ok(None);
         }
-        let compiler = match task.suite.command.framework.runtime() {
+        let compiler = match task.suite.runtime() {
             Some(Runtime::Cargo) => Cargo::of(task).map(Compiler::Cargo),
             Some(Runtime::Go) => Go::of(task).map(Compiler::Go),
             _ => None,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use greenlight_anchor::RepoPath;
 use greenlight_suite as suite;
-use greenlight_suite::{Framework, Runtime};
+use greenlight_suite::{Runtime, Suite};
 use greenlight_units::clock::millis;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -53,9 +53,9 @@ pub(super) struct Pool<'a> {
     lost: Mutex<u32>,
 }
 
-/// The harness for a framework.
-fn harness(framework: Framework) -> Option<Harness> {
-    match framework.runtime() {
+/// The harness for a suite.
+fn harness(suite: &Suite) -> Option<Harness> {
+    match suite.runtime() {
         Some(Runtime::Python) => Some(python::harness()),
         Some(Runtime::Node) => Some(node::harness()),
         Some(Runtime::Cargo | Runtime::Go) | None => None,
@@ -65,7 +65,7 @@ fn harness(framework: Framework) -> Option<Harness> {
 impl<'a> Pool<'a> {
     /// `None` if there is no harness for the framework, or the failing tests do not fail in it.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        let Some(harness) = harness(task.suite.command.framework) else {
+        let Some(harness) = harness(task.suite) else {
             return Ok(None);
         };
         let count = workers();

@@ -124,6 +124,7 @@ pub(super) fn installed_by(step: &CiStep) -> CiInstall {
     };
     let mut install = CiInstall {
         versions: step.versions.clone(),
+        services: step.services.clone(),
         ..CiInstall::default()
     };
     for script in step.before.iter().chain([&own]) {

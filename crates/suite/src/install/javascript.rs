@@ -7,8 +7,13 @@ use super::INSTALLED;
 use super::steps::{Phase, Plan, Project, Step, StepDirectory, TOOLS, VisibleFiles, owned};
 
 /// Replaces everything but the packages with links to where the tests find it, so that links between packages of the
-/// same repository lead to the code under test. Directories that contain packages stay directories.
-const RELINK: &str = r#"relink() {
+/// same repository lead to the code under test. Directories that contain packages stay directories, so links to them
+/// that pnpm keeps among its own packages are redirected first.
+const RELINK: &str = r#"for link in node_modules/.pnpm/node_modules/* node_modules/.pnpm/node_modules/@*/*; do
+[ -L "$link" ] && target=$(readlink -f "$link") || continue
+case "$target" in */node_modules/*) ;; "$PWD"/*) ln -sfn "$1/${target#"$PWD"/}" "$link" ;; esac
+done
+relink() {
 for entry in "$1"/.* "$1"/*; do
 name=${entry##*/}
 case "$name" in .|..|node_modules|'.*'|'*') continue ;; esac
@@ -235,8 +240,11 @@ const NODE: &str = "/installed/node";
 fn wanted_node(machine: &str, ci: Option<&str>, engines: Option<&str>) -> Option<u64> {
     let machine = semver::Version::parse(machine).ok()?;
     if let Some(ci) = ci {
-        let major: u64 = ci.split('.').next()?.parse().ok()?;
-        return (major != machine.major).then_some(major);
+        let majors = ci
+            .split(',')
+            .filter_map(|version| version.split('.').next()?.parse::<u64>().ok());
+        let nearest = majors.min_by_key(|major| major.abs_diff(machine.major))?;
+        return (nearest != machine.major).then_some(nearest);
     }
     // npm separates conditions by spaces, the parser by commas.
     let alternatives: Vec<semver::VersionReq> = engines?
@@ -332,6 +340,8 @@ mod tests {
         check(None, Some("latest; rm -rf"), None);
         check(Some("24"), Some(">=18"), Some(24));
         check(Some("20.x"), None, None);
+        check(Some("18,20,22"), None, None);
+        check(Some("22,24,18.x"), None, Some(22));
         check(Some("lts/*"), None, None);
     }
 

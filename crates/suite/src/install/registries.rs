@@ -13,6 +13,9 @@ use greenlight_sandbox::{Access, Command, Limits, Mount, Network, Policy, Sandbo
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::InstallError;
+use super::plan::ALL;
+
 /// Prints the tools' answers, section by section. Missing tools print nothing.
 const QUESTIONS: &str = r#"has() { case " $wanted " in *" $1 "*) command -v "$1" >/dev/null 2>&1 ;; *) false ;; esac; }
 wanted="$*"; for tool in $wanted; do has $tool && echo "tool $tool"; done
@@ -239,6 +242,32 @@ pub(super) async fn ask(
     };
     let output = sandbox.exec(&command, &policy, cancel).await?;
     Ok(Tools::read(&output.stdout.text()))
+}
+
+/// The registries that the machine's own tools are configured for.
+///
+/// # Errors
+/// When the sandbox fails.
+pub async fn hosts_of_tools(sandbox: &Sandbox, cancel: &CancellationToken) -> Result<Vec<String>, InstallError> {
+    let empty = tempfile::tempdir().map_err(sandbox::Error::from)?;
+    let tools = ask(sandbox, ALL, empty.path(), cancel).await?;
+    let present = ALL.iter().copied().filter(|tool| tools.present.contains(*tool));
+    Ok(tools.hosts_of(&present.collect()).into_iter().collect())
+}
+
+/// The registries that one of the machine's own tools is configured for, and the variables that pass them on.
+///
+/// # Errors
+/// When the sandbox fails.
+pub(crate) async fn of_tool(
+    sandbox: &Sandbox,
+    tool: &'static str,
+    cancel: &CancellationToken,
+) -> Result<(Vec<String>, BTreeMap<String, String>), InstallError> {
+    let empty = tempfile::tempdir().map_err(sandbox::Error::from)?;
+    let tools = ask(sandbox, &[tool], empty.path(), cancel).await?;
+    let hosts = tools.hosts_of(&[tool].into()).into_iter().collect();
+    Ok((hosts, tools.env))
 }
 
 #[cfg(test)]

@@ -162,6 +162,12 @@ impl Project<'_> {
 }
 
 impl Plan {
+    /// The same plan with more notes for people.
+    pub(super) fn noting(mut self, notes: Vec<String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
     /// Its commands, as a person would type them.
     pub fn commands(&self) -> Vec<String> {
         let words = |step: &Step| step.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");

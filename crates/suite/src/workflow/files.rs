@@ -37,7 +37,11 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
         if self.known.len() >= MAX_FILES {
             return None;
         }
-        let document = (self.read)(path).and_then(|text| node::parse(&text)).map(Rc::new);
+        // GitHub does not know merge keys.
+        let has_merges = !path.starts_with(".github/");
+        let document = (self.read)(path)
+            .and_then(|text| node::parse(&text, has_merges))
+            .map(Rc::new);
         self.known.insert(path.to_string(), document.clone());
         document
     }

@@ -126,7 +126,7 @@ mod tests {
 
     #[track_caller]
     fn check(yaml: &str, expected: &[&str]) {
-        let all = combinations(&parse(yaml).unwrap(), &Scope::default()).unwrap_or_default();
+        let all = combinations(&parse(yaml, false).unwrap(), &Scope::default()).unwrap_or_default();
         let all: Vec<String> = all.iter().map(|one| display_names(one).join(", ")).collect();
         assert_eq!(all, expected, "{yaml}");
     }

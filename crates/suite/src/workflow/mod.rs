@@ -8,6 +8,8 @@ mod expression;
 mod files;
 mod matrix;
 mod node;
+mod other_ci;
+mod purpose;
 mod steps;
 mod test_steps;
 

@@ -22,8 +22,8 @@ pub(super) enum Node {
     Map(Vec<(String, Node)>),
 }
 
-/// Parses a document. `None` if it is not YAML, or is crafted to be expensive.
-pub(super) fn parse(text: &str) -> Option<Node> {
+/// Parses a document, with merge keys (`<<`) or without. `None` if it is not YAML, or is crafted to be expensive.
+pub(super) fn parse(text: &str, has_merges: bool) -> Option<Node> {
     if text.len() > MAX_BYTES {
         return None;
     }
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str) -> Option<Node> {
     budget.max_aliases = MAX_ALIASES;
     budget.max_anchors = MAX_ALIASES;
     budget.max_documents = 1;
-    budget.max_merge_keys = 0;
+    budget.max_merge_keys = if has_merges { MAX_ALIASES } else { 0 };
     budget.max_total_scalar_bytes = 2 * MAX_BYTES;
     budget.max_recorded_anchor_events = MAX_NODES;
     budget.max_recorded_anchor_bytes = 2 * MAX_BYTES;

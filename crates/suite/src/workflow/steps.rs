@@ -13,9 +13,11 @@ use crate::discover::runs_tests;
 const MAX_ACTIONS: usize = 4;
 /// Maximum useful length of a script, and of a variable's value.
 const MAX_SCRIPT: usize = 32 << 10;
-const MAX_VALUE: usize = 4_000;
-const MAX_VARIABLES: usize = 64;
-/// Maximum number of earlier steps that are kept for what they install.
+pub(super) const MAX_VALUE: usize = 4_000;
+pub(super) const MAX_VARIABLES: usize = 64;
+/// Maximum number of services of a job that are noted.
+pub(super) const MAX_SERVICES: usize = 10;
+/// Maximum number of earlier steps that are kept for what they install or build.
 const MAX_BEFORE: usize = 8;
 /// The shells whose scripts can be parsed.
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
@@ -41,6 +43,8 @@ struct WorkflowJob<'w> {
     scope: Scope,
     /// `defaults.run` of the job and the workflow.
     defaults: Vec<&'w Node>,
+    /// The images of its service containers.
+    services: Vec<String>,
 }
 
 impl<'w> WorkflowJob<'w> {
@@ -56,14 +60,27 @@ impl<'w> WorkflowJob<'w> {
         let run_defaults = |node: &'w Node| node.get("defaults")?.get("run");
         let steps = job.get("steps")?.items();
         files.look_at(steps.len())?;
+        let services = job.get("services").map(Node::entries).unwrap_or_default();
+        let services = services.iter().take(MAX_SERVICES).map(|(name, service)| {
+            let image = service.get("image").and_then(Node::text);
+            let image = image.and_then(|image| interpolate(image, &scope));
+            image.unwrap_or_else(|| name.clone())
+        });
         Some(Self {
             steps,
+            services: services.collect(),
             scope,
             defaults: [run_defaults(job), run_defaults(workflow)]
                 .into_iter()
                 .flatten()
                 .collect(),
         })
+    }
+
+    /// The versions of languages that its first steps set up.
+    fn versions(&self, count: usize) -> BTreeMap<String, String> {
+        let steps = self.steps.iter().take(count);
+        steps.filter_map(|step| set_up(step, &self.scope)).collect()
     }
 
     fn around(&self) -> Around<'w> {
@@ -91,11 +108,6 @@ impl<'w> WorkflowJob<'w> {
             }));
         }
         before.truncate(MAX_BEFORE);
-        let set_up = self
-            .steps
-            .iter()
-            .take(number)
-            .filter_map(|step| set_up(step, &self.scope));
         Some(CiStep {
             workflow: workflow.clone(),
             job: job.to_string(),
@@ -105,9 +117,16 @@ impl<'w> WorkflowJob<'w> {
             env: found.env,
             shows: None,
             before,
-            versions: set_up.collect(),
+            versions: self.versions(number),
+            services: self.services.clone(),
         })
     }
+}
+
+/// The versions that a job sets up, by language.
+pub(super) fn versions(place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> BTreeMap<String, String> {
+    let job = WorkflowJob::of(place, files);
+    job.map(|job| job.versions(job.steps.len())).unwrap_or_default()
 }
 
 /// The failed step. `None` if the workflow does not say what it ran.
@@ -226,8 +245,7 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
 fn set_up(step: &Node, scope: &Scope) -> Option<(String, String)> {
     let action = step.get("uses")?.text()?.strip_prefix("actions/setup-")?;
     let language = action.split('@').next()?;
-    // Other languages cannot be installed in another version, so nobody asks.
-    if language != "node" {
+    if !matches!(language, "node" | "python" | "go") {
         return None;
     }
     let version = step.get("with")?.get(&format!("{language}-version"))?.scalar()?;
@@ -305,7 +323,7 @@ fn runner_os(job: &Node, scope: &Scope) -> Option<&'static str> {
 }
 
 /// A directory as a path of the tree, where the inner `None` is the root. `None` if it is outside.
-fn in_tree(directory: &str) -> Option<Option<RepoPath>> {
+pub(super) fn in_tree(directory: &str) -> Option<Option<RepoPath>> {
     let path = directory.trim().trim_start_matches(WORKSPACE).trim_start_matches('/');
     if directory.starts_with('/') {
         return None;

@@ -1,4 +1,5 @@
-//! Finds the steps of a repository's workflows that run its tests, for when no failed step is known.
+//! Finds the steps of a repository's CI that run its tests, for when no failed step is known. GitHub Actions counts
+//! before other systems.
 
 use std::rc::Rc;
 
@@ -8,7 +9,8 @@ use greenlight_readers::ci_step::CiStep;
 use super::expression::Scope;
 use super::files::WorkflowFiles;
 use super::node::Node;
-use super::{JobMatch, ReadFile, matrix, steps};
+use super::purpose::rank;
+use super::{JobMatch, ReadFile, matrix, other_ci, steps};
 
 /// The directory in which GitHub looks for workflows.
 const WORKFLOWS: &str = ".github/workflows/";
@@ -25,60 +27,6 @@ const EVENTS: [&str; 5] = [
     "merge_group",
     "workflow_call",
 ];
-/// Words in the names of workflows and jobs that do something other than testing.
-const OTHER_PURPOSE: [&str; 50] = [
-    "release",
-    "publish",
-    "deploy",
-    "docs",
-    "doc",
-    "documentation",
-    "bench",
-    "benchmark",
-    "benchmarks",
-    "fuzz",
-    "fuzzing",
-    "codeql",
-    "nightly",
-    "scorecard",
-    "downstream",
-    "upstream",
-    "integration",
-    "e2e",
-    "smoke",
-    "regression",
-    "miri",
-    "msrv",
-    "minimal",
-    "lowest",
-    "oldest",
-    "old",
-    "beta",
-    "coverage",
-    "wasm",
-    "cross",
-    "emulated",
-    "valgrind",
-    "sanitizer",
-    "sanitizers",
-    "asan",
-    "native",
-    "graal",
-    "graalvm",
-    "container",
-    "containers",
-    "docker",
-    "package",
-    "packages",
-    "prod",
-    "production",
-    "dev",
-    "example",
-    "examples",
-    "themes",
-    "shell",
-];
-
 /// The steps that run tests, at most one of each job, in the order in which they should be tried: workflows and jobs
 /// that are named after tests first. Those that are named after something else are left out.
 ///
@@ -86,13 +34,24 @@ const OTHER_PURPOSE: [&str; 50] = [
 pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut ReadFile<'_>) -> Vec<CiStep> {
     let mut files = WorkflowFiles::new(read);
     let mut found: Vec<(u32, CiStep)> = Vec::new();
-    for path in paths.into_iter().filter(|path| is_workflow(path)).take(MAX_WORKFLOWS) {
+    let paths: Vec<&RepoPath> = paths.into_iter().collect();
+    for path in paths
+        .iter()
+        .copied()
+        .filter(|path| is_workflow(path))
+        .take(MAX_WORKFLOWS)
+    {
         let Some(workflow) = files.document(path.as_str()) else {
             continue;
         };
         if workflow.get("on").is_some_and(is_for_changes) {
             in_workflow(path, &workflow, &mut files, &mut found);
         }
+    }
+    if found.is_empty() {
+        let mut steps = other_ci::test_steps(paths, &mut files);
+        steps.truncate(MAX_STEPS);
+        return steps;
     }
     // Stable: equally ranked steps stay in the order of the files.
     found.sort_by_key(|(rank, _)| *rank);
@@ -134,28 +93,31 @@ fn in_workflow(
             Some(node) => matrix::combinations(node, &Scope::default()).unwrap_or_else(|| vec![Vec::new()]),
             None => vec![Vec::new()],
         };
-        let step = legs.into_iter().take(MAX_LEGS).find_map(|leg| {
-            let place = JobMatch {
+        let legs: Vec<JobMatch> = legs
+            .into_iter()
+            .take(MAX_LEGS)
+            .map(|leg| JobMatch {
                 workflow: Rc::clone(workflow),
                 job: number,
                 scope: Scope {
                     matrix: leg,
                     ..Scope::default()
                 },
-            };
-            steps::with_tests(&place, path, files)
-        });
-        found.extend(step.map(|step| (rank, step)));
+            })
+            .collect();
+        let step = legs.iter().find_map(|leg| steps::with_tests(leg, path, files));
+        let Some(mut step) = step else { continue };
+        // Any of the matrix' versions will do.
+        for leg in &legs {
+            for (language, version) in steps::versions(leg, files) {
+                let known = step.versions.entry(language).or_insert_with(|| version.clone());
+                if !known.split(',').any(|known| known == version) {
+                    *known = format!("{known},{version}");
+                }
+            }
+        }
+        found.push((rank, step));
     }
-}
-
-/// 0 for a name that says "test", 1 for others. `None` for one with another purpose.
-fn rank(name: &str) -> Option<u32> {
-    let name = name.to_ascii_lowercase();
-    let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
-    let has_other_purpose = words().any(|word| OTHER_PURPOSE.contains(&word));
-    let is_for_tests = words().any(|word| matches!(word, "test" | "tests" | "ci"));
-    (!has_other_purpose).then(|| u32::from(!is_for_tests))
 }
 
 #[cfg(test)]

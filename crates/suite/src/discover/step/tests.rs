@@ -26,6 +26,7 @@ fn find(script: &str, env: &[(&str, &str)], shows: Option<&str>) -> Option<TestC
         shows: shows.map(Into::into),
         before: Vec::new(),
         versions: BTreeMap::new(),
+        services: Vec::new(),
     };
     command(&checkout, &step)
 }

@@ -1,0 +1,182 @@
+//! What a CI job builds before its tests, taken from the lines of its scripts: tests of compiled sources load what a
+//! build wrote. Only lines that plainly build something count; they run in the sandbox, before the tests.
+
+use greenlight_anchor::RepoPath;
+use serde::{Deserialize, Serialize};
+
+use crate::framework::Ecosystem;
+use crate::shell::quoted;
+
+/// Maximum number of words of a line.
+const MAX_WORDS: usize = 20;
+/// The first part of the names of scripts and targets that build something.
+const BUILDS: [&str; 9] = [
+    "build",
+    "bundle",
+    "bootstrap",
+    "codegen",
+    "compile",
+    "gen",
+    "generate",
+    "prebuild",
+    "prepare",
+];
+/// Words of lines that build something else, or do more.
+const NOT_BUILDS: [&str; 16] = [
+    "add",
+    "ci",
+    "clean",
+    "deploy",
+    "dlx",
+    "docs",
+    "install",
+    "pack",
+    "publish",
+    "release",
+    "site",
+    "start",
+    "storybook",
+    "version",
+    "watch",
+    "website",
+];
+/// Package managers whose plain `run` does the same as npm's.
+const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
+
+/// A command that builds what the tests need.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildCommand {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The directory it runs in. `None` is the root.
+    pub directory: Option<RepoPath>,
+}
+
+impl BuildCommand {
+    /// The command of a line of a script. `None` if it does not plainly build something.
+    pub(crate) fn of(words: &[String], directory: Option<RepoPath>) -> Option<Self> {
+        if words.len() > MAX_WORDS {
+            return None;
+        }
+        let names: Vec<&str> = words.iter().map(String::as_str).collect();
+        let argv = match names.as_slice() {
+            [manager, "run", script] | [manager, script] if MANAGERS.contains(manager) && is_build(script) => {
+                vec!["npm".into(), "run".into(), (*script).into()]
+            }
+            [manager, rest @ ..] if MANAGERS.contains(manager) && has_target(rest) => words.to_vec(),
+            ["lerna" | "nx" | "turbo" | "make" | "gmake" | "just" | "task", rest @ ..] if has_target(rest) => {
+                words.to_vec()
+            }
+            ["npx", "lerna" | "nx" | "turbo", rest @ ..] if has_target(rest) => words.to_vec(),
+            ["npx", "tsc", rest @ ..] | ["tsc", rest @ ..] if !rest.contains(&"--noEmit") => words.to_vec(),
+            [python, "setup.py", "build_ext", ..] if python.starts_with("python") => words.to_vec(),
+            ["rake", rest @ ..] | ["bundle", "exec", "rake", rest @ ..] if has_target(rest) => words.to_vec(),
+            _ => return None,
+        };
+        Some(Self { argv, directory })
+    }
+
+    /// The ecosystem whose tests need it.
+    pub(crate) fn ecosystem(&self) -> Ecosystem {
+        match self.argv.first().map_or("", String::as_str) {
+            "npm" | "pnpm" | "yarn" | "bun" | "lerna" | "nx" | "turbo" | "npx" | "tsc" => Ecosystem::JavaScript,
+            "rake" | "bundle" => Ecosystem::Ruby,
+            program if program.starts_with("python") => Ecosystem::Python,
+            _ => Ecosystem::Any,
+        }
+    }
+
+    /// As a person would type it at the root of the tree.
+    pub(crate) fn line(&self) -> String {
+        let words: Vec<_> = self.argv.iter().map(|word| quoted(word)).collect();
+        let words = words.join(" ");
+        match &self.directory {
+            None => words,
+            Some(directory) => format!("(cd {} && {words})", quoted(directory.as_str())),
+        }
+    }
+
+    /// The same in a directory from which `up` leads to the root.
+    pub(crate) fn line_from(&self, up: &str) -> String {
+        let directory = self.directory.as_ref().map_or("", |directory| directory.as_str());
+        let words: Vec<_> = self.argv.iter().map(|word| quoted(word)).collect();
+        let to = format!("{up}/{directory}");
+        format!("(cd {} && {})", quoted(to.trim_end_matches('/')), words.join(" "))
+    }
+}
+
+/// Whether the name of a script or a target says that it builds something.
+fn is_build(name: &str) -> bool {
+    let first = name.split([':', '-']).next().unwrap_or_default();
+    BUILDS.contains(&first) && !name.split([':', '-']).any(|part| NOT_BUILDS.contains(&part))
+}
+
+fn has_target(words: &[&str]) -> bool {
+    words.iter().any(|word| is_build(word)) && !words.iter().any(|word| NOT_BUILDS.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<&str>) {
+        let words = shlex::split(line).unwrap();
+        let found = BuildCommand::of(&words, None).map(|build| build.line());
+        assert_eq!(found.as_deref(), expected, "{line}");
+    }
+
+    #[test]
+    fn lines_that_build_are_recognised() {
+        check("npm run build", Some("npm run build"));
+        check("pnpm build", Some("npm run build"));
+        check("yarn run build:lib", Some("npm run build:lib"));
+        check("pnpm -r build", Some("pnpm -r build"));
+        check(
+            "pnpm --filter ./packages/* run build",
+            Some("pnpm --filter './packages/*' run build"),
+        );
+        check("npx lerna run build", Some("npx lerna run build"));
+        check("npx tsc -b", Some("npx tsc -b"));
+        check(
+            "python setup.py build_ext --inplace",
+            Some("python setup.py build_ext --inplace"),
+        );
+        check("bundle exec rake compile", Some("bundle exec rake compile"));
+        check("make generate", Some("make generate"));
+    }
+
+    #[test]
+    fn other_lines_are_not() {
+        for line in [
+            "npm ci",
+            "npm run build:docs",
+            "npm run deploy",
+            "npm run build -- --watch && npm publish",
+            "pnpm publish build",
+            "npx tsc --noEmit",
+            "make",
+            "make install",
+            "curl https://example.org/build",
+            "docker build .",
+            "echo build",
+            "python -m build",
+        ] {
+            check(line, None);
+        }
+    }
+
+    #[test]
+    fn a_build_runs_where_ci_runs_it() {
+        let directory = Some("packages/core".parse().unwrap());
+        let words = ["npm", "run", "build"].map(String::from);
+        let build = BuildCommand::of(&words, directory).unwrap();
+        assert_eq!(build.line(), "(cd packages/core && npm run build)");
+        assert_eq!(
+            build.line_from("./../.."),
+            "(cd ./../../packages/core && npm run build)"
+        );
+        let build = BuildCommand::of(&words, None).unwrap();
+        assert_eq!(build.line_from("./.."), "(cd ./.. && npm run build)");
+    }
+}

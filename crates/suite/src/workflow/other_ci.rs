@@ -1,0 +1,315 @@
+//! Jobs of other CI systems that run tests, for repositories without GitHub Actions: GitLab, CircleCI, Azure Pipelines,
+//! Buildkite and Travis CI.
+//!
+//! Only plain scripts are read. Templates, orbs, tasks and plugins from elsewhere are unknown, and so are the variables
+//! that a system sets: a line that needs one yields no command.
+
+use std::collections::BTreeMap;
+
+use greenlight_anchor::RepoPath;
+use greenlight_readers::ci_step::{CiScript, CiStep};
+
+use super::files::WorkflowFiles;
+use super::node::Node;
+use super::purpose::rank;
+use super::steps::{self, in_tree};
+use crate::ci_install::installs;
+use crate::discover::runs_tests;
+
+/// Maximum number of scripts of one job, and of jobs of one file.
+const MAX_SCRIPTS: usize = 100;
+const MAX_JOBS: usize = 200;
+/// Maximum number of templates that a job extends, one after another. GitLab allows 11 levels.
+/// <https://docs.gitlab.com/ci/yaml/#extends>
+const MAX_EXTENDS: usize = 11;
+
+/// Reads the jobs of a file.
+type Jobs = fn(&Node) -> Vec<OtherJob>;
+
+/// The files of the systems, each with its reader.
+const SYSTEMS: [(&str, Jobs); 8] = [
+    (".gitlab-ci.yml", gitlab),
+    (".circleci/config.yml", circle),
+    ("azure-pipelines.yml", azure),
+    (".azure-pipelines.yml", azure),
+    (".azure-pipelines/azure-pipelines.yml", azure),
+    (".buildkite/pipeline.yml", buildkite),
+    (".buildkite/pipeline.yaml", buildkite),
+    (".travis.yml", travis),
+];
+
+/// A job, as far as it can be read.
+#[derive(Default)]
+struct OtherJob {
+    name: String,
+    /// Its scripts, in the order in which they run.
+    scripts: Vec<OtherScript>,
+    env: BTreeMap<String, String>,
+    services: Vec<String>,
+}
+
+#[derive(Default)]
+struct OtherScript {
+    text: String,
+    directory: String,
+    env: BTreeMap<String, String>,
+}
+
+/// The steps that run tests, at most one of each job; those of jobs that are named after tests first.
+pub(super) fn test_steps<'p>(
+    paths: impl IntoIterator<Item = &'p RepoPath>,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Vec<CiStep> {
+    let mut found: Vec<(u32, CiStep)> = Vec::new();
+    for path in paths {
+        let Some((_, jobs)) = SYSTEMS.iter().find(|(name, _)| *name == path.as_str()) else {
+            continue;
+        };
+        let Some(document) = files.document(path.as_str()) else {
+            continue;
+        };
+        for job in jobs(&document).into_iter().take(MAX_JOBS) {
+            let rank = rank(&job.name);
+            found.extend(rank.and_then(|rank| Some((rank, step(path, job)?))));
+        }
+    }
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, step)| step).collect()
+}
+
+/// The first script of a job that runs tests.
+fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
+    let at = job.scripts.iter().position(|script| runs_tests(&script.text))?;
+    let mut before = Vec::new();
+    for earlier in job.scripts.iter().take(at).filter(|script| installs(&script.text)) {
+        before.push(CiScript {
+            script: earlier.text.clone(),
+            directory: in_tree(&earlier.directory)?,
+        });
+    }
+    let script = job.scripts.into_iter().nth(at)?;
+    let mut env = job.env;
+    env.extend(script.env);
+    Some(CiStep {
+        workflow: path.clone(),
+        job: job.name.clone(),
+        name: job.name,
+        script: script.text,
+        directory: in_tree(&script.directory)?,
+        env,
+        shows: None,
+        before,
+        versions: BTreeMap::new(),
+        services: job.services,
+    })
+}
+
+/// The lines of a script, which is one text or a list of texts, possibly nested.
+fn lines(node: &Node) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut rest = vec![node];
+    while let Some(node) = rest.pop() {
+        lines.extend(node.text());
+        rest.extend(node.items().iter().rev());
+    }
+    lines.truncate(MAX_SCRIPTS);
+    lines
+}
+
+fn script(nodes: &[Option<&Node>]) -> OtherScript {
+    let lines: Vec<&str> = nodes.iter().flatten().flat_map(|node| lines(node)).collect();
+    OtherScript {
+        text: lines.join("\n"),
+        ..OtherScript::default()
+    }
+}
+
+/// Variables with plain values. A value may be in a map with a description.
+fn variables(node: Option<&Node>) -> BTreeMap<String, String> {
+    let entries = node.map(Node::entries).unwrap_or_default();
+    let value = |node: &Node| node.get("value").unwrap_or(node).scalar();
+    let all = entries
+        .iter()
+        .filter_map(|(name, node)| Some((name.clone(), value(node)?)));
+    all.filter(|(_, value)| value.len() <= steps::MAX_VALUE && !value.contains('$'))
+        .take(steps::MAX_VARIABLES)
+        .collect()
+}
+
+/// The names of service images: texts, or maps with a name.
+fn images(node: Option<&Node>) -> Vec<String> {
+    let items = node.map(Node::items).unwrap_or_default();
+    let image = |node: &Node| {
+        let name = node.get("name").or_else(|| node.get("image"));
+        name.unwrap_or(node).text().map(str::to_string)
+    };
+    items.iter().filter_map(image).collect()
+}
+
+/// <https://docs.gitlab.com/ci/yaml/>
+fn gitlab(document: &Node) -> Vec<OtherJob> {
+    /// The keys that are not jobs.
+    const GLOBAL: [&str; 12] = [
+        "default",
+        "include",
+        "stages",
+        "variables",
+        "workflow",
+        "image",
+        "services",
+        "cache",
+        "before_script",
+        "after_script",
+        "pages",
+        "spec",
+    ];
+    let default = |name: &str| {
+        document
+            .get("default")
+            .and_then(|node| node.get(name))
+            .or_else(|| document.get(name))
+    };
+    let is_job = |name: &str| !name.starts_with('.') && !GLOBAL.contains(&name);
+    let jobs = document.entries().iter().filter(|(name, _)| is_job(name));
+    jobs.map(|(name, job)| {
+        let setting = |setting: &str| inherited(document, job, setting).or_else(|| default(setting));
+        let mut env = variables(document.get("variables"));
+        env.extend(variables(inherited(document, job, "variables")));
+        OtherJob {
+            name: name.clone(),
+            scripts: vec![script(&[setting("before_script"), inherited(document, job, "script")])],
+            env,
+            services: images(setting("services")),
+        }
+    })
+    .collect()
+}
+
+/// A setting of a job, or of the templates that it extends.
+fn inherited<'n>(document: &'n Node, job: &'n Node, setting: &str) -> Option<&'n Node> {
+    let mut job = job;
+    for _ in 0..MAX_EXTENDS {
+        if let Some(own) = job.get(setting) {
+            return Some(own);
+        }
+        let extends = job.get("extends")?;
+        // The last one counts most.
+        let name = extends.text().or_else(|| extends.items().last()?.text())?;
+        job = document.get(name)?;
+    }
+    None
+}
+
+/// <https://circleci.com/docs/reference/configuration-reference/>
+fn circle(document: &Node) -> Vec<OtherJob> {
+    let jobs = document.get("jobs").map(Node::entries).unwrap_or_default();
+    jobs.iter()
+        .map(|(name, job)| {
+            let steps = job.get("steps").map(Node::items).unwrap_or_default();
+            let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
+            // `~/project` and the like is where the repository is checked out.
+            let directory = if directory.starts_with('~') { "" } else { directory };
+            let scripts = steps.iter().filter_map(|step| step.get("run")).map(|run| {
+                let own = run.get("working_directory").and_then(Node::text);
+                OtherScript {
+                    directory: own.unwrap_or(directory).to_string(),
+                    env: variables(run.get("environment")),
+                    ..script(&[Some(run.get("command").unwrap_or(run))])
+                }
+            });
+            let images = images(job.get("docker"));
+            OtherJob {
+                name: name.clone(),
+                scripts: scripts.take(MAX_SCRIPTS).collect(),
+                env: variables(job.get("environment")),
+                // The first image runs the steps.
+                services: images.into_iter().skip(1).collect(),
+            }
+        })
+        .collect()
+}
+
+/// <https://learn.microsoft.com/azure/devops/pipelines/yaml-schema/>
+fn azure(document: &Node) -> Vec<OtherJob> {
+    let items = |node: &'_ Node, name: &str| node.get(name).map(Node::items).unwrap_or_default().to_vec();
+    let mut jobs = items(document, "jobs");
+    for stage in items(document, "stages") {
+        jobs.extend(items(&stage, "jobs"));
+    }
+    if document.get("steps").is_some() {
+        jobs.push(document.clone());
+    }
+    let is_elsewhere = |job: &Node| {
+        let pool = job.get("pool").or_else(|| document.get("pool"));
+        let image = pool.and_then(|pool| pool.get("vmImage")).and_then(Node::text);
+        image.is_some_and(|image| image.starts_with("windows") || image.starts_with("macos"))
+    };
+    jobs.iter()
+        .filter(|job| !is_elsewhere(job))
+        .map(|job| {
+            let steps = job.get("steps").map(Node::items).unwrap_or_default();
+            let scripts = steps.iter().filter_map(|step| {
+                let run = step.get("script").or_else(|| step.get("bash"))?;
+                Some(OtherScript {
+                    directory: step.get("workingDirectory").and_then(Node::scalar).unwrap_or_default(),
+                    env: variables(step.get("env")),
+                    ..script(&[Some(run)])
+                })
+            });
+            OtherJob {
+                name: job.get("job").and_then(Node::text).unwrap_or("test").to_string(),
+                scripts: scripts.take(MAX_SCRIPTS).collect(),
+                env: variables(job.get("variables").or_else(|| document.get("variables"))),
+                services: job
+                    .get("services")
+                    .map(Node::entries)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|(name, _)| name.clone())
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// <https://buildkite.com/docs/pipelines/configure/step-types/command-step>
+fn buildkite(document: &Node) -> Vec<OtherJob> {
+    let steps = document.get("steps").map(Node::items).unwrap_or_default();
+    let grouped = steps
+        .iter()
+        .flat_map(|step| step.get("steps").map(Node::items).unwrap_or_default());
+    steps
+        .iter()
+        .chain(grouped)
+        .map(|step| {
+            let label = step
+                .get("label")
+                .or_else(|| step.get("name"))
+                .or_else(|| step.get("key"));
+            let mut env = variables(document.get("env"));
+            env.extend(variables(step.get("env")));
+            OtherJob {
+                name: label.and_then(Node::text).unwrap_or("test").to_string(),
+                scripts: vec![script(&[step.get("command").or_else(|| step.get("commands"))])],
+                env,
+                services: Vec::new(),
+            }
+        })
+        .collect()
+}
+
+/// <https://docs.travis-ci.com/user/job-lifecycle>
+fn travis(document: &Node) -> Vec<OtherJob> {
+    let parts = ["before_install", "install", "before_script"].map(|part| document.get(part));
+    let services = document.get("services");
+    let services = services.map(|node| lines(node).into_iter().map(str::to_string).collect());
+    vec![OtherJob {
+        name: "test".into(),
+        scripts: vec![script(&parts), script(&[document.get("script")])],
+        env: BTreeMap::new(),
+        services: services.unwrap_or_default(),
+    }]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Files of other CI systems, and the steps found in them.
+
+use super::*;
+use crate::workflow::test_steps as all_test_steps;
+
+fn steps_of(files: &[(&str, &str)]) -> Vec<CiStep> {
+    let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.parse().unwrap()).collect();
+    let mut read = |path: &str| {
+        let found = files.iter().find(|(name, _)| *name == path)?;
+        Some(found.1.to_string())
+    };
+    all_test_steps(&paths, &mut read)
+}
+
+#[track_caller]
+fn only(path: &str, text: &str) -> CiStep {
+    let mut steps = steps_of(&[(path, text)]);
+    assert_eq!(steps.len(), 1, "{steps:?}");
+    steps.remove(0)
+}
+
+fn env(step: &CiStep) -> Vec<String> {
+    step.env.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+#[test]
+fn gitlab() {
+    let text = "
+stages: [test, deploy]
+variables:
+  LEVEL: '1'
+  TOKEN: $SECRET
+default:
+  before_script: [python -V]
+.common: &common
+  services: [postgres:16, {name: 'redis:7', alias: cache}]
+  before_script:
+    - pip install -r requirements/test.txt
+lint:
+  script: ruff check .
+unit tests:
+  <<: *common
+  variables: {LEVEL: 2}
+  script:
+    - - echo begin
+      - [pytest -v tests]
+deploy:
+  script: pytest deployed
+";
+    let steps = steps_of(&[(".gitlab-ci.yml", text)]);
+    let jobs: Vec<&str> = steps.iter().map(|step| step.job.as_str()).collect();
+    assert_eq!(jobs, ["unit tests", "lint"]);
+    assert_eq!(
+        steps[0].script,
+        "pip install -r requirements/test.txt\necho begin\npytest -v tests"
+    );
+    assert_eq!(env(&steps[0]), ["LEVEL=2"]);
+    assert_eq!(steps[0].services, ["postgres:16", "redis:7"]);
+}
+
+#[test]
+fn templates_of_gitlab_are_extended() {
+    let text = ".base:\n  script: [go test ./...]\n.middle:\n  extends: .base\n  variables: {A: b}\ntest:\n  extends: [.other, .middle]\n\
+                loop:\n  extends: loop\n";
+    let step = only(".gitlab-ci.yml", text);
+    assert_eq!(
+        (step.script.as_str(), env(&step)),
+        ("go test ./...", vec!["A=b".to_string()])
+    );
+}
+
+#[test]
+fn circle() {
+    let text = "
+version: 2.1
+jobs:
+  build-and-test:
+    docker: [{image: 'cimg/ruby:3.2'}, {image: 'cimg/postgres:16.0'}]
+    working_directory: ~/repo
+    environment: {RAILS_ENV: test}
+    steps:
+      - checkout
+      - restore_cache: {keys: [a]}
+      - run: {name: Install, command: npm ci}
+      - run:
+          command: |
+            npm test
+          working_directory: web
+";
+    let step = only(".circleci/config.yml", text);
+    assert_eq!((step.job.as_str(), step.script.trim()), ("build-and-test", "npm test"));
+    assert_eq!(step.directory.as_ref().map(RepoPath::as_str), Some("web"));
+    assert_eq!(step.before[0].script, "npm ci");
+    assert_eq!(step.services, ["cimg/postgres:16.0"]);
+    assert_eq!(env(&step), ["RAILS_ENV=test"]);
+}
+
+#[test]
+fn azure() {
+    let text = "
+pool: {vmImage: ubuntu-latest}
+stages:
+  - stage: One
+    jobs:
+      - job: windows_test
+        pool: {vmImage: windows-latest}
+        steps: [{script: dotnet test}]
+      - job: unit
+        variables: {MODE: fast}
+        steps:
+          - task: UsePythonVersion@0
+          - bash: pip install pytest
+          - script: python -m pytest
+            displayName: Tests
+            workingDirectory: src
+";
+    let step = only("azure-pipelines.yml", text);
+    assert_eq!((step.job.as_str(), step.script.as_str()), ("unit", "python -m pytest"));
+    assert_eq!(step.directory.as_ref().map(RepoPath::as_str), Some("src"));
+    assert_eq!(env(&step), ["MODE=fast"]);
+    let flat = only("azure-pipelines.yml", "steps: [{script: mvn -B test}]\n");
+    assert_eq!(flat.script, "mvn -B test");
+}
+
+#[test]
+fn buildkite_and_travis() {
+    let text =
+        "env: {A: '1'}\nsteps:\n  - label: ':go: Test'\n    commands: ['go vet ./...', 'go test ./...']\n  - wait\n";
+    let step = only(".buildkite/pipeline.yml", text);
+    assert_eq!(step.script, "go vet ./...\ngo test ./...");
+    let text = "language: ruby\nservices: redis-server\ninstall: bundle install\nscript:\n  - bundle exec rspec\n";
+    let step = only(".travis.yml", text);
+    assert_eq!(
+        (step.script.as_str(), step.services.as_slice()),
+        ("bundle exec rspec", &["redis-server".to_string()][..])
+    );
+}
+
+/// Workflows of GitHub count before everything else.
+#[test]
+fn other_systems_count_only_without_github_actions() {
+    let ours = "on: push\njobs: {test: {runs-on: ubuntu-latest, steps: [{run: pytest ours}]}}\n";
+    let theirs = "test: {script: pytest theirs}\n";
+    let steps = steps_of(&[(".github/workflows/ci.yml", ours), (".gitlab-ci.yml", theirs)]);
+    assert_eq!(
+        steps.iter().map(|step| step.script.as_str()).collect::<Vec<_>>(),
+        ["pytest ours"]
+    );
+}
+
+/// The files may be a stranger's.
+#[test]
+fn nonsense_and_bombs_yield_nothing() {
+    let bomb: String = (0..20)
+        .map(|n| format!("a{}: &a{} [*a{n}, *a{n}, *a{n}]\n", n + 1, n + 1))
+        .collect();
+    let deep = format!("test: {{script: {}pytest{}}}\n", "[".repeat(200), "]".repeat(200));
+    for text in [
+        "",
+        "[]",
+        "test: 3",
+        "test: {script: }",
+        "steps: x",
+        &format!("a0: &a0 x\n{bomb}test: {{script: *a20}}\n"),
+        &deep,
+    ] {
+        for (path, _) in SYSTEMS {
+            assert!(steps_of(&[(path, text)]).is_empty(), "{path}: {text}");
+        }
+    }
+    let outside = "jobs: {test: {working_directory: ../../etc, steps: [{run: pytest}]}}\n";
+    assert!(steps_of(&[(".circleci/config.yml", outside)]).is_empty());
+}
