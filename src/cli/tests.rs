@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use report::TestsReport;
 use tokio_util::sync::CancellationToken;
 
+use super::failures::Detail;
 use super::{Exit, app, folder, progress, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
@@ -38,6 +39,9 @@ pub(super) struct TestsArguments {
     /// has; may be repeated
     #[arg(long = "only", value_name = "TEST")]
     only: Vec<String>,
+    /// Show every failing test with its whole message
+    #[arg(short, long)]
+    verbose: bool,
     #[command(flatten)]
     data: FolderFlags,
     #[command(flatten)]
@@ -111,7 +115,7 @@ async fn try_tests(
     let summary = run.summary();
     report.run = Some(run);
     if !arguments.json {
-        report.show_run();
+        report.show_run(Detail::of(arguments.verbose));
     }
     if is_green { Ok(()) } else { Err(Exit::NoFix(summary)) }
 }

@@ -8,13 +8,13 @@
 #![warn(missing_docs)]
 
 pub mod assertion;
+mod cause;
 pub mod ci_step;
 pub mod compared;
 mod failure;
 pub mod javascript;
 pub mod junit;
 pub mod jvm;
-mod key_lines;
 mod node;
 mod parsed_run;
 mod printed;

@@ -315,11 +315,11 @@ pub fn explanation(run: Option<&Run>) -> String {
             redact::inline(&before.command, 200),
             run.started.head.short(),
             before.summary(),
-            blocks::failures(&before.failures)
+            blocks::failures(&before.failures, before.failed)
         );
     }
     match &run.reading {
-        Some(reading) if !reading.failures.is_empty() => blocks::failures(&reading.failures),
+        Some(reading) if !reading.failures.is_empty() => blocks::failures(&reading.failures, 0),
         Some(reading) => redact::fenced("text", &reading.excerpt, 6_000),
         None => "Nothing was read or run yet on this head.".into(),
     }

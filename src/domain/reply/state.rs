@@ -93,14 +93,21 @@ fn details(run: &Run) -> Vec<String> {
         .as_ref()
         .filter(|(before, _)| !before.failures.is_empty())
     {
-        parts.push(folded("Failing tests", &failures(&before.failures)));
+        parts.push(format!(
+            "Failing tests:\n\n{}",
+            failures(&before.failures, before.failed)
+        ));
     } else if let Some(reading) = run.reading.as_ref().filter(|reading| !reading.excerpt.is_empty()) {
         let shown = if reading.failures.is_empty() {
-            redact::fenced("text", &reading.excerpt, 4_000)
+            folded(
+                "From the log of the failed job",
+                &redact::fenced("text", &reading.excerpt, 4_000),
+            )
         } else {
-            failures(&reading.failures)
+            let shown = failures(&reading.failures, 0);
+            format!("From the log of the failed job:\n\n{shown}")
         };
-        parts.push(folded("From the log of the failed job", &shown));
+        parts.push(shown);
     }
     if let Some(first) = run.tests_first.as_ref().filter(|_| run.proposal.is_none()) {
         parts.push(modes::tests(first));
@@ -133,7 +140,7 @@ fn tests_first(tests: &TestsFirst) -> String {
             redact::prose(&tests.summary, 1_000)
         ),
         folded(&format!("The tests: {files}"), &shown),
-        folded("How they fail", &failures(&tests.red.failures)),
+        folded("How they fail", &failures(&tests.red.failures, tests.red.failed)),
     ]
     .join("\n\n")
 }
