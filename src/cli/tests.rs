@@ -17,7 +17,7 @@ use super::{Exit, app, folder, progress, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
-use crate::domain::test_run::Outcome;
+use crate::engine::work::why_not_judged;
 use crate::suite::TestCommand;
 
 #[derive(Debug, clap::Args)]
@@ -108,14 +108,16 @@ async fn try_tests(
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
-    if !arguments.install && matches!(run.outcome, Outcome::DidNotStart | Outcome::MissingModule) {
-        terminal::tell("note: nothing was installed for this run; `--install` installs the dependencies first");
-    }
+    let not_judged = why_not_judged(&worktree, &suite, &run).await;
     let is_green = run.is_green();
     let summary = run.summary();
     report.run = Some(run);
     if !arguments.json {
         report.show_run(Detail::of(arguments.verbose));
     }
-    if is_green { Ok(()) } else { Err(Exit::NoFix(summary)) }
+    match not_judged {
+        _ if is_green => Ok(()),
+        Some(why) => Err(Exit::Environment(why)),
+        None => Err(Exit::NoFix(summary)),
+    }
 }

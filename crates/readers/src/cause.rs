@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::failure::{Failure, Location};
+use crate::complaint::complaint;
+use crate::failure::{Failure, Location, WHOLE_COMMAND};
 use crate::text::pattern;
 
 /// The maximum length of a line about a failure, in characters.
@@ -31,7 +32,8 @@ impl Failure {
     /// is.
     pub fn cause(&self) -> String {
         let lines: Vec<&str> = self.message.lines().collect();
-        let line = telling(&lines).unwrap_or_default();
+        let complaint = (self.name == WHOLE_COMMAND).then(|| complaint(&self.message, 1));
+        let line = complaint.as_deref().or_else(|| telling(&lines)).unwrap_or_default();
         let line = without_place(line.trim(), self.location.as_ref());
         let line = short(without_remark(line).trim(), MAX_LINE);
         match self.values(&line) {
@@ -227,6 +229,17 @@ mod tests {
         );
         check("", "");
         check("\n  ^^^^\n", "");
+    }
+
+    #[test]
+    fn output_that_nobody_reads_is_searched_for_an_error() {
+        let command = Failure {
+            name: WHOLE_COMMAND.into(),
+            ..failure(
+                "protoc --version\nmake: protoc: No such file or directory\nmake: *** [Makefile:2: test] Error 127",
+            )
+        };
+        assert_eq!(command.cause(), "make: protoc: No such file or directory");
     }
 
     #[test]

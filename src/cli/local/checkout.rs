@@ -239,8 +239,12 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn announce(&self, run: &Run) -> Result<(), Broken> {
-        let has_more = run.end.is_none() || !matches!(run.end, Some(End::NothingToFix { .. }));
-        if has_more {
+        let is_told_at_the_end = match (&run.end, &run.reproduced) {
+            (Some(End::NothingToFix { .. }), _) => true,
+            (Some(End::NotJudged { .. }), Some((before, _))) => before.failures.is_empty(),
+            _ => false,
+        };
+        if !is_told_at_the_end {
             self.show_failures(run);
         }
         if self.is_shown() {

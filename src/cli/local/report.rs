@@ -74,6 +74,7 @@ impl RunReport {
             Exit::Usage(text) => ("usage", Some(text.as_str())),
             Exit::Refused(text) => ("refused", Some(text.as_str())),
             Exit::Limit(text) => ("limit", Some(text.as_str())),
+            Exit::Environment(text) => ("environment", Some(text.as_str())),
             Exit::Fault(text) => ("fault", Some(text.as_str())),
             Exit::Stopped => ("stopped", None),
         };

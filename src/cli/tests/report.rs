@@ -21,11 +21,8 @@ impl TestsReport {
     /// The document of `--json`.
     pub(super) fn document(&self, exit: &Exit) -> Value {
         let message = match exit {
-            Exit::Done => None,
-            Exit::NoFix(text) | Exit::Usage(text) | Exit::Refused(text) | Exit::Limit(text) | Exit::Fault(text) => {
-                Some(text.as_str())
-            }
             Exit::Stopped => Some("stopped"),
+            other => other.reason(),
         };
         let mut commands = self.commands.iter().map(described);
         json!({

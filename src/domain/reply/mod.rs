@@ -15,6 +15,7 @@ mod not_taken;
 mod remainder;
 mod review;
 mod search;
+mod setup;
 mod source;
 mod state;
 mod suggestion;

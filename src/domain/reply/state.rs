@@ -6,7 +6,7 @@ use super::super::proposal::TestsFirst;
 use super::super::redact;
 use super::super::run::{Consent, End, Run};
 use super::blocks::{failures, folded, sentence};
-use super::{MAX_BODY, gate_request, merged, modes, not_taken, search};
+use super::{MAX_BODY, gate_request, merged, modes, not_taken, search, setup};
 
 /// A diff of tests longer than this, in bytes, is cut.
 const MAX_TESTS: usize = 16 << 10;
@@ -109,6 +109,10 @@ fn details(run: &Run) -> Vec<String> {
         };
         parts.push(shown);
     }
+    // The evidence of a proposal has them, too.
+    let triage = run.reproduced.as_ref().map(|(_, triage)| triage);
+    let notes = triage.filter(|_| run.proposal.is_none()).and_then(setup::notes);
+    parts.extend(notes.map(|notes| folded("Notes on the installation", &notes)));
     if let Some(first) = run.tests_first.as_ref().filter(|_| run.proposal.is_none()) {
         parts.push(modes::tests(first));
     }
@@ -153,6 +157,7 @@ fn verdicts(run: &Run) -> Option<String> {
             run.end,
             Some(
                 End::NothingToFix { .. }
+                    | End::NotJudged { .. }
                     | End::GaveUp { .. }
                     | End::NotFound { .. }
                     | End::LimitReached { found: None, .. }
@@ -169,7 +174,8 @@ fn verdicts(run: &Run) -> Option<String> {
 /// Offers to re-run the failed CI jobs if the code did not make them fail.
 pub fn offer_retry(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
-    let may_pass = matches!(run.end, Some(End::NothingToFix { .. })) && !triage.has_regression();
+    let may_pass =
+        matches!(run.end, Some(End::NothingToFix { .. } | End::NotJudged { .. })) && !triage.has_regression();
     may_pass.then(|| "`/greenlight retry` re-runs the failed jobs on GitHub.".into())
 }
 
@@ -235,6 +241,7 @@ fn headline(run: &Run) -> String {
         }
         Some(End::PassedMeanwhile) => "⚪ **CI has passed in the meantime.**".into(),
         Some(End::NothingToFix { reason }) => format!("{} {}", merged::nothing(run), sentence(reason)),
+        Some(End::NotJudged { reason }) => setup::not_judged(reason),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
             let became = if run.is_landing_approved() {
                 "did not land"
@@ -321,9 +328,13 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         Some(
             End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested | End::NotTaken { .. },
         ) => CheckState::NothingDone,
-        Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. } | End::Refused { .. }) => {
-            CheckState::NoFix
-        }
+        Some(
+            End::GaveUp { .. }
+            | End::NotJudged { .. }
+            | End::NotFound { .. }
+            | End::LimitReached { .. }
+            | End::Refused { .. },
+        ) => CheckState::NoFix,
         Some(
             End::Rejected { .. }
             | End::Superseded { .. }
