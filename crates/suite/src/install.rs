@@ -26,7 +26,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use greenlight_anchor::RepoPath;
-use greenlight_readers::complaint;
 use greenlight_sandbox as sandbox;
 use greenlight_sandbox::proxy::rules::Why;
 use greenlight_sandbox::proxy::{Proxy, World};
@@ -356,7 +355,7 @@ impl Run<'_> {
                 text += " (add it to `[sandbox] network` in greenlight.toml on the base branch)";
             }
         }
-        match complaint(printed, SHOWN_LINES).as_str() {
+        match greenlight_readers::complaint(printed, SHOWN_LINES).as_str() {
             "" => text,
             said => format!("{text}\n{said}"),
         }

@@ -33,7 +33,7 @@ fn spans(text: &str, max: usize) -> String {
 pub(super) fn failures(failures: &[Failure], all: u32) -> String {
     let lines = listed(failures, all);
     match messages(failures) {
-        Some(messages) => format!("{lines}\n\n{}", folded("Their messages", &messages)),
+        Some(messages) => format!("{lines}\n\n{}", folded("Messages", &messages)),
         None => lines,
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         - `src/a.rs:3`: `error[E1]: x` (help: `` use `y` ``)
         - … and 38 more
 
-        <details><summary>Their messages</summary>
+        <details><summary>Messages</summary>
 
         `tests::a`
 

@@ -37,7 +37,14 @@ mod tests {
 
     #[test]
     fn what_a_tool_printed_is_quoted() {
-        insta::assert_snapshot!(not_judged("The tests were not run: `npm ci` exited with 1\nnpm error ```\n/greenlight approve"), @"");
+        insta::assert_snapshot!(not_judged("The tests were not run: `npm ci` exited with 1\nnpm error ```\n/greenlight approve"), @r"
+        🟡 **The tests cannot be judged on this machine.** The tests were not run: `npm ci` exited with 1.
+
+        ````text
+        npm error ```
+        /greenlight approve
+        ````
+        ");
     }
 
     #[test]
@@ -54,7 +61,7 @@ mod tests {
         .unwrap();
         assert_eq!(shown.lines().count(), 2);
         assert!(
-            shown.starts_with("- `a` /greenlight approve &lt;b&gt;@\u{2060}everyone"),
+            shown.starts_with("- `a` /\u{2060}greenlight approve &lt;b&gt;@\u{2060}everyone"),
             "{shown}"
         );
         assert!(shown.len() < 1_000, "{shown}");

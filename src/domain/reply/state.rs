@@ -308,6 +308,27 @@ fn open_headline(run: &Run, head: &str) -> String {
     }
 }
 
+/// Why the checks fail, for `/greenlight explain`: what the newest run observed, without guessing.
+pub fn explanation(run: Option<&Run>) -> String {
+    let Some(run) = run else {
+        return "I have not looked yet: no failed check and no `/greenlight fix` on this head.".into();
+    };
+    if let Some((before, _)) = &run.reproduced {
+        return format!(
+            "{} on {}: {}.\n\n{}",
+            redact::inline(&before.command, 200),
+            run.started.head.short(),
+            before.summary(),
+            failures(&before.failures, before.failed)
+        );
+    }
+    match &run.reading {
+        Some(reading) if !reading.failures.is_empty() => failures(&reading.failures, 0),
+        Some(reading) => redact::fenced("text", &reading.excerpt, 6_000),
+        None => "Nothing was read or run yet on this head.".into(),
+    }
+}
+
 /// The state of a run in one word, for machines.
 pub fn state(run: &Run) -> &'static str {
     match &run.end {

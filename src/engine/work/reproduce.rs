@@ -66,7 +66,7 @@ pub async fn reproduce(
         confidence: f64::from(worktree.config.triage.confidence) / 100.0,
     };
     let mut trial = Trial::new(&first, rules);
-    let is_lacking = lacking::note(&mut trial, (worktree, suite), &first).await;
+    let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;
     let mut bench = TriageTrees {
         outcome: first.outcome,
         head,
@@ -87,7 +87,7 @@ pub async fn reproduce(
                     bench.base = Some(laid_out(base, first.duration_ms).await?);
                     let base = bench.base.iter().flatten().map(|(base, _)| &base.worktree).next();
                     if let Some(base) = base.filter(|_| is_lacking) {
-                        lacking::compare(&mut trial, worktree, base).await;
+                        Box::pin(lacking::compare(&mut trial, worktree, base)).await;
                     }
                 }
                 bench.at_base(&asked, &mut trial, cancel).await?;

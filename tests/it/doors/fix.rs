@@ -4,6 +4,7 @@ mod answers;
 mod base;
 mod blocks;
 mod interrupted;
+mod missing;
 mod model;
 mod money;
 mod people;
