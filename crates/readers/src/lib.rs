@@ -30,6 +30,6 @@ mod yaml;
 
 pub use complaint::complaint;
 pub use failure::{Failure, Location, WHOLE_COMMAND, location};
-pub use missing::{Language, Missing, missing};
+pub use missing::{Missing, PackageKind, missing};
 pub use parsed_run::{Anomaly, MAX_FAILURES, MAX_MESSAGE, MAX_NAME, MAX_NAMES, ParsedRun};
 pub use printed::{Printed, Report, is_whole};

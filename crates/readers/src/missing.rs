@@ -15,10 +15,10 @@ const MAX_SEARCHED: usize = 64 << 10;
 /// A longer word is not the name of a package.
 const MAX_NAME: usize = 120;
 
-/// The language that a package is for, as its message shows.
+/// The kind of a package, as its message shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
-pub enum Language {
+pub enum PackageKind {
     Python,
     JavaScript,
     Rust,
@@ -34,54 +34,54 @@ pub enum Language {
 pub struct Missing {
     /// As the program wrote it.
     pub name: String,
-    /// What it is for.
-    pub language: Language,
+    /// Its kind.
+    pub kind: PackageKind,
 }
 
 /// Messages that name what is missing, each in one group.
-const MESSAGES: [(Language, &str); 17] = [
+const MESSAGES: [(PackageKind, &str); 17] = [
     // A module "that is not a package" is there, but lacks a part.
     (
-        Language::Python,
+        PackageKind::Python,
         r#"(?:ModuleNotFoundError|ImportError): (?:Error importing plugin "[^"]+": )?No module named '?([\w.]+)(?:$|'$|'[^;]|[^;\w.'])"#,
     ),
     // Node, TypeScript, Jest, Bun, Vite, esbuild, webpack.
     (
-        Language::JavaScript,
+        PackageKind::JavaScript,
         r#"[Cc]annot find (?:module|package) ['"]([^'"\s]+)['"]"#,
     ),
-    (Language::JavaScript, r#"Failed to resolve import "([^"\s]+)""#),
-    (Language::JavaScript, r"Failed to load url (\S+) \("),
-    (Language::JavaScript, r#"Could not resolve:? "([^"\s]+)""#),
-    (Language::JavaScript, r"Can't resolve '([^'\s]+)'"),
+    (PackageKind::JavaScript, r#"Failed to resolve import "([^"\s]+)""#),
+    (PackageKind::JavaScript, r"Failed to load url (\S+) \("),
+    (PackageKind::JavaScript, r#"Could not resolve:? "([^"\s]+)""#),
+    (PackageKind::JavaScript, r"Can't resolve '([^'\s]+)'"),
     // npx, which may not download the program.
     (
-        Language::JavaScript,
+        PackageKind::JavaScript,
         r"request to https?://\S+/((?:@[^/\s]+(?:/|%2f))?[^/\s@]+) failed: cache mode is 'only-if-cached'",
     ),
     // Cargo, offline.
-    (Language::Rust, r"no matching package named `([^`\s]+)` found"),
-    (Language::Rust, r"failed to (?:download|get) `([^`\s]+)"),
+    (PackageKind::Rust, r"no matching package named `([^`\s]+)` found"),
+    (PackageKind::Rust, r"failed to (?:download|get) `([^`\s]+)"),
     // Go writes the version after the module.
     (
-        Language::Go,
+        PackageKind::Go,
         r"(?:no required module provides|cannot find module providing) package ([^\s;:]+)",
     ),
-    (Language::Go, r"([^\s:@]+)@v[^\s:]+: module lookup disabled"),
+    (PackageKind::Go, r"([^\s:@]+)@v[^\s:]+: module lookup disabled"),
     // Ruby and Bundler.
-    (Language::Ruby, r"cannot load such file -- (\S+)"),
+    (PackageKind::Ruby, r"cannot load such file -- (\S+)"),
     (
-        Language::Ruby,
+        PackageKind::Ruby,
         r"Could not find (?:gem '([\w.-]+)|([\w.-]+?)-\d[\w.]*(?:,| in ))",
     ),
-    (Language::Php, r"Failed opening required '([^'\s]+)'"),
+    (PackageKind::Php, r"Failed opening required '([^'\s]+)'"),
     // Maven and Gradle, offline.
-    (Language::Java, r"offline mode and the artifact ([\w.-]+:[\w.-]+):"),
+    (PackageKind::Java, r"offline mode and the artifact ([\w.-]+:[\w.-]+):"),
     (
-        Language::Java,
+        PackageKind::Java,
         r"No cached version of ([\w.-]+:[\w.-]+):\S+ available for offline mode",
     ),
-    (Language::C, r"fatal error: ([^\s:]+): No such file or directory"),
+    (PackageKind::C, r"fatal error: ([^\s:]+): No such file or directory"),
 ];
 
 /// The messages, and which of them a line may contain.
@@ -105,7 +105,7 @@ fn named(line: &str) -> Option<Missing> {
     let is_name = name.len() <= MAX_NAME && name.chars().all(is_allowed);
     is_name.then(|| Missing {
         name: name.replace("%2f", "/"),
-        language: MESSAGES[first].0,
+        kind: MESSAGES[first].0,
     })
 }
 

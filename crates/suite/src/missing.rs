@@ -9,9 +9,9 @@ mod manifests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_readers::test_run::{Failure, Outcome, TestRun};
-use greenlight_readers::{Language, Missing, missing};
+use greenlight_readers::{Missing, PackageKind, missing};
 use greenlight_tree::checkout::Checkout;
-use manifests::{MIN_NAME, language_of, lists, lists_like, manifests};
+use manifests::{MIN_NAME, kind_of, lists, lists_like, manifests};
 
 /// A name with at most this many different characters may be one of the project's, mistyped.
 const MAX_TYPOS: usize = 2;
@@ -101,8 +101,8 @@ impl<'a> Project<'a> {
         let is_declared = self.declares(&missing);
         // Where packages are listed by the very names that code imports, one that is not listed is a mistake.
         let is_exact = matches!(
-            missing.language,
-            Language::JavaScript | Language::Go | Language::Rust | Language::Java
+            missing.kind,
+            PackageKind::JavaScript | PackageKind::Go | PackageKind::Rust | PackageKind::Java
         );
         (is_declared || !(is_exact || self.resembles_its_own(&missing))).then(|| MissingPackage {
             name: package(&missing),
@@ -118,9 +118,9 @@ impl<'a> Project<'a> {
     fn owns(&self, missing: &Missing, text: &str) -> bool {
         let name = missing.name.as_str();
         let top = top(missing);
-        match missing.language {
-            Language::Python => name.starts_with('.') || self.modules(".py").contains(top),
-            Language::JavaScript => {
+        match missing.kind {
+            PackageKind::Python => name.starts_with('.') || self.modules(".py").contains(top),
+            PackageKind::JavaScript => {
                 let is_path = !name.contains("/node_modules/")
                     && !top.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@');
                 let is_alias =
@@ -131,7 +131,7 @@ impl<'a> Project<'a> {
                 };
                 is_path || is_alias || is_folder()
             }
-            Language::Go => {
+            PackageKind::Go => {
                 let is_of_library = !top.contains('.');
                 is_of_library
                     || self.texts("go.mod").any(|text| {
@@ -139,44 +139,41 @@ impl<'a> Project<'a> {
                         own.is_some_and(|own| is_below(name, own.trim()))
                     })
             }
-            Language::Ruby => {
+            PackageKind::Ruby => {
                 let file = format!("{}.rb", name.trim_end_matches(".rb"));
                 name.starts_with(['/', '.']) || self.has_file(&file) || self.modules(".rb").contains(top)
             }
-            Language::Php => !name.split('/').any(|part| part == "vendor"),
-            Language::C => self.has_file(name) || text.contains(&format!("\"{name}\"")),
-            Language::Rust | Language::Java => false,
+            PackageKind::Php => !name.split('/').any(|part| part == "vendor"),
+            PackageKind::C => self.has_file(name) || text.contains(&format!("\"{name}\"")),
+            PackageKind::Rust | PackageKind::Java => false,
         }
     }
 
     /// Whether the project lists a package.
     fn declares(&self, missing: &Missing) -> bool {
         let name = top(missing);
-        let texts = self
-            .manifests
-            .iter()
-            .filter(|path| language_of(path) == Some(missing.language));
+        let texts = self.manifests.iter().filter(|path| kind_of(path) == Some(missing.kind));
         let mut texts = texts.filter_map(|path| self.checkout.read_text(path));
-        texts.any(|text| match missing.language {
-            Language::Python => lists_like(&text, name),
-            Language::JavaScript => ["\"", "'", "node_modules/", "/", "\n", " "].iter().any(|before| {
+        texts.any(|text| match missing.kind {
+            PackageKind::Python => lists_like(&text, name),
+            PackageKind::JavaScript => ["\"", "'", "node_modules/", "/", "\n", " "].iter().any(|before| {
                 ["\"", "'", "@", ":"]
                     .iter()
                     .any(|after| text.contains(&format!("{before}{name}{after}")))
             }),
-            Language::Go => text.split_whitespace().any(|listed| is_below(&missing.name, listed)),
-            Language::Java => lists(&text, missing.name.rsplit(':').next().unwrap_or_default()),
-            Language::Php => true,
-            Language::Rust | Language::Ruby | Language::C => lists(&text, name),
+            PackageKind::Go => text.split_whitespace().any(|listed| is_below(&missing.name, listed)),
+            PackageKind::Java => lists(&text, missing.name.rsplit(':').next().unwrap_or_default()),
+            PackageKind::Php => true,
+            PackageKind::Rust | PackageKind::Ruby | PackageKind::C => lists(&text, name),
         })
     }
 
     /// Whether a name is that of one of the project's own modules, but for a few characters.
     fn resembles_its_own(&self, missing: &Missing) -> bool {
         let name = top(missing);
-        let ending = match missing.language {
-            Language::Python => ".py",
-            Language::Ruby => ".rb",
+        let ending = match missing.kind {
+            PackageKind::Python => ".py",
+            PackageKind::Ruby => ".rb",
             _ => return false,
         };
         let is_near = |own: &&str| strsim::damerau_levenshtein(own, name) <= MAX_TYPOS;
@@ -209,9 +206,9 @@ impl<'a> Project<'a> {
 
 /// The package that a module or file belongs to, as a person would name it.
 fn package(missing: &Missing) -> String {
-    match missing.language {
-        Language::JavaScript => top(missing).to_owned(),
-        Language::Php => "vendor/autoload.php".into(),
+    match missing.kind {
+        PackageKind::JavaScript => top(missing).to_owned(),
+        PackageKind::Php => "vendor/autoload.php".into(),
         _ => missing.name.clone(),
     }
 }
@@ -219,16 +216,16 @@ fn package(missing: &Missing) -> String {
 /// The first part of a name, by which packages are listed.
 fn top(missing: &Missing) -> &str {
     let name = missing.name.as_str();
-    match missing.language {
-        Language::Python => name.split('.').next().unwrap_or(name),
-        Language::JavaScript => {
+    match missing.kind {
+        PackageKind::Python => name.split('.').next().unwrap_or(name),
+        PackageKind::JavaScript => {
             let name = name.rsplit_once("/node_modules/").map_or(name, |(_, inside)| inside);
             let parts = if name.starts_with('@') { 2 } else { 1 };
             let end = name.match_indices('/').nth(parts - 1).map_or(name.len(), |(at, _)| at);
             &name[..end]
         }
-        Language::Go | Language::Ruby => name.split('/').next().unwrap_or(name),
-        Language::Rust | Language::Php | Language::Java | Language::C => name,
+        PackageKind::Go | PackageKind::Ruby => name.split('/').next().unwrap_or(name),
+        PackageKind::Rust | PackageKind::Php | PackageKind::Java | PackageKind::C => name,
     }
 }
 

@@ -9,16 +9,33 @@ const TESTS: &str = "import unittest\nfrom fare import fare\n\n\nclass T(unittes
 
 /// A repository whose tests pass, and a pull request that changes its code and what it lists.
 async fn changing(code: &str, lists: &str) -> Story {
-    let main = [("pyproject.toml", LISTS_NONE), ("fare.py", CODE), ("test_fare.py", TESTS)];
-    Scene::of(&main, &[("fare.py", code), ("pyproject.toml", lists)]).begin().await
+    let main = [
+        ("pyproject.toml", LISTS_NONE),
+        ("fare.py", CODE),
+        ("test_fare.py", TESTS),
+    ];
+    Scene::of(&main, &[("fare.py", code), ("pyproject.toml", lists)])
+        .begin()
+        .await
 }
 
 #[tokio::test]
 async fn a_new_package_is_named_with_what_to_configure() {
-    let story = changing("import unheard_of\n\n\ndef fare(stops):\n    return 2 + stops\n", LISTS_ONE).await;
+    let story = changing(
+        "import unheard_of\n\n\ndef fare(stops):\n    return 2 + stops\n",
+        LISTS_ONE,
+    )
+    .await;
     story.maintainer_says("/greenlight fix").await;
     let sticky = story.whole_sticky();
-    insta::assert_snapshot!(sticky.split("\n\n<details>").next().unwrap(), @"");
+    insta::assert_snapshot!(sticky.split("\n\n<details>").next().unwrap(), @r#"
+    <!-- greenlight:sticky -->
+    🟡 **The tests cannot be judged on this machine.** `python3 -m unittest discover` needs `unheard_of`, which is not installed here, so it says nothing about the code. greenlight installs the project's dependencies first if `greenlight.toml` on the base branch allows it: `network = ["registries"]` under `[sandbox]`.
+
+    Failing tests:
+
+    - `test_fare` at `fare.py:1`: `ModuleNotFoundError: No module named 'unheard_of'`
+    "#);
     assert_eq!(story.check().conclusion.as_deref(), Some("failure"));
     story.has_no_review();
     story.finish().await;
@@ -26,7 +43,11 @@ async fn a_new_package_is_named_with_what_to_configure() {
 
 #[tokio::test]
 async fn a_package_that_nobody_lists_is_a_bug_of_the_pull_request() {
-    let story = changing("import unheard_of\n\n\ndef fare(stops):\n    return 2 + stops\n", LISTS_NONE).await;
+    let story = changing(
+        "import unheard_of\n\n\ndef fare(stops):\n    return 2 + stops\n",
+        LISTS_NONE,
+    )
+    .await;
     story.maintainer_says("/greenlight fix").await;
     assert!(story.run().await.reproduced.unwrap().1.has_regression());
     story.finish().await;
@@ -44,7 +65,10 @@ async fn a_pretended_missing_package_never_passes_for_nothing_to_fix() {
     let listed = changing(pretends, LISTS_ONE).await;
     listed.maintainer_says("/greenlight fix").await;
     let sticky = listed.sticky();
-    assert!(sticky.contains("cannot be judged") && !sticky.contains("Nothing to fix"), "{sticky}");
+    assert!(
+        sticky.contains("cannot be judged") && !sticky.contains("Nothing to fix"),
+        "{sticky}"
+    );
     assert_eq!(listed.check().conclusion.as_deref(), Some("failure"));
     listed.finish().await;
 }

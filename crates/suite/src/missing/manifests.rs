@@ -1,6 +1,6 @@
 //! The files in which a project lists its packages, and whether they list one.
 
-use greenlight_readers::Language;
+use greenlight_readers::PackageKind;
 use greenlight_tree::checkout::Checkout;
 
 /// The most files that are searched for a name, and how much of each, in bytes.
@@ -33,21 +33,21 @@ pub(super) fn manifests(checkout: &Checkout) -> Vec<&str> {
         size <= MAX_MANIFEST
     };
     paths
-        .filter(|path| language_of(path).is_some())
+        .filter(|path| kind_of(path).is_some())
         .filter(is_small)
         .take(MAX_MANIFESTS)
         .collect()
 }
 
-/// The language whose packages a file lists.
-pub(super) fn language_of(path: &str) -> Option<Language> {
+/// The kind of packages that a file lists.
+pub(super) fn kind_of(path: &str) -> Option<PackageKind> {
     let name = path.rsplit('/').next().unwrap_or(path);
     if path.split('/').any(|part| part == "node_modules" || part == "vendor") {
         return None;
     }
     Some(match name {
         "pyproject.toml" | "setup.py" | "setup.cfg" | "tox.ini" | "Pipfile" | "Pipfile.lock" | "poetry.lock"
-        | "uv.lock" | "pdm.lock" | "pylock.toml" | "environment.yml" | "environment.yaml" => Language::Python,
+        | "uv.lock" | "pdm.lock" | "pylock.toml" | "environment.yml" | "environment.yaml" => PackageKind::Python,
         "package.json"
         | "package-lock.json"
         | "npm-shrinkwrap.json"
@@ -56,15 +56,17 @@ pub(super) fn language_of(path: &str) -> Option<Language> {
         | "bun.lock"
         | "deno.json"
         | "deno.jsonc"
-        | "deno.lock" => Language::JavaScript,
-        "Cargo.toml" | "Cargo.lock" => Language::Rust,
-        "go.mod" => Language::Go,
-        "Gemfile" | "Gemfile.lock" => Language::Ruby,
-        "composer.json" | "composer.lock" => Language::Php,
-        "pom.xml" | "build.gradle" | "build.gradle.kts" | "settings.gradle" | "settings.gradle.kts" => Language::Java,
-        _ if path.contains("requirements") && (name.ends_with(".txt") || name.ends_with(".in")) => Language::Python,
-        _ if name.ends_with(".gemspec") => Language::Ruby,
-        _ if name.ends_with(".versions.toml") => Language::Java,
+        | "deno.lock" => PackageKind::JavaScript,
+        "Cargo.toml" | "Cargo.lock" => PackageKind::Rust,
+        "go.mod" => PackageKind::Go,
+        "Gemfile" | "Gemfile.lock" => PackageKind::Ruby,
+        "composer.json" | "composer.lock" => PackageKind::Php,
+        "pom.xml" | "build.gradle" | "build.gradle.kts" | "settings.gradle" | "settings.gradle.kts" => {
+            PackageKind::Java
+        }
+        _ if path.contains("requirements") && (name.ends_with(".txt") || name.ends_with(".in")) => PackageKind::Python,
+        _ if name.ends_with(".gemspec") => PackageKind::Ruby,
+        _ if name.ends_with(".versions.toml") => PackageKind::Java,
         _ => return None,
     })
 }

@@ -52,7 +52,10 @@ fn a_missing_package_is_the_environment_unless_the_base_shows_that_it_is_not() {
         Verdict::Environment,
         "a new package"
     );
-    assert_eq!(lacking(Some(&without_humanize()), false).0.verdict, Verdict::Environment);
+    assert_eq!(
+        lacking(Some(&without_humanize()), false).0.verdict,
+        Verdict::Environment
+    );
 }
 
 /// Nothing that a test prints makes its failure somebody else's, or a run that cannot be judged one with nothing to fix.

@@ -48,8 +48,15 @@ async fn a_package_that_the_last_commit_did_without_and_nobody_lists_is_a_bug() 
     git(checkout.path(), &["add", "."]);
     git(checkout.path(), &["commit", "-m", "first"]);
     let code = std::fs::read_to_string(checkout.path().join("totals.py")).unwrap();
-    std::fs::write(checkout.path().join("totals.py"), code.replace("import json", "import jayson")).unwrap();
+    std::fs::write(
+        checkout.path().join("totals.py"),
+        code.replace("import json", "import jayson"),
+    )
+    .unwrap();
     let ended = fix(checkout.path(), &["--yes"]).await.with(0);
     assert!(ended.err.contains("written to the working tree"), "{}", ended.err);
-    assert_eq!(std::fs::read_to_string(checkout.path().join("totals.py")).unwrap(), code);
+    assert_eq!(
+        std::fs::read_to_string(checkout.path().join("totals.py")).unwrap(),
+        code
+    );
 }
