@@ -17,7 +17,7 @@ const MAX_NAME: usize = 120;
 
 /// The kind of a package, as its message shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum PackageKind {
     Python,
     JavaScript,

@@ -8,6 +8,7 @@ mod manifests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use greenlight_anchor::RepoPath;
 use greenlight_readers::test_run::{Failure, Outcome, TestRun};
 use greenlight_readers::{Missing, PackageKind, missing};
 use greenlight_tree::checkout::Checkout;
@@ -111,7 +112,7 @@ impl<'a> Project<'a> {
     }
 
     fn paths(&self) -> impl Iterator<Item = &'a str> {
-        self.checkout.paths().into_iter().map(|path| path.as_str())
+        self.checkout.paths().into_iter().map(RepoPath::as_str)
     }
 
     /// Whether something missing is part of the project.

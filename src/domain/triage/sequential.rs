@@ -58,6 +58,7 @@ pub enum Manner {
 
 /// What is known about one test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each was observed separately")]
 pub struct Observations {
     pub head: Rate,
     pub base: Rate,

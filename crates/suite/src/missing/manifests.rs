@@ -1,5 +1,6 @@
 //! The files in which a project lists its packages, and whether they list one.
 
+use greenlight_anchor::RepoPath;
 use greenlight_readers::PackageKind;
 use greenlight_tree::checkout::Checkout;
 
@@ -27,7 +28,7 @@ pub(super) fn lists_like(text: &str, name: &str) -> bool {
 
 /// The files of a tree that list packages.
 pub(super) fn manifests(checkout: &Checkout) -> Vec<&str> {
-    let paths = checkout.paths().into_iter().map(|path| path.as_str());
+    let paths = checkout.paths().into_iter().map(RepoPath::as_str);
     let is_small = |path: &&str| {
         let size = std::fs::metadata(checkout.root().join(path)).map_or(0, |meta| meta.len());
         size <= MAX_MANIFEST
