@@ -7,14 +7,13 @@ use crate::config::SettingsError;
 use crate::engine::Broken;
 use crate::{agent, journal};
 
-pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found · 2 usage or configuration · \
-     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 an internal error · 130 \
-     stopped with ctrl-c";
+pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found, or the tests cannot be judged \
+     here · 2 usage or configuration · 3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · \
+     70 an internal error · 130 stopped with ctrl-c";
 
 /// The exit codes of subcommands that end in other ways.
-pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some fail · 2 usage or configuration, such as an \
-                                   unknown test name · \
-     3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
+pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some fail, or cannot be judged here · 2 usage or \
+     configuration, such as an unknown test name · 3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
 pub(super) const OF_VERIFY: &str = "Exit codes: 0 proven, and the digest matches if one is given · 1 not proven, or \
                                     the digest differs · \
      2 usage or configuration · 3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
@@ -34,6 +33,8 @@ pub enum Exit {
     Usage(String),
     Refused(String),
     Limit(String),
+    /// The environment lacks something that the tests need, so they say nothing about the code.
+    Environment(String),
     Fault(String),
     /// Somebody pressed ctrl-c, or sent a signal to terminate.
     Stopped,
@@ -47,6 +48,7 @@ impl Exit {
             Self::Usage(text) => Self::Usage(reword(&text)),
             Self::Refused(text) => Self::Refused(reword(&text)),
             Self::Limit(text) => Self::Limit(reword(&text)),
+            Self::Environment(text) => Self::Environment(reword(&text)),
             Self::Fault(text) => Self::Fault(reword(&text)),
             Self::Done | Self::Stopped => self,
         }
@@ -55,9 +57,12 @@ impl Exit {
     /// The reason of the end. `None` if there is nothing to say.
     pub(super) fn reason(&self) -> Option<&str> {
         match self {
-            Self::NoFix(text) | Self::Usage(text) | Self::Refused(text) | Self::Limit(text) | Self::Fault(text) => {
-                Some(text)
-            }
+            Self::NoFix(text)
+            | Self::Usage(text)
+            | Self::Refused(text)
+            | Self::Limit(text)
+            | Self::Environment(text)
+            | Self::Fault(text) => Some(text),
             Self::Done | Self::Stopped => None,
         }
     }
@@ -69,6 +74,7 @@ impl Exit {
             Self::Usage(text) => (2, Some(text)),
             Self::Refused(text) => (3, Some(text)),
             Self::Limit(text) => (4, Some(text)),
+            Self::Environment(text) => (1, Some(format!("environment: {text}"))),
             Self::Fault(text) => (70, Some(text)),
             Self::Stopped => (130, Some("stopped".into())),
         };

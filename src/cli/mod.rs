@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod explain;
+mod failures;
 mod fix;
 mod folder;
 mod hidden;

@@ -64,7 +64,7 @@ async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationTo
         hosts.collect::<Vec<_>>().join(", ")
     ));
     let installing = progress::telling("installing", worktree.install(suite, &granted, cancel));
-    installing.await?.map_err(Exit::Refused)?;
+    installing.await?.map_err(Exit::Environment)?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 use report::TestsReport;
 use tokio_util::sync::CancellationToken;
 
+use super::failures::Detail;
 use super::{Exit, app, folder, progress, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::test_run::{Outcome, TestRun};
+use crate::engine::work::why_not_judged;
 use crate::engine::worktree::Worktree;
 use crate::sandbox::Sandbox;
 use crate::suite::TestCommand;
@@ -40,6 +42,9 @@ pub(super) struct TestsArguments {
     /// has; may be repeated
     #[arg(long = "only", value_name = "TEST")]
     only: Vec<String>,
+    /// Show every failing test with its whole message
+    #[arg(short, long)]
+    verbose: bool,
     #[command(flatten)]
     data: FolderFlags,
     #[command(flatten)]
@@ -104,37 +109,40 @@ async fn try_tests(
         return Ok(());
     }
     let sandbox = app::sandbox_for(&settings, &worktree).await?;
-    let mut red = Vec::new();
+    let (mut red, mut not_judged) = (Vec::new(), Vec::new());
     for command in wanted {
         // Every suite has its own dependencies.
         let own = worktree.clone();
-        let run = run(&own, (&sandbox, command), (&arguments, active.as_deref()), cancel).await?;
-        let is_empty = run.outcome == Outcome::NothingRan;
-        if !run.is_green() && !(is_empty && report.commands.len() > 1) {
-            red.push(run.summary());
+        let (run, why) = run(&own, (&sandbox, command), (&arguments, active.as_deref()), cancel).await?;
+        let is_empty = run.outcome == Outcome::NothingRan && report.commands.len() > 1;
+        match why {
+            _ if run.is_green() || is_empty => {}
+            Some(why) => not_judged.push(why),
+            None => red.push(run.summary()),
         }
         report.runs.push(run);
         if !arguments.json {
-            report.show_last_run();
+            report.show_last_run(Detail::of(arguments.verbose));
         }
     }
-    if red.is_empty() && !report.runs.iter().any(TestRun::is_green) {
-        red.extend(report.runs.first().map(TestRun::summary));
-    }
-    if red.is_empty() {
-        Ok(())
-    } else {
-        Err(Exit::NoFix(red.join("; ")))
+    let is_green = report.runs.iter().any(TestRun::is_green);
+    match (red.as_slice(), not_judged.as_slice()) {
+        ([], []) if is_green => Ok(()),
+        ([], []) => Err(Exit::NoFix(
+            report.runs.first().map(TestRun::summary).unwrap_or_default(),
+        )),
+        ([], why) => Err(Exit::Environment(why.join("; "))),
+        (red, _) => Err(Exit::NoFix(red.join("; "))),
     }
 }
 
-/// Runs one suite, with its dependencies.
+/// Runs one suite, with its dependencies. Also returns why the result says nothing about the code, if so.
 async fn run(
     worktree: &Worktree,
     (sandbox, command): (&Sandbox, TestCommand),
     (arguments, active): (&TestsArguments, Option<&Path>),
     cancel: &CancellationToken,
-) -> Result<TestRun, Exit> {
+) -> Result<(TestRun, Option<String>), Exit> {
     let mut suite = worktree.suite(sandbox, command);
     ready::supply(worktree, &mut suite, (arguments.install, active), cancel).await?;
     let running = named::run(&suite, &worktree.checkout, &arguments.only, cancel);
@@ -142,8 +150,6 @@ async fn run(
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
-    if !arguments.install && matches!(run.outcome, Outcome::DidNotStart | Outcome::MissingModule) {
-        terminal::tell("note: nothing was installed for this run; `--install` installs the dependencies first");
-    }
-    Ok(run)
+    let not_judged = why_not_judged(worktree, &suite, &run).await;
+    Ok((run, not_judged))
 }

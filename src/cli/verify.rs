@@ -218,7 +218,10 @@ async fn install(
         .chain(settings.hosts.iter().map(String::as_str));
     let hosts = hosts.collect::<Vec<_>>().join(", ");
     terminal::tell(&format!("installing the dependencies (network: {hosts})"));
-    worktree.install(suite, &settings, cancel).await?.map_err(Exit::Refused)
+    worktree
+        .install(suite, &settings, cancel)
+        .await?
+        .map_err(Exit::Environment)
 }
 
 async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> Result<TestRun, Exit> {
@@ -370,6 +373,7 @@ fn document(found: Option<&Recomputed>, expected: Option<&str>, exit: &Exit) -> 
         Exit::Usage(text) => ("usage", Some(text)),
         Exit::Refused(text) => ("refused", Some(text)),
         Exit::Limit(text) => ("limit", Some(text)),
+        Exit::Environment(text) => ("environment", Some(text)),
         Exit::Fault(text) => ("fault", Some(text)),
         Exit::Stopped => ("stopped", None),
     };

@@ -85,7 +85,7 @@ pub(super) async fn open_gate(
         GateNeeded::Search | GateNeeded::VerifyAndLand => match command(context, run, needed, worktree).await? {
             Some(command) => Some(command),
             None => {
-                return Ok(Step::Ended(End::NothingToFix {
+                return Ok(Step::Ended(End::NotJudged {
                     reason: "I found no tests to run.".into(),
                 }));
             }

@@ -218,7 +218,9 @@ impl Door for OnPullRequest<'_> {
         // A failed installation is an environment problem and says nothing about the tests.
         match worktree.install(&mut suite, &settings, self.working.token()).await? {
             Ok(()) => Ok(Ok(Some(suite))),
-            Err(reason) => refused(format!("The tests were not run: {reason}")),
+            Err(reason) => Ok(Err(End::NotJudged {
+                reason: format!("The tests were not run: {reason}"),
+            })),
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) async fn or_passed_meanwhile(context: &Context<'_>, run: &Run, end: E
     let Origin::Ci { workflow_run: Some(id) } = run.started.origin else {
         return Ok(end);
     };
-    if run.reproduced.is_none() || !matches!(end, End::NothingToFix { .. }) {
+    if run.reproduced.is_none() || !matches!(end, End::NothingToFix { .. } | End::NotJudged { .. }) {
         return Ok(end);
     }
     let now = context.client.workflow_run(&context.id().repository, id).await?;

@@ -33,7 +33,7 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Wo
     }
     Ok(match worktree.test_command() {
         Ok(_) => Ok(merge::again(context, run, worktree).await?),
-        Err(nothing) => Err(End::NothingToFix {
+        Err(nothing) => Err(End::NotJudged {
             reason: format!(
                 "I found no tests. I looked for: {}. Set `[test]` `command` in `greenlight.toml` on the base branch.",
                 nothing.looked_for.join(", ")

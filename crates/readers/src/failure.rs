@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The name of the single test of a command whose output no parser recognises.
+pub const WHOLE_COMMAND: &str = "the test command";
+
 /// One failing test, or one compiler diagnostic.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {

@@ -8,13 +8,15 @@
 #![warn(missing_docs)]
 
 pub mod assertion;
+mod cause;
 pub mod ci_step;
 pub mod compared;
+mod complaint;
 mod failure;
 pub mod javascript;
 pub mod junit;
 pub mod jvm;
-mod key_lines;
+mod missing;
 mod node;
 mod parsed_run;
 mod printed;
@@ -26,6 +28,8 @@ pub mod test_run;
 pub mod text;
 mod yaml;
 
-pub use failure::{Failure, Location, location};
+pub use complaint::complaint;
+pub use failure::{Failure, Location, WHOLE_COMMAND, location};
+pub use missing::{Missing, PackageKind, missing};
 pub use parsed_run::{Anomaly, MAX_FAILURES, MAX_MESSAGE, MAX_NAME, MAX_NAMES, ParsedRun};
 pub use printed::{Printed, Report, is_whole};

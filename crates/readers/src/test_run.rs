@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use greenlight_units::count::count;
 use serde::{Deserialize, Serialize};
 
-pub use crate::{Failure, Location};
+pub use crate::{Failure, Location, complaint};
 
 /// The result of running a test command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -52,8 +52,8 @@ const INSTALLED: &str = "/installed";
 const WALL: Duration = Duration::from_secs(15 * 60);
 /// Maximum size of a single file in bytes: archives of compilers and models are large.
 const FILE_SIZE: u64 = 4 << 30;
-/// How much of a failed step's output is shown, in bytes.
-const SHOWN_BYTES: usize = 1_500;
+/// How many lines of a failed step's output are shown.
+const SHOWN_LINES: usize = 12;
 
 /// What an installation may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -333,9 +333,9 @@ impl Run<'_> {
                 text += " (add it to `[sandbox] network` in greenlight.toml on the base branch)";
             }
         }
-        match super::text::tail(printed, SHOWN_BYTES).as_str() {
+        match greenlight_readers::complaint(printed, SHOWN_LINES).as_str() {
             "" => text,
-            last => format!("{text}\n{last}"),
+            said => format!("{text}\n{said}"),
         }
     }
 }

@@ -20,6 +20,7 @@ mod framework;
 mod frameworks;
 mod go_library;
 mod install;
+mod missing;
 mod parse;
 mod reporters;
 mod reports;
@@ -44,6 +45,7 @@ pub use self::go_library::GoLibrary;
 pub use self::install::{
     InstallError, InstallRequest, InstallSettings, Installed, Plan, hosts_of_tools, install, plan, remove_old_packages,
 };
+pub use self::missing::{MissingPackage, MissingPackages, list_different_packages, missing_packages};
 pub use self::parse::{Report, read};
 pub use self::reuse::reuse_installed;
 pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};

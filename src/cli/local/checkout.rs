@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::super::answer::TypedAnswer as Typed;
+use super::super::failures::Detail;
 use super::super::progress::{self, SearchProgress};
 use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
@@ -144,6 +145,10 @@ impl<'a> OnCheckout<'a> {
         !self.parts.arguments.json
     }
 
+    fn detail(&self) -> Detail {
+        Detail::of(self.parts.arguments.verbose)
+    }
+
     /// Shows the failures that are worked on, once.
     fn show_failures(&self, run: &Run) {
         let Some((before, triage)) = &run.reproduced else {
@@ -156,7 +161,7 @@ impl<'a> OnCheckout<'a> {
             report::tell_set_aside(triage);
         }
         if self.is_shown() {
-            report::show_failures(before);
+            report::show_failures(before, self.detail());
         }
         memory_file::tell_left_out(
             memory_file::left_out(run, &self.parts.worktree.memory),
@@ -170,7 +175,7 @@ impl<'a> OnCheckout<'a> {
         if let Some(first) = &run.tests_first {
             let digest = first.patch.digest();
             if shown.tests.as_ref() != Some(&digest) {
-                report::show_tests(first);
+                report::show_tests(first, self.detail());
                 shown.tests = Some(digest);
             }
         }
@@ -240,8 +245,12 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn announce(&self, run: &Run) -> Result<(), Broken> {
-        let has_more = run.end.is_none() || !matches!(run.end, Some(End::NothingToFix { .. }));
-        if has_more {
+        let is_told_at_the_end = match (&run.end, &run.reproduced) {
+            (Some(End::NothingToFix { .. }), _) => true,
+            (Some(End::NotJudged { .. }), Some((before, _))) => before.failures.is_empty(),
+            _ => false,
+        };
+        if !is_told_at_the_end {
             self.show_failures(run);
         }
         if self.is_shown() {

@@ -5,9 +5,12 @@ use super::report::RunReport;
 use crate::domain::gate::GateKind;
 use crate::domain::mode::Mode;
 use crate::domain::run::{End, MAX_PROPOSALS, Run};
-use crate::domain::test_run::TestRun;
+use crate::domain::test_run::{TestRun, complaint};
 use crate::domain::triage::{Triage, Verdict};
 use crate::engine::work::BASE;
+
+/// How many lines of the output are shown if the tests could not be judged.
+const SHOWN_LINES: usize = 12;
 
 /// Says how the run ended.
 ///
@@ -35,6 +38,10 @@ pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
             report.tell_others();
             Ok(())
         }
+        Some(End::NotJudged { reason }) => Err(match &run.reproduced {
+            Some((before, triage)) => not_judged(before, triage),
+            None => Exit::Environment(reason.clone()),
+        }),
         Some(End::GaveUp { reason }) if mode.is_debug() => Err(Exit::NoFix(format!("no fix found. {reason}"))),
         Some(End::GaveUp { reason }) => Err(Exit::NoFix(reason.clone())),
         Some(End::NotFound { reason, search }) => Err(match search.limit {
@@ -53,6 +60,20 @@ pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
     }
 }
 
+/// Says what the environment lacks, and which tests show it.
+fn not_judged(before: &TestRun, triage: &Triage) -> Exit {
+    let why = triage.on(BASE).why_not(before);
+    let is_explained = triage
+        .tests
+        .iter()
+        .any(|test| test.program.is_some() || !test.packages.is_empty());
+    let said = complaint(&before.tail, SHOWN_LINES);
+    if before.failures.is_empty() && !is_explained && said.lines().count() > 1 {
+        return Exit::Environment(format!("{why}\n{said}"));
+    }
+    Exit::Environment(why + &each(triage))
+}
+
 /// Says that there is nothing to fix.
 ///
 /// # Errors
@@ -64,26 +85,24 @@ fn nothing(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
             terminal::tell(&format!("nothing to fix: {}", before.summary()));
             Ok(())
         }
-        Verdict::Environment if triage.tests.iter().any(|test| test.program.is_some()) => {
-            Err(Exit::NoFix(on_base.why_not(before)))
-        }
-        Verdict::Environment if triage.tests.iter().all(|test| test.name.is_empty()) => Err(Exit::NoFix(format!(
-            "the tests could not be judged here: {}\n{}",
-            before.summary(),
-            before.tail
-        ))),
         _ => {
-            let lines = on_base.lines(triage.tests.iter());
-            let mut lines = lines.iter().map(|(name, numbers)| format!("\n  {name}: {numbers}"));
-            let tests: String = if triage.tests.len() > 1 {
-                lines.by_ref().collect()
-            } else {
-                String::new()
-            };
             let why = on_base.why_not(before);
+            let tests = each(triage);
             Err(Exit::NoFix(format!("{why}, so there is no fix to look for{tests}")))
         }
     }
+}
+
+/// The numbers of each test, if there are several.
+fn each(triage: &Triage) -> String {
+    if triage.tests.len() < 2 {
+        return String::new();
+    }
+    let lines = triage.on(BASE).lines(triage.tests.iter());
+    lines
+        .iter()
+        .map(|(name, numbers)| format!("\n  {name}: {numbers}"))
+        .collect()
 }
 
 fn rejected(run: &Run, has_reason: bool) -> String {

@@ -56,8 +56,9 @@ pub(super) struct Common {
     /// Start over, even if an earlier run of the same command was interrupted and could be resumed
     #[arg(long)]
     restart: bool,
-    /// Show what the model says and does while it works, even if standard error is not a terminal
-    #[arg(long)]
+    /// Show every failing test with its whole message, and what the model says and does, even if standard error is not
+    /// a terminal
+    #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
     data: FolderFlags,

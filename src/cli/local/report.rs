@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::super::failures::{self, Detail};
 use super::super::{Exit, terminal};
 use crate::domain::clock::{Clock, millis_in_words};
 use crate::domain::explanation::Explanation;
@@ -74,6 +75,7 @@ impl RunReport {
             Exit::Usage(text) => ("usage", Some(text.as_str())),
             Exit::Refused(text) => ("refused", Some(text.as_str())),
             Exit::Limit(text) => ("limit", Some(text.as_str())),
+            Exit::Environment(text) => ("environment", Some(text.as_str())),
             Exit::Fault(text) => ("fault", Some(text.as_str())),
             Exit::Stopped => ("stopped", None),
         };
@@ -253,29 +255,20 @@ pub(super) fn tell_set_aside(triage: &Triage) {
     }
 }
 
-pub(super) fn show_failures(before: &TestRun) {
+pub(super) fn show_failures(before: &TestRun, detail: Detail) {
     terminal::show(&format!("{}\n", before.summary()));
-    for failure in &before.failures {
-        let at = failure
-            .location
-            .as_ref()
-            .map_or_else(String::new, |at| format!("  ({}:{})", at.path, at.line));
-        terminal::show(&format!("  {}{at}", failure.name));
-        for line in failure.key_lines(6) {
-            terminal::show(&format!("    {line}"));
-        }
-    }
+    failures::show(before, detail);
 }
 
 /// Shows the tests of a specification, and how they failed.
-pub(super) fn show_tests(first: &TestsFirst) {
+pub(super) fn show_tests(first: &TestsFirst, detail: Detail) {
     terminal::show(&format!("\n{}\n\nTests, seen to fail without the code:", first.summary));
     for name in &first.names {
         terminal::show(&format!("  {name}"));
     }
     terminal::show("");
     terminal::show_diff(first.patch.unified().trim_end());
-    show_failures(&first.red);
+    show_failures(&first.red, detail);
 }
 
 pub(super) fn show_explanation(explanation: &Explanation) {

@@ -2,14 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::super::failures::{self, Detail};
 use super::super::{Exit, terminal};
 use super::TestCommand;
 use crate::domain::clock::millis_in_words;
 use crate::domain::count::count;
 use crate::domain::test_run::{Failure, Outcome, TestRun};
-
-/// How many lines of a message are shown.
-const SHOWN_LINES: usize = 8;
 
 /// What is known so far.
 #[derive(Default)]
@@ -26,11 +24,8 @@ impl TestsReport {
     /// The document of `--json`.
     pub(super) fn document(&self, exit: &Exit) -> Value {
         let message = match exit {
-            Exit::Done => None,
-            Exit::NoFix(text) | Exit::Usage(text) | Exit::Refused(text) | Exit::Limit(text) | Exit::Fault(text) => {
-                Some(text.as_str())
-            }
             Exit::Stopped => Some("stopped"),
+            other => other.reason(),
         };
         let mut document = results(&self.runs);
         document.insert("command".into(), json!(self.commands.first().map(described)));
@@ -58,29 +53,13 @@ impl TestsReport {
         }
     }
 
-    pub(super) fn show_last_run(&self) {
+    pub(super) fn show_last_run(&self, detail: Detail) {
         let Some(run) = self.runs.last() else { return };
         if self.commands.len() > 1 {
             terminal::show(&format!("\n`{}`", run.command));
         }
         terminal::show(&format!("\n{}", headline(run)));
-        for failure in &run.failures {
-            let at = failure
-                .location
-                .as_ref()
-                .map_or_else(String::new, |at| format!("  ({}:{})", at.path, at.line));
-            terminal::show(&format!("\n  {}{at}", failure.name));
-            for line in failure.key_lines(SHOWN_LINES) {
-                terminal::show(&format!("    {line}"));
-            }
-        }
-        let shown = u32::try_from(run.failures.len()).unwrap_or(u32::MAX);
-        if run.failed > shown {
-            terminal::show(&format!("\n  … and {} more", run.failed - shown));
-        }
-        if !run.is_green() && run.failures.is_empty() {
-            terminal::show(&format!("\n{}", run.tail));
-        }
+        failures::show(run, detail);
     }
 }
 
@@ -105,7 +84,7 @@ fn headline(run: &TestRun) -> String {
     match total(run) {
         0 => format!("{words}, after {took}"),
         // Compiler diagnostics, or files that could not be loaded.
-        _ if !matches!(run.outcome, Outcome::Passed | Outcome::Failed) && run.passed + run.skipped == 0 => {
+        _ if are_errors(run.outcome) && run.passed + run.skipped == 0 => {
             format!("{words}: {}, in {took}", count(u64::from(run.failed), "error"))
         }
         all => format!("{words}: {}{counted}, in {took}", count(u64::from(all), "test")),
@@ -138,6 +117,11 @@ fn results(runs: &[TestRun]) -> serde_json::Map<String, Value> {
         ("tail", json!(telling.map(|run| &run.tail))),
     ];
     all.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+/// Whether failures are errors before any test.
+fn are_errors(outcome: Outcome) -> bool {
+    !matches!(outcome, Outcome::Passed | Outcome::Failed) && !outcome.was_ended()
 }
 
 fn described(command: &TestCommand) -> Value {
@@ -200,6 +184,7 @@ mod tests {
             (Outcome::Failed, 2, 1),
             (Outcome::MissingModule, 0, 1),
             (Outcome::DidNotBuild, 0, 2),
+            (Outcome::Panicked, 0, 2),
             (Outcome::DidNotStart, 0, 0),
         ]
         .map(|(outcome, passed, failed)| headline(&run(outcome, passed, failed)));
@@ -210,6 +195,7 @@ mod tests {
                 "Failed: 3 tests, 2 passed, 1 failed, in 25.3 s",
                 "A module is missing: 1 error, in 25.3 s",
                 "Does not build: 2 errors, in 25.3 s",
+                "Panicked: 2 tests, 2 failed, in 25.3 s",
                 "Could not be started, after 25.3 s",
             ]
         );

@@ -27,6 +27,11 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
         evidence.own_tests.map(own_tests),
         evidence.install.as_ref().map(installed),
         evidence
+            .triage
+            .as_ref()
+            .and_then(super::setup::notes)
+            .map(|notes| format!("Notes on the installation:\n\n{notes}")),
+        evidence
             .spent
             .as_ref()
             .map(|spent| format!("The model used {}.", budget::spent(spent))),
@@ -220,6 +225,7 @@ mod tests {
                 base: None,
                 weakened: Vec::new(),
                 merged: None,
+                setup: None,
             }),
             install: Some("make deps".into()),
             left_out: Some(LeftOut {

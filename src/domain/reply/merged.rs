@@ -85,7 +85,7 @@ pub(super) fn nothing(run: &Run) -> String {
             return format!("⚪ **Broken on the base branch already**, at {}.", base.short());
         }
         (Verdict::BrokenOnBase, None, None) => "⚪ **Broken on the base branch already.**",
-        (Verdict::Environment, ..) => "🟡 **The tests cannot be judged on this machine.**",
+        (Verdict::Environment, ..) => super::setup::NOT_JUDGED,
         (Verdict::Green, ..) if run.is_ci_red() => "🟡 **CI is red, but I cannot reproduce the failure.**",
         (Verdict::Flaky, ..) => "⚪ **Flaky.**",
         (Verdict::Mixed, ..) => "⚪ **This pull request did not cause these failures.**",

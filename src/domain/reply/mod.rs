@@ -15,6 +15,7 @@ mod not_taken;
 mod remainder;
 mod review;
 mod search;
+mod setup;
 mod source;
 mod state;
 mod suggestion;
@@ -30,7 +31,7 @@ pub use review::{commit_message, given_body, review_body, review_part};
 pub use search::found_by;
 use sha2::{Digest as _, Sha256};
 pub use source::{Name, Source};
-pub use state::{CheckState, CheckText, check, offer_retry, state, sticky};
+pub use state::{CheckState, CheckText, check, explanation, offer_retry, state, sticky};
 pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
 
 use super::anchor::Fingerprint;
@@ -301,27 +302,6 @@ pub fn status(run: Option<&Run>, branch: &str) -> String {
     match run {
         None => "Nothing has been done here yet. `/greenlight fix` starts.".into(),
         Some(run) => sticky(run, branch),
-    }
-}
-
-/// Why the checks fail, for `/greenlight explain`: what the newest run observed, without guessing.
-pub fn explanation(run: Option<&Run>) -> String {
-    let Some(run) = run else {
-        return "I have not looked yet: no failed check and no `/greenlight fix` on this head.".into();
-    };
-    if let Some((before, _)) = &run.reproduced {
-        return format!(
-            "{} on {}: {}.\n\n{}",
-            redact::inline(&before.command, 200),
-            run.started.head.short(),
-            before.summary(),
-            blocks::failures(&before.failures)
-        );
-    }
-    match &run.reading {
-        Some(reading) if !reading.failures.is_empty() => blocks::failures(&reading.failures),
-        Some(reading) => redact::fenced("text", &reading.excerpt, 6_000),
-        None => "Nothing was read or run yet on this head.".into(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::proposal::TestsFirst;
 use super::super::redact;
 use super::super::run::{Consent, End, Run};
 use super::blocks::{failures, folded, sentence};
-use super::{MAX_BODY, gate_request, merged, modes, not_taken, search};
+use super::{MAX_BODY, gate_request, merged, modes, not_taken, search, setup};
 
 /// A diff of tests longer than this, in bytes, is cut.
 const MAX_TESTS: usize = 16 << 10;
@@ -93,15 +93,26 @@ fn details(run: &Run) -> Vec<String> {
         .as_ref()
         .filter(|(before, _)| !before.failures.is_empty())
     {
-        parts.push(folded("Failing tests", &failures(&before.failures)));
+        parts.push(format!(
+            "Failing tests:\n\n{}",
+            failures(&before.failures, before.failed)
+        ));
     } else if let Some(reading) = run.reading.as_ref().filter(|reading| !reading.excerpt.is_empty()) {
         let shown = if reading.failures.is_empty() {
-            redact::fenced("text", &reading.excerpt, 4_000)
+            folded(
+                "From the log of the failed job",
+                &redact::fenced("text", &reading.excerpt, 4_000),
+            )
         } else {
-            failures(&reading.failures)
+            let shown = failures(&reading.failures, 0);
+            format!("From the log of the failed job:\n\n{shown}")
         };
-        parts.push(folded("From the log of the failed job", &shown));
+        parts.push(shown);
     }
+    // The evidence of a proposal has them, too.
+    let triage = run.reproduced.as_ref().map(|(_, triage)| triage);
+    let notes = triage.filter(|_| run.proposal.is_none()).and_then(setup::notes);
+    parts.extend(notes.map(|notes| folded("Notes on the installation", &notes)));
     if let Some(first) = run.tests_first.as_ref().filter(|_| run.proposal.is_none()) {
         parts.push(modes::tests(first));
     }
@@ -133,7 +144,7 @@ fn tests_first(tests: &TestsFirst) -> String {
             redact::prose(&tests.summary, 1_000)
         ),
         folded(&format!("The tests: {files}"), &shown),
-        folded("How they fail", &failures(&tests.red.failures)),
+        folded("How they fail", &failures(&tests.red.failures, tests.red.failed)),
     ]
     .join("\n\n")
 }
@@ -146,6 +157,7 @@ fn verdicts(run: &Run) -> Option<String> {
             run.end,
             Some(
                 End::NothingToFix { .. }
+                    | End::NotJudged { .. }
                     | End::GaveUp { .. }
                     | End::NotFound { .. }
                     | End::LimitReached { found: None, .. }
@@ -162,7 +174,8 @@ fn verdicts(run: &Run) -> Option<String> {
 /// Offers to re-run the failed CI jobs if the code did not make them fail.
 pub fn offer_retry(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
-    let may_pass = matches!(run.end, Some(End::NothingToFix { .. })) && !triage.has_regression();
+    let may_pass =
+        matches!(run.end, Some(End::NothingToFix { .. } | End::NotJudged { .. })) && !triage.has_regression();
     may_pass.then(|| "`/greenlight retry` re-runs the failed jobs on GitHub.".into())
 }
 
@@ -228,6 +241,7 @@ fn headline(run: &Run) -> String {
         }
         Some(End::PassedMeanwhile) => "⚪ **CI has passed in the meantime.**".into(),
         Some(End::NothingToFix { reason }) => format!("{} {}", merged::nothing(run), sentence(reason)),
+        Some(End::NotJudged { reason }) => setup::not_judged(reason),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
             let became = if run.is_landing_approved() {
                 "did not land"
@@ -294,6 +308,27 @@ fn open_headline(run: &Run, head: &str) -> String {
     }
 }
 
+/// Why the checks fail, for `/greenlight explain`: what the newest run observed, without guessing.
+pub fn explanation(run: Option<&Run>) -> String {
+    let Some(run) = run else {
+        return "I have not looked yet: no failed check and no `/greenlight fix` on this head.".into();
+    };
+    if let Some((before, _)) = &run.reproduced {
+        return format!(
+            "{} on {}: {}.\n\n{}",
+            redact::inline(&before.command, 200),
+            run.started.head.short(),
+            before.summary(),
+            failures(&before.failures, before.failed)
+        );
+    }
+    match &run.reading {
+        Some(reading) if !reading.failures.is_empty() => failures(&reading.failures, 0),
+        Some(reading) => redact::fenced("text", &reading.excerpt, 6_000),
+        None => "Nothing was read or run yet on this head.".into(),
+    }
+}
+
 /// The state of a run in one word, for machines.
 pub fn state(run: &Run) -> &'static str {
     match &run.end {
@@ -314,9 +349,13 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         Some(
             End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested | End::NotTaken { .. },
         ) => CheckState::NothingDone,
-        Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. } | End::Refused { .. }) => {
-            CheckState::NoFix
-        }
+        Some(
+            End::GaveUp { .. }
+            | End::NotJudged { .. }
+            | End::NotFound { .. }
+            | End::LimitReached { .. }
+            | End::Refused { .. },
+        ) => CheckState::NoFix,
         Some(
             End::Rejected { .. }
             | End::Superseded { .. }

@@ -176,6 +176,9 @@ impl Run {
                 // In these modes, the work itself decides what failing tests mean.
                 Some(_) if self.started.mode != Mode::Debug => self.next_after_tests(),
                 Some((_, triage)) if triage.has_regression() => Next::Work { may_execute: true },
+                Some((before, triage)) if triage.is_not_judged() => Next::End(End::NotJudged {
+                    reason: triage.why_not(before),
+                }),
                 Some((before, triage)) => Next::End(End::NothingToFix {
                     reason: self.why_not(before, triage),
                 }),

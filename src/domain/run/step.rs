@@ -204,6 +204,10 @@ pub enum End {
     NothingToFix {
         reason: String,
     },
+    /// The tests cannot be judged on this machine, because it lacks something: neither red nor green.
+    NotJudged {
+        reason: String,
+    },
     /// There was nothing to fix, and CI, which somebody re-ran, has passed by now: greenlight says nothing.
     PassedMeanwhile,
     GaveUp {
@@ -247,6 +251,7 @@ impl End {
             Self::Rejected { .. } => "rejected",
             Self::Refused { .. } => "refused",
             Self::NothingToFix { .. } | Self::PassedMeanwhile => "nothing-to-fix",
+            Self::NotJudged { .. } => "not-judged",
             Self::GaveUp { .. } | Self::NotFound { .. } | Self::LimitReached { .. } => "gave-up",
             Self::Explained(_) => "explained",
             Self::Superseded { .. } | Self::Retargeted { .. } => "superseded",

@@ -55,6 +55,7 @@ fn red() -> Step {
         base: None,
         weakened: Vec::new(),
         merged: None,
+        setup: None,
     };
     Step::Reproduced {
         before: TestRun::without_result("t", Outcome::Failed, ""),

@@ -8,6 +8,7 @@ pub mod environment;
 mod merged;
 pub mod program;
 pub mod sequential;
+pub mod setup;
 mod summary;
 mod trial;
 
@@ -15,6 +16,7 @@ pub use environment::Cause;
 pub use merged::{MergeState, Merged, ProvedWith};
 pub use sequential::StoppingRules;
 use serde::{Deserialize, Serialize};
+pub use setup::{Place, Setup};
 pub use trial::{Asked, Trial, not_red, unseen};
 
 use super::id::CommitSha;
@@ -43,6 +45,9 @@ pub struct Triage {
     /// numbers here are those of the merge instead of the head, and `base` is the tip of the base branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Box<Merged>>,
+    /// What was installed first. `None` if nothing was run, and in journals of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Setup>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -101,6 +106,9 @@ pub struct Judged {
     /// The missing program, if that is the cause and the output names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// The missing packages, if they are the cause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
 }
 
 impl Triage {
@@ -114,6 +122,7 @@ impl Triage {
             base: None,
             weakened: Vec::new(),
             merged: None,
+            setup: None,
         }
     }
 
@@ -130,6 +139,11 @@ impl Triage {
     /// Whether a test has this verdict.
     pub fn has(&self, verdict: Verdict) -> bool {
         self.tests.iter().any(|test| test.verdict == verdict)
+    }
+
+    /// Whether nothing can be worked on, because at least one test cannot be judged on this machine.
+    pub fn is_not_judged(&self) -> bool {
+        !self.has_regression() && (self.verdict == Verdict::Environment || self.has(Verdict::Environment))
     }
 
     /// The failing tests that a repair need not fix, and may leave as they are.

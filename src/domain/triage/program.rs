@@ -3,6 +3,8 @@
 //!
 //! The output is that of the code under test, so a name is only ever shown, and only if it looks like one.
 
+use super::Place;
+
 /// A longer word is not the name of a program.
 const MAX_NAME: usize = 40;
 /// How to get some known programs.
@@ -36,15 +38,18 @@ pub fn missing(text: &str) -> Option<String> {
     text.lines().rev().find_map(|line| named(line.trim_end()))
 }
 
-/// How to get a program.
-pub fn advice(program: &str) -> String {
+/// How to get a program, as sentences without the last full stop.
+pub fn advice(program: &str, place: Place) -> String {
     let known = SOURCES.iter().find(|(names, _)| names.contains(&program));
     let from = known.map_or_else(String::new, |(_, from)| format!(" ({from})"));
-    format!(
-        "Install it where greenlight runs{from}. If it is a dependency of the project, greenlight can install it for the \
-         tests: with `--install` on the command line, elsewhere with `[test] install` and `[sandbox] network` in \
-         `greenlight.toml`."
-    )
+    let how = match place {
+        Place::Terminal => "`--install` installs it for the tests",
+        Place::GitHub => {
+            "greenlight can install it for the tests: `network = [\"registries\"]` under `[sandbox]`, and if \
+                          needed `install` under `[test]`, in `greenlight.toml` on the base branch"
+        }
+    };
+    format!("Install it where greenlight runs{from}. If it is a dependency of the project, {how}")
 }
 
 fn named(line: &str) -> Option<String> {

@@ -58,6 +58,7 @@ pub enum Manner {
 
 /// What is known about one test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each was observed separately")]
 pub struct Observations {
     pub head: Rate,
     pub base: Rate,
@@ -66,6 +67,8 @@ pub struct Observations {
     pub manner: Manner,
     /// Whether its output says that the machine lacks something.
     pub blames_machine: bool,
+    /// Whether what it lacks is a package that the head lists and the base does not.
+    pub lacks_more_than_base: bool,
 }
 
 impl Observations {
@@ -83,7 +86,7 @@ impl Observations {
         if can_compare && base.runs == 0 {
             return Some(Tree::Base);
         }
-        let is_green_on_base = can_compare && base.red == 0;
+        let is_green_on_base = can_compare && base.red == 0 && !self.lacks_more_than_base;
         if self.manner == Manner::Certain
             || (self.blames_machine && !is_green_on_base)
             || (base.red > 0 && base.green() > 0)
@@ -131,7 +134,7 @@ impl Observations {
         match () {
             () if head.red == 0 => Verdict::Green,
             () if head.green() > 0 => Verdict::Flaky,
-            () if base.runs > 0 && base.red == 0 => Verdict::Deterministic,
+            () if base.runs > 0 && base.red == 0 && !self.lacks_more_than_base => Verdict::Deterministic,
             () if self.blames_machine => Verdict::Environment,
             () if base.red > 0 && base.green() > 0 => Verdict::Flaky,
             () if base.red > 0 => Verdict::BrokenOnBase,

@@ -1,6 +1,7 @@
 //! The result of a triage in words and numbers. Names are in backticks; the code that shows them bounds their length.
 
-use super::super::test_run::TestRun;
+use super::super::test_run::{TestRun, complaint};
+use super::setup::{self, Place};
 use super::{Judged, Merged, Rate, Triage, Verdict, program};
 
 /// How many tests are named at most.
@@ -15,6 +16,7 @@ pub struct TriageSummary<'a> {
     triage: &'a Triage,
     /// The text after `green in 2 runs`.
     base: &'a str,
+    place: Place,
 }
 
 /// Names for the two trees of a comparison.
@@ -70,6 +72,10 @@ impl Judged {
             Verdict::Flaky => "flaky".into(),
             Verdict::BrokenOnBase if !here.is_empty() => "broken there already".into(),
             Verdict::BrokenOnBase => "broken before these changes".into(),
+            Verdict::Environment if !self.packages.is_empty() => {
+                let packages: Vec<&str> = self.packages.iter().map(String::as_str).collect();
+                format!("it {}", setup::lacking(&packages))
+            }
             Verdict::Environment => match (&self.program, self.cause) {
                 (Some(program), _) => format!("it needs `{program}`, which is missing on this machine"),
                 (None, Some(cause)) => cause.description().into(),
@@ -94,24 +100,35 @@ fn not_judged(before: &TestRun) -> String {
 }
 
 impl Triage {
-    /// The same triage with a different name for its base, such as `on the last commit`.
+    /// The same triage at a terminal, with a different name for its base, such as `on the last commit`.
     pub fn on<'a>(&'a self, base: &'a str) -> TriageSummary<'a> {
-        TriageSummary { triage: self, base }
+        TriageSummary {
+            triage: self,
+            base,
+            place: Place::Terminal,
+        }
+    }
+
+    fn on_github(&self) -> TriageSummary<'_> {
+        TriageSummary {
+            place: Place::GitHub,
+            ..self.on(MERGE_BASE)
+        }
     }
 
     /// One line for each test, at most [`SHOWN`].
     pub fn lines<'a>(&'a self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
-        self.on(MERGE_BASE).lines(tests)
+        self.on_github().lines(tests)
     }
 
     /// The numbers of one of its tests.
     pub fn numbers(&self, test: &Judged) -> String {
-        self.on(MERGE_BASE).numbers(test)
+        self.on_github().numbers(test)
     }
 
     /// Why a failing check is not worked on, in sentences with numbers.
     pub fn why_not(&self, before: &TestRun) -> String {
-        self.on(MERGE_BASE).why_not(before)
+        self.on_github().why_not(before)
     }
 }
 
@@ -150,6 +167,11 @@ impl<'a> TriageSummary<'a> {
         let triage = self.triage;
         match (triage.verdict, triage.tests.as_slice()) {
             (Verdict::Green, _) => format!("`{command}` is green here: {}", before.summary()),
+            (_, tests) if triage.is_not_judged() && !setup::packages(tests).is_empty() => format!(
+                "`{command}` {}, so it says nothing about the code. {}",
+                setup::lacking(&setup::packages(tests)),
+                setup::remedy(triage.setup.as_ref(), self.place)
+            ),
             (
                 Verdict::Environment,
                 [
@@ -161,16 +183,17 @@ impl<'a> TriageSummary<'a> {
             ) => format!(
                 "`{command}` needs `{program}`, which is missing on this machine, so it says nothing about the code. \
                  {}",
-                program::advice(program).trim_end_matches('.')
+                program::advice(program, self.place)
             ),
             (Verdict::Environment, [one]) if one.name.is_empty() => {
-                let why = before.tail.lines().rfind(|line| !line.trim().is_empty());
-                let why: String = why.unwrap_or_default().chars().take(200).collect();
                 let cause = one
                     .cause
                     .map_or_else(String::new, |cause| format!(" ({})", cause.description()));
+                let said = complaint(&before.tail, 1);
+                let said = Some(said.trim()).filter(|said| !said.is_empty());
+                let said = said.map_or_else(String::new, |said| format!(". {said}"));
                 format!(
-                    "`{command}` could not be judged here{cause}: {}. {why}",
+                    "`{command}` could not be judged here{cause}: {}{said}",
                     before.summary()
                 )
             }

@@ -1,5 +1,7 @@
 //! Trials with scripted tests, and the exact error rates of the defaults.
 
+mod lacking;
+
 use std::collections::BTreeMap;
 
 use super::super::test_run::{Failure, Location, Outcome, TestRun};

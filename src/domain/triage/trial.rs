@@ -33,6 +33,8 @@ struct Subject {
     cause: Option<Cause>,
     /// The program that is missing at the head.
     program: Option<String>,
+    /// The packages that are missing at the head.
+    packages: Vec<String>,
     is_new: bool,
     /// Where and how it failed first.
     looks: Option<Looks>,
@@ -83,6 +85,26 @@ impl Trial {
         self.take(tree, run);
     }
 
+    /// Records that the first run of a test, or of the command if the name is empty, failed for lack of these packages.
+    pub fn lacks(&mut self, name: &str, packages: Vec<String>) {
+        if let Some(subject) = self.subjects.iter_mut().find(|subject| subject.name == name)
+            && !packages.is_empty()
+        {
+            subject.cause = Some(Cause::MissingModule);
+            subject.program = None;
+            subject.packages = packages;
+            subject.seen.blames_machine = true;
+        }
+    }
+
+    /// Records that the head lists packages that the base does not. Then a green base says nothing about tests that
+    /// lack packages.
+    pub fn lists_other_packages(&mut self) {
+        for subject in &mut self.subjects {
+            subject.seen.lacks_more_than_base = !subject.packages.is_empty();
+        }
+    }
+
     /// Records that there is no base to compare with.
     pub fn has_no_base(&mut self) {
         for subject in &mut self.subjects {
@@ -126,6 +148,7 @@ impl Trial {
             tests,
             weakened: Vec::new(),
             merged: None,
+            setup: None,
         }
     }
 }
@@ -252,10 +275,12 @@ impl Subject {
         };
         match tree {
             Tree::Head => {
-                self.program = self.program.take().or_else(|| match failure {
-                    Some(failure) => environment::program(&failure.message),
-                    None => environment::program_of_run(run),
-                });
+                if self.packages.is_empty() {
+                    self.program = self.program.take().or_else(|| match failure {
+                        Some(failure) => environment::program(&failure.message),
+                        None => environment::program_of_run(run),
+                    });
+                }
                 let looks = failure.map(looks);
                 let differs = self.looks.is_some() && looks.is_some() && self.looks != looks;
                 if differs && self.seen.manner == Manner::Alike {
@@ -296,6 +321,10 @@ impl Subject {
             varies: seen.manner == Manner::Varying,
             cause: self.cause.filter(|_| verdict == Verdict::Environment),
             program: self.program.clone().filter(|_| verdict == Verdict::Environment),
+            packages: match verdict {
+                Verdict::Environment => self.packages.clone(),
+                _ => Vec::new(),
+            },
         }
     }
 }

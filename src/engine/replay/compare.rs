@@ -76,6 +76,7 @@ pub(super) fn step_told(step: &Step) -> String {
         Step::Ended(End::LimitReached { reason, .. }) => format!("limit: {reason}"),
         Step::Ended(End::Refused { reason }) => format!("refused: {reason}"),
         Step::Ended(End::NothingToFix { reason }) => format!("nothing to do: {reason}"),
+        Step::Ended(End::NotJudged { reason }) => format!("not judged: {reason}"),
         Step::Deferred(deferred) => serde_json::to_string(deferred).unwrap_or_default(),
         Step::NeedsExecution => "acts only by code".into(),
         _ => String::new(),

@@ -142,6 +142,7 @@ fn is_answer(step: &Step) -> bool {
                 | End::Explained(_)
                 | End::Refused { .. }
                 | End::NothingToFix { .. }
+                | End::NotJudged { .. }
         )
     };
     match step {

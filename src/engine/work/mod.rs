@@ -7,6 +7,7 @@ mod explanation;
 mod ground;
 mod history;
 mod judge;
+mod lacking;
 mod ladder;
 mod limit;
 mod limits;
@@ -27,6 +28,7 @@ pub mod turned_down;
 pub use again::judge_again;
 pub use explanation::BASE;
 use futures::future::BoxFuture;
+pub use lacking::why_not_judged;
 pub use prove::prove;
 pub use reproduce::{Base, LayOut, Scope, reproduce};
 pub use resolve::{edits, resolve};
@@ -256,10 +258,8 @@ async fn run_with(
 
 /// What was installed, as an approval shows it. `None` if nothing was.
 fn installed(worktree: &Worktree, suite: &Suite) -> Option<String> {
-    let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();
     let command = worktree.install_settings(Vec::new()).command;
-    (something && !suite.installed.is_reused)
-        .then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
+    lacking::is_installed(suite).then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
 }
 
 /// Works out a patch. With a suite the patch is proved; without one, nothing is executed and the patch is only read.

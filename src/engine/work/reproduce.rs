@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::super::worktree::Worktree;
+use super::lacking;
 use super::timeout_estimator::TimeoutEstimator;
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::id::CommitSha;
@@ -65,6 +66,7 @@ pub async fn reproduce(
         confidence: f64::from(worktree.config.triage.confidence) / 100.0,
     };
     let mut trial = Trial::new(&first, rules);
+    let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;
     let mut bench = TriageTrees {
         outcome: first.outcome,
         head,
@@ -83,6 +85,10 @@ pub async fn reproduce(
             Tree::Base => {
                 if bench.base.is_none() {
                     bench.base = Some(laid_out(base, first.duration_ms).await?);
+                    let base = bench.base.iter().flatten().map(|(base, _)| &base.worktree).next();
+                    if let Some(base) = base.filter(|_| is_lacking) {
+                        Box::pin(lacking::compare(&mut trial, worktree, base)).await;
+                    }
                 }
                 bench.at_base(&asked, &mut trial, cancel).await?;
             }
@@ -91,6 +97,7 @@ pub async fn reproduce(
     }
     let commit = bench.base.iter().flatten().map(|(base, _)| &base.commit).next();
     let mut triage = trial.verdict(commit);
+    triage.setup = Some(lacking::setup(suite));
     if wants == Scope::AllThatIsBroken {
         triage = triage.with_broken_on_base();
     }

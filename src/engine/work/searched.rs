@@ -270,7 +270,12 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
         "The built-in engine tried {} small {edits} in {took}, and {came_to}",
         search.tried
     );
-    let named: Vec<String> = search.suspects.iter().take(NAMED).map(place).collect();
+    let mut named: Vec<String> = Vec::new();
+    for place in search.suspects.iter().map(place) {
+        if named.len() < NAMED && !named.contains(&place) {
+            named.push(place);
+        }
+    }
     if !named.is_empty() {
         text += &format!(". It looked first at {}", named.join(", "));
     }

@@ -23,7 +23,7 @@ pub(super) struct RunSummary {
     /// `debug`, `tdd`, `refactor` or `explain`.
     mode: &'static str,
     /// `working`, `waiting`, `landed`, `explained`, `suggested`, `rejected`, `refused`, `nothing-to-fix`,
-    /// `not-reproduced`, `gave-up`, `superseded`, `cancelled` or `expired`.
+    /// `not-judged`, `not-reproduced`, `gave-up`, `superseded`, `cancelled` or `expired`.
     state: &'static str,
     started: Timestamp,
     /// Ids of the requests that wait for an answer.

@@ -5,6 +5,7 @@ mod base;
 mod blocks;
 mod built;
 mod interrupted;
+mod missing;
 mod model;
 mod money;
 mod monorepo;

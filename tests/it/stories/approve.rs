@@ -245,9 +245,13 @@ async fn red_ci_without_a_model_asks_before_anything_runs() {
 
     <sub>For [commit] only, until [date]. Content `[digest]`.</sub>
 
-    <details><summary>From the log of the failed job</summary>
+    From the log of the failed job:
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):
@@ -318,9 +322,13 @@ async fn red_ci_with_a_model_takes_one_approval() {
 
     <sub>For [commit] only, until [date]. Content `[digest]`. The model used 3 turns, [n] tokens, unknown cost so far, and may use 27 turns, [n] tokens, $2.00, [time] more.</sub>
 
-    <details><summary>From the log of the failed job</summary>
+    From the log of the failed job:
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):

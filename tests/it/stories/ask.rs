@@ -135,7 +135,11 @@ async fn explain_says_what_was_seen_and_runs_nothing() {
     story.ci_fails().await;
     story.maintainer_says("/greenlight explain").await;
     insta::assert_snapshot!(story.whole_answer(), @r#"
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):
@@ -143,6 +147,8 @@ async fn explain_says_what_was_seen_and_runs_nothing() {
         self.assertEqual(change(500, 2), 200)
     AssertionError: 800 != 200
     ```
+
+    </details>
     "#);
     story.has_executed_nothing().await;
     story.maintainer_says("/greenlight fix").await;
@@ -150,7 +156,11 @@ async fn explain_says_what_was_seen_and_runs_nothing() {
     insta::assert_snapshot!(story.whole_answer(), @r#"
     `python3 -m unittest discover` on [commit]: 1 failed, 1 passed.
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):
@@ -158,6 +168,8 @@ async fn explain_says_what_was_seen_and_runs_nothing() {
         self.assertEqual(change(500, 2), 200)
     AssertionError: 800 != 200
     ```
+
+    </details>
     "#);
     story.finish().await;
 }

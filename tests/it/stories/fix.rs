@@ -109,9 +109,13 @@ async fn a_bug_that_no_small_edit_mends_is_given_up_honestly() {
     <!-- greenlight:sticky -->
     🔴 **No fix found** for [commit]. The built-in engine tried [n] small edits in [time], and none of them makes the tests pass. It looked first at `fare.py:5`, `fare.py:3`, `fare.py:1`.
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: None != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):

@@ -111,9 +111,13 @@ async fn edits_that_do_not_hold_are_shown_as_that() {
 
     </details>
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):

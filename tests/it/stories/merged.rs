@@ -215,11 +215,15 @@ async fn what_no_change_of_the_head_can_mend_is_said_with_what_to_do() {
     assert!(sticky.contains(&told) && !sticky.contains("Nothing to fix"), "{sticky}");
     let said = story.whole_sticky();
     // Python's traceback follows, which differs between versions.
-    insta::assert_snapshot!(said.split("\n\n<details>").next().unwrap(), @"
+    insta::assert_snapshot!(said.split("\n\n<details>").next().unwrap(), @r"
     <!-- greenlight:sticky -->
     🔴 **No fix found** for [commit]. main has to be merged first.
 
     The head alone is green, but its merge with `main` is red since [commit]. Merge `main` into this branch, or rebase: then `/greenlight fix` can also change what comes from `main`.
+
+    Failing tests:
+
+    - `test_refund` at `refund.py:1`: `ImportError: cannot import name 'price' from 'fares' (/workspace/fares.py)`
     ");
     story.has_no_review();
     story.has_not_landed();
@@ -242,9 +246,13 @@ async fn a_failure_of_main_alone_is_broken_on_main_with_the_commit() {
     <!-- greenlight:sticky -->
     ⚪ **Broken on `main` at [commit].** `test_fares.Fares.test_every_stop_costs` is red in 2 of 2 runs together with `main` and in 2 of 2 on `main` alone: broken there already. That is `main` at [commit], without this pull request.
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
 
-    `test_fares.Fares.test_every_stop_costs` at `test_fares.py:8`
+    - `test_fares.Fares.test_every_stop_costs` at `test_fares.py:8`: `AssertionError: 300 != 301`
+
+    <details><summary>Messages</summary>
+
+    `test_fares.Fares.test_every_stop_costs`
 
     ```text
     Traceback (most recent call last):
@@ -292,9 +300,13 @@ async fn a_conflict_with_main_is_said_and_where() {
     <!-- greenlight:sticky -->
     🟡 **CI is red, but I cannot reproduce the failure.** `python3 -m unittest discover` is green here: 2 passed. It conflicts with `main` at [commit] in `fares.py`. GitHub cannot merge it, and runs no `pull_request` workflows until you resolve the conflict: merge `main` into this branch, or rebase.
 
-    <details><summary>From the log of the failed job</summary>
+    From the log of the failed job:
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):
@@ -336,9 +348,13 @@ async fn a_red_ci_that_is_green_everywhere_here_is_not_nothing_to_fix() {
     <!-- greenlight:sticky -->
     🟡 **CI is red, but I cannot reproduce the failure.** `python3 -m unittest discover` is green here: 2 passed. Its merge with `main` at [commit], which CI tests, is also green here: 2 passed. So CI differs from this machine (versions, services, secrets, time), or it ran something else.
 
-    <details><summary>From the log of the failed job</summary>
+    From the log of the failed job:
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):

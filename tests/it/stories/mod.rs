@@ -33,6 +33,7 @@ mod memory;
 mod merged;
 mod minimal;
 mod missed;
+mod missing;
 mod model;
 mod monorepo;
 mod other_ci;

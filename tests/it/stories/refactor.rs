@@ -160,9 +160,13 @@ async fn red_tests_are_mended_first() {
     <!-- greenlight:sticky -->
     🔴 **Refused.** The tests fail before the refactoring (1 failed, 1 passed): `test_fare.Fares.test_change_is_given`. Use `/⁠greenlight fix` first
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
 
-    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+    - `test_fare.Fares.test_change_is_given` at `test_fare.py:11`: `AssertionError: 800 != 200`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_change_is_given`
 
     ```text
     Traceback (most recent call last):

@@ -414,7 +414,11 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
 
     <details><summary>How they fail</summary>
 
-    `test_refund.Refund.test_half_is_given_back` at `test_refund.py:8`
+    - `test_refund.Refund.test_half_is_given_back` at `test_refund.py:8`: `AttributeError: module 'fare' has no attribute 'refund'`
+
+    <details><summary>Messages</summary>
+
+    `test_refund.Refund.test_half_is_given_back`
 
     ```text
     Traceback (most recent call last):
@@ -423,6 +427,8 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
                          ^^^^^^^^^^^
     AttributeError: module 'fare' has no attribute 'refund'
     ```
+
+    </details>
 
     </details>
 

@@ -80,9 +80,13 @@ async fn what_was_broken_before_costs_no_token() {
     <!-- greenlight:sticky -->
     ⚪ **Broken on the base branch already**, at [commit]. `test_fare.Fares.test_old` is red in 4 of 4 runs and in 2 of 2 on the merge base: broken before these changes.
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
 
-    `test_fare.Fares.test_old` at `test_fare.py:14`
+    - `test_fare.Fares.test_old` at `test_fare.py:14`: `AssertionError: 200 != 0`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_old`
 
     ```text
     Traceback (most recent call last):
@@ -113,9 +117,13 @@ async fn a_test_that_needs_the_network_is_the_machines_matter() {
     <!-- greenlight:sticky -->
     🟡 **The tests cannot be judged on this machine.** `test_fare.Fares.test_remote` is red in 2 of 2 runs and in 1 of 1 on the merge base: it needs the network, which tests do not have.
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
 
-    `test_fare.Fares.test_remote` at `test_fare.py:15`
+    - `test_fare.Fares.test_remote` at `test_fare.py:15`: `socket.gaierror: [Errno -2] Name or service not known`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_remote`
 
     ```text
     Traceback (most recent call last):
@@ -150,11 +158,15 @@ async fn a_program_that_is_missing_is_the_machines_matter_on_the_base_branch_as_
         .await;
     story.maintainer_says("/greenlight fix").await;
     assert_eq!(story.run().await.reproduced.unwrap().1.verdict, Verdict::Environment);
-    insta::assert_snapshot!(story.whole_sticky(), @"
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
     <!-- greenlight:sticky -->
-    🟡 **The tests cannot be judged on this machine.** `make test` needs `no-such-program`, which is missing on this machine, so it says nothing about the code. Install it where greenlight runs. If it is a dependency of the project, greenlight can install it for the tests: with `--install` on the command line, elsewhere with `[test] install` and `[sandbox] network` in `greenlight.toml`.
+    🟡 **The tests cannot be judged on this machine.** `make test` needs `no-such-program`, which is missing on this machine, so it says nothing about the code. Install it where greenlight runs. If it is a dependency of the project, greenlight can install it for the tests: `network = ["registries"]` under `[sandbox]`, and if needed `install` under `[test]`, in `greenlight.toml` on the base branch.
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
+
+    - `the test command`: `make: no-such-program: No such file or directory`
+
+    <details><summary>Messages</summary>
 
     `the test command`
 
@@ -167,7 +179,7 @@ async fn a_program_that_is_missing_is_the_machines_matter_on_the_base_branch_as_
     </details>
 
     <sub>greenlight · run `[run]` · [commit]</sub>
-    ");
+    "#);
     story.has_no_review();
     story.finish().await;
 }
@@ -271,9 +283,13 @@ async fn where_ci_is_green_by_now_nothing_is_said() {
     <!-- greenlight:sticky -->
     ⚪ **CI has passed in the meantime.**
 
-    <details><summary>Failing tests</summary>
+    Failing tests:
 
-    `test_fare.Fares.test_old` at `test_fare.py:14`
+    - `test_fare.Fares.test_old` at `test_fare.py:14`: `AssertionError: 200 != 0`
+
+    <details><summary>Messages</summary>
+
+    `test_fare.Fares.test_old`
 
     ```text
     Traceback (most recent call last):

@@ -87,6 +87,11 @@ impl Framework {
         self.spec().kind != FrameworkKind::Tests
     }
 
+    /// Whether greenlight can install what such tests need.
+    pub fn has_installer(self) -> bool {
+        !self.spec().installers.is_empty()
+    }
+
     /// Whether something is compiled before tests run, so that a fresh copy costs a build.
     pub fn is_compiled(self) -> bool {
         self.spec().is_compiled

@@ -1,7 +1,7 @@
 //! Compares parsed results with how the process ended: green needs both, red needs only one.
 
 use greenlight_readers::test_run::{Outcome, TestRun};
-use greenlight_readers::{Anomaly, MAX_MESSAGE, ParsedRun};
+use greenlight_readers::{Anomaly, MAX_MESSAGE, ParsedRun, WHOLE_COMMAND};
 use greenlight_sandbox as sandbox;
 use greenlight_sandbox::Output;
 use greenlight_units::clock::millis;
@@ -20,9 +20,6 @@ const NOT_INSTALLED: [&str; 4] = [
     "npm error could not determine executable to run",
     "npm error npx canceled due to missing packages",
 ];
-
-/// Name of the single test of a command whose output no parser recognises.
-pub(super) const WHOLE_COMMAND: &str = "the test command";
 
 /// Compares parsed results with how the process ended.
 pub(super) fn verdict_of(framework: Framework, output: &Output, mut parsed: ParsedRun, text: &str) -> TestRun {
