@@ -1,8 +1,11 @@
 //! Makes a patch smaller: splits it into pieces, finds those that are only formatting, and says which pieces to leave
 //! out next (delta debugging, <https://www.st.cs.uni-saarland.de/papers/tse2002/>). The caller runs the tests and
 //! decides when to stop.
+//!
+//! Silent lines, such as comments and blank lines, stay with the code around them: no test can say whether they are
+//! needed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::id::RepoPath;
@@ -12,6 +15,10 @@ use super::patch::{Blob, FileChange, Patch};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchPiece {
     path: RepoPath,
+    /// Whether no test can judge it.
+    is_silent: bool,
+    /// What a silent piece stays with: the pieces that have the same number.
+    group: usize,
     /// `None`: the change of the whole file, because it is added, deleted, changes its mode or is not text.
     lines: Option<LineChange>,
 }
@@ -23,15 +30,22 @@ struct LineChange {
     new: Range<usize>,
 }
 
-/// Splits a patch into hunks: runs of changed lines without an unchanged line between them.
-pub fn hunks(patch: &Patch) -> Vec<PatchPiece> {
+/// The silent lines of each file, counted from 0: before and after the patch.
+pub type SilentLines = BTreeMap<RepoPath, [BTreeSet<usize>; 2]>;
+
+/// Splits a patch into hunks: runs of changed lines without an unchanged line between them. Those of a file belong
+/// together.
+pub fn hunks(patch: &Patch, silent: &SilentLines) -> Vec<PatchPiece> {
     let mut pieces = Vec::new();
-    for (path, change) in patch.files() {
+    for (group, (path, change)) in patch.files().enumerate() {
+        let piece = |lines: Option<LineChange>| PatchPiece {
+            path: path.clone(),
+            is_silent: lines.as_ref().is_some_and(|lines| is_silent(path, lines, silent)),
+            group,
+            lines,
+        };
         let Some((before, after)) = texts(change) else {
-            pieces.push(PatchPiece {
-                path: path.clone(),
-                lines: None,
-            });
+            pieces.push(piece(None));
             continue;
         };
         let (old, new) = (split(before), split(after));
@@ -47,34 +61,65 @@ pub fn hunks(patch: &Patch) -> Vec<PatchPiece> {
                 _ => edits.push(LineChange { old, new }),
             }
         }
-        pieces.extend(edits.into_iter().map(|edit| PatchPiece {
-            path: path.clone(),
-            lines: Some(edit),
-        }));
+        pieces.extend(edits.into_iter().map(|edit| piece(Some(edit))));
     }
     pieces
 }
 
-/// Splits hunks into single lines. A removed line is paired with the added line that replaces it, if there is one.
-pub fn lines(hunks: &[PatchPiece]) -> Vec<PatchPiece> {
+/// Splits hunks into single lines. A removed line is paired with the added line that replaces it, if there is one, and
+/// silent lines are paired with none. Those of a hunk belong together.
+pub fn lines(hunks: &[PatchPiece], silent: &SilentLines) -> Vec<PatchPiece> {
     let mut pieces = Vec::new();
-    for hunk in hunks {
+    for (group, hunk) in hunks.iter().enumerate() {
         let Some(LineChange { old, new }) = &hunk.lines else {
-            pieces.push(hunk.clone());
+            pieces.push(PatchPiece { group, ..hunk.clone() });
             continue;
         };
-        for at in 0..old.len().max(new.len()) {
-            let one = |range: &Range<usize>| (range.start + at).min(range.end)..(range.start + at + 1).min(range.end);
+        let (mut i, mut j) = (old.start, new.start);
+        while i < old.end || j < new.end {
+            let one = |old: Range<usize>, new: Range<usize>| LineChange { old, new };
+            let (gone, come) = (one(i..i + 1, j..j), one(i..i, j..j + 1));
+            let lines = if j < new.end && is_silent(&hunk.path, &come, silent) {
+                come
+            } else if i < old.end && (j >= new.end || is_silent(&hunk.path, &gone, silent)) {
+                gone
+            } else if i < old.end {
+                one(i..i + 1, j..j + 1)
+            } else {
+                come
+            };
+            (i, j) = (lines.old.end, lines.new.end);
             pieces.push(PatchPiece {
                 path: hunk.path.clone(),
-                lines: Some(LineChange {
-                    old: one(old),
-                    new: one(new),
-                }),
+                is_silent: is_silent(&hunk.path, &lines, silent),
+                group,
+                lines: Some(lines),
             });
         }
     }
     pieces
+}
+
+fn is_silent(path: &RepoPath, lines: &LineChange, silent: &SilentLines) -> bool {
+    silent.get(path).is_some_and(|[before, after]| {
+        lines.old.clone().all(|line| before.contains(&line)) && lines.new.clone().all(|line| after.contains(&line))
+    })
+}
+
+/// The pieces that tests can judge.
+pub fn judged(pieces: &[PatchPiece]) -> Vec<PatchPiece> {
+    pieces.iter().filter(|piece| !piece.is_silent).cloned().collect()
+}
+
+/// The chosen pieces, with the silent ones that belong to any of them, or only to other silent ones.
+pub fn with_silent(pieces: &[PatchPiece], chosen: &[PatchPiece]) -> Vec<PatchPiece> {
+    let groups = |pieces: &[PatchPiece]| -> HashSet<usize> { pieces.iter().map(|piece| piece.group).collect() };
+    let (code, kept) = (groups(&judged(pieces)), groups(chosen));
+    let stays = |piece: &&PatchPiece| match piece.is_silent {
+        true => kept.contains(&piece.group) || !code.contains(&piece.group),
+        false => chosen.contains(piece),
+    };
+    pieces.iter().filter(stays).cloned().collect()
 }
 
 /// The patch with only these pieces.
@@ -121,9 +166,9 @@ fn spliced(old: &[&str], new: &[&str], edits: &[&LineChange]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Which of these hunks are only formatting, as far as the text can tell: they differ only in white space and blank
-/// lines, or the hunks of a file only move its imports. White space matters in Python and in strings, so the tests
-/// decide in the end.
+/// Which of these hunks are only formatting, as far as the text can tell: they differ only in white space, or the
+/// hunks of a file only move its imports. White space matters in Python and in strings, so the tests decide in the
+/// end. Lines that only move to the right or left follow another change of their file, such as a new condition.
 pub fn noise(patch: &Patch, hunks: &[PatchPiece]) -> Vec<bool> {
     let changes: BTreeMap<&RepoPath, &FileChange> = patch.files().collect();
     let sides = |piece: &PatchPiece| {
@@ -174,14 +219,21 @@ pub fn noise(patch: &Patch, hunks: &[PatchPiece]) -> Vec<bool> {
         both.iter_mut().for_each(|side| side.sort_unstable());
     }
     let only_moved = |path: &RepoPath| moved.get(path).is_some_and(|[old, new]| old == new);
-    hunks
-        .iter()
-        .zip(&sides)
-        .zip(imports)
-        .map(|((hunk, sides), imports)| {
-            let is_white = sides.as_ref().is_some_and(|(old, new)| bare(old) == bare(new));
-            is_white || (imports && only_moved(&hunk.path))
-        })
+    let is_white = |at: usize| sides[at].as_ref().is_some_and(|(old, new)| bare(old) == bare(new));
+    let is_formatting =
+        |at: usize| !hunks[at].is_silent && (is_white(at) || (imports[at] && only_moved(&hunks[at].path)));
+    let is_shifted = |at: usize| {
+        let trimmed = |lines: &[String]| lines.iter().map(|line| line.trim().to_string()).collect::<Vec<_>>();
+        sides[at]
+            .as_ref()
+            .is_some_and(|(old, new)| trimmed(old) == trimmed(new))
+    };
+    let changed: HashSet<&RepoPath> = (0..hunks.len())
+        .filter(|at| !hunks[*at].is_silent && !is_formatting(*at))
+        .map(|at| &hunks[at].path)
+        .collect();
+    (0..hunks.len())
+        .map(|at| is_formatting(at) && !(is_shifted(at) && changed.contains(&hunks[at].path)))
         .collect()
 }
 
@@ -302,15 +354,37 @@ mod tests {
     #[test]
     fn each_hunk_and_each_line_can_be_left_out() {
         let patch = patch("a\nb\nc\nd\ne\n", "A\nb\nc\nD\nx\ne\n");
-        let hunks = hunks(&patch);
+        let none = SilentLines::new();
+        let hunks = hunks(&patch, &none);
         assert_eq!(hunks.len(), 2);
         assert_eq!(after(&only(&patch, &hunks[..1])), "A\nb\nc\nd\ne\n");
         assert_eq!(after(&only(&patch, &hunks[1..])), "a\nb\nc\nD\nx\ne\n");
-        let lines = lines(&hunks);
+        let lines = lines(&hunks, &none);
         assert_eq!(lines.len(), 3);
         assert_eq!(after(&only(&patch, &lines[1..2])), "a\nb\nc\nD\ne\n");
         assert_eq!(after(&only(&patch, &lines[2..])), "a\nb\nc\nd\nx\ne\n");
         assert!(only(&patch, &[]).is_empty());
+    }
+
+    #[test]
+    fn silent_lines_stay_with_their_code() {
+        let patch = patch("a\nb\nc\nd\n", "# why\n\nA\nb\n# left\nc\nD\n");
+        let silent = SilentLines::from([("a.py".parse().unwrap(), [BTreeSet::new(), BTreeSet::from([0, 1, 4])])]);
+        let hunks = hunks(&patch, &silent);
+        let code = judged(&hunks);
+        assert_eq!((hunks.len(), code.len()), (3, 2));
+        assert_eq!(
+            after(&only(&patch, &with_silent(&hunks, &code[1..]))),
+            "a\nb\n# left\nc\nD\n"
+        );
+        let lines = lines(&hunks, &silent);
+        let code = judged(&lines);
+        assert_eq!(code.len(), 2);
+        assert_eq!(
+            after(&only(&patch, &with_silent(&lines, &code[..1]))),
+            "# why\n\nA\nb\n# left\nc\nd\n"
+        );
+        assert_eq!(with_silent(&lines, &code), lines);
     }
 
     #[test]
@@ -323,8 +397,9 @@ mod tests {
                 after: blob,
             },
         )]);
-        let pieces = hunks(&patch);
-        assert_eq!((pieces.len(), lines(&pieces).len()), (1, 1));
+        let none = SilentLines::new();
+        let pieces = hunks(&patch, &none);
+        assert_eq!((pieces.len(), lines(&pieces, &none).len()), (1, 1));
         assert_eq!(only(&patch, &pieces), patch);
     }
 
@@ -342,9 +417,11 @@ mod tests {
                 &[false, false],
             ),
             ("a\n", "b\n", &[false]),
+            ("a\n\nb\n", "if x:\n    a\n\n    b\n", &[false, false]),
+            ("a\nb\n", "a\n    b\n", &[true]),
         ] {
             let patch = patch(before, after);
-            let hunks = hunks(&patch);
+            let hunks = hunks(&patch, &SilentLines::new());
             assert_eq!(noise(&patch, &hunks), expected, "{before:?} {after:?}");
         }
     }
@@ -381,12 +458,17 @@ mod tests {
             before in "([ab]\n){0,12}[ab]?",
             now in "([abc]\n){0,12}[abc]?",
             chosen in proptest::collection::vec(any::<bool>(), 40),
+            silent in proptest::collection::vec(any::<bool>(), 26),
         ) {
             let patch = patch(&before, &now);
-            let hunks = hunks(&patch);
+            let of = |side: usize| (0..13).filter(|line| silent[side * 13 + line]).collect();
+            let silent = SilentLines::from([("a.py".parse().unwrap(), [of(0), of(1)])]);
+            let hunks = hunks(&patch, &silent);
             prop_assert_eq!(only(&patch, &hunks), patch.clone());
-            let lines = lines(&hunks);
+            prop_assert_eq!(&with_silent(&hunks, &judged(&hunks)), &hunks);
+            let lines = lines(&hunks, &silent);
             prop_assert_eq!(only(&patch, &lines), patch.clone());
+            prop_assert_eq!(&with_silent(&lines, &judged(&lines)), &lines);
             let some: Vec<_> = lines.into_iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(line, _)| line).collect();
             let part = only(&patch, &some);
             prop_assert!(part.changed_lines() <= before.lines().count() + now.lines().count());

@@ -3,7 +3,6 @@
 //!
 //! Added and stricter tests are not findings. Any other change of an existing test is one, because a repair must not
 //! make it.
-//! business there.
 
 mod assertion;
 mod body;
@@ -14,8 +13,10 @@ mod item_report;
 mod items;
 mod manifest;
 mod new_tests;
+mod pairs;
 mod parts;
 mod restore;
+mod silent;
 mod special;
 mod statements;
 
@@ -29,6 +30,7 @@ use self::item_report::ItemReport;
 use self::items::Role;
 pub use self::new_tests::{NewTest, new_tests, writes_more_than_tests};
 pub use self::restore::{with_own_tests, without_tests};
+pub use self::silent::silent_lines;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path, is_test_path, shadows_test_tool};
