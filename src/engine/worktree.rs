@@ -302,6 +302,11 @@ impl Worktree {
             .filter_map(|failure| failure.location.as_ref());
         let places: Vec<&str> = locations.map(|at| at.path.as_str()).collect();
         let mut inputs = guard::Inputs::default();
+        if let Some(run) = before.filter(|run| run.knows_all_names()) {
+            let passed = run.passed_names.iter().chain(&run.skipped_names).chain(&run.excused);
+            let names: Vec<&str> = passed.map(String::as_str).chain(run.failing_names()).collect();
+            inputs.note_ran(&names);
+        }
         let paths = self.checkout.paths();
         let files = paths
             .into_iter()

@@ -42,7 +42,12 @@ pub(super) fn pairs(old: &[Item<'_>], new: &[Item<'_>]) -> Vec<Option<usize>> {
 }
 
 fn is_unchanged(one: &Item<'_>, other: &Item<'_>) -> bool {
-    let keys = |item: &Item<'_>| item.body.iter().map(|statement| statement.key.clone()).collect::<Vec<_>>();
+    let keys = |item: &Item<'_>| {
+        item.body
+            .iter()
+            .map(|statement| statement.key.clone())
+            .collect::<Vec<_>>()
+    };
     has_same_frame(one, other) && one.body.len() == other.body.len() && keys(one) == keys(other)
 }
 

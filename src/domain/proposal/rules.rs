@@ -49,9 +49,10 @@ pub enum Unfit {
     #[error("it weakens no test, so submit it as an ordinary fix")]
     WeakensNothing,
     #[error(
-        "the head's tests cannot be separated from the code around them, so the new code cannot be run against them"
+        "{path}:{line}: the tests in this file cannot be separated from the code around them, so the new code cannot \
+         be run against the head's tests. Leave them as they are, or put new ones into a file that has only tests"
     )]
-    OwnTestsUnknown,
+    OwnTestsUnknown { path: RepoPath, line: usize },
     #[error("with the head's own tests, {0}")]
     OwnTests(NotBetter),
     #[error("it adds a symbolic link, `{path}`")]

@@ -56,7 +56,7 @@ pub(super) async fn minimize(
     let silent = guard::silent_lines(&patch);
     let hunks = minimize::hunks(&patch, &silent);
     let noise = minimize::noise(&patch, &hunks);
-    let is_small = minimize::judged(&minimize::lines(&hunks, &silent)).len() < 2;
+    let is_small = minimize::judged(&minimize::lines(&patch, &hunks, &silent)).len() < 2;
     // No test depends on another, so new tests would be removed first.
     if is_small || evidence.own_tests.is_some() {
         return Ok((patch, evidence));
@@ -70,7 +70,7 @@ pub(super) async fn minimize(
     }
     kept = trial.search(kept).await?;
     let hunks_kept = kept.len();
-    let all_lines = minimize::lines(&kept, &silent);
+    let all_lines = minimize::lines(&patch, &kept, &silent);
     let lines = trial.search(all_lines.clone()).await?;
     let gone = |pieces: usize, lines: usize| LeftOut {
         hunks: hunks.len() - pieces,
@@ -113,7 +113,7 @@ impl<'a> Trial<'a> {
         cancel: &'a CancellationToken,
     ) -> Result<Self, Broken> {
         let only = if before.outcome == Outcome::Failed {
-            before.failing_names().map(ToString::to_string).collect()
+            before.stable_failing_names().map(ToString::to_string).collect()
         } else {
             Vec::new()
         };

@@ -43,7 +43,13 @@ impl<'t> Collector<'t> {
                 "block" => {
                     let mut inside = place.clone();
                     let whole = self.file.compact_without(node, &[part.byte_range()]);
-                    head = whole.split("{}").next().unwrap_or_default().chars().take(MAX_HEAD).collect();
+                    head = whole
+                        .split("{}")
+                        .next()
+                        .unwrap_or_default()
+                        .chars()
+                        .take(MAX_HEAD)
+                        .collect();
                     let name = [head.as_str(), of].into_iter().filter(|part| !part.is_empty());
                     inside.names.push(name.collect::<Vec<_>>().join(" of "));
                     inside.depth += 1;

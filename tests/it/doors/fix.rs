@@ -8,6 +8,7 @@ mod model;
 mod money;
 mod people;
 mod requests;
+mod right;
 mod without;
 
 use std::path::Path;

@@ -54,7 +54,11 @@ fn opposite_conditions_in_rust() {
             "",
             &[Removed],
         ),
-        ("#[cfg(not(unix))]\n    #[test]", "#[cfg(not(unix))]\n    #[test]\n    #[ignore]", &[Skipped]),
+        (
+            "#[cfg(not(unix))]\n    #[test]",
+            "#[cfg(not(unix))]\n    #[test]\n    #[ignore]",
+            &[Skipped],
+        ),
     ];
     check("src/lib.rs", RUST, CASES);
 }
@@ -159,7 +163,11 @@ class SumsTest {
 fn overloads_in_java() {
     const CASES: &[Case] = &[
         ("assertEquals(2, ", "assertEquals(0, ", &[ExpectationChanged]),
-        ("assertEquals(4 + more, ", "assertEquals(0 + more, ", &[ExpectationChanged]),
+        (
+            "assertEquals(4 + more, ",
+            "assertEquals(0 + more, ",
+            &[ExpectationChanged],
+        ),
         (
             "    @Test\n    void adds() {\n        assertEquals(2, Sums.add(1, 1));\n    }\n\n",
             "",
