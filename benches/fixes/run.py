@@ -10,7 +10,8 @@ The broken state is the tree of the fix, with the source file of its parent. Res
     other       accepted, with other bytes
     refused     not accepted, although it is the fix; the cause is what the model was told
     not red     the tests are green in the broken state, so there is nothing to fix here
-    not run     the tests cannot be run here, or they are red for another reason
+    red         the tests are red with the fix as well
+    not run     the tests cannot be run here
     time        not done in time
 """
 
@@ -91,6 +92,8 @@ def judge(ended, model, into, path, after):
     told = " ".join(" ".join(refusals[-1:] or after_submission).split())
     if model.turns:
         return "not run", message or ended["outcome"]
+    if "not green after the change" in told:
+        return "red", told
     return "refused", told or message
 
 

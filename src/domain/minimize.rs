@@ -7,7 +7,7 @@ mod pieces;
 use std::collections::HashSet;
 
 pub use self::noise::noise;
-pub use self::pieces::{PatchPiece, SilentLines, hunks, judged, lines, only, with_silent};
+pub use self::pieces::{Functions, Leftovers, PatchPiece, SilentLines, hunks, judged, lines, only, units, with_silent};
 
 /// Finds which of several parts are needed by leaving out ever smaller groups of them. It never asks about the same
 /// set twice, nor about the empty set.

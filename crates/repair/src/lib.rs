@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod candidates;
+mod dead_branch;
 mod evidence;
 mod expected;
 mod explain;
@@ -110,6 +111,7 @@ pub async fn search(
             runner: &runner,
             ranking: &ranking,
             turned_down: &turned_down,
+            killing: std::sync::Mutex::default(),
             cancel,
         };
         let mut quarry = CandidateSource {

@@ -31,6 +31,9 @@ pub(super) struct LineChange {
 /// The silent lines of each file, counted from 0: before and after the patch.
 pub type SilentLines = BTreeMap<RepoPath, [BTreeSet<usize>; 2]>;
 
+/// The added lines of each file that nothing can need, counted from 0: they only print, or set what nothing reads.
+pub type Leftovers = BTreeMap<RepoPath, BTreeSet<usize>>;
+
 /// Splits a patch into hunks: runs of changed lines without an unchanged line between them. Those of a file belong
 /// together.
 pub fn hunks(patch: &Patch, silent: &SilentLines) -> Vec<PatchPiece> {
@@ -70,63 +73,46 @@ pub fn hunks(patch: &Patch, silent: &SilentLines) -> Vec<PatchPiece> {
     pieces
 }
 
-/// Splits hunks into single lines. A line that only moves to the right or left is paired with itself, and silent like a
-/// comment. Of the others, a removed line is paired with the added line that replaces it, if there is one. Those of a
-/// hunk belong together.
-pub fn lines(patch: &Patch, hunks: &[PatchPiece], silent: &SilentLines) -> Vec<PatchPiece> {
-    let changes: BTreeMap<&RepoPath, &FileChange> = patch.files().collect();
+/// Splits hunks at their leftovers, each of which is a piece. All other lines of a hunk stay: what the tests do not
+/// need may still be right.
+pub fn lines(hunks: &[PatchPiece], leftovers: &Leftovers) -> Vec<PatchPiece> {
     let mut pieces = Vec::new();
-    for (group, hunk) in hunks.iter().enumerate() {
-        let texts = changes.get(&hunk.path).and_then(|change| texts(change));
-        let (Some(LineChange { old, new }), Some((before, after))) = (&hunk.lines, texts) else {
-            pieces.push(PatchPiece { group, ..hunk.clone() });
+    for hunk in hunks {
+        let stays = PatchPiece {
+            is_silent: true,
+            group: usize::MAX,
+            ..hunk.clone()
+        };
+        let (Some(LineChange { old, new }), Some(leftovers)) = (&hunk.lines, leftovers.get(&hunk.path)) else {
+            pieces.push(stays);
             continue;
         };
-        let (before, after) = (split(before), split(after));
-        let (was, is) = (trimmed(&before[old.clone()]), trimmed(&after[new.clone()]));
-        for op in similar::capture_diff_slices(similar::Algorithm::Myers, &was, &is) {
-            let shifted = |range: Range<usize>, by: usize| range.start + by..range.end + by;
-            let part = LineChange {
-                old: shifted(op.old_range(), old.start),
-                new: shifted(op.new_range(), new.start),
-            };
-            let stays = op.tag() == similar::DiffTag::Equal;
-            pieces.extend(single(&hunk.path, part, silent).into_iter().map(|lines| PatchPiece {
-                path: hunk.path.clone(),
-                is_silent: stays || is_silent(&hunk.path, &lines, silent),
-                group,
-                lines: Some(lines),
-            }));
+        let part = |old: Range<usize>, new: Range<usize>| Some(LineChange { old, new });
+        let (mut rest, mut at) = (old.clone(), new.start);
+        for line in leftovers.range(new.clone()) {
+            pieces.push(PatchPiece {
+                lines: part(rest.clone(), at..*line),
+                ..stays.clone()
+            });
+            pieces.push(PatchPiece {
+                is_silent: false,
+                group: 0,
+                lines: part(old.end..old.end, *line..line + 1),
+                ..stays.clone()
+            });
+            (rest, at) = (old.end..old.end, line + 1);
         }
+        pieces.push(PatchPiece {
+            lines: part(rest, at..new.end),
+            ..stays
+        });
     }
     pieces
 }
 
-/// Pairs the lines of a change in their order. Silent lines are paired with none.
-fn single(path: &RepoPath, change: LineChange, silent: &SilentLines) -> Vec<LineChange> {
-    let LineChange { old, new } = change;
-    let (mut i, mut j) = (old.start, new.start);
-    let mut pairs = Vec::new();
-    while i < old.end || j < new.end {
-        let one = |old: Range<usize>, new: Range<usize>| LineChange { old, new };
-        let (gone, come) = (one(i..i + 1, j..j), one(i..i, j..j + 1));
-        let lines = if j < new.end && is_silent(path, &come, silent) {
-            come
-        } else if i < old.end && (j >= new.end || is_silent(path, &gone, silent)) {
-            gone
-        } else if i < old.end {
-            one(i..i + 1, j..j + 1)
-        } else {
-            come
-        };
-        (i, j) = (lines.old.end, lines.new.end);
-        pairs.push(lines);
-    }
-    pairs
-}
-
+/// The lines without what a new block around them changes.
 fn trimmed<'t>(lines: &[&'t str]) -> Vec<&'t str> {
-    lines.iter().map(|line| line.trim()).collect()
+    lines.iter().map(|line| line.trim_start()).collect()
 }
 
 fn is_silent(path: &RepoPath, lines: &LineChange, silent: &SilentLines) -> bool {
@@ -138,6 +124,27 @@ fn is_silent(path: &RepoPath, lines: &LineChange, silent: &SilentLines) -> bool 
 /// The pieces that tests can judge.
 pub fn judged(pieces: &[PatchPiece]) -> Vec<PatchPiece> {
     pieces.iter().filter(|piece| !piece.is_silent).cloned().collect()
+}
+
+/// The functions of each file after the patch, as ranges of lines counted from 0.
+pub type Functions = BTreeMap<RepoPath, Vec<Range<usize>>>;
+
+/// The pieces that tests can judge, in groups that are only left out together: what changes in one function is one
+/// thought, of which the tests may need only a part.
+pub fn units(pieces: &[PatchPiece], functions: &Functions) -> Vec<Vec<PatchPiece>> {
+    let mut units: Vec<(Option<(&RepoPath, &Range<usize>)>, Vec<PatchPiece>)> = Vec::new();
+    for piece in pieces.iter().filter(|piece| !piece.is_silent) {
+        let around = piece.lines.as_ref().and_then(|lines| {
+            let mut functions = functions.get(&piece.path)?.iter();
+            let around = functions.find(|around| around.contains(&lines.new.start) && lines.new.end <= around.end)?;
+            Some((&piece.path, around))
+        });
+        match units.iter_mut().find(|(other, _)| around.is_some() && *other == around) {
+            Some((_, unit)) => unit.push(piece.clone()),
+            None => units.push((around, vec![piece.clone()])),
+        }
+    }
+    units.into_iter().map(|(_, unit)| unit).collect()
 }
 
 /// The chosen pieces, with the silent ones that belong to any of them, or only to other silent ones.
@@ -227,22 +234,41 @@ mod tests {
     }
 
     #[test]
-    fn each_hunk_and_each_line_can_be_left_out() {
-        let patch = patch("a\nb\nc\nd\ne\n", "A\nb\nc\nD\nx\ne\n");
-        let none = SilentLines::new();
-        let hunks = hunks(&patch, &none);
+    fn each_hunk_and_each_leftover_can_be_left_out() {
+        let patch = patch("a\nb\nc\nd\ne\n", "A\nb\nc\nx\nD\ny\nz\ne\n");
+        let hunks = hunks(&patch, &SilentLines::new());
         assert_eq!(hunks.len(), 2);
         assert_eq!(after(&only(&patch, &hunks[..1])), "A\nb\nc\nd\ne\n");
-        assert_eq!(after(&only(&patch, &hunks[1..])), "a\nb\nc\nD\nx\ne\n");
-        let lines = lines(&patch, &hunks, &none);
-        assert_eq!(lines.len(), 3);
-        assert_eq!(after(&only(&patch, &lines[1..2])), "a\nb\nc\nD\ne\n");
-        assert_eq!(after(&only(&patch, &lines[2..])), "a\nb\nc\nd\nx\ne\n");
+        assert_eq!(after(&only(&patch, &hunks[1..])), "a\nb\nc\nx\nD\ny\nz\ne\n");
+        let lines = lines(&hunks, &Leftovers::from([("a.py".parse().unwrap(), [3, 5].into())]));
+        let leftovers = judged(&lines);
+        assert_eq!(leftovers.len(), 2);
+        let with = |chosen: &[PatchPiece]| after(&only(&patch, &with_silent(&lines, chosen)));
+        assert_eq!(with(&[]), "A\nb\nc\nD\nz\ne\n");
+        assert_eq!(with(&leftovers[..1]), "A\nb\nc\nx\nD\nz\ne\n");
+        assert_eq!(with(&leftovers[1..]), "A\nb\nc\nD\ny\nz\ne\n");
         assert!(only(&patch, &[]).is_empty());
     }
 
     #[test]
-    fn silent_lines_stay_with_their_code() {
+    fn what_changes_in_one_function_is_left_out_together() {
+        let patch = patch("a\nb\nc\nd\ne\nf\ng\n", "A\nb\nC\nd\nE\nf\nG\n");
+        let hunks = hunks(&patch, &SilentLines::new());
+        let functions = Functions::from([("a.py".parse().unwrap(), vec![1..5, 5..7])]);
+        let units = units(&hunks, &functions);
+        let texts: Vec<String> = units.iter().map(|unit| after(&only(&patch, unit))).collect();
+        assert_eq!(
+            texts,
+            [
+                "A\nb\nc\nd\ne\nf\ng\n",
+                "a\nb\nC\nd\nE\nf\ng\n",
+                "a\nb\nc\nd\ne\nf\nG\n"
+            ]
+        );
+    }
+
+    #[test]
+    fn silent_hunks_stay_with_their_code() {
         let patch = patch("a\nb\nc\nd\n", "# why\n\nA\nb\n# left\nc\nD\n");
         let silent = SilentLines::from([("a.py".parse().unwrap(), [BTreeSet::new(), BTreeSet::from([0, 1, 4])])]);
         let hunks = hunks(&patch, &silent);
@@ -252,29 +278,14 @@ mod tests {
             after(&only(&patch, &with_silent(&hunks, &code[1..]))),
             "a\nb\n# left\nc\nD\n"
         );
-        let lines = lines(&patch, &hunks, &silent);
-        let code = judged(&lines);
-        assert_eq!(code.len(), 2);
-        assert_eq!(
-            after(&only(&patch, &with_silent(&lines, &code[..1]))),
-            "# why\n\nA\nb\n# left\nc\nd\n"
-        );
-        assert_eq!(with_silent(&lines, &code), lines);
+        assert!(with_silent(&hunks, &[]).is_empty());
     }
 
     #[test]
     fn lines_that_only_move_to_the_right_stay_with_what_moved_them() {
         let patch = patch("a\nb\n\nc\n", "if x:\n  a\n  b2\n\n  c\n");
-        let none = SilentLines::new();
-        let hunks = hunks(&patch, &none);
+        let hunks = hunks(&patch, &SilentLines::new());
         assert_eq!((hunks.len(), judged(&hunks).len()), (2, 1));
-        let lines = lines(&patch, &hunks, &none);
-        let code = judged(&lines);
-        assert_eq!(code.len(), 2);
-        assert_eq!(
-            after(&only(&patch, &with_silent(&lines, &code[..1]))),
-            "if x:\n  a\nb\n\n  c\n"
-        );
     }
 
     #[test]
@@ -287,9 +298,8 @@ mod tests {
                 after: blob,
             },
         )]);
-        let none = SilentLines::new();
-        let pieces = hunks(&patch, &none);
-        assert_eq!((pieces.len(), lines(&patch, &pieces, &none).len()), (1, 1));
+        let pieces = hunks(&patch, &SilentLines::new());
+        assert_eq!((pieces.len(), lines(&pieces, &Leftovers::new()).len()), (1, 1));
         assert_eq!(only(&patch, &pieces), patch);
     }
 
@@ -302,12 +312,13 @@ mod tests {
             silent in proptest::collection::vec(any::<bool>(), 26),
         ) {
             let patch = patch(&before, &now);
-            let of = |side: usize| (0..13).filter(|line| silent[side * 13 + line]).collect();
+            let of = |side: usize| -> BTreeSet<usize> { (0..13).filter(|line| silent[side * 13 + line]).collect() };
+            let leftovers = Leftovers::from([("a.py".parse().unwrap(), of(1))]);
             let silent = SilentLines::from([("a.py".parse().unwrap(), [of(0), of(1)])]);
             let hunks = hunks(&patch, &silent);
             prop_assert_eq!(only(&patch, &hunks), patch.clone());
             prop_assert_eq!(&with_silent(&hunks, &judged(&hunks)), &hunks);
-            let lines = lines(&patch, &hunks, &silent);
+            let lines = lines(&hunks, &leftovers);
             prop_assert_eq!(only(&patch, &lines), patch.clone());
             prop_assert_eq!(&with_silent(&lines, &judged(&lines)), &lines);
             let some: Vec<_> = lines.into_iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(line, _)| line).collect();

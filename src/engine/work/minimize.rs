@@ -1,8 +1,9 @@
 //! Removes unnecessary parts of a proved patch, within a small budget, and proves the rest.
 //!
 //! Candidates are tried in one workspace with only the failing tests, which is quick but can be wrong. The result
-//! counts only if the whole suite passes on a fresh copy, as for any other patch. What does not parse is not tried, and
-//! comments and blank lines stay with their code.
+//! counts only if the whole suite passes on a fresh copy, as for any other patch. What does not parse is not tried.
+//! Whole hunks are left out, and single lines only if nothing can need them: comments, and cases that no test covers,
+//! may be right.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use super::super::worktree::Worktree;
 use super::{Broken, Red, prove};
 use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
-use crate::domain::minimize::{self, Minimization, PatchPiece};
+use crate::domain::minimize::{self, Functions, Minimization, PatchPiece};
 use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{Claim, Evidence, LeftOut};
 use crate::domain::test_run::{Outcome, TestRun};
@@ -56,9 +57,11 @@ pub(super) async fn minimize(
     let silent = guard::silent_lines(&patch);
     let hunks = minimize::hunks(&patch, &silent);
     let noise = minimize::noise(&patch, &hunks);
-    let is_small = minimize::judged(&minimize::lines(&patch, &hunks, &silent)).len() < 2;
+    let (functions, leftovers) = (guard::functions(&patch), guard::leftovers(&patch));
+    let has_nothing = minimize::units(&hunks, &functions).len() < 2
+        && minimize::judged(&minimize::lines(&hunks, &leftovers)).is_empty();
     // No test depends on another, so new tests would be removed first.
-    if is_small || evidence.own_tests.is_some() {
+    if has_nothing || evidence.own_tests.is_some() {
         return Ok((patch, evidence));
     }
     let mut trial = Trial::new(worktree, suite, (&patch, red.before), cancel).await?;
@@ -68,10 +71,15 @@ pub(super) async fn minimize(
     if !without_noise.is_empty() && without_noise.len() < hunks.len() && trial.passes_with(&without_noise).await? {
         kept = without_noise.clone();
     }
-    kept = trial.search(kept).await?;
+    kept = trial.search(kept, &functions).await?;
     let hunks_kept = kept.len();
-    let all_lines = minimize::lines(&patch, &kept, &silent);
-    let lines = trial.search(all_lines.clone()).await?;
+    let all_lines = minimize::lines(&kept, &leftovers);
+    let without = minimize::with_silent(&all_lines, &[]);
+    let lines = if without.len() < all_lines.len() && trial.passes_with(&without).await? {
+        without
+    } else {
+        trial.search(all_lines.clone(), &Functions::new()).await?
+    };
     let gone = |pieces: usize, lines: usize| LeftOut {
         hunks: hunks.len() - pieces,
         of: hunks.len(),
@@ -142,13 +150,13 @@ impl<'a> Trial<'a> {
     }
 
     /// The pieces that are needed, as far as the budget allows finding out, with those that no test can judge.
-    async fn search(&mut self, pieces: Vec<PatchPiece>) -> Result<Vec<PatchPiece>, Broken> {
-        let judged = minimize::judged(&pieces);
+    async fn search(&mut self, pieces: Vec<PatchPiece>, functions: &Functions) -> Result<Vec<PatchPiece>, Broken> {
+        let units = minimize::units(&pieces, functions);
         let chosen = |kept: &[usize]| {
-            let chosen: Vec<PatchPiece> = kept.iter().filter_map(|at| judged.get(*at).cloned()).collect();
+            let chosen: Vec<PatchPiece> = kept.iter().filter_map(|at| units.get(*at)).flatten().cloned().collect();
             minimize::with_silent(&pieces, &chosen)
         };
-        let mut search = Minimization::new(judged.len());
+        let mut search = Minimization::new(units.len());
         while let Some(candidate) = search.ask() {
             if self.is_over() {
                 break;
