@@ -4,8 +4,8 @@ use greenlight::repair::End;
 
 use super::patient::{BUDGET, Patient};
 
-/// The sum that is taken off is wrong, in a way that no small edit repairs. With another attribute in the condition,
-/// which is always empty, nothing is taken off, and all tests pass.
+/// What two cost is wrong, in a way that no small edit repairs. With another comparison no test has a second one, and
+/// all of them pass.
 const SHOP: &str = "\
 from dataclasses import dataclass
 
@@ -13,12 +13,11 @@ from dataclasses import dataclass
 @dataclass
 class Item:
     price: float
-    sale: bool
-    notes: tuple = ()
+    count: int
 
 
 def cost(item):
-    if item.sale:
+    if item.count > 1:
         return lowered(item.price)
     return item.price
 
@@ -37,14 +36,14 @@ from shop import Item, cost
 
 
 class CostTest(unittest.TestCase):
-    def test_plain(self):
-        self.assertEqual(cost(Item(2.25, False)), 2.25)
+    def test_one(self):
+        self.assertEqual(cost(Item(2.25, 1)), 2.25)
 
-    def test_sale_of_whole_price(self):
-        self.assertEqual(cost(Item(3.5, True)), 3.5)
+    def test_two_of_whole_price(self):
+        self.assertEqual(cost(Item(3.5, 2)), 3.5)
 
-    def test_sale(self):
-        self.assertEqual(cost(Item(2.75, True)), 2.75)
+    def test_two(self):
+        self.assertEqual(cost(Item(2.75, 2)), 2.75)
 ";
 
 #[tokio::test]
