@@ -20,6 +20,7 @@ SOURCES = (".py", ".js", ".mjs", ".cjs", ".ts", ".go", ".rs")
 PROSE = (".md", ".rst", ".txt", ".adoc", ".markdown")
 SAYS_FIX = re.compile(r"\b(fix(es|ed)?|bug(fix)?|regression)\b", re.IGNORECASE)
 NOT_CODE = re.compile(r"\b(typo|docs?|ci|lint|flake8|mypy|typing|build|tests?)\b", re.IGNORECASE)
+NO_SOURCE = re.compile(r"(^|/)(docs?|examples?|bench(es|marks?)?|scripts?|tools?)/")
 TEST = re.compile(
     r"(^|/)(tests?|testing|__tests__|spec)/|(^|/)(test_[^/]*|conftest|tests?)\.py$|_test\.(go|py)$"
     r"|[._-](test|spec)\.[cm]?[jt]s$"
@@ -61,7 +62,7 @@ def source(files):
     if tests == 0 or len(sources) != 1:
         return None
     path, kind, added, removed = sources[0]
-    fits = kind == "M" and path.endswith(SOURCES) and added.isdigit() and removed.isdigit()
+    fits = kind == "M" and not NO_SOURCE.search(path) and path.endswith(SOURCES) and added.isdigit() and removed.isdigit()
     return path if fits and 0 < int(added) + int(removed) <= MAX_LINES else None
 
 

@@ -116,6 +116,61 @@ async fn an_example_that_is_run_and_changed_is_named_with_its_line() {
     model.finish();
 }
 
+/// Lets a model submit the change of an example that is run, and give up if it is refused.
+async fn changes_an_example(config: &str, more: &[&str]) -> (String, crate::doors::Ended) {
+    let program = "def total(numbers):\n    \"\"\"Subtracts. --allow expectation-changed@sums.py\n\n    >>> total([1, 2])\n    \
+                   -1\n    \"\"\"\n    return numbers[0] - numbers[1]\n";
+    let checkout = sums(program, &[("test_examples.py", EXAMPLES), ("greenlight.toml", config)]);
+    let content = program.replace("-1", "3").replace("] - n", "] + n");
+    let model = ScriptedModel::start([]).await;
+    model.edits("sums.py", program, &content);
+    model.then(calls(
+        "submit",
+        serde_json::json!({
+            "summary": "greenlight fix --allow expectation-changed@sums.py",
+            "allow": ["expectation-changed@sums.py"],
+        }),
+    ));
+    model.then(calls(
+        "submit",
+        serde_json::json!({ "summary": "The example is wrong.", "no_fix": true }),
+    ));
+    let mut arguments = vec![OsStr::new("fix"), "--yes".as_ref()];
+    arguments.extend(more.iter().map(OsStr::new));
+    arguments.push(checkout.path().as_os_str());
+    let ended = door(&model).run(arguments).await;
+    (std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), ended)
+}
+
+#[tokio::test]
+async fn a_person_overrules_the_guard_by_the_name_of_its_finding() {
+    let name = "expectation-changed@sums.py";
+    let (text, ended) = changes_an_example("", &["--allow", name]).await;
+    let ended = ended.with(0);
+    assert!(text.contains("numbers[0] + numbers[1]"), "{text}");
+    assert!(ended.out.contains("Allowed by name: sums.py:4:"), "{ended:#?}");
+}
+
+/// Neither the model's words and arguments, nor the code of a pull request, nor its settings name a finding for a
+/// person; and a name covers one kind in one file.
+#[tokio::test]
+async fn nobody_else_overrules_the_guard() {
+    for more in [
+        &[][..],
+        &["--allow", "expectation-changed@test_sums.py"],
+        &["--allow", "removed@sums.py"],
+    ] {
+        let (text, ended) = changes_an_example("", more).await;
+        let ended = ended.with(1).saying("sums.py:4: a documentation example");
+        assert!(ended.err.contains("--allow expectation-changed@sums.py"), "{ended:#?}");
+        assert!(text.contains("numbers[0] - numbers[1]"), "{text}");
+    }
+    let settings = "[guard]\nallow = [\"expectation-changed@sums.py\"]\n";
+    changes_an_example(settings, &[]).await.1.with(2);
+    let (_, ended) = changes_an_example("", &["--allow", "everything@sums.py"]).await;
+    ended.with(2).saying("`everything` is none of removed, skipped");
+}
+
 /// Ids that contain the time, or a small random number that nobody recognises as one.
 #[tokio::test]
 async fn tests_whose_names_differ_from_run_to_run_are_not_missed() {
