@@ -62,7 +62,8 @@ def source(files):
     if tests == 0 or len(sources) != 1:
         return None
     path, kind, added, removed = sources[0]
-    fits = kind == "M" and not NO_SOURCE.search(path) and path.endswith(SOURCES) and added.isdigit() and removed.isdigit()
+    is_source = path.endswith(SOURCES) and not NO_SOURCE.search(path)
+    fits = kind == "M" and is_source and added.isdigit() and removed.isdigit()
     return path if fits and 0 < int(added) + int(removed) <= MAX_LINES else None
 
 

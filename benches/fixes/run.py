@@ -1,8 +1,8 @@
 """Lets a scripted model that knows a fix propose it to greenlight, and says whether it was accepted byte for byte.
 
 `python3 run.py GREENLIGHT COMMITS FOLDER [RESULTS]` takes the lines of mine.py, and appends one line for each commit to
-RESULTS: repository, commit, result, cause, seconds, test runs. Commits that are already there are left out. FOLDER has a bare repository
-`owner+name/repo` or `owner+name` for each repository.
+RESULTS: repository, commit, result, cause, seconds, test runs. Commits that are already there are left out. FOLDER has
+a bare repository `owner+name/repo` or `owner+name` for each repository.
 
 The broken state is the tree of the fix, with the source file of its parent. Results:
 
@@ -110,6 +110,7 @@ def main():
             repository, commit, path = line.split("\t")[:3]
             if (repository, commit) in done:
                 continue
+            done.add((repository, commit))
             into = tempfile.mkdtemp()
             before, after = lay_out(bare(folder, repository), commit, path, into)
             model.learn(path, before, after)

@@ -137,25 +137,22 @@ impl fmt::Display for AllowedFinding {
 
 /// Why a text does not name a finding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a finding is named as greenlight names it when it refuses a fix, such as `removed@tests/test_a.py`{}", kinds(.0))]
-pub struct InvalidFinding(Option<String>);
-
-fn kinds(unknown: &Option<String>) -> String {
-    let words: Vec<&str> = WeakeningKind::ALL.into_iter().map(WeakeningKind::word).collect();
-    unknown.as_ref().map_or_else(String::new, |kind| {
-        format!("; `{kind}` is none of {}", words.join(", "))
-    })
+pub enum InvalidFinding {
+    #[error("a finding is named as the refusal of a fix names it, such as `removed@tests/test_a.py`")]
+    Form,
+    #[error("`{}` is none of {}", .0, WeakeningKind::ALL.map(WeakeningKind::word).join(", "))]
+    Kind(String),
 }
 
 impl FromStr for AllowedFinding {
     type Err = InvalidFinding;
     fn from_str(text: &str) -> Result<Self, InvalidFinding> {
-        let (word, path) = text.split_once('@').ok_or(InvalidFinding(None))?;
+        let (word, path) = text.split_once('@').ok_or(InvalidFinding::Form)?;
         let kind = WeakeningKind::ALL.into_iter().find(|kind| kind.word() == word);
-        let unknown = || InvalidFinding(Some(word.chars().take(40).collect()));
+        let unknown = || InvalidFinding::Kind(word.chars().take(40).collect());
         Ok(Self {
             kind: kind.ok_or_else(unknown)?,
-            path: path.parse().map_err(|_| InvalidFinding(None))?,
+            path: path.parse().map_err(|_| InvalidFinding::Form)?,
         })
     }
 }

@@ -132,7 +132,7 @@ pub type Functions = BTreeMap<RepoPath, Vec<Range<usize>>>;
 /// The pieces that tests can judge, in groups that are only left out together: what changes in one function is one
 /// thought, of which the tests may need only a part.
 pub fn units(pieces: &[PatchPiece], functions: &Functions) -> Vec<Vec<PatchPiece>> {
-    let mut units: Vec<(Option<(&RepoPath, &Range<usize>)>, Vec<PatchPiece>)> = Vec::new();
+    let mut units = Vec::<(Option<_>, Vec<PatchPiece>)>::new();
     for piece in pieces.iter().filter(|piece| !piece.is_silent) {
         let around = piece.lines.as_ref().and_then(|lines| {
             let mut functions = functions.get(&piece.path)?.iter();

@@ -89,12 +89,7 @@ pub(super) async fn work(
                 summary,
                 test_may_be_wrong,
             } => (summary, Claim::of(test_may_be_wrong)),
-            Exit::GaveUp { reason } => {
-                let refused = refused.map(|(_, why)| why).or_else(|| refusal(&transcript));
-                return Ok(WorkOutcome::GaveUp {
-                    reason: with_refusal(reason, refused),
-                });
-            }
+            Exit::GaveUp { reason } => return Ok(gave_up(reason, refused, &transcript)),
             Exit::Explained(explanation) => return Ok(WorkOutcome::Explained(explanation)),
             Exit::Deferred(deferred) => return Ok(WorkOutcome::Deferred(deferred)),
             Exit::NoTools if suite.is_none() => return Ok(WorkOutcome::ActsByCode),
@@ -128,9 +123,19 @@ pub(super) async fn work(
         refused = Some((digest, unaccepted.why));
     }
     let reason = format!("{MAX_SUBMISSIONS} submissions were not accepted");
-    Ok(WorkOutcome::GaveUp {
-        reason: with_refusal(reason, refused.map(|(_, why)| why)),
-    })
+    Ok(gave_up(reason, refused, &transcript))
+}
+
+/// The end without a fix. A person may know better than the rule, so the reason says what it refused last.
+fn gave_up(reason: String, refused: Option<(String, String)>, transcript: &Transcript) -> WorkOutcome {
+    let Some(why) = refused.map(|(_, why)| why).or_else(|| refusal(transcript)) else {
+        return WorkOutcome::GaveUp { reason };
+    };
+    let reason = reason.trim_end().trim_end_matches('.');
+    let why: String = redact(&visible(&why)).chars().take(MAX_REFUSAL).collect();
+    WorkOutcome::GaveUp {
+        reason: format!("{reason}. The last submission was not accepted: {why}"),
+    }
 }
 
 /// Why the last submission was refused before it ran, as the model was told.
@@ -139,18 +144,6 @@ fn refusal(transcript: &Transcript) -> Option<String> {
         Item::Result { text, .. } => agent::refusal(text).map(String::from),
         _ => None,
     })
-}
-
-/// A person may know better than the rule, so the reason for giving up says what it refused.
-fn with_refusal(reason: String, refused: Option<String>) -> String {
-    match refused {
-        None => reason,
-        Some(why) => {
-            let reason = reason.trim_end().trim_end_matches('.');
-            let why: String = redact(&visible(&why)).chars().take(MAX_REFUSAL).collect();
-            format!("{reason}. The last submission was not accepted: {why}")
-        }
-    }
 }
 
 impl<'a> Stage<'a> {
