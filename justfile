@@ -86,6 +86,11 @@ bench-repair *arguments:
     cargo build --release
     cargo bench --bench repair -- {{ arguments }}
 
+# Lets a scripted model that knows the fixes of real bugs propose them: which are accepted, byte for byte? Takes a folder of bare repositories, `owner+name`.
+bench-fixes folder *arguments:
+    cargo build --release
+    nice -n 10 python3 benches/fixes/run.py target/release/greenlight benches/fixes/commits.tsv {{ folder }} {{ arguments }}
+
 # Cuts the history of repositories, each given as a path: every commit as a pull request, the next one as a patch.
 history *arguments:
     cargo bench --bench history -- {{ arguments }}

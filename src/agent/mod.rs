@@ -29,7 +29,7 @@ pub use self::history::{History, Question};
 pub use self::limits::{AgentLimits, LimitKind};
 pub use self::model::{DEFAULT_CONTEXT, Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
-pub use self::tools::{all as all_tools, carry_out, edits};
+pub use self::tools::{all as all_tools, carry_out, edits, refusal};
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;

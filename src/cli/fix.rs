@@ -4,6 +4,7 @@ use super::Exit;
 use super::local::{self, Common, UpFront};
 use crate::config::flags::EnginePart;
 use crate::domain::mode::Mode;
+use crate::domain::weakening::AllowedFinding;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct FixArguments {
@@ -17,6 +18,10 @@ pub(super) struct FixArguments {
     /// Leave out parts of the built-in engine, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "record")]
     without: Vec<EnginePart>,
+    /// Allow what the guard refuses in a fix, by the name that the refusal gives, such as `removed@tests/test_a.py`.
+    /// Can be given several times
+    #[arg(long, value_name = "NAME", conflicts_with = "record")]
+    allow: Vec<AllowedFinding>,
     #[command(flatten)]
     common: Common,
 }
@@ -26,6 +31,6 @@ pub(super) async fn fix(arguments: FixArguments) -> Exit {
         all_but_tests: arguments.yes,
         tests: arguments.yes_tests,
     };
-    let common = arguments.common.without(arguments.without);
+    let common = arguments.common.without(arguments.without).allowing(arguments.allow);
     local::work(common, up_front, Mode::Debug).await
 }

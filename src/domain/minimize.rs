@@ -1,207 +1,13 @@
-//! Makes a patch smaller: splits it into pieces, finds those that are only formatting, and says which pieces to leave
-//! out next (delta debugging, <https://www.st.cs.uni-saarland.de/papers/tse2002/>). The caller runs the tests and
-//! decides when to stop.
+//! Makes a patch smaller: splits it into pieces, and says which pieces to leave out next (delta debugging,
+//! <https://www.st.cs.uni-saarland.de/papers/tse2002/>). The caller runs the tests and decides when to stop.
 
-use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
+mod noise;
+mod pieces;
 
-use super::id::RepoPath;
-use super::patch::{Blob, FileChange, Patch};
+use std::collections::HashSet;
 
-/// A piece of a patch that can be left out alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatchPiece {
-    path: RepoPath,
-    /// `None`: the change of the whole file, because it is added, deleted, changes its mode or is not text.
-    lines: Option<LineChange>,
-}
-
-/// A range of lines in the old file, and the range in the new file that replaces it. Counted from 0.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct LineChange {
-    old: Range<usize>,
-    new: Range<usize>,
-}
-
-/// Splits a patch into hunks: runs of changed lines without an unchanged line between them.
-pub fn hunks(patch: &Patch) -> Vec<PatchPiece> {
-    let mut pieces = Vec::new();
-    for (path, change) in patch.files() {
-        let Some((before, after)) = texts(change) else {
-            pieces.push(PatchPiece {
-                path: path.clone(),
-                lines: None,
-            });
-            continue;
-        };
-        let (old, new) = (split(before), split(after));
-        let diff = similar::TextDiff::from_slices(&old, &new);
-        let changed = diff.ops().iter().filter(|op| op.tag() != similar::DiffTag::Equal);
-        let mut edits: Vec<LineChange> = Vec::new();
-        for op in changed {
-            let (old, new) = (op.old_range(), op.new_range());
-            match edits.last_mut() {
-                Some(last) if last.old.end == old.start && last.new.end == new.start => {
-                    (last.old.end, last.new.end) = (old.end, new.end);
-                }
-                _ => edits.push(LineChange { old, new }),
-            }
-        }
-        pieces.extend(edits.into_iter().map(|edit| PatchPiece {
-            path: path.clone(),
-            lines: Some(edit),
-        }));
-    }
-    pieces
-}
-
-/// Splits hunks into single lines. A removed line is paired with the added line that replaces it, if there is one.
-pub fn lines(hunks: &[PatchPiece]) -> Vec<PatchPiece> {
-    let mut pieces = Vec::new();
-    for hunk in hunks {
-        let Some(LineChange { old, new }) = &hunk.lines else {
-            pieces.push(hunk.clone());
-            continue;
-        };
-        for at in 0..old.len().max(new.len()) {
-            let one = |range: &Range<usize>| (range.start + at).min(range.end)..(range.start + at + 1).min(range.end);
-            pieces.push(PatchPiece {
-                path: hunk.path.clone(),
-                lines: Some(LineChange {
-                    old: one(old),
-                    new: one(new),
-                }),
-            });
-        }
-    }
-    pieces
-}
-
-/// The patch with only these pieces.
-pub fn only(patch: &Patch, pieces: &[PatchPiece]) -> Patch {
-    let mut kept: BTreeMap<&RepoPath, Vec<&LineChange>> = BTreeMap::new();
-    for piece in pieces {
-        let edits = kept.entry(&piece.path).or_default();
-        edits.extend(piece.lines.as_ref());
-    }
-    Patch::new(patch.files().filter_map(|(path, change)| {
-        let edits = kept.get_mut(path)?;
-        let change = match (texts(change), &change.after) {
-            (Some((before, after)), Some(blob)) => {
-                edits.sort_by_key(|edit| (edit.old.start, edit.new.start));
-                let bytes = spliced(&split(before), &split(after), edits);
-                FileChange {
-                    before: change.before.clone(),
-                    after: Some(Blob { mode: blob.mode, bytes }),
-                }
-            }
-            _ => change.clone(),
-        };
-        Some((path.clone(), change))
-    }))
-}
-
-fn spliced(old: &[&str], new: &[&str], edits: &[&LineChange]) -> Vec<u8> {
-    let (mut out, mut at) = (String::new(), 0);
-    let mut push = |lines: &[&str]| {
-        for line in lines {
-            // A line that was the last of its file, without a line end, may be followed by another one now.
-            if !out.is_empty() && !out.ends_with('\n') {
-                out.push('\n');
-            }
-            out.push_str(line);
-        }
-    };
-    for edit in edits {
-        push(old.get(at..edit.old.start).unwrap_or_default());
-        push(new.get(edit.new.clone()).unwrap_or_default());
-        at = edit.old.end;
-    }
-    push(old.get(at..).unwrap_or_default());
-    out.into_bytes()
-}
-
-/// Which of these hunks are only formatting, as far as the text can tell: they differ only in white space and blank
-/// lines, or the hunks of a file only move its imports. White space matters in Python and in strings, so the tests
-/// decide in the end.
-pub fn noise(patch: &Patch, hunks: &[PatchPiece]) -> Vec<bool> {
-    let changes: BTreeMap<&RepoPath, &FileChange> = patch.files().collect();
-    let sides = |piece: &PatchPiece| {
-        let (before, after) = texts(changes.get(&piece.path)?)?;
-        let edit = piece.lines.as_ref()?;
-        let owned = |text: &str, range: &Range<usize>| -> Vec<String> {
-            let lines = split(text);
-            lines
-                .get(range.clone())
-                .unwrap_or_default()
-                .iter()
-                .map(ToString::to_string)
-                .collect()
-        };
-        Some((owned(before, &edit.old), owned(after, &edit.new)))
-    };
-    let bare = |lines: &[String]| -> String {
-        lines
-            .iter()
-            .flat_map(|line| line.chars())
-            .filter(|c| !c.is_whitespace())
-            .collect()
-    };
-    let sides: Vec<_> = hunks.iter().map(sides).collect();
-    // Removed and added imports of each file, from all hunks that contain nothing else.
-    let mut moved: BTreeMap<&RepoPath, [Vec<String>; 2]> = BTreeMap::new();
-    let imports: Vec<bool> = sides
-        .iter()
-        .map(|sides| {
-            sides
-                .as_ref()
-                .is_some_and(|(old, new)| old.iter().chain(new).all(|line| is_import(line)))
-        })
-        .collect();
-    for ((hunk, sides), _) in hunks.iter().zip(&sides).zip(&imports).filter(|(_, imports)| **imports) {
-        let Some((old, new)) = sides else { continue };
-        let both = moved.entry(&hunk.path).or_default();
-        for (into, lines) in both.iter_mut().zip([old, new]) {
-            into.extend(
-                lines
-                    .iter()
-                    .map(|line| line.trim().to_string())
-                    .filter(|line| !line.is_empty()),
-            );
-        }
-    }
-    for both in moved.values_mut() {
-        both.iter_mut().for_each(|side| side.sort_unstable());
-    }
-    let only_moved = |path: &RepoPath| moved.get(path).is_some_and(|[old, new]| old == new);
-    hunks
-        .iter()
-        .zip(&sides)
-        .zip(imports)
-        .map(|((hunk, sides), imports)| {
-            let is_white = sides.as_ref().is_some_and(|(old, new)| bare(old) == bare(new));
-            is_white || (imports && only_moved(&hunk.path))
-        })
-        .collect()
-}
-
-fn is_import(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty()
-        || ["import ", "from ", "use ", "#include ", "require ", "require("]
-            .iter()
-            .any(|word| line.starts_with(word))
-}
-
-/// Both sides as text, if lines can be compared: a text file that stays one and keeps its mode.
-fn texts(change: &FileChange) -> Option<(&str, &str)> {
-    let (before, after) = (change.before.as_ref()?, change.after.as_ref()?);
-    (before.mode == after.mode).then(|| Some((before.text()?, after.text()?)))?
-}
-
-fn split(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
-}
+pub use self::noise::noise;
+pub use self::pieces::{Functions, Leftovers, PatchPiece, SilentLines, hunks, judged, lines, only, units, with_silent};
 
 /// Finds which of several parts are needed by leaving out ever smaller groups of them. It never asks about the same
 /// set twice, nor about the empty set.
@@ -273,21 +79,6 @@ mod tests {
 
     use super::*;
 
-    fn patch(before: &str, after: &str) -> Patch {
-        Patch::new([(
-            "a.py".parse().unwrap(),
-            FileChange {
-                before: Some(Blob::regular(before)),
-                after: Some(Blob::regular(after)),
-            },
-        )])
-    }
-
-    fn after(patch: &Patch) -> String {
-        let text = |(_, change): (_, &FileChange)| change.after.as_ref().unwrap().text().unwrap().to_string();
-        patch.files().map(text).collect()
-    }
-
     /// Searches to the end; also returns how often it asked.
     fn search(parts: usize, does: impl Fn(&[usize]) -> bool) -> (Vec<usize>, usize) {
         let (mut search, mut asked) = (Minimization::new(parts), 0);
@@ -297,56 +88,6 @@ mod tests {
             search.learn(candidate, does);
         }
         (search.kept().to_vec(), asked)
-    }
-
-    #[test]
-    fn each_hunk_and_each_line_can_be_left_out() {
-        let patch = patch("a\nb\nc\nd\ne\n", "A\nb\nc\nD\nx\ne\n");
-        let hunks = hunks(&patch);
-        assert_eq!(hunks.len(), 2);
-        assert_eq!(after(&only(&patch, &hunks[..1])), "A\nb\nc\nd\ne\n");
-        assert_eq!(after(&only(&patch, &hunks[1..])), "a\nb\nc\nD\nx\ne\n");
-        let lines = lines(&hunks);
-        assert_eq!(lines.len(), 3);
-        assert_eq!(after(&only(&patch, &lines[1..2])), "a\nb\nc\nD\ne\n");
-        assert_eq!(after(&only(&patch, &lines[2..])), "a\nb\nc\nd\nx\ne\n");
-        assert!(only(&patch, &[]).is_empty());
-    }
-
-    #[test]
-    fn a_new_file_is_one_piece() {
-        let blob = Some(Blob::regular("x\n"));
-        let patch = Patch::new([(
-            "n".parse().unwrap(),
-            FileChange {
-                before: None,
-                after: blob,
-            },
-        )]);
-        let pieces = hunks(&patch);
-        assert_eq!((pieces.len(), lines(&pieces).len()), (1, 1));
-        assert_eq!(only(&patch, &pieces), patch);
-    }
-
-    #[test]
-    fn formatting_is_told_from_change() {
-        for (before, after, expected) in [
-            ("a = 1\n", "a=1\n", &[true][..]),
-            ("a\n\n\nb\n", "a\n\nb\n", &[true]),
-            ("f(a, b)\n", "f(\n    a, b\n)\n", &[true]),
-            ("a \nb\nc\n", "a\nb\nC\n", &[true, false]),
-            ("import b\nimport a\n\nx\n", "import a\nimport b\n\nx\n", &[true, true]),
-            (
-                "import b\nimport a\n\nx\n",
-                "import a\nimport c\n\nx\n",
-                &[false, false],
-            ),
-            ("a\n", "b\n", &[false]),
-        ] {
-            let patch = patch(before, after);
-            let hunks = hunks(&patch);
-            assert_eq!(noise(&patch, &hunks), expected, "{before:?} {after:?}");
-        }
     }
 
     #[test]
@@ -374,22 +115,6 @@ mod tests {
                 prop_assert!(fewer.is_empty() || !does(&fewer));
             }
             prop_assert!(asked <= parts * parts + 3 * parts);
-        }
-
-        #[test]
-        fn all_pieces_together_are_the_patch_and_any_of_them_apply(
-            before in "([ab]\n){0,12}[ab]?",
-            now in "([abc]\n){0,12}[abc]?",
-            chosen in proptest::collection::vec(any::<bool>(), 40),
-        ) {
-            let patch = patch(&before, &now);
-            let hunks = hunks(&patch);
-            prop_assert_eq!(only(&patch, &hunks), patch.clone());
-            let lines = lines(&hunks);
-            prop_assert_eq!(only(&patch, &lines), patch.clone());
-            let some: Vec<_> = lines.into_iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(line, _)| line).collect();
-            let part = only(&patch, &some);
-            prop_assert!(part.changed_lines() <= before.lines().count() + now.lines().count());
         }
     }
 }

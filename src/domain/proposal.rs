@@ -233,7 +233,8 @@ pub fn worse(before: &TestRun, after: &TestRun) -> Worse {
     let is_complete = after.passed as usize <= after.passed_names.len() && failing.len() < TestRun::MAX_FAILURES;
     let passed: BTreeSet<&str> = before.passed_names.iter().map(String::as_str).collect();
     let is_gone = |name: &&&str| {
-        is_complete && !passing.contains(*name) && !failing.contains(*name) && !before.has_renamed(name, after)
+        let is_known = passing.contains(*name) || failing.contains(*name) || before.is_unstable(name);
+        is_complete && !is_known && !before.has_renamed(name, after)
     };
     Worse {
         new_failures: new_failures.map(ToString::to_string).collect(),

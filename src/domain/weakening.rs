@@ -1,6 +1,7 @@
 //! How a patch weakens tests, as people and models are told. `guard` detects it.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +69,94 @@ impl WeakeningKind {
     }
 }
 
+impl WeakeningKind {
+    /// All kinds.
+    pub const ALL: [Self; 17] = [
+        Self::Removed,
+        Self::Skipped,
+        Self::NotReached,
+        Self::FewerAssertions,
+        Self::WeakerAssertion,
+        Self::ExpectationChanged,
+        Self::ToleranceWidened,
+        Self::ErrorSwallowed,
+        Self::Retried,
+        Self::Mocked,
+        Self::SetupChanged,
+        Self::DataChanged,
+        Self::Configuration,
+        Self::Ci,
+        Self::SpecialCased,
+        Self::DetectsTests,
+        Self::CannotBeJudged,
+    ];
+
+    /// The kind in one word, as people type it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Skipped => "skipped",
+            Self::NotReached => "not-reached",
+            Self::FewerAssertions => "fewer-assertions",
+            Self::WeakerAssertion => "weaker-assertion",
+            Self::ExpectationChanged => "expectation-changed",
+            Self::ToleranceWidened => "tolerance-widened",
+            Self::ErrorSwallowed => "error-swallowed",
+            Self::Retried => "retried",
+            Self::Mocked => "mocked",
+            Self::SetupChanged => "setup-changed",
+            Self::DataChanged => "data-changed",
+            Self::Configuration => "configuration",
+            Self::Ci => "ci",
+            Self::SpecialCased => "special-cased",
+            Self::DetectsTests => "detects-tests",
+            Self::CannotBeJudged => "cannot-be-judged",
+        }
+    }
+}
+
+/// The name of findings that a person allows: `expectation-changed@src/sums.py`, a kind and a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllowedFinding {
+    kind: WeakeningKind,
+    path: RepoPath,
+}
+
+impl AllowedFinding {
+    /// Whether this is the name of a finding.
+    pub fn names(&self, finding: &Weakening) -> bool {
+        self.kind == finding.kind && self.path == finding.path
+    }
+}
+
+impl fmt::Display for AllowedFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.kind.word(), self.path)
+    }
+}
+
+/// Why a text does not name a finding.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidFinding {
+    #[error("a finding is named as the refusal of a fix names it, such as `removed@tests/test_a.py`")]
+    Form,
+    #[error("`{}` is none of {}", .0, WeakeningKind::ALL.map(WeakeningKind::word).join(", "))]
+    Kind(String),
+}
+
+impl FromStr for AllowedFinding {
+    type Err = InvalidFinding;
+    fn from_str(text: &str) -> Result<Self, InvalidFinding> {
+        let (word, path) = text.split_once('@').ok_or(InvalidFinding::Form)?;
+        let kind = WeakeningKind::ALL.into_iter().find(|kind| kind.word() == word);
+        let unknown = || InvalidFinding::Kind(word.chars().take(40).collect());
+        Ok(Self {
+            kind: kind.ok_or_else(unknown)?,
+            path: path.parse().map_err(|_| InvalidFinding::Form)?,
+        })
+    }
+}
+
 /// One place where a patch weakens tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weakening {
@@ -79,6 +168,16 @@ pub struct Weakening {
     pub kind: WeakeningKind,
     /// What was done, to be read after the location and the name. It may quote code, so it is untrusted, too.
     pub what: String,
+}
+
+impl Weakening {
+    /// The name that a person allows it by. It does not contain what the patch says.
+    pub fn name(&self) -> AllowedFinding {
+        AllowedFinding {
+            kind: self.kind,
+            path: self.path.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Weakening {
@@ -102,4 +201,68 @@ pub fn listed(weakenings: &[Weakening]) -> String {
         shown.push(format!("and {} more", weakenings.len() - SHOWN));
     }
     shown.join("; ")
+}
+
+/// How a person can allow them: each name once, and the number of the others.
+pub fn how_to_allow(weakenings: &[Weakening]) -> String {
+    const SHOWN: usize = 5;
+    let mut names: Vec<String> = Vec::new();
+    for name in weakenings.iter().map(|weakening| weakening.name().to_string()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let flags: Vec<String> = names.iter().take(SHOWN).map(|name| format!("--allow {name}")).collect();
+    format!(
+        "Only a person can allow it, with `greenlight fix {}`{more}",
+        flags.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_is_named_by_its_kind_and_file() {
+        let finding = |kind, path: &str| Weakening {
+            path: path.parse().unwrap(),
+            line: 3,
+            test: String::new(),
+            kind,
+            what: "`--allow ci@a`".into(),
+        };
+        for kind in WeakeningKind::ALL {
+            let one = finding(kind, "tests/a@b.py");
+            let allowed: AllowedFinding = one.name().to_string().parse().unwrap();
+            assert!(allowed.names(&one));
+            assert!(!allowed.names(&finding(kind, "tests/a.py")));
+            let others = WeakeningKind::ALL.into_iter().filter(|other| *other != kind);
+            assert!(
+                others
+                    .into_iter()
+                    .all(|other| !allowed.names(&finding(other, "tests/a@b.py")))
+            );
+        }
+        for text in [
+            "",
+            "removed",
+            "removed@",
+            "all@tests/a.py",
+            "removed@../a.py",
+            "*@a",
+            "removed@/etc",
+        ] {
+            assert!(text.parse::<AllowedFinding>().is_err(), "{text}");
+        }
+        let two = [finding(WeakeningKind::Ci, "a"), finding(WeakeningKind::Ci, "a")];
+        assert_eq!(
+            how_to_allow(&two),
+            "Only a person can allow it, with `greenlight fix --allow ci@a`"
+        );
+    }
 }

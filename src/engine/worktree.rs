@@ -21,7 +21,7 @@ use crate::domain::patch::{Blob, Patch};
 use crate::domain::proposal::Bounds;
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
-use crate::domain::weakening::Weakening;
+use crate::domain::weakening::{AllowedFinding, Weakening};
 use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
@@ -80,6 +80,8 @@ pub struct Worktree {
     pub memory: Memory,
     /// Parts of the built-in engine that are left out.
     pub without: Vec<EnginePart>,
+    /// Findings of the guard that a person allows. Nothing in the tree, and no model, can add to them.
+    pub allowed: Vec<AllowedFinding>,
     /// Hosts that nobody can grant access to.
     pub never: Vec<String>,
     /// What the run may still spend.
@@ -121,6 +123,7 @@ impl Worktree {
             checkout,
             memory: Memory::default(),
             without: Vec::new(),
+            allowed: Vec::new(),
             never: Vec::new(),
             left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
             config,
@@ -290,6 +293,11 @@ impl Worktree {
             .filter_map(|failure| failure.location.as_ref());
         let places: Vec<&str> = locations.map(|at| at.path.as_str()).collect();
         let mut inputs = guard::Inputs::default();
+        if let Some(run) = before.filter(|run| run.knows_all_names()) {
+            let passed = run.passed_names.iter().chain(&run.skipped_names).chain(&run.excused);
+            let names: Vec<&str> = passed.map(String::as_str).chain(run.failing_names()).collect();
+            inputs.note_ran(&names);
+        }
         let paths = self.checkout.paths();
         let files = paths
             .into_iter()
@@ -302,6 +310,23 @@ impl Worktree {
             }
         }
         inputs
+    }
+
+    /// How a patch weakens the tests, without what a person allows.
+    pub fn weakenings(&self, patch: &Patch, inputs: &guard::Inputs) -> Vec<Weakening> {
+        let mut found = guard::weakenings(patch, inputs);
+        found.retain(|finding| !self.allowed.iter().any(|allowed| allowed.names(finding)));
+        found
+    }
+
+    /// How a patch weakens the tests in ways that a person allows.
+    pub fn overruled(&self, patch: &Patch, inputs: &guard::Inputs) -> Vec<Weakening> {
+        if self.allowed.is_empty() {
+            return Vec::new();
+        }
+        let mut found = guard::weakenings(patch, inputs);
+        found.retain(|finding| self.allowed.iter().any(|allowed| allowed.names(finding)));
+        found
     }
 
     /// The bounds on a patch; `is_protected` is [`RepoConfig`]'s own rule, and `weakenings` are the guard's.

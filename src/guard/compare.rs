@@ -7,6 +7,7 @@ use greenlight_syntax::{Language, Parsed};
 
 use super::item_report::ItemReport;
 use super::items::{Item, Mark, Role};
+use super::pairs::pairs;
 use super::statements::grows;
 use super::{assertion, body};
 use crate::domain::id::RepoPath;
@@ -33,14 +34,20 @@ pub(super) fn compare<'t>(
     let new_items = new.map_or(&nothing, |side| &side.items);
     let old_items = old.map_or(&nothing, |side| &side.items);
     let words: HashSet<&str> = old.map(|side| body::words(side.file.text)).unwrap_or_default();
-    for item in old_items {
+    let partners = pairs(old_items, new_items);
+    for (at, item) in old_items.iter().enumerate() {
         let Some(old) = old else { continue };
         let mut report = ItemReport {
             path,
             test: item.full_name(),
             found,
         };
-        let same = new_items.iter().rev().find(|other| is_same(item, other));
+        let same = partners[at].and_then(|partner| new_items.get(partner));
+        // In Python the last definition of a name hides the others.
+        let mut later = old_items[at + 1..].iter();
+        if same.is_none() && old.file.language == Language::Python && later.any(|other| is_same(item, other)) {
+            continue;
+        }
         let counterpart = same.zip(new).map(|(other, side)| (side.file, other));
         let counterpart = counterpart.or_else(|| {
             let renamed = new?.items.iter().find(|other| is_renamed(item, other, old_items))?;
@@ -74,7 +81,8 @@ pub(super) fn compare<'t>(
             (None, _) => {}
         }
     }
-    added(path, (old_items, &words), new, found);
+    let paired: HashSet<usize> = partners.into_iter().flatten().collect();
+    added(path, (old_items, &words), (new, &paired), found);
 }
 
 fn is_same(one: &Item<'_>, other: &Item<'_>) -> bool {
@@ -223,7 +231,7 @@ fn is_neutral(mark: &str) -> bool {
 fn added<'t>(
     path: &RepoPath,
     (old_items, words): (&[Item<'_>], &HashSet<&str>),
-    new: Option<&'t Side<'t>>,
+    (new, paired): (Option<&'t Side<'t>>, &HashSet<usize>),
     found: &mut Vec<Weakening>,
 ) {
     let Some(new) = new else { return };
@@ -235,8 +243,8 @@ fn added<'t>(
             .iter()
             .any(|other| other.name == item.name && other.place == item.place)
     };
-    for item in &new.items {
-        if old_items.iter().any(|other| is_same(other, item)) {
+    for (at, item) in new.items.iter().enumerate() {
+        if paired.contains(&at) {
             continue;
         }
         let mut report = ItemReport {

@@ -11,7 +11,7 @@ use tree_sitter::Node;
 use super::MAX_DEPTH;
 use super::statements::{self, Statement};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     Test,
     /// A helper, fixture or hook.

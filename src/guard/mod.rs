@@ -3,19 +3,22 @@
 //!
 //! Added and stricter tests are not findings. Any other change of an existing test is one, because a repair must not
 //! make it.
-//! business there.
 
 mod assertion;
 mod body;
 mod collected;
 mod compare;
 mod docs;
+mod examples;
 mod item_report;
 mod items;
+mod leftovers;
 mod manifest;
 mod new_tests;
+mod pairs;
 mod parts;
 mod restore;
+mod silent;
 mod special;
 mod statements;
 
@@ -27,8 +30,10 @@ use self::collected::is_collected;
 use self::compare::{Elsewhere, Side};
 use self::item_report::ItemReport;
 use self::items::Role;
+pub use self::leftovers::{functions, leftovers};
 pub use self::new_tests::{NewTest, new_tests, writes_more_than_tests};
 pub use self::restore::{with_own_tests, without_tests};
+pub use self::silent::silent_lines;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path, is_test_path, shadows_test_tool};
@@ -45,6 +50,8 @@ const MAX_FILES: usize = 300;
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     literals: BTreeSet<String>,
+    /// Whether the examples in the documentation of Rust and of Python are only read and never run.
+    unrun_examples: Vec<Language>,
 }
 
 impl Inputs {
@@ -53,6 +60,19 @@ impl Inputs {
         if let Some(file) = Language::of(path.as_str()).and_then(|language| Parsed::parse(language, text)) {
             special::note(&file, is_test_path(path.as_str()), names, self);
         }
+    }
+
+    /// Notes the names of all tests that ran: they tell whether examples in documentation are tests.
+    pub fn note_ran(&mut self, names: &[&str]) {
+        for language in [Language::Rust, Language::Python] {
+            if !names.iter().any(|name| examples::is_example(language, name)) {
+                self.unrun_examples.push(language);
+            }
+        }
+    }
+
+    fn runs_examples(&self, path: &RepoPath) -> bool {
+        Language::of(path.as_str()).is_some_and(|language| !self.unrun_examples.contains(&language))
     }
 }
 
@@ -98,7 +118,9 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
             if is_collected { &elsewhere } else { &[] },
             &mut found,
         );
-        examples(read, &mut found);
+        if inputs.runs_examples(read.path) {
+            examples::compare(read.path, read.before.as_ref(), read.after.as_ref(), &mut found);
+        }
         if let (false, Some(after)) = (read.is_tests, &read.after) {
             special::compare(read.path, (read.before.as_ref(), after), &inputs, &mut found);
         }
@@ -236,25 +258,6 @@ fn unknown(name: &str, change: &FileChange, report: &mut ItemReport<'_>) {
     }
 }
 
-/// Reports documentation examples that were removed or changed.
-fn examples(read: &Read<'_>, found: &mut Vec<Weakening>) {
-    let of = |side: &Option<Parsed<'_>>| side.as_ref().map(parts::examples).unwrap_or_default();
-    let (before, after) = (of(&read.before), of(&read.after));
-    let has = |old: &String| {
-        after.iter().any(|new| {
-            let mut lines = new.lines();
-            old.lines().all(|line| lines.any(|other| other == line))
-        })
-    };
-    if read.after.is_some()
-        && let Some(gone) = before.iter().find(|old| !has(old))
-    {
-        let shown = body::quoted(gone.lines().nth(1).unwrap_or(gone).trim());
-        let what = format!("a documentation example, which is run as a test, is changed or removed: {shown}");
-        of_file(read.path, found).say(WeakeningKind::ExpectationChanged, 1, what);
-    }
-}
-
 /// Whether a change of one file affects tests: a file that contains only tests or decides how tests run, test code
 /// within a Rust or Python file, or the settings about tests in a manifest. A file that cannot be read counts as
 /// affecting them.
@@ -285,7 +288,8 @@ fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
     let tests = parts::test_ranges(&file)
         .into_iter()
         .map(|range| file.text[range].to_string());
-    Some(tests.chain(parts::examples(&file)).collect())
+    let examples = parts::examples(&file).into_iter().map(|example| example.text);
+    Some(tests.chain(examples).collect())
 }
 
 /// The lines, from 1, with syntax errors, at most a hundred. `None` if the language is not supported, or the text

@@ -8,7 +8,7 @@ use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
 use super::MAX_DEPTH;
-use super::docs::Docs;
+use super::docs::{Docs, Example};
 
 /// The ranges of tests in a file that contains other code as well, in order. Empty for other languages, where tests
 /// are in separate files.
@@ -47,7 +47,7 @@ fn collect(file: &Parsed<'_>, node: Node<'_>, depth: usize, found: &mut Vec<Rang
 }
 
 /// The examples in documentation that are run as tests.
-pub(super) fn examples(file: &Parsed<'_>) -> Vec<String> {
+pub(super) fn examples(file: &Parsed<'_>) -> Vec<Example> {
     let mut found = Vec::new();
     match file.language {
         Language::Rust => rust_examples(file, file.tree.root_node(), 0, &mut found),
@@ -56,8 +56,11 @@ pub(super) fn examples(file: &Parsed<'_>) -> Vec<String> {
             if node.kind() == "expression_statement" && node.named_child(0).is_some_and(|only| only.kind() == "string")
             {
                 let text = file.raw(node);
-                if text.contains(">>>") {
-                    found.push(sessions(text));
+                if let Some(at) = text.lines().position(|line| line.contains(">>>")) {
+                    found.push(Example {
+                        line: Parsed::line(node) + at,
+                        text: sessions(text),
+                    });
                 }
                 return Below::Skip;
             }
@@ -82,7 +85,7 @@ fn sessions(text: &str) -> String {
     lines.join("\n")
 }
 
-fn rust_examples(file: &Parsed<'_>, node: Node<'_>, depth: usize, found: &mut Vec<String>) {
+fn rust_examples(file: &Parsed<'_>, node: Node<'_>, depth: usize, found: &mut Vec<Example>) {
     if depth > MAX_DEPTH {
         return;
     }
@@ -91,13 +94,16 @@ fn rust_examples(file: &Parsed<'_>, node: Node<'_>, depth: usize, found: &mut Ve
     for child in node.named_children(&mut cursor) {
         let own = file.raw(child);
         match child.kind() {
-            "line_comment" | "block_comment" => docs.comment(own, found),
+            "line_comment" | "block_comment" => docs.comment((own, Parsed::line(child)), found),
             "attribute_item" | "inner_attribute_item" => {
                 let compact: String = own.chars().filter(|c| !c.is_whitespace()).collect();
                 if compact.contains("doc=")
                     && (own.contains("```") || own.contains("~~~") || own.contains("include_str"))
                 {
-                    found.push(own.into());
+                    found.push(Example {
+                        line: Parsed::line(child),
+                        text: own.into(),
+                    });
                 }
             }
             _ => {

@@ -9,21 +9,35 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::is_test_path;
 
-/// The same patch with the head's own tests. `None` if they cannot be separated from the code around them.
-pub fn with_own_tests(patch: &Patch) -> Option<Patch> {
+/// The same patch with the head's own tests. Examples in documentation stay as the patch has them: those that it
+/// removes are a finding, and those that it adds are further tests.
+///
+/// # Errors
+/// The file and line of tests that cannot be separated from the code around them.
+pub fn with_own_tests(patch: &Patch) -> Result<Patch, (RepoPath, usize)> {
     let mut changes = Vec::new();
     for (path, change) in patch.files() {
         if is_test_path(path.as_str()) {
             continue;
         }
         let change = if touches_tests(path, change) {
-            own_tests(path, change)?
+            own_tests(path, change).ok_or_else(|| (path.clone(), first_test(path, change)))?
         } else {
             change.clone()
         };
         changes.push((path.clone(), change));
     }
-    Some(Patch::new(changes))
+    Ok(Patch::new(changes))
+}
+
+/// The line of the first test after the change, or before it.
+fn first_test(path: &RepoPath, change: &FileChange) -> usize {
+    let first = |blob: &Option<Blob>| {
+        let file = Parsed::parse(Language::of(path.as_str())?, blob.as_ref()?.text()?)?;
+        let test = parts::test_ranges(&file).into_iter().next()?;
+        Some(file.text[..test.start].matches('\n').count() + 1)
+    };
+    first(&change.after).or_else(|| first(&change.before)).unwrap_or(1)
 }
 
 /// The first file in which a patch changes more than tests.
@@ -53,9 +67,6 @@ fn own_tests(path: &RepoPath, change: &FileChange) -> Option<FileChange> {
         Language::of(path.as_str()).filter(|language| matches!(language, Language::Rust | Language::Python))?;
     let old = Parsed::parse(language, before.text()?)?;
     let new = Parsed::parse(language, after.text()?)?;
-    if !same_examples(&old, &new) {
-        return None;
-    }
     let (old_tests, new_tests) = (parts::test_ranges(&old), parts::test_ranges(&new));
     let text = if old_tests.len() == new_tests.len() {
         spliced(
@@ -81,10 +92,6 @@ fn own_tests(path: &RepoPath, change: &FileChange) -> Option<FileChange> {
         before: Some(before.clone()),
         after: Some(after),
     })
-}
-
-fn same_examples(old: &Parsed<'_>, new: &Parsed<'_>) -> bool {
-    parts::examples(old) == parts::examples(new)
 }
 
 /// Whether every test is a top-level item, so that it can be moved within its file.

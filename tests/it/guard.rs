@@ -5,6 +5,7 @@ mod compiled;
 mod javascript;
 mod python;
 mod touches;
+mod twins;
 mod whole;
 
 use greenlight::domain::patch::{Blob, FileChange, Patch};

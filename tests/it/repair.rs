@@ -1,5 +1,6 @@
 //! Repair without a model: real programs with one fault each, real tests in the real sandbox.
 
+mod branches;
 mod ended;
 mod patient;
 mod reruns;

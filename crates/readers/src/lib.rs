@@ -26,6 +26,7 @@ pub mod tap;
 pub mod test_path;
 pub mod test_run;
 pub mod text;
+mod varying;
 mod yaml;
 
 pub use complaint::complaint;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use greenlight_units::count::count;
 use serde::{Deserialize, Serialize};
 
+use crate::varying::may_vary;
 pub use crate::{Failure, Location, complaint};
 
 /// The result of running a test command.
@@ -68,6 +69,10 @@ pub struct TestRun {
     /// nothing about a change ([`TestRun::excusing`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excused: Vec<String>,
+    /// Names of tests that another run of the same tree did not have, sorted: those that contain a time, for example.
+    /// In a run of another tree they may be missing, too ([`TestRun::noting_unstable`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unstable: Vec<String>,
     /// The last lines of what the command printed, bounded and without control characters.
     pub tail: String,
     /// How long it took, in milliseconds.
@@ -94,6 +99,7 @@ impl TestRun {
             passed_names: Vec::new(),
             skipped_names: Vec::new(),
             excused: Vec::new(),
+            unstable: Vec::new(),
             tail: tail.into(),
             duration_ms: 0,
         }
@@ -107,6 +113,43 @@ impl TestRun {
     /// The names of the failing tests, without diagnostics that belong to no test.
     pub fn failing_names(&self) -> impl Iterator<Item = &str> {
         self.failures.iter().map(|failure| failure.name.as_str())
+    }
+
+    /// The names of the failing tests that another run of the same tree had as well.
+    pub fn stable_failing_names(&self) -> impl Iterator<Item = &str> {
+        self.failing_names().filter(|name| !self.is_unstable(name))
+    }
+
+    /// Whether another run of the same tree did not have a test of this name.
+    pub fn is_unstable(&self, name: &str) -> bool {
+        self.unstable.binary_search_by(|other| other.as_str().cmp(name)).is_ok()
+    }
+
+    /// Whether the names of some tests look as if they differ from run to run.
+    pub fn may_have_unstable_names(&self) -> bool {
+        let mut names = self.failing_names().chain(self.passed_names.iter().map(String::as_str));
+        names.any(may_vary)
+    }
+
+    /// The same run, with the names that another run of the same tree does not have noted as unstable. A run that was
+    /// cut short, or whose names are not all known, says nothing.
+    #[must_use]
+    pub fn noting_unstable(mut self, again: &Self) -> Self {
+        if again.knows_all_names() {
+            let ran: HashSet<&str> = again
+                .failing_names()
+                .chain(again.passed_names.iter().map(String::as_str))
+                .chain(again.excused.iter().map(String::as_str))
+                .collect();
+            let names = self.failing_names().chain(self.passed_names.iter().map(String::as_str));
+            let missing: BTreeSet<String> = names
+                .filter(|name| !name.is_empty() && !ran.contains(name))
+                .map(ToString::to_string)
+                .chain(self.unstable.iter().cloned())
+                .collect();
+            self.unstable = missing.into_iter().collect();
+        }
+        self
     }
 
     /// The same run with these tests excused, if they ran: their results no longer count. If nothing else failed, the
@@ -136,6 +179,15 @@ impl TestRun {
             self.outcome = Outcome::Passed;
         }
         self
+    }
+
+    /// Whether the names of all tests are known: none may be missing from the results, and none was left out of a list.
+    pub fn knows_all_names(&self) -> bool {
+        let is_complete = |count: u32, names: usize| count as usize <= names;
+        !self.was_cut_short()
+            && is_complete(self.passed, self.passed_names.len())
+            && is_complete(self.failed, self.failures.len())
+            && is_complete(self.skipped, self.skipped_names.len())
     }
 
     /// Whether tests may be missing from the results.
@@ -229,7 +281,8 @@ pub enum NotBetter {
 }
 
 /// Compares a run of the patched tree with one of the original. Every test known to have failed or passed before must
-/// pass now, and none may have gone missing. A test excused in the run before is excused in the run after: it must
+/// pass now, and none may have gone missing, except for names that other runs of the original lack, too; there must be
+/// as many. A test excused in the run before is excused in the run after: it must
 /// still run, and may fail again.
 ///
 /// # Errors
@@ -250,7 +303,7 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     if !after.is_green() {
         return Err(NotBetter::NotGreenAfter { after: after.summary() });
     }
-    let is_kept = |name: &&String| after.excused.binary_search(name).is_ok();
+    let is_kept = |name: &&String| after.excused.binary_search(name).is_ok() || before.is_unstable(name);
     if let Some(name) = before.excused.iter().find(|name| !is_kept(name)) {
         return Err(NotBetter::TestWentMissing { name: name.clone() });
     }
@@ -261,7 +314,7 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     if is_complete {
         let now: HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
         let mut expected = before.passed_names.iter().map(String::as_str).chain(failing);
-        let is_there = |name: &str| now.contains(name) || before.has_renamed(name, after);
+        let is_there = |name: &str| now.contains(name) || before.has_renamed(name, after) || before.is_unstable(name);
         let missing = expected.find(|name| !is_there(name));
         if let Some(name) = missing {
             return Err(NotBetter::TestWentMissing { name: name.into() });

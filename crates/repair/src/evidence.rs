@@ -8,6 +8,8 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::test_run::TestRun;
 use regex::Regex;
 
+use super::source_map;
+
 /// Maximum number of frames examined for each failure; the last ones are the innermost calls.
 const MAX_FRAMES: usize = 40;
 /// Maximum number of bytes of a failure's message that are searched.
@@ -125,6 +127,25 @@ impl Evidence {
             let owner = captures.name("owner").map(|owner| owner.as_str().to_string());
             Some((owner, name.as_str().to_string()))
         }));
+    }
+
+    /// Adds the source lines behind the lines of bundles that failures point at.
+    pub(super) fn follow_source_maps(&mut self, paths: &BTreeSet<RepoPath>, read: impl Fn(&str) -> Option<String>) {
+        for (bundle, lines) in self.frames.clone() {
+            let map: Option<RepoPath> = format!("{bundle}.map").parse().ok();
+            let Some(text) = map.filter(|map| paths.contains(map)).and_then(|map| read(map.as_str())) else {
+                continue;
+            };
+            if text.len() > source_map::MAX_BYTES {
+                continue;
+            }
+            let wanted = lines.keys().copied().collect();
+            for (at, source, line) in source_map::sources(&text, &wanted) {
+                let source = source.trim_start_matches("webpack://").trim_start_matches(['.', '/']);
+                let weight = lines.get(&at).copied().unwrap_or(0.0);
+                self.frame(paths, source, line, weight);
+            }
+        }
     }
 
     fn frame(&mut self, paths: &BTreeSet<RepoPath>, printed: &str, line: u32, weight: f32) {
@@ -312,5 +333,26 @@ mod tests {
         let named = |owner: Option<&str>, name: &str| (owner.map(String::from), name.to_string());
         let expected = [named(None, "area"), named(None, "total"), named(Some("Wrap"), "_len")];
         assert_eq!(evidence.called, BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn a_frame_in_a_bundle_leads_to_its_source() {
+        let paths: BTreeSet<RepoPath> = ["dist/all.js", "dist/all.js.map", "src/a.js"]
+            .iter()
+            .map(|path| path.parse().unwrap())
+            .collect();
+        let before = TestRun {
+            tail: "at add (/workspace/dist/all.js:1:7)".into(),
+            ..TestRun::without_result("", greenlight_readers::test_run::Outcome::Failed, "")
+        };
+        let mut evidence = Evidence::new(&before, &BTreeMap::new(), &paths);
+        let map = r#"{"version":3,"sources":["../src/a.js"],"mappings":"AAEA"}"#;
+        evidence.follow_source_maps(&paths, |_| Some(map.into()));
+        let lines: Vec<(&str, u32)> = evidence
+            .frames
+            .iter()
+            .flat_map(|(path, lines)| lines.keys().map(|line| (path.as_str(), *line)))
+            .collect();
+        assert_eq!(lines, [("dist/all.js", 1), ("src/a.js", 3)]);
     }
 }

@@ -2,18 +2,22 @@
 //!
 //! In real code, most patches that pass the tests are wrong, so an uncertain patch is shown as a finding and not
 //! proposed. A patch is certain if it is where the fault most likely is, is of a kind that often is the fix, removes
-//! nothing, and no other edit of similar likelihood also passes the tests but behaves differently.
+//! nothing, kills no branch, and no other edit of similar likelihood also passes the tests but behaves differently.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use greenlight_readers::test_run::{TestRun, is_better};
 use greenlight_suite as suite;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
+use super::dead_branch;
 use super::explain;
 use super::runner::Runner;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
-use super::verdict::Behaviour;
+use super::verdict::{Behaviour, CandidateVerdict};
 use crate::found::Finding;
 use crate::task::Task;
 use crate::template::EditKind;
@@ -47,6 +51,8 @@ pub(super) struct Gate<'a> {
     pub(super) ranking: &'a Ranking,
     /// Patches that were turned down.
     pub(super) turned_down: &'a TurnedDown<'a>,
+    /// The digests of candidates that kill a branch.
+    pub(super) killing: Mutex<HashSet<String>>,
     /// The caller's token; the time limit has a separate one.
     pub(super) cancel: &'a CancellationToken,
 }
@@ -83,6 +89,10 @@ impl Gate<'_> {
             let Some(after) = confirmed(self.task, candidate, stop).await? else {
                 continue;
             };
+            if self.kills(candidate, stop).await? {
+                self.killing().insert(candidate.digest());
+                continue;
+            }
             let rivals: Vec<Candidate> = sure[at + 1..]
                 .iter()
                 .map(|index| &passing[*index])
@@ -118,6 +128,9 @@ impl Gate<'_> {
             EditKind::Insertion => risks.push("it only works around the failing code"),
             _ => {}
         }
+        if self.killing().contains(&candidate.digest()) {
+            risks.push("with it, no test enters the branch behind the condition, which passing tests entered before");
+        }
         if candidate.weight < MIN_WEIGHT {
             risks.push("edits of its kind are seldom the fix");
         }
@@ -125,6 +138,38 @@ impl Gate<'_> {
             risks.push("it is much less likely than a fix that was rejected, and the tests cannot tell the two apart");
         }
         risks
+    }
+
+    fn killing(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.killing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether no test enters a branch any more that passing tests entered before.
+    async fn kills(&self, candidate: &Candidate, stop: &CancellationToken) -> Result<bool, suite::Error> {
+        let task = self.task;
+        let original = task.checkout.read_text(candidate.path.as_str());
+        let is_edit = candidate.template.kind() != EditKind::Revert;
+        let Some(original) = original.filter(|_| is_edit) else {
+            return Ok(false);
+        };
+        for branch in dead_branch::branches(candidate, &original) {
+            let verdicts = self.runner.judge(std::slice::from_ref(&branch.after), stop).await?;
+            if verdicts.first() != Some(&CandidateVerdict::Passes) {
+                continue;
+            }
+            let mut probed = task.checkout.clone();
+            probed.edit_text(candidate.path.clone(), branch.before);
+            let run = suite::run_fresh(task.suite, &probed, &[], stop).await?;
+            let passed: HashSet<&str> = run.passed_names.iter().map(String::as_str).collect();
+            let mut names = task.before.passed_names.iter();
+            if run.knows_all_names()
+                && names.any(|name| !passed.contains(name.as_str()) && !task.before.is_unstable(name))
+            {
+                tracing::debug!(path = %candidate.path, branch.line, "a patch kills a branch");
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn is_near(&self, candidate: &Candidate) -> bool {

@@ -13,11 +13,13 @@
 #![warn(missing_docs)]
 
 mod candidates;
+mod dead_branch;
 mod evidence;
 mod expected;
 mod explain;
 mod found;
 mod gate;
+mod generated;
 mod language;
 mod localise;
 mod outline;
@@ -28,6 +30,7 @@ mod rows;
 mod runner;
 mod schemata;
 mod search_loop;
+mod source_map;
 mod spectrum;
 mod spelling;
 mod suspect;
@@ -108,6 +111,7 @@ pub async fn search(
             runner: &runner,
             ranking: &ranking,
             turned_down: &turned_down,
+            killing: std::sync::Mutex::default(),
             cancel,
         };
         let mut quarry = CandidateSource {
@@ -150,7 +154,8 @@ async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<V
     let checkout = task.checkout.clone();
     let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
     let editable = paths.iter().filter(|path| !(task.protected)(path)).cloned().collect();
-    let evidence = Evidence::new(task.before, task.changed, &paths);
+    let mut evidence = Evidence::new(task.before, task.changed, &paths);
+    evidence.follow_source_maps(&paths, |path| checkout.read_text(path));
     let stop = stop.clone();
     let reading = tokio::task::spawn_blocking(move || localise::suspects(&checkout, &editable, &evidence, &stop));
     Ok(reading

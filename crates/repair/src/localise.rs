@@ -9,6 +9,7 @@ use greenlight_tree::checkout::Checkout;
 use tokio_util::sync::CancellationToken;
 
 use super::evidence::Evidence;
+use super::generated::is_generated;
 use super::language;
 use super::outline::{Definition, Outline};
 use super::reach::Reach;
@@ -85,7 +86,7 @@ fn outlines(checkout: &Checkout, evidence: &Evidence, cancel: &CancellationToken
     let known = |path: &&RepoPath| language::of(path.as_str()).is_some();
     let mut paths: Vec<&RepoPath> = checkout.paths().into_iter().filter(known).collect();
     paths.sort_by_key(|path| !first.contains(*path));
-    let mut outlines = Vec::new();
+    let (mut outlines, mut generated) = (Vec::new(), Vec::new());
     let mut bytes = 0;
     for path in paths.into_iter().take(MAX_FILES) {
         if cancel.is_cancelled() {
@@ -99,13 +100,26 @@ fn outlines(checkout: &Checkout, evidence: &Evidence, cancel: &CancellationToken
             tracing::info!(files = outlines.len(), "the tree is too large to be read whole");
             break;
         }
+        let is_generated = is_generated(path.as_str(), &text);
         if let Some(source) = Source::parse(path.as_str(), text) {
-            outlines.push(Outline::of(path, &source));
+            let outline = Outline::of(path, &source);
+            if is_generated { &mut generated } else { &mut outlines }.push(outline);
         }
+    }
+    // Where there is nothing else, somebody has to have written it.
+    if !outlines.iter().any(has_code) {
+        outlines.extend(generated);
     }
     mark_test_modules(&mut outlines);
     outlines.sort_by(|a, b| a.path.cmp(&b.path));
     Some(outlines)
+}
+
+fn has_code(outline: &Outline) -> bool {
+    outline
+        .definitions
+        .iter()
+        .any(|definition| !definition.is_test_code && !definition.is_module)
 }
 
 /// In Rust, another file declares that a file is a test module.
@@ -316,6 +330,36 @@ def test_count():
     fn without_any_evidence_all_code_is_equal_but_never_tests() {
         assert!(ranked(&red(&[], &[]), &[]).is_empty());
         assert!(ranked(&red(&["no_such_test"], &[]), &[]).is_empty());
+    }
+
+    #[test]
+    fn bundles_are_no_suspects_but_their_sources_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = "function add(a, b) {\n  return a - b;\n}\nmodule.exports = { add };\n";
+        let test = "const { add } = require('../dist/all.js');\ntest('adds', () => { expect(add(1, 1)).toBe(2); });\n";
+        let write = |path: &str, text: &str| {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("dist/all.js", &source.replace('\n', ""));
+        write("test/add.test.js", test);
+        let found = || {
+            let checkout = Checkout::open(directory.path()).unwrap();
+            let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
+            let mut before = red(&["adds"], &[]);
+            before.failures[0].location = Some(Location {
+                path: "dist/all.js".into(),
+                line: 1,
+            });
+            let evidence = Evidence::new(&before, &BTreeMap::new(), &paths);
+            let suspects = suspects(&checkout, &paths, &evidence, &CancellationToken::new()).unwrap();
+            let first = suspects.iter().find(|suspect| suspect.most() > NEIGHBOUR);
+            first.map(|suspect| suspect.path().to_string())
+        };
+        assert_eq!(found().as_deref(), Some("dist/all.js"));
+        write("src/add.js", source);
+        assert_eq!(found().as_deref(), Some("src/add.js"));
     }
 
     #[test]

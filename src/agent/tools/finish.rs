@@ -38,6 +38,15 @@ pub(in crate::agent) struct Submit {
     test_may_be_wrong: bool,
 }
 
+/// What surrounds the reason for a refusal.
+const REFUSED: &str = "not accepted: ";
+const REFUSED_END: &str = ". Change the edits, then submit again.";
+
+/// The reason in the result of a submission that was refused.
+pub fn refusal(result: &str) -> Option<&str> {
+    result.strip_prefix(REFUSED)?.strip_suffix(REFUSED_END)
+}
+
 /// Ends the run, unless the edits break a rule that can be checked without running anything.
 pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> CallResult {
     let summary = bounded(&redact(&visible(wanted.summary.trim())), MAX_SUMMARY);
@@ -61,7 +70,7 @@ pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> CallResult {
         Err(proposal::Unfit::Empty) => {
             CallResult::text("not accepted: nothing was changed. Edit files first, or submit with `no_fix`.")
         }
-        Err(unfit) => CallResult::text(format!("not accepted: {unfit}. Change the edits, then submit again.")),
+        Err(unfit) => CallResult::text(format!("{REFUSED}{unfit}{REFUSED_END}")),
         Ok(_) => CallResult {
             text: "submitted.".into(),
             exit: Some(Exit::Submitted {

@@ -17,6 +17,7 @@ mod run_code;
 mod run_tests;
 mod search;
 
+pub use self::finish::refusal;
 pub use carry::{carry_out, edits};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

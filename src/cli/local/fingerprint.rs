@@ -23,6 +23,7 @@ pub(super) fn of(
         mode,
         worktree.config.to_string(),
         worktree.without,
+        worktree.allowed,
         suite.command.to_string(),
         approver == Approver::Nobody,
         installs,

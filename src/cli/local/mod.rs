@@ -31,6 +31,7 @@ use crate::domain::id::{CommitSha, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::reply;
 use crate::domain::run::{Consent, Origin, Run, Started, Subject};
+use crate::domain::weakening::AllowedFinding;
 use crate::engine;
 use crate::engine::worktree::Worktree;
 use crate::journal::{Opened, RunFile};
@@ -71,9 +72,17 @@ pub(super) struct Common {
     /// Only `fix` has a flag for it.
     #[arg(skip)]
     without: Vec<EnginePart>,
+    /// The same.
+    #[arg(skip)]
+    allowed: Vec<AllowedFinding>,
 }
 
 impl Common {
+    /// The same, with these findings of the guard allowed.
+    pub(super) fn allowing(self, allowed: Vec<AllowedFinding>) -> Self {
+        Self { allowed, ..self }
+    }
+
     /// The same, for a built-in engine that leaves these out.
     pub(super) fn without(self, without: Vec<EnginePart>) -> Self {
         Self { without, ..self }
@@ -128,6 +137,7 @@ async fn try_to(
     let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.memory = memory_file::recall(&memory_file);
     worktree.without.clone_from(&arguments.without);
+    worktree.allowed.clone_from(&arguments.allowed);
     let compared = base::find(&root).await;
     if let Ok(compared) = &compared {
         changes::note(&mut worktree, compared);

@@ -39,19 +39,23 @@ pub enum Unfit {
     TooLong,
     #[error(
         "it weakens the tests: {}. Fix the code instead. If the test itself is wrong, submit only the change to the \
-         test, with `test_may_be_wrong`", weakening::listed(.0)
+         test, with `test_may_be_wrong`. {}", weakening::listed(.0), weakening::how_to_allow(.0)
     )]
     WeakensTests(Vec<Weakening>),
-    #[error("it changes something that nobody is asked to approve: {}", weakening::listed(.0))]
+    #[error(
+        "it changes something that nobody is asked to approve: {}. Leave that as it is. {}",
+        weakening::listed(.0), weakening::how_to_allow(.0)
+    )]
     NeverAsked(Vec<Weakening>),
     #[error("a proposal about a test may change only tests, but this one also changes `{path}`")]
     MoreThanTests { path: RepoPath },
     #[error("it weakens no test, so submit it as an ordinary fix")]
     WeakensNothing,
     #[error(
-        "the head's tests cannot be separated from the code around them, so the new code cannot be run against them"
+        "{path}:{line}: the tests in this file cannot be separated from the code around them, so the new code cannot \
+         be run against the head's tests. Leave them as they are, or put new ones into a file that has only tests"
     )]
-    OwnTestsUnknown,
+    OwnTestsUnknown { path: RepoPath, line: usize },
     #[error("with the head's own tests, {0}")]
     OwnTests(NotBetter),
     #[error("it adds a symbolic link, `{path}`")]

@@ -4,6 +4,7 @@ use super::super::clock::millis_in_words;
 use super::super::proposal::{self, Evidence, LeftOut, OwnTests, Worse};
 use super::super::test_run::{Outcome, TestRun};
 use super::super::triage::Triage;
+use super::super::weakening::{self, Weakening};
 use super::super::{budget, redact};
 use super::again::again;
 use super::blocks::folded;
@@ -164,6 +165,11 @@ pub fn left_out(left_out: LeftOut) -> Option<String> {
     Some(format!(
         "{what} {was} not needed and {is} left out: the tests pass without."
     ))
+}
+
+/// What the guard found and a person allowed, as a sentence. `None` if there is nothing of that.
+pub fn overruled(allowed: &[Weakening]) -> Option<String> {
+    (!allowed.is_empty()).then(|| format!("Allowed by name: {}.", weakening::listed(allowed)))
 }
 
 /// What the head's own tests say about the new code.

@@ -21,7 +21,7 @@ mod state;
 mod suggestion;
 mod suggestion_states;
 
-pub use evidence::left_out;
+pub use evidence::{left_out, overruled};
 pub use execution::MAX_EDITS;
 pub use layout::Layout;
 pub use memory::memory;

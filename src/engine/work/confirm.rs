@@ -32,9 +32,9 @@ pub(super) async fn confirm(
     red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<Result<u32, Unfit>, Broken> {
-    let names: Vec<String> = red.before.failing_names().map(ToString::to_string).collect();
+    let names: Vec<String> = red.before.stable_failing_names().map(ToString::to_string).collect();
     let again = red.triage.map_or(0, |triage| triage.runs_at_head.saturating_sub(1));
-    if red.before.outcome != Outcome::Failed || names.iter().any(String::is_empty) || again == 0 {
+    if red.before.outcome != Outcome::Failed || names.is_empty() || names.iter().any(String::is_empty) || again == 0 {
         return Ok(Ok(0));
     }
     let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);

@@ -55,7 +55,13 @@ async fn executed(
         return Ok(Ok(WorkOutcome::Interrupted));
     }
     let left_out = evidence.left_out.and_then(reply::left_out);
-    let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
+    let overruled = reply::overruled(&worktree.overruled(&patch, &worktree.inputs(Some(before))));
+    let summary = [summary]
+        .into_iter()
+        .chain(left_out)
+        .chain(overruled)
+        .collect::<Vec<_>>()
+        .join("\n\n");
     let submission = Submission { patch, summary, claim };
     Ok(Ok(WorkOutcome::Proposed(Box::new(
         bench.proposal(submission, Some(evidence)),

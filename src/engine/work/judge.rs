@@ -8,7 +8,6 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal, Unfit};
 use crate::domain::test_run::TestRun;
-use crate::guard;
 use crate::suite::Suite;
 
 /// What is needed to judge a submission.
@@ -69,7 +68,7 @@ impl Judge<'_> {
     pub(super) fn fits(&self, patch: &Patch) -> Result<(), Unfit> {
         let is_protected = |path: &RepoPath| self.worktree.config.protect.paths.covers(path);
         let inputs = self.worktree.inputs(self.brief.before);
-        let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+        let weakenings = |patch: &Patch| self.worktree.weakenings(patch, &inputs);
         proposal::check(patch, Claim::Fix, &self.worktree.bounds(&is_protected, &weakenings)).map(drop)
     }
 }

@@ -1,8 +1,11 @@
 //! Removes unnecessary parts of a proved patch, within a small budget, and proves the rest.
 //!
 //! Candidates are tried in one workspace with only the failing tests, which is quick but can be wrong. The result
-//! counts only if the whole suite passes on a fresh copy, as for any other patch.
+//! counts only if the whole suite passes on a fresh copy, as for any other patch. What does not parse is not tried.
+//! Whole hunks are left out, and single lines only if nothing can need them: comments, and cases that no test covers,
+//! may be right.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -10,14 +13,16 @@ use tokio_util::sync::CancellationToken;
 use super::super::worktree::Worktree;
 use super::{Broken, Red, prove};
 use crate::checkout::Workspace;
-use crate::domain::minimize::{self, Minimization, PatchPiece};
-use crate::domain::patch::Patch;
+use crate::domain::id::RepoPath;
+use crate::domain::minimize::{self, Functions, Minimization, PatchPiece};
+use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{Claim, Evidence, LeftOut};
 use crate::domain::test_run::{Outcome, TestRun};
+use crate::guard;
 use crate::suite::{self, Suite};
 
 /// How many test runs the minimization may take, including the last ones on fresh copies.
-const MAX_RUNS: u32 = 24;
+const MAX_RUNS: u32 = 9;
 /// The divisor of a run's time limit that it may take.
 const PART_OF_WALL: u32 = 5;
 /// Runs reserved for the final proofs, of at most three candidates.
@@ -49,11 +54,14 @@ pub(super) async fn minimize(
     red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<(Patch, Evidence), Broken> {
-    let hunks = minimize::hunks(&patch);
+    let silent = guard::silent_lines(&patch);
+    let hunks = minimize::hunks(&patch, &silent);
     let noise = minimize::noise(&patch, &hunks);
-    let is_small = minimize::lines(&hunks).len() < 2;
+    let (functions, leftovers) = (guard::functions(&patch), guard::leftovers(&patch));
+    let has_nothing = minimize::units(&hunks, &functions).len() < 2
+        && minimize::judged(&minimize::lines(&hunks, &leftovers)).is_empty();
     // No test depends on another, so new tests would be removed first.
-    if is_small || evidence.own_tests.is_some() {
+    if has_nothing || evidence.own_tests.is_some() {
         return Ok((patch, evidence));
     }
     let mut trial = Trial::new(worktree, suite, (&patch, red.before), cancel).await?;
@@ -63,10 +71,15 @@ pub(super) async fn minimize(
     if !without_noise.is_empty() && without_noise.len() < hunks.len() && trial.passes_with(&without_noise).await? {
         kept = without_noise.clone();
     }
-    kept = trial.search(kept).await?;
+    kept = trial.search(kept, &functions).await?;
     let hunks_kept = kept.len();
-    let all_lines = minimize::lines(&kept);
-    let lines = trial.search(all_lines.clone()).await?;
+    let all_lines = minimize::lines(&kept, &leftovers);
+    let without = minimize::with_silent(&all_lines, &[]);
+    let lines = if without.len() < all_lines.len() && trial.passes_with(&without).await? {
+        without
+    } else {
+        trial.search(all_lines.clone(), &Functions::new()).await?
+    };
     let gone = |pieces: usize, lines: usize| LeftOut {
         hunks: hunks.len() - pieces,
         of: hunks.len(),
@@ -108,11 +121,11 @@ impl<'a> Trial<'a> {
         cancel: &'a CancellationToken,
     ) -> Result<Self, Broken> {
         let only = if before.outcome == Outcome::Failed {
-            before.failing_names().map(ToString::to_string).collect()
+            before.stable_failing_names().map(ToString::to_string).collect()
         } else {
             Vec::new()
         };
-        let stays = |change: &crate::domain::patch::FileChange| match (&change.before, &change.after) {
+        let stays = |change: &FileChange| match (&change.before, &change.after) {
             (Some(before), Some(after)) => before.mode == after.mode,
             _ => false,
         };
@@ -136,18 +149,22 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// The pieces that are needed, as far as the budget allows finding out.
-    async fn search(&mut self, pieces: Vec<PatchPiece>) -> Result<Vec<PatchPiece>, Broken> {
-        let mut search = Minimization::new(pieces.len());
+    /// The pieces that are needed, as far as the budget allows finding out, with those that no test can judge.
+    async fn search(&mut self, pieces: Vec<PatchPiece>, functions: &Functions) -> Result<Vec<PatchPiece>, Broken> {
+        let units = minimize::units(&pieces, functions);
+        let chosen = |kept: &[usize]| {
+            let chosen: Vec<PatchPiece> = kept.iter().filter_map(|at| units.get(*at)).flatten().cloned().collect();
+            minimize::with_silent(&pieces, &chosen)
+        };
+        let mut search = Minimization::new(units.len());
         while let Some(candidate) = search.ask() {
             if self.is_over() {
                 break;
             }
-            let chosen: Vec<PatchPiece> = candidate.iter().filter_map(|at| pieces.get(*at).cloned()).collect();
-            let does = self.passes_with(&chosen).await?;
+            let does = self.passes_with(&chosen(&candidate)).await?;
             search.learn(candidate, does);
         }
-        Ok(search.kept().iter().filter_map(|at| pieces.get(*at).cloned()).collect())
+        Ok(chosen(search.kept()))
     }
 
     fn is_over(&self) -> bool {
@@ -157,7 +174,7 @@ impl<'a> Trial<'a> {
     /// Whether the tests that failed pass with these pieces.
     async fn passes_with(&mut self, pieces: &[PatchPiece]) -> Result<bool, Broken> {
         let candidate = minimize::only(self.patch, pieces);
-        if self.is_over() || candidate.is_empty() {
+        if self.is_over() || candidate.is_empty() || !self.parses(&candidate) {
             return Ok(false);
         }
         self.runs_left -= 1;
@@ -178,9 +195,22 @@ impl<'a> Trial<'a> {
         Ok(run.is_green())
     }
 
+    /// Whether every file has no more syntax errors than with the whole patch.
+    fn parses(&self, candidate: &Patch) -> bool {
+        let errors = |path: &RepoPath, change: &FileChange| {
+            let text = change.after.as_ref().and_then(|blob| blob.text())?;
+            Some(guard::syntax_errors(path.as_str(), text)?.len())
+        };
+        let whole: BTreeMap<&RepoPath, &FileChange> = self.patch.files().collect();
+        candidate.files().all(|(path, change)| {
+            let allowed = whole.get(path).and_then(|change| errors(path, change));
+            errors(path, change) <= allowed
+        })
+    }
+
     /// Writes every file of the patch as the candidate changes it.
     fn put(&self, workspace: &Workspace, candidate: &Patch) -> bool {
-        let chosen: std::collections::BTreeMap<_, _> = candidate.files().collect();
+        let chosen: BTreeMap<_, _> = candidate.files().collect();
         self.patch.files().all(|(path, change)| {
             let blob = match chosen.get(path) {
                 Some(chosen) => chosen.after.as_ref(),

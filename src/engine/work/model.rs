@@ -13,11 +13,14 @@ use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Claim};
-use crate::guard;
+use crate::domain::redact::{redact, visible};
 use crate::suite::Suite;
 
 /// How many submissions may follow a rejected one.
 const MAX_SUBMISSIONS: usize = 4;
+
+/// How much of a refusal is repeated to people, in characters.
+const MAX_REFUSAL: usize = 1_000;
 
 /// How many reasons from earlier runs the model is told.
 const MAX_EARLIER: usize = 3;
@@ -61,7 +64,7 @@ pub(super) async fn work(
     let part = brief.stage().part();
     let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
     let inputs = worktree.inputs(brief.before);
-    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let weakenings = |patch: &Patch| worktree.weakenings(patch, &inputs);
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
     let limits = limits::limits(worktree, brief.said);
     let bounds = worktree.bounds(&is_protected, &weakenings);
@@ -86,7 +89,7 @@ pub(super) async fn work(
                 summary,
                 test_may_be_wrong,
             } => (summary, Claim::of(test_may_be_wrong)),
-            Exit::GaveUp { reason } => return Ok(WorkOutcome::GaveUp { reason }),
+            Exit::GaveUp { reason } => return Ok(gave_up(reason, refused, &transcript)),
             Exit::Explained(explanation) => return Ok(WorkOutcome::Explained(explanation)),
             Exit::Deferred(deferred) => return Ok(WorkOutcome::Deferred(deferred)),
             Exit::NoTools if suite.is_none() => return Ok(WorkOutcome::ActsByCode),
@@ -119,8 +122,27 @@ pub(super) async fn work(
         transcript.push(note);
         refused = Some((digest, unaccepted.why));
     }
-    Ok(WorkOutcome::GaveUp {
-        reason: format!("{MAX_SUBMISSIONS} submissions were not accepted"),
+    let reason = format!("{MAX_SUBMISSIONS} submissions were not accepted");
+    Ok(gave_up(reason, refused, &transcript))
+}
+
+/// The end without a fix. A person may know better than the rule, so the reason says what it refused last.
+fn gave_up(reason: String, refused: Option<(String, String)>, transcript: &Transcript) -> WorkOutcome {
+    let Some(why) = refused.map(|(_, why)| why).or_else(|| refusal(transcript)) else {
+        return WorkOutcome::GaveUp { reason };
+    };
+    let reason = reason.trim_end().trim_end_matches('.');
+    let why: String = redact(&visible(&why)).chars().take(MAX_REFUSAL).collect();
+    WorkOutcome::GaveUp {
+        reason: format!("{reason}. The last submission was not accepted: {why}"),
+    }
+}
+
+/// Why the last submission was refused before it ran, as the model was told.
+fn refusal(transcript: &Transcript) -> Option<String> {
+    transcript.items().iter().rev().find_map(|item| match item {
+        Item::Result { text, .. } => agent::refusal(text).map(String::from),
+        _ => None,
     })
 }
 

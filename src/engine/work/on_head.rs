@@ -11,7 +11,6 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, Unfit};
 use crate::domain::run::Tested;
 use crate::domain::triage::ProvedWith;
-use crate::guard;
 use crate::suite::{self, Suite};
 
 /// The patch as it lands. `None` if the worktree is the head's, so that the patch lands unchanged.
@@ -39,7 +38,7 @@ pub(super) async fn carried(
     // On the head it may change another file, if one was renamed meanwhile.
     let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
     let inputs = worktree.inputs(Some(red.before));
-    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let weakenings = |patch: &Patch| worktree.weakenings(patch, &inputs);
     let fits = proposal::check(&on_head, claim, &worktree.bounds(&is_protected, &weakenings));
     Ok(fits.map(|_| Some(on_head)))
 }

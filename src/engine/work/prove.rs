@@ -37,7 +37,7 @@ pub async fn prove(
     let before = red.before;
     let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
     let inputs = worktree.inputs(Some(before));
-    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let weakenings = |patch: &Patch| worktree.weakenings(patch, &inputs);
     if let Err(unfit) = proposal::check(patch, claim, &worktree.bounds(&is_protected, &weakenings)) {
         return Ok(Err(unfit));
     }
@@ -53,9 +53,12 @@ pub async fn prove(
     if let Some(still_red) = refused_early((&patched, suite), (patch, before), &mut pace, cancel).await? {
         return Ok(Err(Unfit::NotBetter(NotBetter::NotGreenAfter { after: still_red })));
     }
+    let mut before = before.clone();
     let own_tests = match claim {
         Claim::TestMayBeWrong => None,
-        Claim::Fix => match with_own_tests((worktree, suite), patch, before, &mut pace, cancel).await? {
+        // A person has said that the head's tests do not count where the patch changes them.
+        Claim::Fix if !worktree.overruled(patch, &inputs).is_empty() => None,
+        Claim::Fix => match with_own_tests((worktree, suite), patch, &mut before, &mut pace, cancel).await? {
             Ok(own_tests) => own_tests,
             Err(unfit) => return Ok(Err(unfit)),
         },
@@ -63,7 +66,9 @@ pub async fn prove(
     let workspace = patched.fresh_copy(&suite.workspaces).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
-    let evidence = match proposal::prove(red.head, patch, before.clone(), after) {
+    note_unstable((worktree, suite), &mut before, &after, &mut pace, cancel).await?;
+    let is_red = before.outcome.is_red();
+    let evidence = match proposal::prove(red.head, patch, before, after) {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };
@@ -72,7 +77,7 @@ pub async fn prove(
         Err(unfit) => return Ok(Err(unfit)),
     };
     let confirmed = confirm::confirm(worktree, suite, &patched, red, cancel).await?;
-    let triage = || Triage::of_one_run(before.outcome.is_red());
+    let triage = || Triage::of_one_run(is_red);
     Ok(confirmed.map(|confirmed| Evidence {
         triage: Some(red.triage.cloned().unwrap_or_else(triage)),
         install: super::installed(worktree, suite),
@@ -86,15 +91,18 @@ pub async fn prove(
 async fn with_own_tests(
     (worktree, suite): (&Worktree, &Suite),
     patch: &Patch,
-    before: &TestRun,
+    before: &mut TestRun,
     pace: &mut TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<Result<Option<OwnTests>, Unfit>, Broken> {
     if !patch.files().any(|(path, change)| guard::touches_tests(path, change)) {
         return Ok(Ok(None));
     }
-    let Some(own) = guard::with_own_tests(patch) else {
-        return Ok(Err(Unfit::OwnTestsUnknown));
+    let own = match guard::with_own_tests(patch) {
+        // It only adds examples to documentation, which the run of the whole patch includes.
+        Ok(own) if own == *patch => return Ok(Ok(None)),
+        Ok(own) => own,
+        Err((path, line)) => return Ok(Err(Unfit::OwnTestsUnknown { path, line })),
     };
     let mut patched = worktree.checkout.clone();
     patched.reset();
@@ -102,6 +110,7 @@ async fn with_own_tests(
     let workspace = patched.fresh_copy(&suite.workspaces).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
+    note_unstable((worktree, suite), before, &after, pace, cancel).await?;
     Ok(match is_better(before, &after) {
         Ok(()) => Ok(Some(OwnTests {
             passed: after.passed,
@@ -109,6 +118,26 @@ async fn with_own_tests(
         })),
         Err(why) => Err(Unfit::OwnTests(why)),
     })
+}
+
+/// Runs the unchanged tree once more if a test went missing, and notes the names that it lacks as well.
+async fn note_unstable(
+    (worktree, suite): (&Worktree, &Suite),
+    before: &mut TestRun,
+    after: &TestRun,
+    pace: &mut TimeoutEstimator,
+    cancel: &CancellationToken,
+) -> Result<(), Broken> {
+    if !matches!(is_better(before, after), Err(NotBetter::TestWentMissing { .. })) {
+        return Ok(());
+    }
+    let mut unchanged = worktree.checkout.clone();
+    unchanged.reset();
+    let workspace = unchanged.fresh_copy(&suite.workspaces).await?;
+    let again = pace.run(suite, &workspace, &[], cancel).await?;
+    tokio::task::spawn_blocking(move || drop(workspace));
+    *before = before.clone().noting_unstable(&again);
+    Ok(())
 }
 
 /// The failure that remains, if it shows before the whole suite has run.
@@ -122,9 +151,12 @@ async fn refused_early(
         return Ok(None);
     }
     let workspace = patched.fresh_copy(&suite.workspaces).await?;
-    let failing: Vec<String> = before.failing_names().map(ToString::to_string).collect();
+    let failing: Vec<String> = before.stable_failing_names().map(ToString::to_string).collect();
     let touched: Vec<RepoPath> = patch.paths().cloned().collect();
-    let mut parts = vec![(suite.clone(), failing)];
+    let mut parts = Vec::new();
+    if !failing.is_empty() {
+        parts.push((suite.clone(), failing));
+    }
     if let Some(command) = suite::package(patched, &suite.command, &touched) {
         parts.push((
             Suite {

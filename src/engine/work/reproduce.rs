@@ -16,7 +16,7 @@ use super::lacking;
 use super::timeout_estimator::TimeoutEstimator;
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::id::CommitSha;
-use crate::domain::test_run::{Outcome, TestRun};
+use crate::domain::test_run::{Failure, Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
 use crate::domain::triage::{Asked, StoppingRules, Triage, Trial, not_red, unseen};
 use crate::suite::Suite;
@@ -65,7 +65,8 @@ pub async fn reproduce(
         runs: worktree.config.triage.runs,
         confidence: f64::from(worktree.config.triage.confidence) / 100.0,
     };
-    let mut trial = Trial::new(&first, rules);
+    let first = head.with_unstable(first, cancel).await?;
+    let mut trial = Trial::new(&repeatable(&first), rules);
     let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;
     let mut bench = TriageTrees {
         outcome: first.outcome,
@@ -146,10 +147,33 @@ impl TestedTree {
         self.pace.run(&self.suite, &self.workspace, tests, cancel).await
     }
 
+    /// Repeats a run of all tests if the names of some look as if they differ from run to run, and notes those that do.
+    async fn with_unstable(&mut self, first: TestRun, cancel: &CancellationToken) -> Result<TestRun, Broken> {
+        if first.outcome != Outcome::Failed || !first.may_have_unstable_names() {
+            return Ok(first);
+        }
+        let again = self.run_all_afresh(cancel).await?;
+        Ok(first.noting_unstable(&again))
+    }
+
     pub(super) async fn run_all_afresh(&mut self, cancel: &CancellationToken) -> Result<TestRun, Broken> {
         self.workspace = self.checkout.fresh_copy(&self.suite.workspaces).await?;
         self.pace.run(&self.suite, &self.workspace, &[], cancel).await
     }
+}
+
+/// The run without failing tests that cannot be asked for again by name. If there are no others, the names are left
+/// out instead, so that all tests are run.
+fn repeatable(first: &TestRun) -> TestRun {
+    let mut run = first.clone();
+    let is_stable = |failure: &Failure| !first.is_unstable(&failure.name);
+    if run.failures.iter().any(is_stable) {
+        run.failures.retain(is_stable);
+    } else {
+        run.failures.truncate(1);
+        run.failures.iter_mut().for_each(|failure| failure.name.clear());
+    }
+    run
 }
 
 /// The trees that are run.

@@ -132,6 +132,7 @@ pub(super) async fn over<E: Send + 'static>(
         checkout,
         memory: Memory::default(),
         without: Vec::new(),
+        allowed: Vec::new(),
         never: context.app.github.hosts(),
         left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
         config,

@@ -66,7 +66,7 @@ impl<'t> Collector<'t> {
                         in_tests: true,
                         ..place.clone()
                     };
-                    for mark in marks.iter().filter(|mark| mark.text != "#[cfg(test)]") {
+                    for mark in marks.iter().filter(|mark| says_something(&mark.text)) {
                         self.loose(mark.node, &inside);
                     }
                     self.loose(child, &inside);
@@ -164,4 +164,9 @@ impl<'t> Collector<'t> {
             }
         }
     }
+}
+
+/// Whether an attribute matters to more than linters. That of test code is known.
+fn says_something(attribute: &str) -> bool {
+    attribute != "#[cfg(test)]" && !attribute.starts_with("#[allow(") && !attribute.starts_with("#[expect(")
 }

@@ -5,6 +5,9 @@ use tree_sitter::Node;
 
 use super::{Collector, Mark, Position, Role, children};
 
+/// How much of a condition is part of a place, in characters.
+const MAX_HEAD: usize = 80;
+
 impl<'t> Collector<'t> {
     pub(super) fn python(&mut self, container: Node<'t>, place: &Position) {
         for child in children(container) {
@@ -23,7 +26,7 @@ impl<'t> Collector<'t> {
                 "if_statement" | "try_statement" | "with_statement" | "for_statement" | "while_statement"
                     if self.has_below(child, &["function_definition", "class_definition"]) =>
                 {
-                    self.conditional(child, place);
+                    self.conditional(child, "", place);
                 }
                 "if_statement" if self.field(child, "condition").contains("__name__") => {}
                 _ => self.loose(child, place),
@@ -31,19 +34,30 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Definitions under a condition, which becomes part of their place.
-    fn conditional(&mut self, node: Node<'t>, place: &Position) {
+    /// Definitions under a condition, which becomes part of their place. An `else` is told from others by what it
+    /// belongs to.
+    fn conditional(&mut self, node: Node<'t>, of: &str, place: &Position) {
+        let mut head = String::new();
         for part in children(node) {
             match part.kind() {
                 "block" => {
                     let mut inside = place.clone();
-                    let head = self.file.compact_without(node, &[part.byte_range()]);
-                    let head: String = head.split("{}").next().unwrap_or_default().chars().take(80).collect();
-                    inside.names.push(head);
+                    let whole = self.file.compact_without(node, &[part.byte_range()]);
+                    head = whole
+                        .split("{}")
+                        .next()
+                        .unwrap_or_default()
+                        .chars()
+                        .take(MAX_HEAD)
+                        .collect();
+                    let name = [head.as_str(), of].into_iter().filter(|part| !part.is_empty());
+                    inside.names.push(name.collect::<Vec<_>>().join(" of "));
                     inside.depth += 1;
                     self.collect(part, &inside);
                 }
-                "elif_clause" | "else_clause" | "except_clause" | "finally_clause" => self.conditional(part, place),
+                "elif_clause" | "else_clause" | "except_clause" | "finally_clause" => {
+                    self.conditional(part, &head, place);
+                }
                 _ => {}
             }
         }

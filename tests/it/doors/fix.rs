@@ -11,6 +11,7 @@ mod money;
 mod monorepo;
 mod people;
 mod requests;
+mod right;
 mod without;
 
 use std::path::Path;

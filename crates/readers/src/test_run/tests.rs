@@ -152,3 +152,41 @@ fn fewer_tests_than_before_a_run_was_cut_short_are_not_better() {
         assert_eq!(is_better(&before, &after), expected, "{outcome:?}");
     }
 }
+
+#[test]
+fn a_name_that_other_runs_of_the_same_tree_lack_may_be_missing() {
+    let before = run(Outcome::Failed, &["a", "b", "at[1732585267]"], &["c"]);
+    let again = run(Outcome::Failed, &["a", "b", "at[1732585301]"], &["c"]);
+    assert!(before.may_have_unstable_names() && !run(Outcome::Passed, &["a"], &[]).may_have_unstable_names());
+    let after = run(Outcome::Passed, &["a", "b", "c", "at[1732585344]"], &[]);
+    let missing = |name: &str| Err(NotBetter::TestWentMissing { name: name.into() });
+    assert_eq!(is_better(&before, &after), missing("at[1732585267]"));
+    let noted = before.clone().noting_unstable(&again);
+    assert_eq!(noted.unstable, ["at[1732585267]"]);
+    assert_eq!(is_better(&noted, &after), Ok(()));
+    // Others must be there, and as many.
+    let other = run(Outcome::Passed, &["a", "c", "x", "at[1732585344]"], &[]);
+    assert_eq!(is_better(&noted, &other), missing("b"));
+    let fewer = run(Outcome::Passed, &["a", "b", "c"], &[]);
+    assert_eq!(
+        is_better(&noted, &fewer),
+        Err(NotBetter::FewerTests { before: 4, after: 3 })
+    );
+    // A run without all names says nothing.
+    let mut crashed = run(Outcome::Crashed, &["a"], &[]);
+    assert_eq!(before.clone().noting_unstable(&crashed).unstable.len(), 0);
+    crashed = run(Outcome::Passed, &["a"], &[]);
+    crashed.passed = 2;
+    assert_eq!(before.noting_unstable(&crashed).unstable.len(), 0);
+}
+
+#[test]
+fn failing_tests_with_unstable_names_are_told_from_the_others() {
+    let before = run(Outcome::Failed, &["a"], &["b", "at[1732585267]"]);
+    let noted = before.noting_unstable(&run(Outcome::Failed, &["a"], &["b", "at[1732585268]"]));
+    assert_eq!(noted.stable_failing_names().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(
+        is_better(&noted, &run(Outcome::Passed, &["a", "b", "at[1732585269]"], &[])),
+        Ok(())
+    );
+}

@@ -95,6 +95,7 @@ pub(super) fn verdict_of(framework: Framework, output: &Output, mut parsed: Pars
         passed_names,
         skipped_names,
         excused: Vec::new(),
+        unstable: Vec::new(),
         expected_failures,
         summary_counts,
         tail,
