@@ -45,6 +45,8 @@ pub struct ParsedRun {
     pub anomaly: Option<Anomaly>,
     /// Tests that began but did not end. If the time ran out, they are the ones that took too long.
     pub under_way: Vec<String>,
+    /// The parts of reports that cannot be read.
+    pub unread: Vec<String>,
 }
 
 /// Why there may be no results although tests were requested.
@@ -163,6 +165,7 @@ impl ParsedRun {
         self.anomaly = self.anomaly.or(other.anomaly);
         self.under_way.extend(other.under_way);
         self.under_way.truncate(MAX_FAILURES);
+        self.unread.extend(other.unread);
     }
 
     /// Records an error that belongs to no test; duplicates are recorded once.

@@ -68,6 +68,10 @@ pub struct TestRun {
     /// nothing about a change ([`TestRun::excusing`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excused: Vec<String>,
+    /// The parts of reports that could not be read, each with its report, bounded. If there are any, tests may be missing
+    /// from all lists and counts, and the run is never green.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// The last lines of what the command printed, bounded and without control characters.
     pub tail: String,
     /// How long it took, in milliseconds.
@@ -94,6 +98,7 @@ impl TestRun {
             passed_names: Vec::new(),
             skipped_names: Vec::new(),
             excused: Vec::new(),
+            unread: Vec::new(),
             tail: tail.into(),
             duration_ms: 0,
         }
@@ -133,7 +138,11 @@ impl TestRun {
         self.excused = ran.into_iter().collect();
         let is_settled = self.failures.is_empty() && self.failed == 0;
         if matches!(self.outcome, Outcome::Failed | Outcome::Flagged) && is_settled && !self.excused.is_empty() {
-            self.outcome = Outcome::Passed;
+            self.outcome = if self.unread.is_empty() {
+                Outcome::Passed
+            } else {
+                Outcome::Crashed
+            };
         }
         self
     }
@@ -156,6 +165,10 @@ impl TestRun {
         };
         match self.outcome {
             Outcome::Passed => format!("{} passed{excused}", self.passed),
+            Outcome::Failed if !self.unread.is_empty() => {
+                let counts = format!("{} failed, {} passed{excused}", self.failed, self.passed);
+                format!("{counts}, and part of the report cannot be read")
+            }
             Outcome::Failed => format!("{} failed, {} passed{excused}", self.failed, self.passed),
             Outcome::Flagged => format!("{} found", count(u64::from(self.failed), "problem")),
             outcome => outcome.words().into(),

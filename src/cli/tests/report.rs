@@ -78,6 +78,9 @@ impl TestsReport {
         if run.failed > shown {
             terminal::show(&format!("\n  … and {} more", run.failed - shown));
         }
+        for note in run.unread.iter().take(SHOWN_LINES) {
+            terminal::show(&format!("\nnote: part of a report cannot be read: {note}"));
+        }
         if !run.is_green() && run.failures.is_empty() {
             terminal::show(&format!("\n{}", run.tail));
         }
@@ -127,6 +130,10 @@ fn results(runs: &[TestRun]) -> serde_json::Map<String, Value> {
         ("skipped", json!(sum(|run| run.skipped))),
         ("expected_failures", json!(sum(|run| run.expected_failures))),
         ("tally", json!(telling.map(|run| &run.summary_counts))),
+        (
+            "unread",
+            json!((!runs.is_empty()).then(|| runs.iter().flat_map(|run| &run.unread).collect::<Vec<_>>())),
+        ),
         (
             "duration_ms",
             json!(runs.iter().map(|run| run.duration_ms).reduce(u64::saturating_add)),

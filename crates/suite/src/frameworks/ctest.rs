@@ -135,17 +135,15 @@ const NOT_BUILT: &str = "Unable to find executable";
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let why = reasons(printed.text);
     let totals = sums(printed.text);
-    let text = || read_text(printed.text, &why);
-    let mut parsed = match from_report(printed, &why) {
-        // CTest may have run twice, and the report covers the last run only.
-        Some(report)
-            if totals
-                .is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) =>
-        {
-            report
-        }
-        _ => text(),
-    };
+    let mut parsed = ParsedRun::default();
+    let cases = junit::read_all(printed.reports, &mut parsed);
+    results(&cases, &why, &mut parsed);
+    // CTest may have run twice, and the report covers the last run only.
+    let all_failed = parsed.failed as usize + parsed.diagnostics.len();
+    let is_more = totals.is_some_and(|(failed, _)| failed as usize > all_failed);
+    if printed.reports.is_empty() || is_more || !parsed.unread.is_empty() {
+        parsed.complete(read_text(printed.text, &why));
+    }
     if let Some((failed, total)) = totals {
         parsed.tell("failed", failed);
         parsed.tell("total", total);
@@ -156,16 +154,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-fn from_report(printed: &Printed<'_>, why: &HashMap<&str, &str>) -> Option<ParsedRun> {
-    let mut cases: Vec<Case> = Vec::new();
-    for report in printed.reports {
-        cases.extend(junit::cases(&report.bytes)?);
-    }
-    (!printed.reports.is_empty()).then(|| results(&cases, why))
-}
-
-fn results(cases: &[Case], why: &HashMap<&str, &str>) -> ParsedRun {
-    let mut parsed = ParsedRun::default();
+fn results(cases: &[Case], why: &HashMap<&str, &str>, parsed: &mut ParsedRun) {
     let is_missing = |case: &Case| case.message.starts_with(NOT_BUILT);
     let passed = |case: &Case| case.verdict == CaseVerdict::Passed && case.status == "run";
     let built = cases
@@ -181,18 +170,17 @@ fn results(cases: &[Case], why: &HashMap<&str, &str>) -> ParsedRun {
             .collect::<Vec<_>>()
             .join("\n");
         match case.status.as_str() {
-            _ if case.verdict >= CaseVerdict::Failed => fail(&mut parsed, &case.name, &message),
+            _ if case.verdict >= CaseVerdict::Failed => fail(parsed, &case.name, &message),
             "disabled" => parsed.skip_named(&case.name),
             "notrun" if case.message.starts_with("SKIP_") => parsed.skip_named(&case.name),
             // Nothing was built, so no test has a result of interest.
             "notrun" if !built && is_missing(case) => parsed.diagnose(&case.name, None, &message),
-            "notrun" => fail(&mut parsed, &case.name, &message),
-            "fail" => fail(&mut parsed, &case.name, &message),
+            "notrun" => fail(parsed, &case.name, &message),
+            "fail" => fail(parsed, &case.name, &message),
             _ if case.verdict == CaseVerdict::Skipped => parsed.skip_named(&case.name),
             _ => parsed.pass(&case.name),
         }
     }
-    parsed
 }
 
 fn fail(parsed: &mut ParsedRun, name: &str, message: &str) {

@@ -87,17 +87,16 @@ const MAX_LINES: usize = 100;
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let totals = sums(printed.text);
-    let mut parsed = match from_reports(printed) {
-        // PHPUnit may have run twice, and the report covers the last run only.
-        Some(parsed)
-            if totals
-                .as_ref()
-                .is_none_or(|totals| totals.failed <= parsed.failed && totals.all <= total(&parsed)) =>
-        {
-            parsed
-        }
-        _ => read_text(printed.text, totals.as_ref()),
-    };
+    let mut parsed = ParsedRun::default();
+    let cases = junit::read_all(printed.reports, &mut parsed);
+    cases.iter().for_each(|case| take(&mut parsed, case));
+    // PHPUnit may have run twice, and the report covers the last run only.
+    let is_more = totals
+        .as_ref()
+        .is_some_and(|totals| totals.failed > parsed.failed || totals.all > total(&parsed));
+    if printed.reports.is_empty() || is_more || !parsed.unread.is_empty() {
+        parsed.complete(read_text(printed.text, totals.as_ref()));
+    }
     for (word, count) in totals.map(|totals| totals.words).unwrap_or_default() {
         parsed.tell(&word, count);
     }
@@ -110,16 +109,6 @@ fn total(parsed: &ParsedRun) -> u32 {
         .passed
         .saturating_add(parsed.failed)
         .saturating_add(parsed.skipped)
-}
-
-fn from_reports(printed: &Printed<'_>) -> Option<ParsedRun> {
-    let mut parsed = ParsedRun::default();
-    for report in printed.reports {
-        for case in junit::cases(&report.bytes)? {
-            take(&mut parsed, &case);
-        }
-    }
-    (!printed.reports.is_empty()).then_some(parsed)
 }
 
 fn take(parsed: &mut ParsedRun, case: &Case) {
