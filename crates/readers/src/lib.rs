@@ -17,6 +17,7 @@ pub mod junit;
 pub mod jvm;
 mod key_lines;
 pub mod lenient;
+pub mod native;
 mod node;
 mod parsed_run;
 mod printed;

@@ -47,6 +47,8 @@ pub struct ParsedRun {
     pub under_way: Vec<String>,
     /// The parts of reports that cannot be read.
     pub unread: Vec<String>,
+    /// Whether the counts are the framework's own totals.
+    pub has_totals: bool,
 }
 
 /// Why there may be no results although tests were requested.
@@ -184,6 +186,7 @@ impl ParsedRun {
 
     /// Replaces the counts by the framework's own totals.
     pub fn reconcile_totals(&mut self, passed: u32, failed: u32, skipped: u32) {
+        self.has_totals = true;
         let bounded = |sum: u32| sum.min(MAX_SUM);
         (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
     }

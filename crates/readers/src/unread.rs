@@ -44,26 +44,36 @@ impl ParsedRun {
     /// and higher counts.
     pub fn complete(&mut self, other: Self) {
         let known = KnownNames::of(self);
-        // Failures of no test are listed, but not counted.
-        let are_counted = other.failures.len() <= other.failed as usize;
-        let (mut failures, mut passed, mut skipped) = (other.failures, other.passed_names, other.skipped_names);
-        failures.retain(|failure| !known.has(&failure.name));
-        passed.retain(|name| !known.has(name));
-        skipped.retain(|name| !known.has(name));
-        self.failures.append(&mut failures);
-        self.failures.truncate(MAX_FAILURES);
-        for (names, more) in [(&mut self.passed_names, passed), (&mut self.skipped_names, skipped)] {
-            names.extend(more);
-            names.truncate(MAX_NAMES);
+        let is_new = |failure: &Failure| !known.has(&failure.name);
+        let are_new = |names: Vec<String>| names.into_iter().filter(|name| !known.has(name)).collect::<Vec<_>>();
+        let failures: Vec<Failure> = other.failures.into_iter().filter(is_new).collect();
+        let (passed, skipped) = (are_new(other.passed_names), are_new(other.skipped_names));
+        let room = |listed: usize, total: u32, most: usize| {
+            // A text may call a test by another name, so its totals limit how many are missing. Failures of no test are
+            // listed without being counted.
+            let is_limited = other.has_totals && listed > 0;
+            let total = if is_limited { total as usize } else { most };
+            total.min(most).saturating_sub(listed)
+        };
+        let failed = self.failed.max(other.failed);
+        let missing = room(self.failures.len(), failed, MAX_FAILURES);
+        self.failures.extend(failures.into_iter().take(missing));
+        for (names, more, total) in [
+            (&mut self.passed_names, passed, self.passed.max(other.passed)),
+            (&mut self.skipped_names, skipped, self.skipped.max(other.skipped)),
+        ] {
+            let missing = room(names.len(), total, MAX_NAMES);
+            names.extend(more.into_iter().take(missing));
         }
         let most = |counts: [u32; 2], listed: usize| {
             let listed = u32::try_from(listed).unwrap_or(u32::MAX);
+            let listed = if other.has_totals { 0 } else { listed };
             counts.into_iter().fold(listed, u32::max)
         };
-        let listed = if are_counted { self.failures.len() } else { 0 };
-        self.failed = most([self.failed, other.failed], listed);
+        self.failed = most([self.failed, other.failed], self.failures.len());
         self.passed = most([self.passed, other.passed], self.passed_names.len());
         self.skipped = most([self.skipped, other.skipped], self.skipped_names.len());
+        self.has_totals |= other.has_totals;
         self.expected_failures = self.expected_failures.max(other.expected_failures);
         for Failure {
             name,

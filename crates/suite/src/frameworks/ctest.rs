@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use greenlight_readers::junit::{self, Case, CaseVerdict};
-use greenlight_readers::test_run::Location;
-use greenlight_readers::{ParsedRun, Printed, location};
+use greenlight_readers::{ParsedRun, Printed, native};
 use regex::Regex;
 
 use crate::discover::directory::Directory;
@@ -124,11 +123,6 @@ static RESULT: LazyLock<Option<Regex>> =
 static LISTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\t *\d+ - (.+) \(([^()]+)\)(?: +\S.*)?$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$"));
-/// `path:line:` in the format of assert, GoogleTest, Catch2, doctest and Unity.
-static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)(?:^|[\s:])(/?[\w./+-]+\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)):(\d+):"));
-/// Unity: `Expected 1 Was 2`.
-static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)\bExpected (\S.*?) Was (\S.*?)\.?$"));
 /// What CTest prints for a program that was never built.
 const NOT_BUILT: &str = "Unable to find executable";
 
@@ -183,16 +177,11 @@ fn results(cases: &[Case], why: &HashMap<&str, &str>, parsed: &mut ParsedRun) {
     }
 }
 
-fn fail(parsed: &mut ParsedRun, name: &str, message: &str) {
-    parsed.fail(name, place(message), message);
-    if let Some(compared) = COMPARED.as_ref().and_then(|compared| compared.captures(message)) {
-        parsed.compare(&compared[1], &compared[2]);
+pub(super) fn fail(parsed: &mut ParsedRun, name: &str, message: &str) {
+    parsed.fail(name, native::place(message), message);
+    if let Some((expected, actual)) = native::compared(message) {
+        parsed.compare(&expected, &actual);
     }
-}
-
-fn place(message: &str) -> Option<Location> {
-    let found = PLACE.as_ref()?.captures(message)?;
-    location(&found[1], &found[2])
 }
 
 /// The reason why each test failed, from the list at the end.

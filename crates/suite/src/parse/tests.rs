@@ -142,6 +142,7 @@ mod go;
 mod hostile;
 mod javascript;
 mod jvm;
+mod more;
 mod native;
 mod node;
 mod others;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use greenlight_readers::{ParsedRun, Printed};
 use regex::Regex;
 
 use super::*;
@@ -82,6 +81,29 @@ pub(super) fn printed(folder: &str, text: &str) -> Option<Totals> {
         "gradle" => {
             let line = last(text, " tests completed")?;
             from_all(words(line, ["tests completed", "failed", "skipped"]))
+        }
+        "pest" => {
+            let line = last(text, "  Tests: ")?;
+            let [passed, failed, skipped] = words(line, ["passed|risky", "failed", "skipped|incomplete"]);
+            [passed, failed, skipped]
+        }
+        "meson" => {
+            last(text, "Ok: ")?;
+            let lines = text.lines().filter(|line| line.contains(": ") && !line.contains('/'));
+            let lines = lines.collect::<Vec<_>>().join("\n");
+            let all = [
+                r"\nOk: +(\d+)",
+                r"\n(?:Fail|Unexpected Pass|Timeout): +(\d+)",
+                r"\nSkipped: +(\d+)",
+            ];
+            all.map(|pattern| number(&format!("\n{lines}"), pattern))
+        }
+        "googletest" => {
+            last(text, "[  PASSED  ] ")?;
+            let all = ["PASSED", "FAILED", "SKIPPED"].map(|word| format!(r"\[  {word} *\] (\d+) tests?"));
+            let [passed, failed, skipped] = all.map(|pattern| number(text, &pattern));
+            // Disabled tests are only counted at the very end.
+            [passed, failed, skipped + number(text, r"YOU HAVE (\d+) DISABLED")]
         }
         "dotnet" => labels(last(text, "! ")?, ["Passed", "Failed", "Skipped"]),
         _ => return None,
