@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::javascript::{BETWEEN, FRAME, compared, frame, not_loaded};
-use super::lenient::{self, Entry, as_number};
+use super::lenient::{self, MaybeRead, as_number};
 use super::{Location, ParsedRun, Report, documents};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Results {
-    test_results: Vec<Entry<FileResult>>,
+    test_results: Vec<MaybeRead<FileResult>>,
 }
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ struct FileResult {
     #[serde(default, deserialize_with = "lenient::text")]
     message: String,
     #[serde(default)]
-    assertion_results: Option<Vec<Entry<TestResult>>>,
+    assertion_results: Option<Vec<MaybeRead<TestResult>>>,
 }
 
 #[derive(Deserialize)]
@@ -51,8 +51,8 @@ pub fn read_results(reports: &[Report], parsed: &mut ParsedRun) -> bool {
     for (report, results) in &documents {
         for file in &results.test_results {
             match file {
-                Entry::Read(file) => read_file(report, file, &mut todo, parsed),
-                Entry::Unread(_) => parsed.miss(report, "the results of a file have an unknown form"),
+                MaybeRead::Read(file) => read_file(report, file, &mut todo, parsed),
+                MaybeRead::Unread(_) => parsed.miss(report, "the results of a file have an unknown form"),
             }
         }
     }
@@ -75,11 +75,11 @@ fn read_file(report: &str, file: &FileResult, todo: &mut u32, parsed: &mut Parse
     let before = parsed.failed;
     for test in tests {
         match test {
-            Entry::Read(test) => {
+            MaybeRead::Read(test) => {
                 *todo = todo.saturating_add(u32::from(test.status == "todo"));
                 read_test(report, &file.name, test, parsed);
             }
-            Entry::Unread(_) => parsed.miss(report, &format!("a test of {} has an unknown form", file.name)),
+            MaybeRead::Unread(_) => parsed.miss(report, &format!("a test of {} has an unknown form", file.name)),
         }
     }
     match file.status.as_str() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One element of a list, which may have an unexpected form without affecting the others.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Entry<T> {
+pub enum MaybeRead<T> {
     /// It has the expected form.
     Read(T),
     /// It has another form, and is to be reported with [`ParsedRun::miss`](crate::ParsedRun::miss).
@@ -101,8 +101,9 @@ mod tests {
 
     #[test]
     fn one_strange_element_leaves_the_others() {
-        let list: Vec<Entry<Fields>> = serde_json::from_str(r#"[{"title":"a"},3,{"title":"b","title":"c"}]"#).unwrap();
-        let read = list.iter().filter(|entry| matches!(entry, Entry::Read(_))).count();
+        let list: Vec<MaybeRead<Fields>> =
+            serde_json::from_str(r#"[{"title":"a"},3,{"title":"b","title":"c"}]"#).unwrap();
+        let read = list.iter().filter(|entry| matches!(entry, MaybeRead::Read(_))).count();
         assert_eq!((read, list.len()), (1, 3));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use greenlight_readers::lenient::{self, Entry};
+use greenlight_readers::lenient::{self, MaybeRead};
 use greenlight_readers::test_run::{Location, TestRun};
 use greenlight_readers::{ParsedRun, Printed, documents};
 use regex::Regex;
@@ -46,7 +46,7 @@ struct LintedFile {
     #[serde(default, deserialize_with = "lenient::text")]
     file_path: String,
     #[serde(default)]
-    messages: Vec<Entry<Message>>,
+    messages: Vec<MaybeRead<Message>>,
 }
 
 #[derive(Deserialize)]
@@ -72,7 +72,7 @@ struct LintMessage {
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
-    let mut reports: Vec<(String, Vec<Entry<LintedFile>>)> = documents(printed.reports, &mut parsed);
+    let mut reports: Vec<(String, Vec<MaybeRead<LintedFile>>)> = documents(printed.reports, &mut parsed);
     let in_text = printed.text.lines().filter(|line| line.starts_with("[{\"filePath\":"));
     let in_text = in_text.filter_map(|line| serde_json::from_str(line).ok());
     reports.extend(in_text.map(|files| ("the output".to_string(), files)));
@@ -81,8 +81,8 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     for (report, files) in reports {
         for file in files {
             match file {
-                Entry::Read(file) => findings.extend(of_file(&report, file, &mut parsed)),
-                Entry::Unread(_) => parsed.miss(&report, "the findings in a file have an unknown form"),
+                MaybeRead::Read(file) => findings.extend(of_file(&report, file, &mut parsed)),
+                MaybeRead::Unread(_) => parsed.miss(&report, "the findings in a file have an unknown form"),
             }
         }
     }
@@ -121,7 +121,7 @@ fn of_file(report: &str, file: LintedFile, parsed: &mut ParsedRun) -> Vec<LintMe
     let path = file.file_path;
     let mut findings = Vec::new();
     for message in file.messages {
-        let Entry::Read(message) = message else {
+        let MaybeRead::Read(message) = message else {
             parsed.miss(report, &format!("a finding in {path} has an unknown form"));
             continue;
         };

@@ -189,7 +189,7 @@ fn fail(name: &str, lines: &[&str], parsed: &mut ParsedRun) {
     };
     // The first line is where the test begins, the stack trace has the assertion.
     let in_trace = lines.iter().skip_while(|line| line.trim() != "stacktrace:");
-    let found = in_trace.skip(1).find_map(|line| place(line));
+    let found = in_trace.skip(1).find_map(&place);
     let found = found.or_else(|| lines.first().and_then(place));
     let is_place = lines.first().is_some_and(|line| place(line).is_some());
     let lines = lines.iter().skip(usize::from(is_place));

@@ -90,7 +90,7 @@ fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
 
 /// One test in the log.
 #[derive(Deserialize)]
-struct Entry {
+struct LoggedTest {
     #[serde(default, deserialize_with = "lenient::text")]
     name: String,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -127,7 +127,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
 }
 
 fn read_log(report: &Report, parsed: &mut ParsedRun) {
-    let entries = serde_json::Deserializer::from_slice(&report.bytes).into_iter::<Entry>();
+    let entries = serde_json::Deserializer::from_slice(&report.bytes).into_iter::<LoggedTest>();
     let mut count = 0u32;
     for entry in entries {
         match entry {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use greenlight_readers::javascript::{
     FRAME, MAX_DEPTH, SUM, blocks, compared, frame, not_loaded, notice_memory, passed_in_tree,
 };
-use greenlight_readers::lenient::{self, Entry};
+use greenlight_readers::lenient::{self, MaybeRead};
 use greenlight_readers::{Anomaly, ParsedRun, Printed, documents};
 use regex::Regex;
 use serde::Deserialize;
@@ -53,11 +53,11 @@ static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  (\d+)\) (.
 struct Results {
     stats: Stats,
     #[serde(default)]
-    pending: Option<Vec<Entry<MochaTest>>>,
+    pending: Option<Vec<MaybeRead<MochaTest>>>,
     #[serde(default)]
-    failures: Option<Vec<Entry<MochaTest>>>,
+    failures: Option<Vec<MaybeRead<MochaTest>>>,
     #[serde(default)]
-    passes: Option<Vec<Entry<MochaTest>>>,
+    passes: Option<Vec<MaybeRead<MochaTest>>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -144,15 +144,15 @@ fn read_results(all: &[(String, Results)], parsed: &mut ParsedRun) {
 }
 
 /// The tests of a list. Those that cannot be read are noted, and so is a list that is missing.
-fn tests<'r>(report: &str, list: Option<&'r [Entry<MochaTest>]>, parsed: &mut ParsedRun) -> Vec<&'r MochaTest> {
+fn tests<'r>(report: &str, list: Option<&'r [MaybeRead<MochaTest>]>, parsed: &mut ParsedRun) -> Vec<&'r MochaTest> {
     let mut tests = Vec::new();
     match list {
         None => parsed.miss(report, "a list of tests is missing"),
         Some(list) => {
             for entry in list {
                 match entry {
-                    Entry::Read(test) => tests.push(test),
-                    Entry::Unread(_) => parsed.miss(report, "a test has an unknown form"),
+                    MaybeRead::Read(test) => tests.push(test),
+                    MaybeRead::Unread(_) => parsed.miss(report, "a test has an unknown form"),
                 }
             }
         }

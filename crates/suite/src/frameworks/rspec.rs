@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use greenlight_readers::lenient::{self, Entry};
+use greenlight_readers::lenient::{self, MaybeRead};
 use greenlight_readers::test_run::Location;
 use greenlight_readers::{Anomaly, ParsedRun, Printed, documents, location};
 use regex::Regex;
@@ -92,7 +92,7 @@ const MAX_LINES: usize = 100;
 struct Document {
     #[serde(default, deserialize_with = "lenient::texts")]
     messages: Vec<String>,
-    examples: Vec<Entry<Example>>,
+    examples: Vec<MaybeRead<Example>>,
     #[serde(default)]
     summary: Value,
 }
@@ -162,8 +162,8 @@ fn from_documents(documents: &[(String, Document)], parsed: &mut ParsedRun) {
     for (report, document) in documents {
         for example in &document.examples {
             match example {
-                Entry::Read(example) => take(parsed, example),
-                Entry::Unread(_) => parsed.miss(report, "an example has an unknown form"),
+                MaybeRead::Read(example) => take(parsed, example),
+                MaybeRead::Unread(_) => parsed.miss(report, "an example has an unknown form"),
             }
         }
     }

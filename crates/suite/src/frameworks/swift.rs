@@ -97,7 +97,7 @@ const MAX_OPEN: usize = 10_000;
 
 /// What is known of a test that has not ended yet.
 #[derive(Default)]
-struct Open {
+struct StartedTest {
     place: Option<Location>,
     lines: Vec<String>,
 }
@@ -124,7 +124,7 @@ fn read(text: &str) -> ParsedRun {
 struct Tests {
     parsed: ParsedRun,
     /// Tests of Swift Testing run side by side.
-    open: BTreeMap<String, Open>,
+    open: BTreeMap<String, StartedTest>,
     /// The test whose output the following lines are.
     last: String,
 }
@@ -165,7 +165,7 @@ impl Tests {
     fn result(&mut self, name: &str, word: &str) {
         if word == "started" {
             if self.open.len() < MAX_OPEN {
-                self.open.insert(name.to_string(), Open::default());
+                self.open.insert(name.to_string(), StartedTest::default());
             }
             return;
         }
