@@ -38,8 +38,8 @@ pub(super) struct TestsArguments {
     /// Only show what would run, and why
     #[arg(long, conflicts_with_all = ["install", "only"])]
     list: bool,
-    /// Run only this test: its name as the framework writes it, the last part of the name, or a part that only one test
-    /// has; may be repeated
+    /// Run only this test, or these: a name as the framework writes it, the end of one, the file, class or suite in it, or
+    /// any other part; may be repeated
     #[arg(long = "only", value_name = "TEST")]
     only: Vec<String>,
     /// Show every failing test with its whole message

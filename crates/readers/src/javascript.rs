@@ -1,15 +1,12 @@
-//! Code shared by the readers of Jest, Vitest and Mocha: the JSON results of the first two, stack traces, trees of
-//! results, and errors that keep a test file from loading.
+//! Code shared by the readers of Jest, Vitest and Mocha: stack traces, trees of results, and errors that keep a test file
+//! from loading. The JSON results of the first two are in `jest.rs`.
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-use serde::Deserialize;
-use serde_json::Value;
-
-use super::{Anomaly, ParsedRun, Report, location};
+use super::{Anomaly, ParsedRun, location};
 use crate::Location;
 use crate::text::pattern;
+use regex::Regex;
 
 /// The deepest nesting of suites that is read.
 pub const MAX_DEPTH: usize = 32;
@@ -31,128 +28,6 @@ static CHAI: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"^\w*(?:Error)?:? ?expected (.+?) to (?:be|equal|deeply equal|strictly equal|match object|match) (.+?)(?: // .*)?$",
     )
 });
-
-/// The output of Jest's `--json` and Vitest's reporter `json`: <https://jestjs.io/docs/cli#--json>.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Results {
-    test_results: Vec<FileResult>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FileResult {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    assertion_results: Vec<TestResult>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TestResult {
-    #[serde(default)]
-    ancestor_titles: Vec<String>,
-    #[serde(default)]
-    title: String,
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    failure_messages: Option<Vec<String>>,
-    #[serde(default)]
-    failure_details: Option<Vec<Value>>,
-    #[serde(default)]
-    location: Option<Position>,
-}
-
-#[derive(Deserialize)]
-struct Position {
-    line: u32,
-}
-
-/// Parses the JSON of Jest and Vitest, one report for each package; false if there is none.
-pub fn read_results(reports: &[Report], parsed: &mut ParsedRun) -> bool {
-    let mut found = false;
-    let mut todo = 0;
-    for report in reports {
-        let Ok(results) = serde_json::from_slice::<Results>(&report.bytes) else {
-            continue;
-        };
-        found = true;
-        for file in &results.test_results {
-            let results = &file.assertion_results;
-            for test in results {
-                todo += u32::from(test.status == "todo");
-                read_test(&file.name, test, parsed);
-            }
-            // A failure outside of any test: while loading, or in a hook around all tests.
-            if file.status == "failed" && !results.iter().any(|test| test.status == "failed") {
-                not_loaded(&file.name, frame(&file.message, &FRAME), &file.message, parsed);
-            }
-        }
-    }
-    if found {
-        let counts = [
-            ("passed", parsed.passed),
-            ("failed", parsed.failed),
-            ("skipped", parsed.skipped.saturating_sub(todo)),
-            ("todo", todo),
-        ];
-        for (word, count) in counts {
-            if count > 0 {
-                parsed.tell(word, count);
-            }
-        }
-    }
-    found
-}
-
-fn read_test(file: &str, test: &TestResult, parsed: &mut ParsedRun) {
-    let titles = test.ancestor_titles.iter().filter(|title| !title.is_empty());
-    let parts: Vec<&str> = [file]
-        .into_iter()
-        .chain(titles.map(String::as_str))
-        .chain([test.title.as_str()])
-        .collect();
-    let name = parts.join(BETWEEN);
-    match test.status.as_str() {
-        "passed" => parsed.pass(&name),
-        "failed" => {
-            let message = test
-                .failure_messages
-                .iter()
-                .flatten()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join("\n\n");
-            let message = crate::text::clean(message.as_bytes());
-            let defined = test.location.as_ref().map(|place| Location {
-                path: file.to_string(),
-                line: place.line,
-            });
-            parsed.fail(&name, frame(&message, &FRAME).or(defined), &message);
-            let details = test.failure_details.iter().flatten().find_map(|detail| {
-                let result = detail.get("matcherResult").unwrap_or(detail);
-                Some((shown(result.get("expected")?), shown(result.get("actual")?)))
-            });
-            if let Some((expected, actual)) = details.or_else(|| compared(&message)) {
-                parsed.compare(&expected, &actual);
-            }
-        }
-        _ => parsed.skip_named(&name),
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
 
 /// The expected and actual value of an assertion, from its message.
 pub fn compared(message: &str) -> Option<(String, String)> {
@@ -326,7 +201,8 @@ pub fn settle_from(text: &str, label: &str, parsed: &mut ParsedRun) {
     for sum in SUM.as_ref().map(|sum| sum.captures_iter(sums)).into_iter().flatten() {
         let number = sum[1].parse().unwrap_or(0);
         match &sum[2] {
-            "passed" => passed = number,
+            // In Vitest's report, a test that fails as expected has passed.
+            "passed" | "expected fail" => passed = passed.saturating_add(number),
             "failed" => failed = number,
             _ => skipped = skipped.saturating_add(number),
         }

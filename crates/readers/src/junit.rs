@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
+use super::{ParsedRun, Report};
+
 /// The maximum number of test cases.
 const MAX_CASES: usize = 200_000;
 /// The deepest nesting of a valid report.
@@ -58,20 +60,42 @@ pub enum CaseVerdict {
     Error,
 }
 
-/// Parses a complete report. `None` if it is not well-formed or exceeds the limits.
-pub fn cases(report: &[u8]) -> Option<Vec<Case>> {
+/// The test cases of all reports. What cannot be read of them is noted.
+pub fn read_all(reports: &[Report], parsed: &mut ParsedRun) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for report in reports {
+        let (more, why) = read(&report.bytes);
+        cases.extend(more);
+        if let Some(why) = why {
+            parsed.miss(&report.path, why);
+        }
+    }
+    cases
+}
+
+/// Parses a report as far as it can be read, and says why that is not all of it.
+pub fn read(report: &[u8]) -> (Vec<Case>, Option<&'static str>) {
     let report = decoded(report);
     let mut reader = Reader::from_str(&report);
     let mut cases: Vec<Case> = Vec::new();
     let mut path: Vec<String> = Vec::new();
+    let mut why = None;
+    let mut is_junit = false;
     loop {
-        let event = reader.read_event().ok()?;
+        let Ok(event) = reader.read_event() else {
+            why = Some("it is not well-formed");
+            break;
+        };
         match event {
             Event::Start(element) => {
-                open(&element, &path, &mut cases)?;
+                is_junit |= is_known(&element);
+                why = why.or(open(&element, &path, &mut cases));
                 path.push(element.local_name().as_ref().to_string());
             }
-            Event::Empty(element) => open(&element, &path, &mut cases)?,
+            Event::Empty(element) => {
+                is_junit |= is_known(&element);
+                why = why.or(open(&element, &path, &mut cases));
+            }
             Event::End(_) => {
                 path.pop();
             }
@@ -81,11 +105,23 @@ pub fn cases(report: &[u8]) -> Option<Vec<Case>> {
             Event::Eof => break,
             _ => {}
         }
-        if path.len() > MAX_DEPTH || cases.len() > MAX_CASES {
-            return None;
+        if path.len() > MAX_DEPTH || cases.len() >= MAX_CASES {
+            why = Some("it is too large");
+            break;
         }
     }
-    path.is_empty().then_some(cases)
+    // A case that is cut off may have failed in the part that is missing.
+    let is_open = path.iter().any(|element| element == "testcase");
+    cases.pop_if(|case| is_open && case.verdict < CaseVerdict::Failed);
+    let why = why
+        .or((!path.is_empty()).then_some("it is cut off"))
+        .or((!is_junit).then_some("it is not a report of tests"));
+    (cases, why)
+}
+
+/// Whether an element shows that the document is a report, even if it has no test.
+fn is_known(element: &BytesStart<'_>) -> bool {
+    matches!(element.local_name().as_ref(), "testsuites" | "testsuite" | "testcase")
 }
 
 /// Whether a report can be parsed to its end. A report that a killed process left behind, or that somebody planted,
@@ -127,7 +163,8 @@ pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Option<()> {
+/// Takes in the start of an element, and says what is wrong with it.
+fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Option<&'static str> {
     let verdict = match element.local_name().as_ref() {
         "testcase" => {
             cases.push(Case {
@@ -139,12 +176,14 @@ fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Opt
                 status: attribute(element, "status"),
                 ..Case::default()
             });
-            return Some(());
+            let mut attributes = element.attributes();
+            let is_damaged = attributes.with_checks(false).any(|attribute| attribute.is_err());
+            return is_damaged.then_some("the attributes of a test are not well-formed");
         }
         "skipped" | "warning" => CaseVerdict::Skipped,
         "failure" => CaseVerdict::Failed,
         "error" => CaseVerdict::Error,
-        _ => return Some(()),
+        _ => return None,
     };
     match path.last().map(String::as_str) {
         Some("testcase") => {}
@@ -154,8 +193,8 @@ fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Opt
             ..Case::default()
         }),
         // A verdict outside of any case is not part of the format.
-        None => return None,
-        Some(_) => return Some(()),
+        None => return Some("it is not a report of tests"),
+        Some(_) => return None,
     }
     let case = cases.last_mut()?;
     if verdict >= case.verdict {
@@ -163,7 +202,7 @@ fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Opt
         case.kind = attribute(element, "type");
         case.message = attribute(element, "message");
     }
-    Some(())
+    None
 }
 
 /// The value of an attribute, bounded; empty if it is missing.
@@ -211,7 +250,8 @@ mod tests {
         let report = br#"<?xml version="1.0"?><testsuites><testcase name="top" classname="c"/>
             <testsuite time="1,234.5"><testsuite><testcase name="a&lt;b" line="x"><failure message="m &amp; n">one &lt;two&gt; &#233;
   <![CDATA[three]]></failure></testcase></testsuite></testsuite></testsuites>"#;
-        let cases = cases(report).unwrap();
+        let (cases, why) = read(report);
+        assert_eq!(why, None);
         assert_eq!(cases.len(), 2);
         assert_eq!((cases[0].name.as_str(), cases[0].verdict), ("top", CaseVerdict::Passed));
         assert_eq!(cases[1].name, "a<b");
@@ -223,7 +263,8 @@ mod tests {
     fn entities_of_the_document_are_not_expanded() {
         let report = br#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
             <testsuite><testcase name="n&b;"><error>&b;</error></testcase></testsuite>"#;
-        let cases = cases(report).unwrap();
+        let (cases, why) = read(report);
+        assert_eq!(why, None);
         assert_eq!((cases[0].name.as_str(), cases[0].text.as_str()), ("n&b;", "&b;"));
     }
 
@@ -231,7 +272,8 @@ mod tests {
     fn the_worst_verdict_of_a_case_stands() {
         let report = br#"<testsuite><testcase name="a"><failure message="m"/><skipped message="s"/></testcase>
             <properties><error/></properties><error message="no class"/><skipped/></testsuite>"#;
-        let cases = cases(report).unwrap();
+        let (cases, why) = read(report);
+        assert_eq!(why, None);
         let seen: Vec<_> = cases.iter().map(|case| (case.verdict, case.message.as_str())).collect();
         assert_eq!(seen, [(CaseVerdict::Failed, "m"), (CaseVerdict::Error, "no class")]);
     }
@@ -241,17 +283,42 @@ mod tests {
         let report = "\u{feff}<testsuite><testcase name='ä'/></testsuite>";
         let wide: Vec<u8> = report.encode_utf16().flat_map(u16::to_be_bytes).collect();
         for bytes in [report.as_bytes().to_vec(), wide] {
-            assert_eq!(cases(&bytes).unwrap()[0].name, "ä");
+            assert_eq!(read(&bytes).0[0].name, "ä");
             assert!(is_whole(&bytes) && !is_whole(&bytes[..bytes.len() - 4]));
         }
     }
 
     #[test]
-    fn invalid_reports_are_refused() {
-        assert_eq!(cases(b"<testsuite><testcase name='a'>"), None);
-        assert_eq!(cases(b"<failure/>"), None);
-        assert_eq!(cases("<a>".repeat(200).as_bytes()), None);
-        assert_eq!(cases(b"<a></b>"), None);
-        assert_eq!(cases(b"not xml").unwrap_or_default(), []);
+    fn a_damaged_report_is_read_up_to_the_damage() {
+        #[track_caller]
+        fn check(report: &str, names: &[&str], why: Option<&str>) {
+            let (cases, found) = read(report.as_bytes());
+            let found_names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+            assert_eq!((found_names.as_slice(), found), (names, why), "{report:.80}");
+        }
+        let cut = Some("it is cut off");
+        check("<testsuite><testcase name='a'/><testcase name='b'>", &["a"], cut);
+        check(
+            "<testsuite><testcase name='a'/><testcase name='b'><failure>no",
+            &["a", "b"],
+            cut,
+        );
+        check(
+            "<testsuite><testcase name='a'/><testcase name='b'><system-out>",
+            &["a"],
+            cut,
+        );
+        check(
+            "<testsuite><testcase name='a'/></oops>",
+            &["a"],
+            Some("it is not well-formed"),
+        );
+        check("<testsuite/>", &[], None);
+        for foreign in ["", "not xml", "<html><p>no</p></html>", "<failure/>"] {
+            check(foreign, &[], Some("it is not a report of tests"));
+        }
+        check(&"<testsuite>".repeat(200), &[], Some("it is too large"));
+        let attributes = Some("the attributes of a test are not well-formed");
+        check("<testsuite><testcase name=a></testcase></testsuite>", &[""], attributes);
     }
 }

@@ -94,29 +94,27 @@ impl Cases {
 /// Adds every case of every report to the parsed run, under the name that `named` builds from class and test.
 pub fn read_reports(reports: &[Report], parsed: &mut ParsedRun, named: fn(&str, &str) -> String) -> Cases {
     let mut counted = Cases::default();
-    for report in reports {
-        for case in junit::cases(&report.bytes).unwrap_or_default() {
-            let name = named(&case.class, &case.name);
-            let count = match case.verdict {
-                CaseVerdict::Passed => {
-                    parsed.pass(&name);
-                    &mut counted.passed
-                }
-                CaseVerdict::Skipped => {
-                    parsed.skip_named(&name);
-                    &mut counted.skipped
-                }
-                CaseVerdict::Failed => {
-                    fail(parsed, &name, &case.class, &message(&case));
-                    &mut counted.failures
-                }
-                CaseVerdict::Error => {
-                    fail(parsed, &name, &case.class, &message(&case));
-                    &mut counted.errors
-                }
-            };
-            *count = count.saturating_add(1);
-        }
+    for case in junit::read_all(reports, parsed) {
+        let name = named(&case.class, &case.name);
+        let count = match case.verdict {
+            CaseVerdict::Passed => {
+                parsed.pass(&name);
+                &mut counted.passed
+            }
+            CaseVerdict::Skipped => {
+                parsed.skip_named(&name);
+                &mut counted.skipped
+            }
+            CaseVerdict::Failed => {
+                fail(parsed, &name, &case.class, &message(&case));
+                &mut counted.failures
+            }
+            CaseVerdict::Error => {
+                fail(parsed, &name, &case.class, &message(&case));
+                &mut counted.errors
+            }
+        };
+        *count = count.saturating_add(1);
     }
     counted
 }

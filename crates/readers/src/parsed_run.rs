@@ -45,6 +45,10 @@ pub struct ParsedRun {
     pub anomaly: Option<Anomaly>,
     /// Tests that began but did not end. If the time ran out, they are the ones that took too long.
     pub under_way: Vec<String>,
+    /// The parts of reports that cannot be read.
+    pub unread: Vec<String>,
+    /// Whether the counts are the framework's own totals.
+    pub has_totals: bool,
 }
 
 /// Why there may be no results although tests were requested.
@@ -163,6 +167,7 @@ impl ParsedRun {
         self.anomaly = self.anomaly.or(other.anomaly);
         self.under_way.extend(other.under_way);
         self.under_way.truncate(MAX_FAILURES);
+        self.unread.extend(other.unread);
     }
 
     /// Records an error that belongs to no test; duplicates are recorded once.
@@ -181,6 +186,7 @@ impl ParsedRun {
 
     /// Replaces the counts by the framework's own totals.
     pub fn reconcile_totals(&mut self, passed: u32, failed: u32, skipped: u32) {
+        self.has_totals = true;
         let bounded = |sum: u32| sum.min(MAX_SUM);
         (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
     }

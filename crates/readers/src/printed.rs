@@ -20,7 +20,7 @@ pub struct Printed<'a> {
     pub reports: &'a [Report],
 }
 
-/// Whether a report is complete. A report without content could not be read.
+/// Whether a report is complete XML or JSON. A report without content could not be read.
 pub fn is_whole(report: &Report) -> bool {
     match report.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => false,
@@ -30,6 +30,6 @@ pub fn is_whole(report: &Report) -> bool {
             let values = serde_json::Deserializer::from_slice(&report.bytes).into_iter::<serde::de::IgnoredAny>();
             values.take(1_000_000).all(|value| value.is_ok())
         }
-        Some(_) => true,
+        Some(_) => false,
     }
 }

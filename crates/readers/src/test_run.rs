@@ -73,6 +73,10 @@ pub struct TestRun {
     /// In a run of another tree they may be missing, too ([`TestRun::noting_unstable`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstable: Vec<String>,
+    /// The parts of reports that could not be read, each with its report, bounded. If there are any, tests may be missing
+    /// from all lists and counts, and the run is never green.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// The last lines of what the command printed, bounded and without control characters.
     pub tail: String,
     /// How long it took, in milliseconds.
@@ -100,6 +104,7 @@ impl TestRun {
             skipped_names: Vec::new(),
             excused: Vec::new(),
             unstable: Vec::new(),
+            unread: Vec::new(),
             tail: tail.into(),
             duration_ms: 0,
         }
@@ -176,7 +181,11 @@ impl TestRun {
         self.excused = ran.into_iter().collect();
         let is_settled = self.failures.is_empty() && self.failed == 0;
         if matches!(self.outcome, Outcome::Failed | Outcome::Flagged) && is_settled && !self.excused.is_empty() {
-            self.outcome = Outcome::Passed;
+            self.outcome = if self.unread.is_empty() {
+                Outcome::Passed
+            } else {
+                Outcome::Crashed
+            };
         }
         self
     }
@@ -208,6 +217,10 @@ impl TestRun {
         };
         match self.outcome {
             Outcome::Passed => format!("{} passed{excused}", self.passed),
+            Outcome::Failed if !self.unread.is_empty() => {
+                let counts = format!("{} failed, {} passed{excused}", self.failed, self.passed);
+                format!("{counts}, and part of the report cannot be read")
+            }
             Outcome::Failed => format!("{} failed, {} passed{excused}", self.failed, self.passed),
             Outcome::Flagged => format!("{} found", count(u64::from(self.failed), "problem")),
             outcome => outcome.words().into(),

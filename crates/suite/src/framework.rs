@@ -39,6 +39,8 @@ macro_rules! frameworks {
 frameworks! {
     /// CTest, of CMake.
     Ctest,
+    /// `meson test`.
+    Meson,
     /// `cargo nextest run`.
     Nextest,
     /// `cargo test` with Rust's standard test harness.
@@ -69,10 +71,20 @@ frameworks! {
     Rspec,
     /// Minitest and test-unit.
     Minitest,
+    /// Pest, on PHPUnit.
+    Pest,
     /// PHPUnit.
     Phpunit,
     /// `dotnet test`.
     Dotnet,
+    /// ExUnit, of Elixir.
+    Exunit,
+    /// `swift test`: XCTest and Swift Testing.
+    Swift,
+    /// GoogleTest, for C++.
+    Googletest,
+    /// Catch2, for C++.
+    Catch2,
     /// Anything that prints the Test Anything Protocol.
     Tap,
     /// The TypeScript compiler.

@@ -1,5 +1,5 @@
-//! `--only`: finds the tests that a person means, by their name in the framework, its last part, or a unique part of
-//! it. An unknown name is an error; nothing else runs instead.
+//! `--only`: finds the tests that a person means, as frameworks do: by their whole name, by its end, by a file, class or
+//! suite in it, or by any other part of it. A name that fits no test is an error; nothing else runs instead.
 
 use std::collections::BTreeSet;
 
@@ -87,10 +87,10 @@ fn answers(run: &TestRun, only: &[String]) -> bool {
     }
 }
 
-/// Whether a test is one case of a parametrised test, or a subtest.
+/// Whether a test is one case of a parametrised test, a subtest, or in a file, module or class.
 fn is_case_of(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted)
-        .is_some_and(|rest| rest.starts_with(['[', '/']))
+        .is_some_and(|rest| rest.starts_with(['[', '/', ':', '.', '#']))
 }
 
 /// The tests that a name refers to.
@@ -102,16 +102,37 @@ fn matching<'r>(wanted: &str, run: &'r TestRun) -> BTreeSet<&'r str> {
     }
     let ended = all(&|name| is_end_of(wanted, name) || is_end_of(wanted, without_case(name)));
     if !ended.is_empty() {
-        return ended;
+        // A test comes with its subtests.
+        let is_below = |name: &str| {
+            let mut tests = name.match_indices('/').filter_map(|(at, _)| name.get(..at));
+            tests.any(|test| ended.contains(test))
+        };
+        return all(&|name| ended.contains(name) || is_below(name));
     }
-    let within = all(&|name| name.contains(wanted));
-    if within.len() == 1 { within } else { BTreeSet::new() }
+    let grouped = all(&|name| is_part_of(wanted, name));
+    if !grouped.is_empty() {
+        return grouped;
+    }
+    all(&|name| name.contains(wanted))
 }
 
 /// Whether a name ends with this as a whole part.
 fn is_end_of(wanted: &str, name: &str) -> bool {
     let before = name.strip_suffix(wanted).and_then(|before| before.chars().next_back());
-    before.is_some_and(|c| !c.is_alphanumeric() && c != '_')
+    before.is_some_and(is_between)
+}
+
+/// Whether a whole part of a name is this: its file, module, class or suite.
+fn is_part_of(wanted: &str, name: &str) -> bool {
+    let mut places = name.match_indices(wanted);
+    places.any(|(at, _)| {
+        let is_end = |c: Option<char>| c.is_none_or(is_between);
+        is_end(name[..at].chars().next_back()) && is_end(name[at + wanted.len()..].chars().next())
+    })
+}
+
+fn is_between(c: char) -> bool {
+    !c.is_alphanumeric() && c != '_'
 }
 
 fn without_case(name: &str) -> &str {
@@ -119,18 +140,9 @@ fn without_case(name: &str) -> &str {
     case.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
-/// The error for a name that no test has, or that is part of several names.
+/// The error for a name that fits no test.
 fn missing(wanted: &str, run: &TestRun) -> String {
     let wanted: String = wanted.chars().take(MAX_NAME).collect();
-    let within: Vec<&str> = names(run)
-        .filter(|name| !wanted.is_empty() && name.contains(&wanted))
-        .collect();
-    if !within.is_empty() {
-        return format!(
-            "--only: `{wanted}` could be any of {}; name one of them",
-            listed(&within)
-        );
-    }
     let last = |name: &str| -> String {
         let name = without_case(name);
         let part = name.rsplit([':', '.', '/', ' ', '>']).next().unwrap_or(name);
@@ -214,6 +226,8 @@ mod tests {
             "tests/test_totals.py::Sums::test_sum[1-2]",
             "tests/test_totals.py::Sums::test_sum[3-4]",
             "sums::adds two",
+            "example.com/shop TestTable",
+            "example.com/shop TestTable/zero",
         ]);
         let found: Vec<&str> = matching(wanted, &run).into_iter().collect();
         assert_eq!(found, expected, "{wanted}");
@@ -231,8 +245,32 @@ mod tests {
         check("test_sum", &both);
         check("tests/test_totals.py::Sums::test_sum", &both);
         check("adds two", &["sums::adds two"]);
-        check("test_va", &[]);
-        check("test_totals", &[]);
+        // As pytest takes files and classes, and most frameworks any part of a name.
+        let of_class = "tests/test_totals.py::Sums";
+        check(of_class, &both);
+        check("Sums", &both);
+        check(
+            "test_totals.py",
+            &[
+                "tests/test_totals.py::Sums::test_sum[1-2]",
+                "tests/test_totals.py::Sums::test_sum[3-4]",
+                "tests/test_totals.py::test_vat",
+                "tests/test_totals.py::test_vat_of_nothing",
+            ],
+        );
+        check(
+            "test_va",
+            &[
+                "tests/test_totals.py::test_vat",
+                "tests/test_totals.py::test_vat_of_nothing",
+            ],
+        );
+        check("sums", &["sums::adds two"]);
+        check(
+            "TestTable",
+            &["example.com/shop TestTable", "example.com/shop TestTable/zero"],
+        );
+        check("TestTable/zero", &["example.com/shop TestTable/zero"]);
         check("nonsense", &[]);
         check("", &[]);
     }
@@ -248,10 +286,6 @@ mod tests {
             missing("test_vta", &run),
             "--only: there is no test called `test_vta`; did you mean `a.py::test_vat`? There are: `a.py::test_vat`, \
              `a.py::test_sum`"
-        );
-        assert_eq!(
-            missing("test_", &run),
-            "--only: `test_` could be any of `a.py::test_vat`, `a.py::test_sum`; name one of them"
         );
     }
 }

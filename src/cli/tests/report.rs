@@ -9,6 +9,9 @@ use crate::domain::clock::millis_in_words;
 use crate::domain::count::count;
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 
+/// How many notes on unreadable reports are shown.
+const SHOWN_NOTES: usize = 8;
+
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct TestsReport {
@@ -60,6 +63,9 @@ impl TestsReport {
         }
         terminal::show(&format!("\n{}", headline(run)));
         failures::show(run, detail);
+        for note in run.unread.iter().take(SHOWN_NOTES) {
+            terminal::show(&format!("\nnote: part of a report cannot be read: {note}"));
+        }
     }
 }
 
@@ -106,6 +112,10 @@ fn results(runs: &[TestRun]) -> serde_json::Map<String, Value> {
         ("skipped", json!(sum(|run| run.skipped))),
         ("expected_failures", json!(sum(|run| run.expected_failures))),
         ("tally", json!(telling.map(|run| &run.summary_counts))),
+        (
+            "unread",
+            json!((!runs.is_empty()).then(|| runs.iter().flat_map(|run| &run.unread).collect::<Vec<_>>())),
+        ),
         (
             "duration_ms",
             json!(runs.iter().map(|run| run.duration_ms).reduce(u64::saturating_add)),

@@ -167,10 +167,10 @@ async fn a_name_of_no_test_is_a_mistake_and_a_part_of_one_is_enough() {
     )
     .await;
     assert_eq!(document(&failing.with(1))["total"], 2);
-    tests(checkout.path(), &["--only", "test_"])
-        .await
-        .with(2)
-        .saying("could be any of");
+    let several = tests(checkout.path(), &["--json", "--only", "test_"]).await;
+    assert_eq!(document(&several.with(1))["total"], 3);
+    let of_class = tests(checkout.path(), &["--json", "--only", "Sums"]).await;
+    assert_eq!(document(&of_class.with(1))["total"], 3);
     tests(checkout.path(), &["--list", "--only", "test_adds"])
         .await
         .with(2)

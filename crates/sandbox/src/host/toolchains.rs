@@ -2,6 +2,7 @@
 //! user installed in their home. Everything not listed here stays outside, credentials above all.
 
 mod packages;
+mod php;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -171,6 +172,9 @@ impl Toolchains {
             found.show(&path, &path);
         }
         found.show_java();
+        for file in php::extensions() {
+            found.show(&file, &file);
+        }
         found.show_packages(path, [home, own_binary]);
         if let Some(home) = home {
             found.show_tools(home);

@@ -132,7 +132,8 @@ fn nothing_found_says_where_was_looked() {
         ],
         "no tests were found (looked for `Cargo.toml`, Python test files or pytest settings, a `test` script in \
          `package.json`, `deno.json`, `go.mod`, `build.gradle`, `pom.xml`, RSpec or Ruby tests, PHPUnit, projects of \
-         .NET tests, CTest, a `test` target of make, just or Task); set `[test] command` in greenlight.toml",
+         .NET tests, CTest, Meson tests, `mix.exs`, `Package.swift`, a `test` target of make, just or \
+         Task); set `[test] command` in greenlight.toml",
     );
 }
 

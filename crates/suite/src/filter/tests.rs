@@ -225,3 +225,68 @@ fn a_hostile_name_runs_everything() {
         r"phpunit --filter=/^(a\)\|\(\.\*)$/",
     );
 }
+
+#[test]
+fn each_runner_takes_names_in_its_own_form() {
+    use Framework::{Exunit, Googletest, Meson, Pest, Swift};
+    check_words(
+        Pest,
+        &["vendor/bin/pest"],
+        &["Tests\\ShopTest::it sums (a|b)"],
+        r"vendor/bin/pest --filter=/(^|\\)(Tests\\ShopTest\:\:it sums \(a\|b\))$/",
+    );
+    let meson = "meson setup b && meson test -C b";
+    check_words(
+        Meson,
+        &["sh", "-c", meson],
+        &["adds", "sums (a|b) 100%"],
+        "sh -c meson setup b && meson test -C b 'adds' 'sums (a|b) 100%'",
+    );
+    check_words(Meson, &["meson", "test"], &["adds"], "meson test adds");
+    check_words(
+        Googletest,
+        &["./shop", "--gtest_color=no"],
+        &["Shop.Adds", "Values/Table.AddsOne/0"],
+        "./shop --gtest_color=no --gtest_filter=Shop.Adds:Values/Table.AddsOne/0",
+    );
+    check_words(
+        Exunit,
+        &["mix", "test"],
+        &["ShopTest test basket sums (a|b)", "ShopTest doctest Shop.add/2 (1)"],
+        "mix test --only test:test basket sums (a|b) --only test:doctest Shop.add/2 (1)",
+    );
+    check_words(
+        Swift,
+        &["swift", "test"],
+        &["ShopTests.testAdds", "addsOne(_:)"],
+        r"swift test --filter (^|\.)ShopTests/testAdds$ --filter [./]addsOne\(_:\)$",
+    );
+}
+
+#[test]
+fn a_hostile_name_of_these_runs_everything() {
+    use Framework::{Catch2, Exunit, Googletest, Meson, Pest, Swift};
+    for name in ["a'; evil '", "--setup=evil", "*", "a:b"] {
+        check_words(Meson, &["sh", "-c", "meson test"], &[name], "sh -c meson test");
+    }
+    check_words(
+        Meson,
+        &["sh", "-c", "meson test | tee log"],
+        &["a"],
+        "sh -c meson test | tee log",
+    );
+    for name in ["Shop.*", "Shop.Adds:-Shop.Later", "--gtest_output=x", "Adds"] {
+        check_words(Googletest, &["./shop", "--gtest_x"], &[name], "./shop --gtest_x");
+    }
+    check_words(Exunit, &["mix", "test"], &["ShopTest --require evil"], "mix test");
+    for name in ["Shop.*/a", "a(b)|(.*", "\"a title\"", "-Xevil"] {
+        check_words(Swift, &["swift", "test"], &[name], "swift test");
+    }
+    check_words(
+        Pest,
+        &["vendor/bin/pest"],
+        &["a)|(.*"],
+        r"vendor/bin/pest --filter=/(^|\\)(a\)\|\(\.\*)$/",
+    );
+    check_words(Catch2, &["./shop"], &["adds"], "./shop");
+}

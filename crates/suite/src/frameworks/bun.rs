@@ -51,12 +51,7 @@ static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^ +(\d+) (pass|
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
-    let cases: Vec<_> = printed
-        .reports
-        .iter()
-        .filter_map(|report| junit::cases(&report.bytes))
-        .flatten()
-        .collect();
+    let cases = junit::read_all(printed.reports, &mut parsed);
     for case in &cases {
         let parts = [case.file.as_str(), case.class.as_str(), case.name.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -81,8 +76,10 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
             }
         }
     }
-    if cases.is_empty() {
-        read_text(printed.text, &mut parsed);
+    if cases.is_empty() || !parsed.unread.is_empty() {
+        let mut text = ParsedRun::default();
+        read_text(printed.text, &mut text);
+        parsed.complete(text);
     }
     read_errors(printed.text, &mut parsed);
     settle(printed.text, &mut parsed);

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use greenlight_readers::junit::{self, Case, CaseVerdict};
-use greenlight_readers::test_run::Location;
-use greenlight_readers::{ParsedRun, Printed, location};
+use greenlight_readers::{ParsedRun, Printed, native};
 use regex::Regex;
 
 use crate::discover::directory::Directory;
@@ -124,28 +123,21 @@ static RESULT: LazyLock<Option<Regex>> =
 static LISTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\t *\d+ - (.+) \(([^()]+)\)(?: +\S.*)?$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$"));
-/// `path:line:` in the format of assert, GoogleTest, Catch2, doctest and Unity.
-static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)(?:^|[\s:])(/?[\w./+-]+\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)):(\d+):"));
-/// Unity: `Expected 1 Was 2`.
-static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)\bExpected (\S.*?) Was (\S.*?)\.?$"));
 /// What CTest prints for a program that was never built.
 const NOT_BUILT: &str = "Unable to find executable";
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let why = reasons(printed.text);
     let totals = sums(printed.text);
-    let text = || read_text(printed.text, &why);
-    let mut parsed = match from_report(printed, &why) {
-        // CTest may have run twice, and the report covers the last run only.
-        Some(report)
-            if totals
-                .is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) =>
-        {
-            report
-        }
-        _ => text(),
-    };
+    let mut parsed = ParsedRun::default();
+    let cases = junit::read_all(printed.reports, &mut parsed);
+    results(&cases, &why, &mut parsed);
+    // CTest may have run twice, and the report covers the last run only.
+    let all_failed = parsed.failed as usize + parsed.diagnostics.len();
+    let is_more = totals.is_some_and(|(failed, _)| failed as usize > all_failed);
+    if printed.reports.is_empty() || is_more || !parsed.unread.is_empty() {
+        parsed.complete(read_text(printed.text, &why));
+    }
     if let Some((failed, total)) = totals {
         parsed.tell("failed", failed);
         parsed.tell("total", total);
@@ -156,16 +148,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-fn from_report(printed: &Printed<'_>, why: &HashMap<&str, &str>) -> Option<ParsedRun> {
-    let mut cases: Vec<Case> = Vec::new();
-    for report in printed.reports {
-        cases.extend(junit::cases(&report.bytes)?);
-    }
-    (!printed.reports.is_empty()).then(|| results(&cases, why))
-}
-
-fn results(cases: &[Case], why: &HashMap<&str, &str>) -> ParsedRun {
-    let mut parsed = ParsedRun::default();
+fn results(cases: &[Case], why: &HashMap<&str, &str>, parsed: &mut ParsedRun) {
     let is_missing = |case: &Case| case.message.starts_with(NOT_BUILT);
     let passed = |case: &Case| case.verdict == CaseVerdict::Passed && case.status == "run";
     let built = cases
@@ -181,30 +164,24 @@ fn results(cases: &[Case], why: &HashMap<&str, &str>) -> ParsedRun {
             .collect::<Vec<_>>()
             .join("\n");
         match case.status.as_str() {
-            _ if case.verdict >= CaseVerdict::Failed => fail(&mut parsed, &case.name, &message),
+            _ if case.verdict >= CaseVerdict::Failed => fail(parsed, &case.name, &message),
             "disabled" => parsed.skip_named(&case.name),
             "notrun" if case.message.starts_with("SKIP_") => parsed.skip_named(&case.name),
             // Nothing was built, so no test has a result of interest.
             "notrun" if !built && is_missing(case) => parsed.diagnose(&case.name, None, &message),
-            "notrun" => fail(&mut parsed, &case.name, &message),
-            "fail" => fail(&mut parsed, &case.name, &message),
+            "notrun" => fail(parsed, &case.name, &message),
+            "fail" => fail(parsed, &case.name, &message),
             _ if case.verdict == CaseVerdict::Skipped => parsed.skip_named(&case.name),
             _ => parsed.pass(&case.name),
         }
     }
-    parsed
 }
 
-fn fail(parsed: &mut ParsedRun, name: &str, message: &str) {
-    parsed.fail(name, place(message), message);
-    if let Some(compared) = COMPARED.as_ref().and_then(|compared| compared.captures(message)) {
-        parsed.compare(&compared[1], &compared[2]);
+pub(super) fn fail(parsed: &mut ParsedRun, name: &str, message: &str) {
+    parsed.fail(name, native::place(message), message);
+    if let Some((expected, actual)) = native::compared(message) {
+        parsed.compare(&expected, &actual);
     }
-}
-
-fn place(message: &str) -> Option<Location> {
-    let found = PLACE.as_ref()?.captures(message)?;
-    location(&found[1], &found[2])
 }
 
 /// The reason why each test failed, from the list at the end.

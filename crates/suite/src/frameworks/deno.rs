@@ -141,16 +141,17 @@ fn pattern_of(names: &[Name<'_>]) -> String {
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let reports = printed.reports.iter().filter_map(|report| junit::cases(&report.bytes));
     let mut parsed = ParsedRun::default();
-    let cases: Vec<Case> = reports.flatten().collect();
+    let cases: Vec<Case> = junit::read_all(printed.reports, &mut parsed);
     let files: HashMap<&str, &str> = cases
         .iter()
         .filter_map(|case| Some((case.name.as_str(), case.class.strip_prefix("./")?)))
         .collect();
     cases.iter().for_each(|case| read_case(case, &files, &mut parsed));
     // A report without a failure may be left over from another run, so failures in the text take precedence.
-    if !parsed.shows_a_failure() {
+    if !parsed.unread.is_empty() {
+        parsed.complete(read_text(printed.text));
+    } else if !parsed.shows_a_failure() {
         let from_text = read_text(printed.text);
         if !parsed.ran() || from_text.failed > 0 {
             parsed = from_text;

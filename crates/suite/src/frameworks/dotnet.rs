@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use greenlight_readers::junit::{add, attribute, decoded, resolved};
 use greenlight_readers::test_run::Location;
-use greenlight_readers::{Anomaly, ParsedRun, Printed, location};
+use greenlight_readers::{Anomaly, ParsedRun, Printed, Report, location};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use regex::Regex;
@@ -150,16 +150,14 @@ struct UnitTestResult {
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let totals = sums(printed.text);
-    let reports: Option<Vec<ParsedRun>> = printed.reports.iter().map(|report| from_trx(&report.bytes)).collect();
-    let from_reports = reports.filter(|readings| !readings.is_empty()).map(|readings| {
-        let mut all = ParsedRun::default();
-        readings.into_iter().for_each(|parsed| all.add(parsed));
-        all
-    });
-    let mut parsed = match from_reports {
-        Some(parsed) if totals.is_none_or(|(_, failed, _)| failed <= parsed.failed) => parsed,
-        _ => read_text(printed.text, totals),
-    };
+    let mut parsed = ParsedRun::default();
+    for report in printed.reports {
+        read_trx(report, &mut parsed);
+    }
+    let is_more = totals.is_some_and(|(_, failed, _)| failed > parsed.failed);
+    if printed.reports.is_empty() || is_more || !parsed.unread.is_empty() {
+        parsed.complete(read_text(printed.text, totals));
+    }
     if let Some((passed, failed, skipped)) = totals {
         for (word, count) in [("Passed", passed), ("Failed", failed), ("Skipped", skipped)] {
             parsed.tell(word, count);
@@ -181,62 +179,86 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-fn from_trx(report: &[u8]) -> Option<ParsedRun> {
-    let report = decoded(report);
-    let mut reader = Reader::from_str(&report);
+/// Reads a report as far as it can be read, and compares it with the totals in it.
+fn read_trx(report: &Report, parsed: &mut ParsedRun) {
+    let text = decoded(&report.bytes);
+    let mut reader = Reader::from_str(&text);
     let mut path: Vec<String> = Vec::new();
-    let mut results: Vec<UnitTestResult> = Vec::new();
-    // The names that filters accept, by test id.
-    let mut names: HashMap<String, String> = HashMap::new();
-    let mut definition = String::new();
+    let mut trx = Trx::default();
+    let mut why = None;
     loop {
-        match reader.read_event().ok()? {
+        let Ok(event) = reader.read_event() else {
+            why = Some("it is not well-formed");
+            break;
+        };
+        match event {
             Event::Start(element) => {
-                opened(&element, &mut results, &mut names, &mut definition);
+                trx.opened(&element);
                 path.push(element.local_name().as_ref().to_string());
             }
-            Event::Empty(element) => opened(&element, &mut results, &mut names, &mut definition),
+            Event::Empty(element) => trx.opened(&element),
             Event::End(_) => {
                 path.pop();
             }
-            Event::Text(text) => append(&mut results, &path, &text.xml10_content()),
-            Event::CData(text) => append(&mut results, &path, &text.xml10_content()),
-            Event::GeneralRef(reference) => append(&mut results, &path, &resolved(&reference)),
+            Event::Text(text) => append(&mut trx.results, &path, &text.xml10_content()),
+            Event::CData(text) => append(&mut trx.results, &path, &text.xml10_content()),
+            Event::GeneralRef(reference) => append(&mut trx.results, &path, &resolved(&reference)),
             Event::Eof => break,
             _ => {}
         }
-        if path.len() > MAX_DEPTH || results.len() > MAX_RESULTS || names.len() > MAX_RESULTS {
-            return None;
+        if path.len() > MAX_DEPTH || trx.results.len() > MAX_RESULTS || trx.names.len() > MAX_RESULTS {
+            why = Some("it is too large");
+            break;
         }
     }
-    let mut parsed = ParsedRun::default();
-    for result in &results {
-        take(&mut parsed, result, names.get(&result.id));
+    for result in &trx.results {
+        let full = trx.names.get(&result.id);
+        // The definitions are at the end. Without them, the text has the better names.
+        if full.is_some() || path.is_empty() {
+            take(parsed, result, full);
+        }
     }
-    path.is_empty().then_some(parsed)
+    let lost = trx.total.is_some_and(|total| total > trx.results.len());
+    let why = why
+        .or((!path.is_empty()).then_some("it is cut off"))
+        .or(trx.total.is_none().then_some("it has no totals"))
+        .or(lost.then_some("it counts more tests than it has results"));
+    if let Some(why) = why {
+        parsed.miss(&report.path, why);
+    }
 }
 
-fn opened(
-    element: &BytesStart<'_>,
-    results: &mut Vec<UnitTestResult>,
-    names: &mut HashMap<String, String>,
-    definition: &mut String,
-) {
-    match element.local_name().as_ref() {
-        "UnitTestResult" => results.push(UnitTestResult {
-            id: attribute(element, "testId"),
-            name: attribute(element, "testName"),
-            outcome: attribute(element, "outcome"),
-            ..UnitTestResult::default()
-        }),
-        "UnitTest" => *definition = attribute(element, "id"),
-        "TestMethod" => {
-            let (class, method) = (attribute(element, "className"), attribute(element, "name"));
-            // Some adapters write `Namespace.Class, Assembly`.
-            let class = class.split(',').next().unwrap_or_default().trim().to_string();
-            names.insert(std::mem::take(definition), format!("{class}.{method}"));
+/// What is known of a report.
+#[derive(Default)]
+struct Trx {
+    results: Vec<UnitTestResult>,
+    /// The names that filters accept, by test id.
+    names: HashMap<String, String>,
+    /// The id of the test that is being defined.
+    definition: String,
+    total: Option<usize>,
+}
+
+impl Trx {
+    fn opened(&mut self, element: &BytesStart<'_>) {
+        match element.local_name().as_ref() {
+            "UnitTestResult" => self.results.push(UnitTestResult {
+                id: attribute(element, "testId"),
+                name: attribute(element, "testName"),
+                outcome: attribute(element, "outcome"),
+                ..UnitTestResult::default()
+            }),
+            "UnitTest" => self.definition = attribute(element, "id"),
+            "TestMethod" => {
+                let (class, method) = (attribute(element, "className"), attribute(element, "name"));
+                // Some adapters write `Namespace.Class, Assembly`.
+                let class = class.split(',').next().unwrap_or_default().trim().to_string();
+                self.names
+                    .insert(std::mem::take(&mut self.definition), format!("{class}.{method}"));
+            }
+            "Counters" => self.total = attribute(element, "total").parse().ok(),
+            _ => {}
         }
-        _ => {}
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
+use greenlight_readers::lenient::{self, MaybeRead};
 use greenlight_readers::test_run::{Location, TestRun};
-use greenlight_readers::{ParsedRun, Printed};
+use greenlight_readers::{ParsedRun, Printed, documents};
 use regex::Regex;
 use serde::Deserialize;
 
@@ -42,19 +43,22 @@ static FOUND: LazyLock<Option<Regex>> =
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LintedFile {
+    #[serde(default, deserialize_with = "lenient::text")]
     file_path: String,
     #[serde(default)]
-    messages: Vec<Message>,
+    messages: Vec<MaybeRead<Message>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Message {
-    rule_id: Option<String>,
-    #[serde(default)]
-    severity: u8,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
+    rule_id: String,
+    #[serde(default, deserialize_with = "lenient::number")]
+    severity: Option<u32>,
+    #[serde(default, deserialize_with = "lenient::text")]
     message: String,
+    #[serde(default, deserialize_with = "lenient::number")]
     line: Option<u32>,
 }
 
@@ -67,20 +71,24 @@ struct LintMessage {
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let mut findings: Vec<LintMessage> = Vec::new();
-    let mut has_report = false;
+    let mut parsed = ParsedRun::default();
+    let mut reports: Vec<(String, Vec<MaybeRead<LintedFile>>)> = documents(printed.reports, &mut parsed);
     let in_text = printed.text.lines().filter(|line| line.starts_with("[{\"filePath\":"));
-    let reports = printed.reports.iter().map(|report| report.bytes.as_slice());
-    for bytes in reports.chain(in_text.map(str::as_bytes)) {
-        if let Ok(files) = serde_json::from_slice::<Vec<LintedFile>>(bytes) {
-            has_report = true;
-            findings.extend(files.into_iter().flat_map(of_file));
+    let in_text = in_text.filter_map(|line| serde_json::from_str(line).ok());
+    reports.extend(in_text.map(|files| ("the output".to_string(), files)));
+    let mut findings: Vec<LintMessage> = Vec::new();
+    let has_report = !reports.is_empty();
+    for (report, files) in reports {
+        for file in files {
+            match file {
+                MaybeRead::Read(file) => findings.extend(of_file(&report, file, &mut parsed)),
+                MaybeRead::Unread(_) => parsed.miss(&report, "the findings in a file have an unknown form"),
+            }
         }
     }
-    if !has_report {
+    if !has_report || !parsed.unread.is_empty() && findings.is_empty() {
         findings = of_text(printed.text);
     }
-    let mut parsed = ParsedRun::default();
     let errors = findings.iter().filter(|finding| finding.is_error).count();
     for (word, count) in [("errors", errors), ("warnings", findings.len() - errors)] {
         if count > 0 {
@@ -108,17 +116,31 @@ fn note(parsed: &mut ParsedRun, findings: impl Iterator<Item = LintMessage>) {
     }
 }
 
-fn of_file(file: LintedFile) -> impl Iterator<Item = LintMessage> {
+/// The findings in a file. A finding of an unknown form counts as an error, because it may be one.
+fn of_file(report: &str, file: LintedFile, parsed: &mut ParsedRun) -> Vec<LintMessage> {
     let path = file.file_path;
-    file.messages.into_iter().map(move |message| LintMessage {
-        rule: message.rule_id.unwrap_or_else(|| "parsing error".into()),
-        place: message.line.map(|line| Location {
-            path: path.clone(),
-            line,
-        }),
-        message: message.message,
-        is_error: message.severity > 1,
-    })
+    let mut findings = Vec::new();
+    for message in file.messages {
+        let MaybeRead::Read(message) = message else {
+            parsed.miss(report, &format!("a finding in {path} has an unknown form"));
+            continue;
+        };
+        let rule = if message.rule_id.is_empty() {
+            "parsing error".into()
+        } else {
+            message.rule_id
+        };
+        findings.push(LintMessage {
+            rule,
+            place: message.line.map(|line| Location {
+                path: path.clone(),
+                line,
+            }),
+            message: message.message,
+            is_error: message.severity.is_none_or(|severity| severity > 1),
+        });
+    }
+    findings
 }
 
 fn of_text(text: &str) -> Vec<LintMessage> {

@@ -121,9 +121,12 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     let text = printed.text;
     let mut parsed = ParsedRun::default();
     let counted = jvm::read_reports(printed.reports, &mut parsed, named);
-    if counted.all() == 0 {
-        read_text(text, &mut parsed);
-    } else {
+    if counted.all() == 0 || !parsed.unread.is_empty() {
+        let mut from_text = ParsedRun::default();
+        read_text(text, &mut from_text);
+        parsed.complete(from_text);
+    }
+    if counted.all() > 0 {
         parsed.tell("tests", counted.all());
         parsed.tell("failed", counted.red());
         parsed.tell("skipped", counted.skipped);

@@ -1,8 +1,9 @@
 //! Jest: reads its JSON report if there is one, else its text.
 
 use greenlight_readers::javascript::{
-    BETWEEN, FRAME, blocks, frame, not_loaded, notice_memory, passed_in_tree, read_results, settle_from, until,
+    BETWEEN, FRAME, blocks, frame, not_loaded, notice_memory, passed_in_tree, settle_from, until,
 };
+use greenlight_readers::jest::read_results;
 use greenlight_readers::{Anomaly, ParsedRun, Printed};
 
 use super::javascript;
@@ -71,8 +72,11 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     // A report without a failure may be left over from another run, so failures in the text take precedence.
     let is_read = read_results(printed.reports, &mut parsed);
-    if !is_read || !parsed.shows_a_failure() && read_text(printed.text).failed > 0 {
-        parsed = read_text(printed.text);
+    let text = read_text(printed.text);
+    if !is_read || !parsed.unread.is_empty() {
+        parsed.complete(text);
+    } else if !parsed.shows_a_failure() && text.failed > 0 {
+        parsed = text;
     }
     if !parsed.ran() && parsed.diagnostics.is_empty() && printed.text.contains("No tests found, exiting with code 1") {
         parsed.anomaly = Some(Anomaly::NotFound);

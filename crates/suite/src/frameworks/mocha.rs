@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use greenlight_readers::javascript::{
     FRAME, MAX_DEPTH, SUM, blocks, compared, frame, not_loaded, notice_memory, passed_in_tree,
 };
-use greenlight_readers::{Anomaly, ParsedRun, Printed};
+use greenlight_readers::lenient::{self, MaybeRead};
+use greenlight_readers::{Anomaly, ParsedRun, Printed, documents};
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,46 +53,43 @@ static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  (\d+)\) (.
 struct Results {
     stats: Stats,
     #[serde(default)]
-    pending: Vec<MochaTest>,
+    pending: Option<Vec<MaybeRead<MochaTest>>>,
     #[serde(default)]
-    failures: Vec<MochaTest>,
+    failures: Option<Vec<MaybeRead<MochaTest>>>,
     #[serde(default)]
-    passes: Vec<MochaTest>,
+    passes: Option<Vec<MaybeRead<MochaTest>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Stats {
-    #[serde(default)]
-    passes: u32,
-    #[serde(default)]
-    pending: u32,
-    #[serde(default)]
-    failures: u32,
+    #[serde(deserialize_with = "lenient::number")]
+    passes: Option<u32>,
+    #[serde(deserialize_with = "lenient::number")]
+    pending: Option<u32>,
+    #[serde(deserialize_with = "lenient::number")]
+    failures: Option<u32>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct MochaTest {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     full_title: String,
     #[serde(default)]
     err: Value,
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
-    let mut all: Vec<Results> = printed
-        .reports
-        .iter()
-        .filter_map(|report| serde_json::from_slice(&report.bytes).ok())
-        .collect();
+    let mut parsed = ParsedRun::default();
+    let mut all: Vec<(String, Results)> = documents(printed.reports, &mut parsed);
     if all.is_empty() {
-        all.extend(in_text(printed.text));
+        all.extend(in_text(printed.text).map(|results| ("the output".to_string(), results)));
     }
-    let mut parsed = if all.is_empty() {
-        read_text(printed.text)
-    } else {
-        read_results(&all)
-    };
+    read_results(&all, &mut parsed);
+    if all.is_empty() || !parsed.unread.is_empty() {
+        parsed.complete(read_text(printed.text));
+    }
     let has_none = ["Error: No test files found", "Error: No test file(s) found"];
     if !parsed.ran() && has_none.iter().any(|mark| printed.text.contains(mark)) {
         parsed.anomaly = Some(Anomaly::NotFound);
@@ -101,37 +99,65 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
 }
 
 /// Before version 9.2, the results follow the output of the tests.
-fn in_text(text: &str) -> Vec<Results> {
+fn in_text(text: &str) -> impl Iterator<Item = Results> {
     let starts = text.match_indices("{\n  \"stats\": {").take(MAX_RUNS);
-    starts
-        .filter_map(|(at, _)| serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok())
-        .collect()
+    starts.filter_map(|(at, _)| serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok())
 }
 
-fn read_results(all: &[Results]) -> ParsedRun {
-    let mut parsed = ParsedRun::default();
+fn read_results(all: &[(String, Results)], parsed: &mut ParsedRun) {
     let (mut passed, mut failed, mut pending) = (0u32, 0u32, 0u32);
-    for results in all {
-        for test in &results.passes {
+    for (report, results) in all {
+        for test in tests(report, results.passes.as_deref(), parsed) {
             parsed.pass(&test.full_title);
         }
-        for test in &results.pending {
+        for test in tests(report, results.pending.as_deref(), parsed) {
             parsed.skip_named(&test.full_title);
         }
-        for test in &results.failures {
-            read_failure(test, &mut parsed);
+        for test in tests(report, results.failures.as_deref(), parsed) {
+            read_failure(test, parsed);
         }
-        passed = passed.saturating_add(results.stats.passes);
-        failed = failed.saturating_add(results.stats.failures);
-        pending = pending.saturating_add(results.stats.pending);
+        let stats = &results.stats;
+        let Stats {
+            passes: Some(passes),
+            pending: Some(skipped),
+            failures: Some(failures),
+        } = stats
+        else {
+            parsed.miss(report, "the totals are incomplete");
+            continue;
+        };
+        passed = passed.saturating_add(*passes);
+        failed = failed.saturating_add(*failures);
+        pending = pending.saturating_add(*skipped);
     }
+    if all.is_empty() {
+        return;
+    }
+    let (passed, failed) = (passed.max(parsed.passed), failed.max(parsed.failed));
+    let pending = pending.max(parsed.skipped);
     parsed.reconcile_totals(passed, failed, pending);
     for (word, count) in [("passing", passed), ("failing", failed), ("pending", pending)] {
         if count > 0 || word == "passing" {
             parsed.tell(word, count);
         }
     }
-    parsed
+}
+
+/// The tests of a list. Those that cannot be read are noted, and so is a list that is missing.
+fn tests<'r>(report: &str, list: Option<&'r [MaybeRead<MochaTest>]>, parsed: &mut ParsedRun) -> Vec<&'r MochaTest> {
+    let mut tests = Vec::new();
+    match list {
+        None => parsed.miss(report, "a list of tests is missing"),
+        Some(list) => {
+            for entry in list {
+                match entry {
+                    MaybeRead::Read(test) => tests.push(test),
+                    MaybeRead::Unread(_) => parsed.miss(report, "a test has an unknown form"),
+                }
+            }
+        }
+    }
+    tests
 }
 
 fn read_failure(test: &MochaTest, parsed: &mut ParsedRun) {

@@ -5,29 +5,35 @@
 
 mod bun;
 mod cargo;
+mod catch2;
 mod compiler;
 mod ctest;
 mod deno;
 mod dotnet;
 mod eslint;
+mod exunit;
 mod go;
 mod go_vet;
+mod googletest;
 mod gradle;
 mod javascript;
 mod jest;
 mod maven;
+mod meson;
 mod minitest;
 mod mocha;
 mod mypy;
 mod nextest;
 mod node;
 mod other;
+mod pest;
 mod phpunit;
 mod pytest;
 mod rspec;
 mod ruff;
 mod rustc;
 pub(crate) mod spec;
+mod swift;
 mod tap;
 mod tsc;
 mod unittest;
@@ -43,6 +49,7 @@ impl Framework {
     pub(crate) fn spec(self) -> &'static Spec {
         match self {
             Self::Ctest => &ctest::SPEC,
+            Self::Meson => &meson::SPEC,
             Self::Nextest => &nextest::SPEC,
             Self::Cargo => &cargo::SPEC,
             Self::Gradle => &gradle::SPEC,
@@ -58,8 +65,13 @@ impl Framework {
             Self::Deno => &deno::SPEC,
             Self::Rspec => &rspec::SPEC,
             Self::Minitest => &minitest::SPEC,
+            Self::Pest => &pest::SPEC,
             Self::Phpunit => &phpunit::SPEC,
             Self::Dotnet => &dotnet::SPEC,
+            Self::Exunit => &exunit::SPEC,
+            Self::Swift => &swift::SPEC,
+            Self::Googletest => &googletest::SPEC,
+            Self::Catch2 => &catch2::SPEC,
             Self::Tap => &tap::SPEC,
             Self::Tsc => &tsc::SPEC,
             Self::Eslint => &eslint::SPEC,

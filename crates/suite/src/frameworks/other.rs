@@ -1,4 +1,4 @@
-//! Commands of no known framework: `make`, `just`, Meson, scripts.
+//! Commands of no known framework: `make`, `just`, scripts.
 
 use greenlight_readers::test_run::Outcome;
 
@@ -16,13 +16,6 @@ pub(super) const SPEC: Spec = Spec {
     also_uses: &[Ecosystem::Python, Ecosystem::JavaScript],
     looks_for: Some("a `test` target of make, just or Task"),
     discover: others::find,
-    reporter: |_, mut invocation| {
-        // Meson writes this report by default.
-        if invocation.argv.iter().any(|word| word.contains("meson test")) {
-            invocation.reports.push("**/meson-logs/testlog.junit.xml".into());
-        }
-        invocation
-    },
     parse: |printed| recognise(printed.text).map(|(_, run)| run).unwrap_or_default(),
     exit: |code| (code == 5).then_some(Outcome::NothingRan),
     ..Spec::NEW

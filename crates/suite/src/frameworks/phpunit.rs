@@ -19,8 +19,8 @@ pub(super) const SPEC: Spec = Spec {
     ecosystem: Ecosystem::Php,
     looks_for: Some("PHPUnit"),
     discover: others::php::find,
-    words: &["phpunit", "pest"],
-    is_check: |line| matches!(line.program(), "phpunit" | "pest"),
+    words: &["phpunit"],
+    is_check: |line| line.program() == "phpunit",
     reporter,
     filter,
     parse,
@@ -33,7 +33,7 @@ const REPORT: &str = ".greenlight-report.xml";
 
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     let option = format!("--log-junit {REPORT}");
-    if invocation.behind("phpunit", &[&option]) || invocation.behind("pest", &[&option]) {
+    if invocation.behind("phpunit", &[&option]) {
         invocation.reports.push(REPORT.into());
     }
     invocation
@@ -41,24 +41,29 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
 
 /// `--filter /^(A::a|A::b)$/`, with all special characters escaped.
 fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
+    with_filter(command, "phpunit", &format!("/^({})$/", any_of(only)))
+}
+
+/// The command of this program with a filter.
+pub(super) fn with_filter(command: &TestCommand, program: &str, filter: &str) -> Option<Vec<String>> {
     let argv = &command.argv;
-    let at = argv
-        .iter()
-        .position(|word| matches!(word.rsplit('/').next(), Some("phpunit" | "pest")))?;
-    let escaped = |name: &String| {
-        let escape = |c: char| {
-            if c.is_ascii_punctuation() && c != '_' {
-                format!("\\{c}")
-            } else {
-                c.to_string()
-            }
-        };
-        name.chars().map(escape).collect::<String>()
-    };
-    let names: Vec<String> = only.iter().map(escaped).collect();
+    let at = argv.iter().position(|word| word.rsplit('/').next() == Some(program))?;
     let mut narrowed = argv.clone();
-    narrowed.insert(at + 1, format!("--filter=/^({})$/", names.join("|")));
+    narrowed.insert(at + 1, format!("--filter={filter}"));
     Some(narrowed)
+}
+
+/// A part of a pattern that matches these names and nothing else.
+pub(super) fn any_of(only: &[String]) -> String {
+    let escape = |c: char| {
+        if c.is_ascii_punctuation() && c != '_' {
+            format!("\\{c}")
+        } else {
+            c.to_string()
+        }
+    };
+    let names: Vec<String> = only.iter().map(|name| name.chars().map(escape).collect()).collect();
+    names.join("|")
 }
 
 static FINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^OK \((\d+) tests?, \d+ assertions?\)$"));
@@ -87,17 +92,16 @@ const MAX_LINES: usize = 100;
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let totals = sums(printed.text);
-    let mut parsed = match from_reports(printed) {
-        // PHPUnit may have run twice, and the report covers the last run only.
-        Some(parsed)
-            if totals
-                .as_ref()
-                .is_none_or(|totals| totals.failed <= parsed.failed && totals.all <= total(&parsed)) =>
-        {
-            parsed
-        }
-        _ => read_text(printed.text, totals.as_ref()),
-    };
+    let mut parsed = ParsedRun::default();
+    let cases = junit::read_all(printed.reports, &mut parsed);
+    cases.iter().for_each(|case| take(&mut parsed, case));
+    // PHPUnit may have run twice, and the report covers the last run only.
+    let is_more = totals
+        .as_ref()
+        .is_some_and(|totals| totals.failed > parsed.failed || totals.all > total(&parsed));
+    if printed.reports.is_empty() || is_more || !parsed.unread.is_empty() {
+        parsed.complete(read_text(printed.text, totals.as_ref()));
+    }
     for (word, count) in totals.map(|totals| totals.words).unwrap_or_default() {
         parsed.tell(&word, count);
     }
@@ -105,24 +109,14 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-fn total(parsed: &ParsedRun) -> u32 {
+pub(super) fn total(parsed: &ParsedRun) -> u32 {
     parsed
         .passed
         .saturating_add(parsed.failed)
         .saturating_add(parsed.skipped)
 }
 
-fn from_reports(printed: &Printed<'_>) -> Option<ParsedRun> {
-    let mut parsed = ParsedRun::default();
-    for report in printed.reports {
-        for case in junit::cases(&report.bytes)? {
-            take(&mut parsed, &case);
-        }
-    }
-    (!printed.reports.is_empty()).then_some(parsed)
-}
-
-fn take(parsed: &mut ParsedRun, case: &Case) {
+pub(super) fn take(parsed: &mut ParsedRun, case: &Case) {
     let name = match (case.php_class.as_str(), case.class.as_str()) {
         ("", "") => case.name.clone(),
         ("", class) => format!("{}::{}", class.replace('.', "\\"), case.name),
@@ -148,7 +142,7 @@ fn take(parsed: &mut ParsedRun, case: &Case) {
     }
 }
 
-fn fail(parsed: &mut ParsedRun, name: &str, place: Option<Location>, message: &str) {
+pub(super) fn fail(parsed: &mut ParsedRun, name: &str, place: Option<Location>, message: &str) {
     parsed.fail(name, place, message);
     if let Some(compared) = COMPARED.as_ref().and_then(|compared| compared.captures(message)) {
         parsed.compare(&compared[2], &compared[1]);
@@ -246,7 +240,7 @@ fn read_text(text: &str, totals: Option<&RunTotals>) -> ParsedRun {
 }
 
 /// Reads PHP's message when it aborts, inside of the tests or before them.
-fn broken(text: &str, parsed: &mut ParsedRun) {
+pub(super) fn broken(text: &str, parsed: &mut ParsedRun) {
     for line in text.lines() {
         if line.contains("Allowed memory size of ") && line.contains(" bytes exhausted") {
             parsed.anomaly = Some(Anomaly::OutOfMemory);

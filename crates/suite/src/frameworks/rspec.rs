@@ -2,10 +2,12 @@
 
 use std::sync::LazyLock;
 
+use greenlight_readers::lenient::{self, MaybeRead};
 use greenlight_readers::test_run::Location;
-use greenlight_readers::{Anomaly, ParsedRun, Printed, location};
+use greenlight_readers::{Anomaly, ParsedRun, Printed, documents, location};
 use regex::Regex;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::discover::directory::Directory;
 use crate::discover::others::ruby;
@@ -88,62 +90,54 @@ const MAX_LINES: usize = 100;
 
 #[derive(Deserialize)]
 struct Document {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::texts")]
     messages: Vec<String>,
-    examples: Vec<Example>,
-    summary: Summary,
-}
-
-#[derive(Deserialize)]
-struct Summary {
+    examples: Vec<MaybeRead<Example>>,
     #[serde(default)]
-    errors_outside_of_examples_count: u32,
+    summary: Value,
 }
 
 #[derive(Deserialize)]
 struct Example {
-    id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
+    id: String,
+    #[serde(default, deserialize_with = "lenient::text")]
     full_description: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     status: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     file_path: String,
+    #[serde(default, deserialize_with = "lenient::number")]
     line_number: Option<u32>,
     exception: Option<Exception>,
 }
 
 #[derive(Deserialize)]
 struct Exception {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     class: String,
-    message: Option<String>,
-    backtrace: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "lenient::text")]
+    message: String,
+    #[serde(default, deserialize_with = "lenient::texts")]
+    backtrace: Vec<String>,
 }
 
 fn parse(printed: &Printed<'_>) -> ParsedRun {
     let totals = sums(printed.text);
-    let from_text = || read_text(printed.text);
-    let reports: Option<Vec<Document>> = printed
-        .reports
-        .iter()
-        .map(|report| serde_json::from_slice(&report.bytes).ok())
-        .collect();
-    let mut parsed = match reports {
-        Some(documents) if !documents.is_empty() => {
-            let parsed = from_documents(&documents);
-            // RSpec may have run twice, and the report covers the last run only.
-            let more = totals.is_some_and(|(examples, failures, ..)| {
-                failures > parsed.failed || examples > parsed.failed + parsed.passed + parsed.skipped
-            });
-            if more && parsed.anomaly != Some(Anomaly::Crash) {
-                from_text()
-            } else {
-                parsed
-            }
-        }
-        _ => from_text(),
-    };
+    let mut parsed = ParsedRun::default();
+    let documents: Vec<(String, Document)> = documents(printed.reports, &mut parsed);
+    from_documents(&documents, &mut parsed);
+    // RSpec may have run twice, and the report covers the last run only.
+    let is_more = totals.is_some_and(|(examples, failures, ..)| {
+        let all = parsed
+            .failed
+            .saturating_add(parsed.passed)
+            .saturating_add(parsed.skipped);
+        failures > parsed.failed || examples > all
+    });
+    if documents.is_empty() || !parsed.unread.is_empty() || is_more && parsed.anomaly != Some(Anomaly::Crash) {
+        parsed.complete(read_text(printed.text));
+    }
     if let Some((examples, failures, pending, errors)) = totals {
         for (word, count) in [
             ("examples", examples),
@@ -164,38 +158,42 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     parsed
 }
 
-fn from_documents(documents: &[Document]) -> ParsedRun {
-    let mut parsed = ParsedRun::default();
-    for document in documents {
+fn from_documents(documents: &[(String, Document)], parsed: &mut ParsedRun) {
+    for (report, document) in documents {
         for example in &document.examples {
-            take(&mut parsed, example);
+            match example {
+                MaybeRead::Read(example) => take(parsed, example),
+                MaybeRead::Unread(_) => parsed.miss(report, "an example has an unknown form"),
+            }
         }
     }
-    for document in documents {
+    for (_, document) in documents {
         for message in &document.messages {
-            outside(&mut parsed, message);
+            outside(parsed, message);
         }
-        if document.summary.errors_outside_of_examples_count > 0
-            && !parsed.shows_a_failure()
-            && parsed.anomaly.is_none()
-        {
+        let errors = document.summary.get("errors_outside_of_examples_count");
+        let has_errors = errors.and_then(lenient::as_number).is_some_and(|errors| errors > 0);
+        if has_errors && !parsed.shows_a_failure() && parsed.anomaly.is_none() {
             parsed.diagnose("an error outside of the examples", None, "");
         }
     }
-    parsed
 }
 
 fn take(parsed: &mut ParsedRun, example: &Example) {
-    let name = example.id.clone().unwrap_or_else(|| example.full_description.clone());
+    let name = if example.id.is_empty() {
+        &example.full_description
+    } else {
+        &example.id
+    };
     match example.status.as_str() {
-        "passed" => parsed.pass(&name),
-        "pending" => parsed.skip_named(&name),
+        "passed" => parsed.pass(name),
+        "pending" => parsed.skip_named(name),
         "failed" => {
             let (class, text, frames) = match &example.exception {
                 Some(exception) => (
                     exception.class.as_str(),
-                    exception.message.as_deref().unwrap_or_default().trim(),
-                    exception.backtrace.as_deref().unwrap_or_default(),
+                    exception.message.trim(),
+                    exception.backtrace.as_slice(),
                 ),
                 None => ("", "", &[][..]),
             };
@@ -213,11 +211,11 @@ fn take(parsed: &mut ParsedRun, example: &Example) {
             } else {
                 format!("{class}: ")
             };
-            parsed.fail(&name, place, &format!("{}\n{class}{text}", example.full_description));
+            parsed.fail(name, place, &format!("{}\n{class}{text}", example.full_description));
             compare(parsed, text);
         }
         // The process ended during the example, for example because of `exit`.
-        _ => parsed.crash(&name, "the process ended in the middle of this example"),
+        _ => parsed.crash(name, "the process ended in the middle of this example"),
     }
 }
 

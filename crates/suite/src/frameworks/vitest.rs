@@ -2,9 +2,8 @@
 
 use std::sync::LazyLock;
 
-use greenlight_readers::javascript::{
-    blocks, compared, frame, not_loaded, notice_memory, read_results, settle_from, until,
-};
+use greenlight_readers::javascript::{blocks, compared, frame, not_loaded, notice_memory, settle_from, until};
+use greenlight_readers::jest::read_results;
 use greenlight_readers::{Anomaly, ParsedRun, Printed};
 use regex::Regex;
 
@@ -77,8 +76,11 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     // A report without a failure may be left over from another run, so failures in the text take precedence.
     let is_read = read_results(printed.reports, &mut parsed);
-    if !is_read || !parsed.shows_a_failure() && read_text(printed.text).failed > 0 {
-        parsed = read_text(printed.text);
+    let text = read_text(printed.text);
+    if !is_read || !parsed.unread.is_empty() {
+        parsed.complete(text);
+    } else if !parsed.shows_a_failure() && text.failed > 0 {
+        parsed = text;
     }
     let has_none = printed.text.contains("No test files found, exiting with code 1");
     if !parsed.ran() && parsed.diagnostics.is_empty() && has_none {

@@ -8,7 +8,7 @@ mod verdict;
 
 pub use greenlight_readers::Report;
 use greenlight_readers::test_run::{Failure, Outcome, TestRun};
-use greenlight_readers::{MAX_NAME, ParsedRun, Printed, is_whole};
+use greenlight_readers::{MAX_FAILURES, ParsedRun, Printed, is_whole};
 use greenlight_sandbox::Output;
 
 use self::recognise::recognise;
@@ -20,21 +20,25 @@ use crate::frameworks::spec::FrameworkKind;
 pub fn read(framework: Framework, output: &Output, reports: &[Report]) -> TestRun {
     let text = text::printed(&output.stdout, &output.stderr);
     let printed = Printed { text: &text, reports };
-    let (framework, parsed) = match framework {
+    let (framework, mut parsed) = match framework {
         Framework::Other => as_recognised(&text),
         _ => (framework, (framework.spec().parse)(&printed)),
     };
+    for report in reports.iter().filter(|report| !is_whole(report)) {
+        if !parsed.misses(&report.path) {
+            parsed.miss(&report.path, "it is cut off, too large, or not a regular file");
+        }
+    }
     let mut run = verdict::verdict_of(framework, output, parsed, &text);
-    // An unreadable report may contain anything, so it keeps a run from being green.
-    if run.is_green()
-        && let Some(report) = reports.iter().find(|report| !is_whole(report))
-    {
+    // What cannot be read may contain anything, so it keeps a run from being green.
+    if !run.unread.is_empty() && matches!(run.outcome, Outcome::Passed | Outcome::NothingRan) {
         run.outcome = Outcome::Crashed;
-        run.failures.push(Failure {
-            name: text::one_line(&report.path, MAX_NAME),
-            message: "this report cannot be read: it is cut off, too large, or not a regular file".into(),
+        let room = MAX_FAILURES.saturating_sub(run.failures.len());
+        run.failures.extend(run.unread.iter().take(room).map(|note| Failure {
+            name: note.split_once(": ").map_or(note.as_str(), |(report, _)| report).into(),
+            message: format!("part of this report cannot be read: {note}"),
             ..Failure::default()
-        });
+        }));
     }
     run
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use greenlight_readers::MAX_MESSAGE;
 use greenlight_readers::test_run::Outcome;
+use greenlight_readers::{MAX_MESSAGE, MAX_NAME};
 use greenlight_sandbox as sandbox;
 use greenlight_sandbox::Captured;
 use insta::assert_snapshot;
@@ -136,11 +136,13 @@ fn read_case(framework: Framework, name: &str, code: i32, report: Option<&str>) 
 }
 
 mod bounds;
+mod damaged;
 mod deno;
 mod go;
 mod hostile;
 mod javascript;
 mod jvm;
+mod more;
 mod native;
 mod node;
 mod others;
@@ -149,3 +151,4 @@ mod python_linters;
 mod rust;
 mod scripting;
 mod together;
+mod totals;

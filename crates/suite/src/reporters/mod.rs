@@ -163,6 +163,26 @@ mod tests {
             "vendor/bin/phpunit --log-junit .greenlight-report.xml tests [] .greenlight-report.xml",
         );
         check_all(
+            Framework::Pest,
+            &["vendor/bin/pest"],
+            "vendor/bin/pest --colors=never --log-junit .greenlight-report.xml [] .greenlight-report.xml",
+        );
+        check_all(
+            Framework::Meson,
+            &["meson", "test"],
+            "meson test [] **/meson-logs/testlog*.json",
+        );
+        check_all(
+            Framework::Googletest,
+            &["./shop", "--gtest_brief=0"],
+            "./shop --gtest_brief=0 [GTEST_COLOR=no GTEST_OUTPUT=xml:.greenlight-report.xml] .greenlight-report.xml",
+        );
+        check_all(
+            Framework::Exunit,
+            &["mix", "test"],
+            "mix test --trace [ELIXIR_ERL_OPTIONS=+fnu] ",
+        );
+        check_all(
             Framework::Dotnet,
             &["dotnet", "test", "--", "a"],
             "dotnet test --results-directory .greenlight-results --logger trx -- a [DOTNET_CLI_TELEMETRY_OPTOUT=1 \

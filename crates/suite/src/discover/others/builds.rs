@@ -1,4 +1,5 @@
-//! Build systems whose tests have no report format that greenlight requests: Meson and autotools.
+//! Build systems whose tests have no report format that greenlight requests: autotools. And what marks a project of CMake
+//! or Meson.
 
 use std::sync::LazyLock;
 
@@ -10,32 +11,10 @@ use crate::framework::Framework;
 use crate::test_command::TestCommand;
 use crate::text::pattern;
 
-static MESON_TEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^[ \t]*test[ \t]*\("));
+/// A directory without a `project()` command is part of one above it.
 pub(crate) static PROJECT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?im)^[ \t]*project[ \t]*\("));
 
-/// Builds in a separate directory, which greenlight never takes for part of a change.
-const MESON: &str = "meson setup .greenlight-build && meson test -C .greenlight-build --print-errorlogs";
-
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
-    meson(place).or_else(|| autotools(place))
-}
-
-fn meson(place: &Directory<'_>) -> Option<TestCommand> {
-    let top = place.text("meson.build")?;
-    let has_project = PROJECT.as_ref()?.is_match(&top);
-    let mut all = place
-        .files()
-        .filter(|path| file_name(path) == "meson.build")
-        .take(MAX_READ);
-    let has_test = |path: &&str| {
-        let text = place.text(path);
-        text.is_some_and(|text| MESON_TEST.as_ref().is_some_and(|test| test.is_match(&text)))
-    };
-    let file = all.find(has_test).filter(|_| has_project)?;
-    place.command(&["sh", "-c", MESON], Framework::Other, file)
-}
-
-fn autotools(place: &Directory<'_>) -> Option<TestCommand> {
     let all = place
         .files()
         .filter(|path| matches!(file_name(path), "Makefile.am" | "Makefile.in"));

@@ -1,4 +1,4 @@
-//! PHP: PHPUnit, from Composer's scripts or its own settings.
+//! PHP: PHPUnit and Pest, from Composer's scripts or its own settings.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,11 +41,11 @@ fn scripted(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
             .into_iter()
             .chain(words.iter().skip(1).map(String::as_str))
             .collect();
-        return place.command(&argv, Framework::Phpunit, "composer.json");
+        return place.command(&argv, of_program(&program), "composer.json");
     }
-    let runs_phpunit = script.to_string().contains("phpunit");
-    let framework = if runs_phpunit {
-        Framework::Phpunit
+    let script = script.to_string();
+    let framework = if script.contains("phpunit") || script.contains("pest") {
+        of_program(&script)
     } else {
         Framework::Other
     };
@@ -66,5 +66,13 @@ fn settings(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
     } else {
         "phpunit"
     };
-    place.command(&[program], Framework::Phpunit, file)
+    place.command(&[program], of_program(program), file)
+}
+
+fn of_program(command: &str) -> Framework {
+    if command.contains("pest") {
+        Framework::Pest
+    } else {
+        Framework::Phpunit
+    }
 }

@@ -29,7 +29,7 @@ fn c_projects_are_built_and_run_beside_their_sources() {
     );
     check(
         &[("meson.build", "project('a')"), ("t/meson.build", "test('a', exe)")],
-        "meson setup .greenlight-build && meson test -C .greenlight-build --print-errorlogs [Other, -] from \
+        "meson setup .greenlight-build && meson test -C .greenlight-build --print-errorlogs [Meson, -] from \
          `t/meson.build`",
     );
     check(
@@ -156,5 +156,28 @@ fn scripts_and_tasks() {
     check(
         &[("Makefile", "test:\n"), ("go.mod", "module m")],
         "go test ./... [Go, -] from `go.mod`",
+    );
+}
+
+#[test]
+fn elixir_swift_and_pest_projects() {
+    check(
+        &[("mix.exs", ""), ("lib/a.ex", ""), ("test/a_test.exs", "")],
+        "mix test [Exunit, -] from `mix.exs`",
+    );
+    check(
+        &[("Package.swift", ""), ("Tests/ATests/ATests.swift", "")],
+        "swift test [Swift, -] from `Package.swift`",
+    );
+    check(
+        &[
+            ("phpunit.xml", ""),
+            ("composer.json", r#"{"require-dev":{"pestphp/pest":"^3"}}"#),
+        ],
+        "vendor/bin/pest [Pest, -] from `phpunit.xml`",
+    );
+    check(
+        &[("composer.json", r#"{"scripts":{"test":"pest --parallel"}}"#)],
+        "vendor/bin/pest --parallel [Pest, -] from `composer.json`",
     );
 }

@@ -9,6 +9,7 @@ mod text;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use greenlight_readers::lenient;
 use greenlight_readers::test_run::Location;
 use greenlight_readers::{Anomaly, MAX_MESSAGE, ParsedRun, compared, location};
 use regex::Regex;
@@ -32,11 +33,17 @@ static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:\t| {6})(
 #[serde(rename_all = "PascalCase", default)]
 #[derive(Default)]
 struct Event {
+    #[serde(deserialize_with = "lenient::text")]
     action: String,
+    #[serde(deserialize_with = "lenient::text")]
     package: String,
+    #[serde(deserialize_with = "lenient::text")]
     test: String,
+    #[serde(deserialize_with = "lenient::text")]
     output: String,
+    #[serde(deserialize_with = "lenient::text")]
     import_path: String,
+    #[serde(deserialize_with = "lenient::text")]
     failed_build: String,
 }
 
@@ -61,10 +68,26 @@ struct Package {
 pub(super) fn parse(text: &str) -> ParsedRun {
     let events: Vec<Event> = text.lines().filter_map(event).collect();
     if events.is_empty() {
-        text::read(text)
-    } else {
-        read_events(&events, text)
+        return text::read(text);
     }
+    let mut parsed = read_events(&events, text);
+    // The events are the only report: nothing else has totals with which what was lost could be completed.
+    if text.lines().any(is_damaged) {
+        parsed.miss("the output of go test", "an event cannot be read");
+    }
+    if text
+        .lines()
+        .any(|line| line.starts_with('[') && line.ends_with(" bytes left out]"))
+    {
+        parsed.miss("the output of go test", "it is too long to be kept as a whole");
+    }
+    parsed
+}
+
+/// Whether a line is a part of an event.
+fn is_damaged(line: &str) -> bool {
+    let starts = ["{\"Time\":", "{\"Action\":", "{\"ImportPath\":"];
+    starts.iter().any(|start| line.starts_with(start)) && event(line).is_none()
 }
 
 /// Reads errors about packages that `go` cannot build, load or vet.

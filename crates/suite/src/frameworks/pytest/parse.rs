@@ -36,8 +36,10 @@ const LAST_WORDS: [&str; 2] = ["Fatal Python error: ", "++ Timeout ++"];
 /// Reads the report that pytest wrote, or else its output.
 pub(super) fn parse(printed: &Printed<'_>) -> ParsedRun {
     let text = printed.text;
-    let report = printed.reports.iter().find_map(|report| report::read(&report.bytes));
-    let mut parsed = report.unwrap_or_else(|| named(text));
+    let mut parsed = report::read(printed.reports);
+    if printed.reports.is_empty() || !parsed.unread.is_empty() {
+        parsed.complete(named(text));
+    }
     outside_of_tests(text, &mut parsed);
     match text.lines().rev().find_map(sums) {
         Some(sums) => settle(&sums, &mut parsed),

@@ -4,21 +4,21 @@ use std::collections::HashMap;
 
 use greenlight_readers::junit::{self, Case, CaseVerdict};
 use greenlight_readers::test_run::Location;
-use greenlight_readers::{Anomaly, ParsedRun, assertion};
+use greenlight_readers::{Anomaly, ParsedRun, Report, assertion};
 
 use super::last_place;
 use crate::text::clean;
 
-/// Reads a report. `None` if it is not one.
-pub(super) fn read(report: &[u8]) -> Option<ParsedRun> {
-    let cases = junit::cases(report)?;
+/// Reads the reports, as far as they can be read.
+pub(super) fn read(reports: &[Report]) -> ParsedRun {
+    let mut parsed = ParsedRun::default();
+    let cases = junit::read_all(reports, &mut parsed);
     let ids: Vec<String> = cases.iter().map(node_id).collect();
     // A test that was retried has one case for each attempt, and a test that fails during teardown has two.
     let mut worst: HashMap<&str, bool> = HashMap::new();
     for (case, id) in cases.iter().zip(&ids) {
         *worst.entry(id).or_default() |= matches!(case.verdict, CaseVerdict::Failed | CaseVerdict::Error);
     }
-    let mut parsed = ParsedRun::default();
     for (case, id) in cases.iter().zip(&ids) {
         let is_red = matches!(case.verdict, CaseVerdict::Failed | CaseVerdict::Error);
         if !is_red && worst.insert(id, true) == Some(true) {
@@ -45,7 +45,7 @@ pub(super) fn read(report: &[u8]) -> Option<ParsedRun> {
             }
         }
     }
-    Some(parsed)
+    parsed
 }
 
 /// `tests/test_a.py::TestB::test_c[param]`, in the form that pytest accepts.
