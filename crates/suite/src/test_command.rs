@@ -72,12 +72,17 @@ impl TestCommand {
         self.ci_install.builds.iter().filter(is_for_it)
     }
 
+    /// Whether CI starts services for these tests.
+    pub fn has_services(&self) -> bool {
+        !self.ci_install.services.is_empty()
+    }
+
     /// What the tests have in CI and lack here, as sentences.
     pub fn lacks(&self) -> Vec<String> {
-        let services = &self.ci_install.services;
-        if services.is_empty() {
+        if !self.has_services() {
             return Vec::new();
         }
+        let services = &self.ci_install.services;
         vec![format!(
             "in CI, these tests have the services {}; greenlight does not start services, so tests that need them fail \
              here",

@@ -16,6 +16,8 @@ pub enum Cause {
     /// A module or package that is not installed.
     MissingModule,
     Network,
+    /// A service, such as a database, that only CI has.
+    Service,
     /// A package registry that is down, or limits requests.
     Registry,
     Disk,
@@ -29,12 +31,25 @@ impl Cause {
             Self::MissingTool => "it needs a program that is missing on this machine",
             Self::MissingModule => "it needs a module that is not installed on this machine",
             Self::Network => "it needs the network, which tests do not have",
+            Self::Service => "it needs a service that CI starts and this machine does not have",
             Self::Registry => "a package registry did not answer",
             Self::Disk => "the disk was full",
             Self::Memory => "it ran out of memory",
         }
     }
 }
+
+/// Phrases, in lower case, with which clients report that nothing listens where a service should be.
+const NO_SERVICE: [&str; 8] = [
+    "connection refused",
+    "econnrefused",
+    "could not connect to server",
+    "can't connect to",
+    "connection to server at",
+    "failed to connect to",
+    "error connecting to",
+    "no servers found",
+];
 
 /// How many bytes at the end of a text are searched. The cause of a failure is usually there.
 const MAX_SEARCHED: usize = 64 << 10;
@@ -119,6 +134,17 @@ pub fn claimed(text: &str) -> Option<Cause> {
     let text = lines.join("\n") + "\n";
     let found = MARKS.iter().find(|(mark, _)| has_word(&text, mark));
     found.map(|(_, cause)| *cause)
+}
+
+/// Whether a text says that a service cannot be reached, be it by address or by name.
+pub(super) fn lacks_service(text: &str) -> bool {
+    if claimed(text) == Some(Cause::Network) {
+        return true;
+    }
+    let text = end(text).to_lowercase();
+    let is_telling = |line: &&str| !COMPARES.iter().any(|word| line.contains(word));
+    let mut lines = text.lines().filter(is_telling);
+    lines.any(|line| NO_SERVICE.iter().any(|mark| line.contains(mark)))
 }
 
 /// Whether a text has a mark as a whole word: `ModuleNotFoundError` does not contain `ENOTFOUND`.

@@ -97,6 +97,28 @@ impl Trial {
         }
     }
 
+    /// Records that CI starts services for these tests, which this machine does not have: tests that cannot reach one
+    /// say nothing about the code, unless they pass on the base.
+    pub fn lacks_services(&mut self) {
+        let is_lacking = |name: &str| {
+            let mut own = self.first.failures.iter().filter(|failure| failure.name == name);
+            match name {
+                "" => environment::lacks_service(&self.first.tail),
+                _ => own.any(|failure| environment::lacks_service(&failure.message)),
+            }
+        };
+        let lacking: Vec<bool> = self.subjects.iter().map(|subject| is_lacking(&subject.name)).collect();
+        let lacking = self
+            .subjects
+            .iter_mut()
+            .zip(lacking)
+            .filter(|(_, is_lacking)| *is_lacking);
+        for (subject, _) in lacking.filter(|(subject, _)| subject.packages.is_empty()) {
+            subject.cause = Some(Cause::Service);
+            subject.seen.blames_machine = true;
+        }
+    }
+
     /// Records that the head lists packages that the base does not. Then a green base says nothing about tests that
     /// lack packages.
     pub fn lists_other_packages(&mut self) {

@@ -25,6 +25,9 @@ pub(super) async fn note(trial: &mut Trial, (worktree, suite): (&Worktree, &Suit
     for (test, package) in found.of_tests {
         tell(&test, &[package]);
     }
+    if suite.command.has_services() {
+        trial.lacks_services();
+    }
     is_listed
 }
 
@@ -56,7 +59,8 @@ pub(super) fn setup(suite: &Suite) -> Setup {
         can_install: suite.command.framework.has_installer(),
         notes: Vec::new(),
     };
-    setup.noting(&suite.installed.notes)
+    let lacks = suite.command.lacks();
+    setup.noting(&lacks.iter().chain(&suite.installed.notes).cloned().collect::<Vec<_>>())
 }
 
 /// Whether greenlight installed something for a suite, instead of reusing what was there.

@@ -72,3 +72,44 @@ fn a_claim_about_the_environment_hides_no_regression() {
     let (only, _) = play(&[("lacks", "Could not resolve host", "r", "-")]);
     assert!(only.is_not_judged());
 }
+
+/// Connections are refused because CI's database is missing, not because of the code, unless the base shows otherwise.
+#[test]
+fn a_service_that_only_ci_has_is_the_environment() {
+    let failing = |message: &str| TestRun {
+        failures: vec![Failure {
+            name: "test_saves".into(),
+            message: message.into(),
+            ..Failure::default()
+        }],
+        failed: 1,
+        ..run(&[], &["test_adds"])
+    };
+    let judged = |message: &str, has_services: bool, base: &TestRun| {
+        let mut first = failing(message);
+        first.outcome = Outcome::Failed;
+        let mut trial = Trial::new(&first, StoppingRules::default());
+        if has_services {
+            trial.lacks_services();
+        }
+        while let Some(asked) = trial.next() {
+            match asked.tree {
+                Tree::Head => trial.learn(Tree::Head, &first),
+                Tree::Base => trial.learn(Tree::Base, base),
+            }
+        }
+        trial.verdict(None)
+    };
+    let refused = "psycopg.OperationalError: connection failed: connection to server at \"127.0.0.1\", port 5432 failed: \
+                   Connection refused";
+    let mut red = failing(refused);
+    red.outcome = Outcome::Failed;
+    let green = run(&[], &["test_adds", "test_saves"]);
+    let lacking = judged(refused, true, &red);
+    assert_eq!(lacking.verdict, Verdict::Environment);
+    assert_eq!(lacking.tests[0].cause, Some(Cause::Service));
+    assert_eq!(judged(refused, true, &green).verdict, Verdict::Deterministic);
+    assert_eq!(judged(refused, false, &red).verdict, Verdict::BrokenOnBase);
+    let wrong = "AssertionError: expected 'Connection refused', got 3";
+    assert_eq!(judged(wrong, true, &red).verdict, Verdict::BrokenOnBase);
+}
