@@ -9,8 +9,9 @@ use super::{Anomaly, ParsedRun, Report, compared, location};
 use crate::Location;
 use crate::text::pattern;
 
+/// Names of Kotlin's methods may have spaces.
 static FRAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^\s*at (?:\S+/)?([\w.$]+)\.[\w$<>-]+\((\w+\.(?:java|kt|groovy|scala)):(\d+)\)"));
+    LazyLock::new(|| pattern(r"^\s*at (?:\S+/)?([\w.$]+)\.[^.()]+\((\w+\.(?:java|kt|groovy|scala)):(\d+)\)"));
 /// `java.lang.AssertionError at CalcTest.java:11`, which is all that Gradle prints about a failure by default.
 static SHORT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*[\w.$]+ at (\w+\.(?:java|kt|groovy|scala)):(\d+)$"));

@@ -292,6 +292,8 @@ fn take(parsed: &mut ParsedRun, result: &UnitTestResult, full: Option<&String>) 
 }
 
 fn fail(parsed: &mut ParsedRun, name: &str, message: &str) {
+    // Reports from Windows have its line endings.
+    let message = &message.replace('\r', "");
     parsed.fail(name, place(message), message.trim_end());
     let compared = [&COMPARED, &MS_COMPARED]
         .into_iter()
@@ -346,4 +348,52 @@ fn read_text(text: &str, totals: Option<(u32, u32, u32)>) -> ParsedRun {
         parsed.reconcile_totals(passed, failed, skipped);
     }
     parsed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written after reports that NUnit's adapter wrote on Windows: names lack the class, lines end with `&#xD;`.
+    const NUNIT: &str = r#"<?xml version="1.0" encoding="utf-8"?><TestRun><Results>
+        <UnitTestResult testId="a" testName="Doubles(2)" outcome="Failed"><Output><ErrorInfo>
+        <Message>  Expected: 4&#xD;
+  But was:  2&#xD;
+</Message><StackTrace>   at Shop.Tests.Sums.Doubles(Int32 n) in C:\shop\Sums.cs:line 9&#xD;
+</StackTrace></ErrorInfo></Output></UnitTestResult>
+        <UnitTestResult testId="b" testName="Later" outcome="NotExecuted" />
+        <UnitTestResult testId="c" testName="Doubles(0)" outcome="Passed" /></Results><TestDefinitions>
+        <UnitTest id="a"><TestMethod className="Shop.Tests.Sums" name="Doubles(2)" /></UnitTest>
+        <UnitTest id="b"><TestMethod className="Shop.Tests.Sums" name="Later" /></UnitTest>
+        <UnitTest id="c"><TestMethod className="Shop.Tests.Sums" name="Doubles(0)" /></UnitTest>
+        </TestDefinitions><ResultSummary><Counters total="3" executed="2" /></ResultSummary></TestRun>"#;
+
+    fn read(report: &str) -> ParsedRun {
+        let report = Report {
+            path: "a.trx".into(),
+            bytes: report.into(),
+        };
+        let reports = &[report];
+        parse(&Printed { text: "", reports })
+    }
+
+    #[test]
+    fn reports_of_nunit_are_read() {
+        let parsed = read(NUNIT);
+        assert_eq!((parsed.passed, parsed.failed, parsed.skipped), (1, 1, 1));
+        assert_eq!(parsed.passed_names, ["Shop.Tests.Sums.Doubles(0)"]);
+        let failure = &parsed.failures[0];
+        assert_eq!(failure.name, "Shop.Tests.Sums.Doubles(2)");
+        let values = failure.expected.as_deref().zip(failure.actual.as_deref());
+        assert_eq!(values, Some(("4", "2")));
+        assert!(parsed.unread.is_empty());
+    }
+
+    #[test]
+    fn a_report_with_fewer_results_than_its_total_says_so() {
+        let parsed = read(&NUNIT.replace(r#"total="3""#, r#"total="4""#));
+        assert_eq!(parsed.unread, ["a.trx: it counts more tests than it has results"]);
+        let parsed = read(&NUNIT.replace("Counters", "Other"));
+        assert_eq!(parsed.unread, ["a.trx: it has no totals"]);
+    }
 }

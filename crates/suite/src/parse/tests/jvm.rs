@@ -1,5 +1,7 @@
 //! Java: Maven and Gradle.
 
+use std::collections::BTreeMap;
+
 use super::*;
 
 #[test]
@@ -134,4 +136,40 @@ fn gradle_that_ends_early() {
     A problem occurred evaluating root project 'shop'. at /tmp/fx/shop/build.gradle:5: A problem occurred evaluating root project 'shop'.
     ");
     assert_snapshot!(read_file(Framework::Gradle, "gradle/missing_dependency.txt", 1), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
+}
+
+/// Names of methods with spaces, in three versions of Surefire.
+#[test]
+fn kotlin() {
+    for version in ["2.22", "3.0", "3.5"] {
+        let passed = read_maven(&format!("kotlin_v{version}_pass"), 0);
+        let names = [
+            "shop.CalcTest#adds",
+            "shop.CalcTest#isAlive",
+            "shop.CalcTest#raises",
+            "shop.CalcTest#sums two and two",
+        ];
+        assert_eq!(
+            (passed.outcome, passed.passed_names.as_slice()),
+            (Outcome::Passed, &names.map(String::from)[..])
+        );
+        let failed = read_maven(&format!("kotlin_v{version}_fail"), 1);
+        assert_eq!((failed.passed, failed.failed, failed.skipped), (1, 3, 1));
+        let places: BTreeMap<&str, u32> = failed
+            .failures
+            .iter()
+            .map(|failure| {
+                (
+                    failure.name.as_str(),
+                    failure.location.as_ref().map_or(0, |place| place.line),
+                )
+            })
+            .collect();
+        let expected = [
+            ("shop.CalcTest#adds", 10),
+            ("shop.CalcTest#raises", 26),
+            ("shop.CalcTest#sums two and two", 14),
+        ];
+        assert_eq!(places, BTreeMap::from(expected), "{version}");
+    }
 }
