@@ -4,7 +4,7 @@
 //! |--------|-----------------|
 //! | 1 | steps as JSON, without a format number |
 //! | 2 | the same steps with a format number: a column in SQLite, a line before them in a git ref |
-//! | 3 | a run may be on a checkout, and may reach a limit without having found anything |
+//! | 3 | a run may be on a checkout, may reach a limit without having found anything, and may not be judged |
 //!
 //! Older formats are supported forever; a newer one is left alone. CONTRIBUTING.md says how to change a step.
 

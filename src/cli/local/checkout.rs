@@ -245,12 +245,7 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn announce(&self, run: &Run) -> Result<(), Broken> {
-        let is_told_at_the_end = match (&run.end, &run.reproduced) {
-            (Some(End::NothingToFix { .. }), _) => true,
-            (Some(End::NotJudged { .. }), Some((before, _))) => before.failures.is_empty(),
-            _ => false,
-        };
-        if !is_told_at_the_end {
+        if !ending::says_it_all(run) {
             self.show_failures(run);
         }
         if self.is_shown() {

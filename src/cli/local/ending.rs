@@ -12,6 +12,15 @@ use crate::engine::work::BASE;
 /// How many lines of the output are shown if the tests could not be judged.
 const SHOWN_LINES: usize = 12;
 
+/// Whether the end says how the tests failed, so that nothing else has to.
+pub(super) fn says_it_all(run: &Run) -> bool {
+    match (&run.end, &run.reproduced) {
+        (Some(End::NothingToFix { .. }), _) => true,
+        (Some(End::NotJudged { .. }), Some((before, _))) => before.failures.is_empty(),
+        _ => false,
+    }
+}
+
 /// Says how the run ended.
 ///
 /// # Errors
