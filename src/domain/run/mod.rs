@@ -173,23 +173,11 @@ impl Run {
                 self.reading = Some(reading);
                 self.places.reading = Some(place);
             }
+            Step::Suites { wanted, unaffected } => self.suites = Some(Suites::new(wanted, unaffected)),
+            Step::SetAside { before, triage } => self.suites.get_or_insert_default().set_aside((before, triage)),
             Step::Reproduced { before, triage } => {
-                let seen = (before, triage);
-                self.reproduced = Some(match &mut self.suites {
-                    Some(suites) => suites.telling(seen),
-                    None => seen,
-                });
+                self.reproduced = Some(Suites::telling(self.suites.as_mut(), (before, triage)));
                 self.places.reproduced = Some(place);
-            }
-            Step::Suites { wanted, unaffected } => {
-                self.suites = Some(Suites {
-                    wanted,
-                    unaffected,
-                    set_aside: Vec::new(),
-                });
-            }
-            Step::SetAside { before, triage } => {
-                self.suites.get_or_insert_default().set_aside.push((before, triage));
             }
             Step::Said(item) => {
                 self.spent = self.spent + Spend::of_item(&item);
@@ -248,17 +236,19 @@ impl Run {
             Step::Settled {
                 suggestions,
                 by_writers,
-            } => {
-                let accepted = suggestions
-                    .iter()
-                    .filter(|settled| settled.fate == SuggestionState::Applied);
-                let accepted = accepted.filter(|_| by_writers).map(|settled| settled.comment);
-                self.accepted_by_writers.extend(accepted);
-                let fates = suggestions.into_iter().map(|settled| (settled.comment, settled.fate));
-                self.settled.extend(fates);
-            }
+            } => self.settle(suggestions, by_writers),
             Step::Undone { commit } => self.undone = Some(commit),
         }
+    }
+
+    fn settle(&mut self, suggestions: Vec<Settled>, by_writers: bool) {
+        let accepted = suggestions
+            .iter()
+            .filter(|settled| settled.fate == SuggestionState::Applied);
+        let accepted = accepted.filter(|_| by_writers).map(|settled| settled.comment);
+        self.accepted_by_writers.extend(accepted);
+        let fates = suggestions.into_iter().map(|settled| (settled.comment, settled.fate));
+        self.settled.extend(fates);
     }
 
     fn answer(&mut self, id: &GateId, answer: Answer, (comment, at): (Option<u64>, Option<Timestamp>)) {

@@ -20,21 +20,33 @@ impl Suites {
         self.set_aside.iter().any(|(run, _)| run.command == command)
     }
 
+    pub(super) fn new(wanted: Vec<String>, unaffected: Vec<String>) -> Self {
+        Self {
+            wanted,
+            unaffected,
+            set_aside: Vec::new(),
+        }
+    }
+
+    pub(super) fn set_aside(&mut self, seen: (TestRun, Triage)) {
+        self.set_aside.push(seen);
+    }
+
     /// Takes in the last suite's result, and returns the result that speaks for all of them: a failure to work on,
     /// else the first that is not green.
-    pub(super) fn telling(&mut self, last: (TestRun, Triage)) -> (TestRun, Triage) {
-        if last.1.has_regression() {
+    pub(super) fn telling(suites: Option<&mut Self>, last: (TestRun, Triage)) -> (TestRun, Triage) {
+        let Some(suites) = suites.filter(|_| !last.1.has_regression()) else {
             return last;
-        }
+        };
         // A suite without any tests says nothing, as long as another one has some.
         let rank = |(run, triage): &(TestRun, Triage)| match triage.verdict {
             Verdict::Green => 1,
             _ if run.outcome == Outcome::NothingRan => 2,
             _ => 0,
         };
-        let first = self.set_aside.iter().enumerate().min_by_key(|(_, seen)| rank(seen));
+        let first = suites.set_aside.iter().enumerate().min_by_key(|(_, seen)| rank(seen));
         match first.filter(|(_, seen)| rank(seen) <= rank(&last)) {
-            Some((at, _)) => std::mem::replace(&mut self.set_aside[at], last),
+            Some((at, _)) => std::mem::replace(&mut suites.set_aside[at], last),
             None => last,
         }
     }

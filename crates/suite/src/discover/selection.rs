@@ -204,7 +204,12 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
                 .filter_map(|name| place.text(name))
                 .any(|text| tokens(&text).any(|token| token == last(below))),
             Ecosystem::JavaScript => {
-                let finds_it = outer.framework == inner.framework && outer.framework.spec().searches_below;
+                let finds_it = outer.framework == inner.framework
+                    && outer
+                        .framework
+                        .spec()
+                        .script
+                        .is_some_and(|script| script.searches_below);
                 runs_workspaces(&place, outer) || finds_it && !names_paths(outer)
             }
             Ecosystem::Python => !is_python_project(checkout, inner) || python::searches_all(&place, &outer.argv),

@@ -17,7 +17,6 @@ use crate::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "bun test",
     ecosystem: Ecosystem::JavaScript,
-    searches_below: true,
     installers: javascript::INSTALLERS,
     is_check: |line| line.program() == "bun" && line.subcommand() == "test",
     script: Some(&SCRIPT),
@@ -30,6 +29,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 const SCRIPT: Script = Script {
+    searches_below: true,
     programs: &["bun"],
     starts: |line| (line.program() == "bun" && line.next() == Some("test")).then_some(line.at + 2),
     options: |_| &["--reporter=junit", "--reporter-outfile={report}"],

@@ -26,7 +26,6 @@ use crate::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "deno test",
     ecosystem: Ecosystem::JavaScript,
-    searches_below: true,
     looks_for: Some("`deno.json`"),
     discover,
     is_program: |line| line.program() == "deno" && line.has("test"),
@@ -47,6 +46,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 const SCRIPT: Script = Script {
+    searches_below: true,
     programs: &["deno"],
     starts: |line| (line.program() == "deno" && line.next() == Some("test")).then_some(line.at + 2),
     options: |_| &["--junit-path={report}"],

@@ -14,7 +14,6 @@ use crate::frameworks::spec::{Runtime, Snapshots, Spec};
 pub(super) const SPEC: Spec = Spec {
     name: "Jest",
     ecosystem: Ecosystem::JavaScript,
-    searches_below: true,
     runtime: Some(Runtime::Node),
     snapshots: &[Snapshots {
         marks: &["toMatchSnapshot(", "toMatchInlineSnapshot(", "Snapshot name: `"],
@@ -35,6 +34,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 const SCRIPT: Script = Script {
+    searches_below: true,
     starts: |line| match line.program() {
         "jest" => Some(line.end),
         "react-scripts" | "craco" | "react-app-rewired" if line.next() == Some("test") => Some(line.end),

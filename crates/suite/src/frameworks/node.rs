@@ -12,7 +12,6 @@ use crate::frameworks::spec::{Runtime, Spec};
 pub(super) const SPEC: Spec = Spec {
     name: "node --test",
     ecosystem: Ecosystem::JavaScript,
-    searches_below: true,
     runtime: Some(Runtime::Node),
     installers: javascript::INSTALLERS,
     is_program: |line| line.program() == "node" && line.has("--test"),
@@ -26,6 +25,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 const SCRIPT: Script = Script {
+    searches_below: true,
     programs: &["node"],
     starts,
     words: &["node", "--test"],

@@ -95,8 +95,6 @@ pub(crate) struct Spec {
     pub(crate) looks_for: Option<&'static str>,
     /// Files that make a directory a separate module, at any depth.
     pub(crate) modules: &'static [&'static str],
-    /// Whether it finds tests in all directories below, unless it is told where to look.
-    pub(crate) searches_below: bool,
     /// Finds the command that runs the tests of a directory, from the files in it.
     pub(crate) discover: fn(&Directory<'_>) -> Option<TestCommand>,
     /// Whether a configured command runs it, judged by the first program. Words have no paths.
@@ -149,7 +147,6 @@ impl Spec {
         also_uses: &[],
         looks_for: None,
         modules: &[],
-        searches_below: false,
         discover: |_| None,
         is_program: |_| false,
         words: &[],

@@ -16,7 +16,6 @@ use crate::text::pattern;
 pub(super) const SPEC: Spec = Spec {
     name: "Vitest",
     ecosystem: Ecosystem::JavaScript,
-    searches_below: true,
     snapshots: &[Snapshots {
         marks: &["Snapshot `"],
         adds: &["-u"],
@@ -36,6 +35,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 const SCRIPT: Script = Script {
+    searches_below: true,
     starts: |line| (line.program() == "vitest").then_some(line.end),
     words: &["vitest"],
     unwanted: &[

@@ -39,6 +39,8 @@ type Filter = fn(&[Name<'_>]) -> Vec<String>;
 
 /// How to find a framework in the scripts of `package.json`, ask it for a report and select tests by name.
 pub(crate) struct Script {
+    /// Whether it finds tests in all directories below, unless it is told where to look.
+    pub(crate) searches_below: bool,
     /// Programs that start it but are not packages.
     pub(crate) programs: &'static [&'static str],
     /// Where its options go if this word starts it.
@@ -77,6 +79,7 @@ impl Script {
     /// A framework with nothing set.
     pub(crate) const NEW: Self = Self {
         programs: &[],
+        searches_below: false,
         starts: |_| None,
         words: &[],
         unwanted: &[],
