@@ -1,11 +1,12 @@
 //! One execution of a test command, parsed into test cases.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use greenlight_units::count::count;
 use serde::{Deserialize, Serialize};
 
-use crate::varying::may_vary;
+use crate::varying::{may_vary, without_lines};
 pub use crate::{Failure, Location, complaint};
 
 /// The result of running a test command.
@@ -327,7 +328,12 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     if is_complete {
         let now: HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
         let mut expected = before.passed_names.iter().map(String::as_str).chain(failing);
-        let is_there = |name: &str| now.contains(name) || before.has_renamed(name, after) || before.is_unstable(name);
+        // A change moves the lines below it.
+        let unlined: HashSet<Cow<'_, str>> = now.iter().map(|name| without_lines(name)).collect();
+        let is_there = |name: &str| {
+            let has_moved = || matches!(without_lines(name), Cow::Owned(bare) if unlined.contains(bare.as_str()));
+            now.contains(name) || before.has_renamed(name, after) || before.is_unstable(name) || has_moved()
+        };
         let missing = expected.find(|name| !is_there(name));
         if let Some(name) = missing {
             return Err(NotBetter::TestWentMissing { name: name.into() });

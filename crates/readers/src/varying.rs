@@ -1,6 +1,7 @@
 //! Recognises names of tests that may differ from run to run: those that contain a time, an address, a temporary path
 //! or a random number. Only another run can tell whether they do.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -20,6 +21,15 @@ static VARIES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Whether a name looks like one of them.
 pub(crate) fn may_vary(name: &str) -> bool {
     VARIES.as_ref().is_some_and(|varies| varies.is_match(name))
+}
+
+/// A line of a file, as in `sums.py:12`.
+static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(\.[A-Za-z]{1,4}):\d{1,7}\b"));
+
+/// A name without the line numbers in it.
+pub(crate) fn without_lines(name: &str) -> Cow<'_, str> {
+    LINE.as_ref()
+        .map_or(Cow::Borrowed(name), |line| line.replace_all(name, "$1:"))
 }
 
 #[cfg(test)]

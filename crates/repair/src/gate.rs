@@ -89,7 +89,8 @@ impl Gate<'_> {
             let Some(after) = confirmed(self.task, candidate, stop).await? else {
                 continue;
             };
-            if self.kills(candidate, stop).await? {
+            // Boxed, because a worker's stack is small.
+            if Box::pin(self.kills(candidate, stop)).await? {
                 self.killing().insert(candidate.digest());
                 continue;
             }

@@ -39,7 +39,7 @@ async fn executed(
         on_head: None,
     };
     let Submission { patch, summary, claim } = submission;
-    let evidence = match prove(worktree, suite, (&patch, claim), &red, cancel).await? {
+    let evidence = match Box::pin(prove(worktree, suite, (&patch, claim), &red, cancel)).await? {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit.into())),
     };
@@ -50,7 +50,7 @@ async fn executed(
         proposal.weakens = weakens;
         return Ok(Ok(WorkOutcome::Proposed(Box::new(proposal))));
     }
-    let (patch, evidence) = minimize(worktree, suite, (patch, evidence), &red, cancel).await?;
+    let (patch, evidence) = Box::pin(minimize(worktree, suite, (patch, evidence), &red, cancel)).await?;
     if cancel.is_cancelled() {
         return Ok(Ok(WorkOutcome::Interrupted));
     }

@@ -98,7 +98,7 @@ pub(super) async fn minimize(
             break;
         }
         let smaller = minimize::only(&patch, &pieces);
-        if let Ok(proof) = prove(worktree, suite, (&smaller, Claim::Fix), red, cancel).await? {
+        if let Ok(proof) = Box::pin(prove(worktree, suite, (&smaller, Claim::Fix), red, cancel)).await? {
             tracing::info!(
                 hunks = left_out.hunks,
                 of = left_out.of,

@@ -58,7 +58,7 @@ pub async fn prove(
         Claim::TestMayBeWrong => None,
         // A person has said that the head's tests do not count where the patch changes them.
         Claim::Fix if !worktree.overruled(patch, &inputs).is_empty() => None,
-        Claim::Fix => match with_own_tests((worktree, suite), patch, &mut before, &mut pace, cancel).await? {
+        Claim::Fix => match Box::pin(with_own_tests((worktree, suite), patch, &mut before, &mut pace, cancel)).await? {
             Ok(own_tests) => own_tests,
             Err(unfit) => return Ok(Err(unfit)),
         },
@@ -66,7 +66,7 @@ pub async fn prove(
     let workspace = patched.fresh_copy(&suite.workspaces).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
-    note_unstable((worktree, suite), &mut before, &after, &mut pace, cancel).await?;
+    Box::pin(note_unstable((worktree, suite), &mut before, &after, &mut pace, cancel)).await?;
     let is_red = before.outcome.is_red();
     let evidence = match proposal::prove(red.head, patch, before, after) {
         Ok(evidence) => evidence,
@@ -110,7 +110,7 @@ async fn with_own_tests(
     let workspace = patched.fresh_copy(&suite.workspaces).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
-    note_unstable((worktree, suite), before, &after, pace, cancel).await?;
+    Box::pin(note_unstable((worktree, suite), before, &after, pace, cancel)).await?;
     Ok(match is_better(before, &after) {
         Ok(()) => Ok(Some(OwnTests {
             passed: after.passed,

@@ -65,7 +65,7 @@ pub async fn reproduce(
         runs: worktree.config.triage.runs,
         confidence: f64::from(worktree.config.triage.confidence) / 100.0,
     };
-    let first = head.with_unstable(first, cancel).await?;
+    let first = Box::pin(head.with_unstable(first, cancel)).await?;
     let mut trial = Trial::new(&repeatable(&first), rules);
     let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;
     let mut bench = TriageTrees {

@@ -190,3 +190,18 @@ fn failing_tests_with_unstable_names_are_told_from_the_others() {
         Ok(())
     );
 }
+
+#[test]
+fn a_name_with_a_line_may_move_with_it() {
+    let before = run(
+        Outcome::Failed,
+        &["of[sums.py:12:add@0]", "of[sums.py:14:add@1]"],
+        &["c"],
+    );
+    let after = |first: &str| run(Outcome::Passed, &["c", first, "of[sums.py:16:add@1]"], &[]);
+    assert_eq!(is_better(&before, &after("of[sums.py:13:add@0]")), Ok(()));
+    let missing = NotBetter::TestWentMissing {
+        name: "of[sums.py:12:add@0]".into(),
+    };
+    assert_eq!(is_better(&before, &after("of[sums.py:13:sub@0]")), Err(missing));
+}
