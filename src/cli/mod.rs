@@ -36,6 +36,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 pub use exit::Exit;
 
+/// The stack of a worker thread, in bytes. A run is deeply nested, and unoptimised builds need more than the usual 2 MiB.
+pub const STACK: usize = 8 << 20;
+
 /// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer approves.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, after_help = exit::HELP)]
@@ -96,7 +99,8 @@ pub fn main(cli: Cli) -> ExitCode {
             "warning: other processes of this user may read greenlight's memory: {error}"
         ));
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = match runtime.thread_stack_size(STACK).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::Fault(format!("threads cannot be started: {error}")).report(),
     };

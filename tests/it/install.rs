@@ -220,15 +220,15 @@ fn node_projects_run_no_scripts_while_there_is_a_network() {
         ],
         &[
             // Neither Yarn 1 nor the program in the tree can do it.
-            "sh -c 'npm install --prefix /installed/tmp/tools --ignore-scripts",
-            "/installed/tmp/tools/node_modules/.bin/yarn install --immutable '--mode=skip-build'",
+            "sh -c 'npm install --prefix /installed/tools --ignore-scripts",
+            "/installed/tools/node_modules/.bin/yarn install --immutable '--mode=skip-build'",
         ],
         &[".yarnrc.yml", "package.json", "yarn.lock"],
     );
     check(&[("package.json", r#"{"scripts": {"test": "jest"}}"#)], &[], &[]);
     let (commands, _) = planned(&[package, ("pnpm-lock.yaml", "lockfileVersion: '6.0'\n")], &["pnpm"]);
     assert!(commands[0].ends_with(" sh pnpm@8"), "{commands:#?}");
-    let pnpm = "/installed/tmp/tools/node_modules/.bin/pnpm install --frozen-lockfile --ignore-scripts";
+    let pnpm = "/installed/tools/node_modules/.bin/pnpm install --frozen-lockfile --ignore-scripts";
     assert!(commands[2].starts_with(pnpm), "{commands:#?}");
 }
 
@@ -257,6 +257,14 @@ fn rust_go_and_java_projects() {
         &["sh -c"],
         &["pom.xml", "src/main/java/.gitignore"],
     );
+    // A wrapper is not run, but it names the version of a Maven that is missing here.
+    let wrapper = "distributionUrl=https://mirror.example/maven/apache-maven-3.9.9-bin.zip\n";
+    let wrapper = (".mvn/wrapper/maven-wrapper.properties", wrapper);
+    let (commands, _) = planned(&[("pom.xml", "<project/>"), wrapper], &["mvn"]);
+    let archive = "https://repo.maven.apache.org/maven2/org/apache/maven/apache-maven/3.9.9/apache-maven-3.9.9-bin.zip";
+    assert!(commands[0].contains(archive) && commands.len() == 2, "{commands:#?}");
+    let (commands, _) = planned(&[("pom.xml", "<project/>"), wrapper], &[]);
+    assert_eq!(commands.len(), 1, "{commands:#?}");
 }
 
 /// A place to install in, for one repository.

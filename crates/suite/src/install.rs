@@ -13,6 +13,7 @@
 
 mod install_tree;
 mod javascript;
+mod maven_distribution;
 mod others;
 pub(super) mod plan;
 mod python;

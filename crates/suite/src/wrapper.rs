@@ -36,6 +36,8 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("PYTHONUNBUFFERED", "1"),
         ("npm_config_offline", "true"),
+        // Otherwise pnpm looks for the version that `package.json` names.
+        ("npm_config_manage_package_manager_versions", "false"),
         ("npm_config_update_notifier", "false"),
     ]
     .map(|(name, value)| (name.to_string(), value.to_string()))

@@ -92,7 +92,7 @@ async fn without_tests_it_says_what_it_looked_for() {
     story.maintainer_says("/greenlight fix").await;
     insta::assert_snapshot!(story.whole_sticky(), @"
     <!-- greenlight:sticky -->
-    ⚪ **Nothing to fix.** I found no tests. I looked for: `Cargo.toml`, Python test files or pytest settings, a `test` script in `package.json`, `deno.json`, `go.mod`, `build.gradle`, `pom.xml`, RSpec or Ruby tests, PHPUnit, projects of .NET tests, CTest, a `test` target of make, just or Task. Set `[test]` `command` in `greenlight.toml` on the base branch.
+    🟡 **The tests cannot be judged on this machine.** I found no tests. I looked for: `Cargo.toml`, Python test files or pytest settings, a `test` script in `package.json`, `deno.json`, `go.mod`, `build.gradle`, `pom.xml`, RSpec or Ruby tests, PHPUnit, projects of .NET tests, CTest, Meson tests, `mix.exs`, `Package.swift`, a `test` target of make, just or Task. Set `[test]` `command` in `greenlight.toml` on the base branch.
 
     <sub>greenlight · run `[run]` · [commit]</sub>
     ");

@@ -217,7 +217,7 @@ async fn what_no_change_of_the_head_can_mend_is_said_with_what_to_do() {
     // Python's traceback follows, which differs between versions.
     insta::assert_snapshot!(said.split("\n\n<details>").next().unwrap(), @r"
     <!-- greenlight:sticky -->
-    🔴 **No fix found** for [commit]. main has to be merged first.
+    🔴 **No fix found** for [commit]. main has to be merged first. The last submission was not accepted: it changes what only `main` has (fares.py), so it cannot be committed to the head: change only files and lines that the head also has, or say that `main` has to be merged into the branch first.
 
     The head alone is green, but its merge with `main` is red since [commit]. Merge `main` into this branch, or rebase: then `/greenlight fix` can also change what comes from `main`.
 

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::steps::{Phase, Plan, Project, Step, StepDirectory, TOOLS, VisibleFiles, owned};
+use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
+
+/// Where a package manager is installed that this machine does not have. Tests see it: scripts of a project call it.
+const TOOLS: &str = "/installed/tools";
 
 /// Replaces everything but the packages with links to where the tests find it, so that links between packages of the
 /// same repository lead to the code under test. Directories that contain packages stay directories, so links to them
@@ -53,6 +56,7 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
         return None;
     }
     let chosen = Chosen::of(project, &package);
+    let manager = chosen.fetch.is_some().then(|| format!("{TOOLS}/node_modules/.bin"));
     let node = other_node(project, &package);
     let mut files = project.named(&MANIFESTS);
     for name in [
@@ -94,7 +98,11 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
             empty: BTreeSet::new(),
         },
         modules: Some(format!("{INSTALLED}/tree")),
-        path: node.map(|(_, directory)| directory).into_iter().collect(),
+        path: node
+            .into_iter()
+            .map(|(_, directory)| directory)
+            .chain(manager)
+            .collect(),
         ..Plan::default()
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use greenlight_anchor::RepoPath;
 
+use super::maven_distribution;
 use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles};
 
 pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
@@ -67,11 +68,16 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     let empty = rest.into_iter().filter_map(|path| stand_in(path.as_str())).collect();
     let files = files.into_iter().cloned().collect();
     // A build may need hidden files, such as a script or a class to shrink.
-    Some(Plan {
+    let mut plan = Plan {
         may_see_all: true,
         shown: VisibleFiles::Only { files, empty },
         ..only("mvn", project, BTreeSet::new(), &argv)
-    })
+    };
+    if let Some((fetch, programs)) = maven_distribution::step(project) {
+        plan.steps.insert(0, fetch);
+        plan.path.push(programs);
+    }
+    Some(plan)
 }
 
 /// The goals and options of a command, which determine the plugins and profiles that are needed; `test` if it is not

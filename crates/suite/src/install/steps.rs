@@ -11,7 +11,7 @@ use crate::ci_install::CiInstall;
 use crate::framework::Framework;
 use crate::shell::quoted;
 
-/// Where tools are installed that this machine does not have. Tests never see them.
+/// Where tools are installed that only an installation needs.
 pub(super) const TOOLS: &str = "/installed/tmp/tools";
 
 /// How the dependencies of one tree are installed.

@@ -55,6 +55,7 @@ impl Process {
     pub(crate) async fn start(settings: &Settings, folder: &Path, log: &Log) -> Self {
         let log = Arc::clone(log);
         let runtime = tokio::runtime::Builder::new_multi_thread()
+            .thread_stack_size(greenlight::cli::STACK)
             .worker_threads(1)
             .enable_all()
             // Every thread of this process logs to this story only.
