@@ -66,8 +66,14 @@ impl TestCommand {
     pub fn builds(&self) -> impl Iterator<Item = &BuildCommand> {
         let own = self.framework.spec().ecosystem;
         let is_for_it = move |build: &&BuildCommand| {
-            let needed_by = build.ecosystem();
-            [own, needed_by].contains(&Ecosystem::Any) || own == needed_by
+            match build.ecosystem() {
+                // The tools of the other languages build what they test.
+                Ecosystem::Any => matches!(
+                    own,
+                    Ecosystem::Any | Ecosystem::JavaScript | Ecosystem::Php | Ecosystem::Python | Ecosystem::Ruby
+                ),
+                needed_by => own == needed_by || own == Ecosystem::Any,
+            }
         };
         self.ci_install.builds.iter().filter(is_for_it)
     }

@@ -68,7 +68,9 @@ fn usable(checkout: &Checkout, step: &CiStep, command: TestCommand) -> Option<Te
     }
     // A plugin of Cargo that this machine may lack: `cargo test` runs the same tests.
     let is_extra = matches!(command.framework, Framework::Other | Framework::Nextest);
-    if is_extra || command.framework.is_linter() {
+    // It tests a directory that an earlier step has built. What the project's files suggest includes the build.
+    let is_built_before = command.framework.spec().ecosystem == Ecosystem::C;
+    if is_extra || is_built_before || command.framework.is_linter() {
         return None;
     }
     command.env.retain(|name, _| is_for_tools(name));

@@ -18,7 +18,7 @@ use crate::test_command::TestCommand;
 const MAX_MANIFEST: usize = 256 << 10;
 
 /// Directories whose tests only run after changes to them: they are rarely part of the project's own CI.
-const ASIDE: [&str; 16] = [
+const ASIDE: [&str; 23] = [
     "bench",
     "benches",
     "benchmark",
@@ -35,6 +35,13 @@ const ASIDE: [&str; 16] = [
     "samples",
     "templates",
     "testdata",
+    "buildSrc",
+    "contrib",
+    "scripts",
+    "support",
+    "third_party",
+    "tools",
+    "vendor",
 ];
 
 /// The files that name the packages another package depends on.
@@ -71,13 +78,16 @@ pub fn select<'a>(
     changed: impl IntoIterator<Item = &'a RepoPath>,
 ) -> Selection {
     let mut distinct: Vec<TestCommand> = Vec::new();
-    for command in commands {
+    for command in commands.into_iter().filter(|command| has_tests(checkout, command)) {
         if !distinct.iter().any(|other| covers(checkout, other, &command)) {
             distinct.push(command);
         }
     }
     let changed: Vec<&RepoPath> = changed.into_iter().collect();
-    let affected = affected(checkout, &distinct, &changed);
+    let mut affected = affected(checkout, &distinct, &changed);
+    // Python files beside a build in another language rarely are its tests.
+    let changes_python = changed.iter().any(|path| path.as_str().ends_with(".py"));
+    affected.retain(|at| *at == 0 || changes_python || !is_stray(checkout, &distinct[*at]));
     let mut selection = Selection::default();
     for (at, command) in distinct.into_iter().enumerate() {
         // One command always runs, and it is the one that fits best.
@@ -142,6 +152,21 @@ fn affected(checkout: &Checkout, commands: &[TestCommand], changed: &[&RepoPath]
         }
         affected.extend(more);
     }
+}
+
+/// Whether a command has tests to run. A module of Go without any, below others, only holds tools.
+fn has_tests(checkout: &Checkout, command: &TestCommand) -> bool {
+    let place = Directory {
+        checkout,
+        directory: command.directory.clone(),
+    };
+    let is_nested_go = command.directory.is_some() && command.framework.spec().ecosystem == Ecosystem::Go;
+    !is_nested_go || place.files().any(|path| path.ends_with("_test.go"))
+}
+
+/// Whether a command runs Python's tests where nothing else says that there is a Python project.
+fn is_stray(checkout: &Checkout, command: &TestCommand) -> bool {
+    command.framework.spec().ecosystem == Ecosystem::Python && !is_python_project(checkout, command)
 }
 
 /// The commands that run even if nothing below them changed: those outside of examples and the like.

@@ -117,15 +117,15 @@ fn a_root_that_does_not_look_into_a_package_leaves_it_to_itself() {
         [
             ("pyproject.toml", settings),
             ("test_a.py", "def test_a(): pass\n"),
-            ("tools/pyproject.toml", "[tool.pytest.ini_options]\n"),
-            ("tools/test_b.py", "def test_b(): pass\n"),
+            ("plugin/pyproject.toml", "[tool.pytest.ini_options]\n"),
+            ("plugin/test_b.py", "def test_b(): pass\n"),
         ]
     };
     check(&pytest("[tool.pytest.ini_options]\n"), &[], &["."], &[]);
     check(
         &pytest("[tool.pytest.ini_options]\ntestpaths = [\"test_a.py\"]\n"),
         &[],
-        &[".", "tools"],
+        &[".", "plugin"],
         &[],
     );
     let modules = [
@@ -157,4 +157,24 @@ fn packages_that_depend_on_each_other_are_no_problem() {
         .collect();
     let (wanted, unaffected) = selected(&files, &["p00/a.js"]);
     assert_eq!(wanted.len() + unaffected.len(), 20);
+}
+
+#[test]
+fn what_is_no_suite_of_the_project_does_not_run_beside_one() {
+    let files = [
+        ("go.mod", "module a\n"),
+        ("a_test.go", "package a\n"),
+        ("gen/go.mod", "module gen\n"),
+        ("gen/main.go", "package main\n"),
+        ("tests/check_output_test.py", "def test_a(): pass\n"),
+        ("support/package.json", NODE),
+    ];
+    let (wanted, unaffected) = selected(&files, &[]);
+    assert_eq!(wanted, ["."]);
+    assert!(
+        unaffected.contains(&"support".into()) && !unaffected.contains(&"gen".into()),
+        "{unaffected:?}"
+    );
+    let (wanted, _) = selected(&files, &["support/a.js"]);
+    assert_eq!(wanted, ["support"]);
 }
