@@ -34,10 +34,14 @@ impl Worktree {
         if let Some(worked) = self.memory.test_command.as_ref().filter(|_| self.hints.near.is_empty())
             && let Some(again) = self.test_commands().into_iter().find(|one| one.to_string() == *worked)
         {
-            let is_unaffected = selection.unaffected.contains(&again);
+            let unaffected = selection.unaffected.iter().position(|one| *one == again);
             match selection.wanted.iter().position(|one| *one == again) {
                 Some(at) => selection.wanted[..=at].rotate_right(1),
-                None if is_unaffected => {}
+                None if unaffected.is_some() && !self.touched.is_empty() => {}
+                None if unaffected.is_some() => {
+                    selection.unaffected.retain(|one| *one != again);
+                    selection.wanted.insert(0, again);
+                }
                 // Another way to run the same tests.
                 None => {
                     selection.wanted.retain(|one| one.directory != again.directory);
