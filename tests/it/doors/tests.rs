@@ -79,7 +79,11 @@ async fn named_tests_run_alone() {
 #[tokio::test]
 async fn a_list_runs_nothing() {
     let suite = b"import unittest\nraise SystemExit('this ran')\n";
-    let checkout = written(&[("test_sums.py", suite), ("web/go.mod", b"module web\n")]);
+    let checkout = written(&[
+        ("test_sums.py", suite),
+        ("web/go.mod", b"module web\n"),
+        ("web/a_test.go", b"package web\n"),
+    ]);
     let ended = tests(checkout.path(), &["--list"]).await.with(0);
     assert!(ended.out.contains("runs `python3 -m unittest"), "{}", ended.out);
     assert!(ended.out.contains("runs `cd web && go test ./...`"), "{}", ended.out);
