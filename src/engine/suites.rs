@@ -1,13 +1,13 @@
-//! Goes through the suites of a repository with several, until one has a failure to work on.
+//! Tries the suites of a repository with several, until one has a failure to work on.
 
 use super::worktree::Worktree;
 use crate::domain::mode::Mode;
 use crate::domain::run::{Run, Step};
 use crate::suite::Suite;
 
-/// The step that says which suites a run goes through. `None` if that is known, or there is only one.
+/// The step that says which suites a run tries. `None` if that is known, or there is only one.
 pub(super) fn selected(run: &Run, worktree: &Worktree) -> Option<Step> {
-    if run.suites.is_some() || !goes_on(run) {
+    if run.suites.is_some() || !tries_the_next(run) {
         return None;
     }
     let selection = worktree.selection();
@@ -26,7 +26,7 @@ pub(super) fn or_next(run: &Run, suite: &Suite, seen: Step) -> Step {
         let mut others = suites.wanted.iter().filter(|command| **command != this);
         others.all(|command| suites.is_set_aside(command))
     });
-    if is_last || triage.has_regression() || !goes_on(run) {
+    if is_last || triage.has_regression() || !tries_the_next(run) {
         return Step::Reproduced { before, triage };
     }
     Step::SetAside { before, triage }
@@ -34,6 +34,6 @@ pub(super) fn or_next(run: &Run, suite: &Suite, seen: Step) -> Step {
 
 /// Whether a green suite leads to the next one. In the other modes, the suite that is named first is the one whose code
 /// changes.
-fn goes_on(run: &Run) -> bool {
+fn tries_the_next(run: &Run) -> bool {
     matches!(run.started.mode, Mode::Debug | Mode::Explain)
 }

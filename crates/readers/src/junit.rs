@@ -46,6 +46,17 @@ pub struct Case {
     pub status: String,
 }
 
+impl Case {
+    /// What it says about its failure: the text of the element, else its message.
+    pub fn complaint(&self) -> &str {
+        if self.text.is_empty() {
+            &self.message
+        } else {
+            &self.text
+        }
+    }
+}
+
 /// From best to worst.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaseVerdict {

@@ -143,6 +143,11 @@ impl CiInstall {
         self.all || !self.files.is_empty() || named.iter().any(|list| !list.is_empty())
     }
 
+    /// Adds services by their names, which are the workflow's and may be anything.
+    pub(crate) fn add_services(&mut self, services: &[String]) {
+        services.iter().for_each(|service| add(&mut self.services, service));
+    }
+
     /// Adds what the lines of a script install.
     pub(crate) fn add(&mut self, script: &CiScript, env: &BTreeMap<String, String>) {
         for line in shell::lines(&script.script, |_| false).unwrap_or_default() {
@@ -329,6 +334,9 @@ mod tests {
     fn nothing_leads_out_of_the_tree_or_past_the_bounds() {
         assert!(of(None, "pip install -r ../../etc/passwd -r /etc/passwd -e ../other").is_empty());
         let many: String = (0..1_000).map(|n| format!(" p{n}")).collect();
+        let mut services = CiInstall::default();
+        services.add_services(&["postgres:16".into(), "x".repeat(MAX_WORD + 1), "postgres:16".into()]);
+        assert_eq!(services.services, ["postgres:16"]);
         assert_eq!(of(None, &format!("pip install{many}")).requirements.len(), MAX_WORDS);
         assert!(
             of(

@@ -1,4 +1,4 @@
-//! The suites of a repository with several: which ones a run works through, and what it saw in those it went on from.
+//! The suites of a repository with several: which ones a run tries, and the results of those that it set aside.
 
 use super::super::test_run::{Outcome, TestRun};
 use super::super::triage::{Triage, Verdict};

@@ -55,14 +55,13 @@ impl Worktree {
     /// Turns to the suite that a run works on: the one that it reproduced a failure of, or the next one that it has not
     /// set aside. Every suite has its own dependencies.
     pub(in crate::engine) fn turn_to(&mut self, run: &Run) {
-        if self.merge.is_some() {
+        let Some(suites) = run.suites.as_ref().filter(|_| self.merge.is_none()) else {
             return;
-        }
+        };
         let mut wanted = self.selection().wanted.into_iter();
-        let next = match (&run.reproduced, &run.suites) {
-            (Some((before, _)), _) => wanted.find(|command| command.to_string() == before.command),
-            (None, Some(suites)) => wanted.find(|command| !suites.is_set_aside(&command.to_string())),
-            (None, None) => None,
+        let next = match &run.reproduced {
+            Some((before, _)) => wanted.find(|command| command.to_string() == before.command),
+            None => wanted.find(|command| !suites.is_set_aside(&command.to_string())),
         };
         if let Some(next) = next.filter(|next| self.command.as_ref() != Some(next)) {
             (self.command, self.done) = (Some(next), OnceLock::new());

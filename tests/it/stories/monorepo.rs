@@ -15,8 +15,8 @@ fn tests_before() -> String {
     tests.split("\n    def test_change").next().unwrap().to_string()
 }
 
-/// The pull request breaks `fares` and touches these files, too.
-async fn scene(also: &[(&str, &str)]) -> Story {
+/// A pull request with these files on three packages.
+async fn with(head: &[(&str, &str)]) -> Story {
     let tests = tests_before();
     let base = [
         ("app/pyproject.toml", PROJECT),
@@ -27,17 +27,22 @@ async fn scene(also: &[(&str, &str)]) -> Story {
         ("zone/pyproject.toml", PROJECT),
         ("zone/test_zone.py", OTHER),
     ];
-    let head: Vec<(&str, &str)> = [("fares/fare.py", CHANGE), ("fares/test_fare.py", TESTS)]
-        .iter()
-        .chain(also)
-        .copied()
-        .collect();
-    Scene::of(&base, &head).begin().await
+    Scene::of(&base, head).begin().await
+}
+
+/// The pull request breaks `fares`, and touches `app`, too.
+async fn broken() -> Story {
+    with(&[
+        ("fares/fare.py", CHANGE),
+        ("fares/test_fare.py", TESTS),
+        ("app/ticket.py", "PRICE = 3\n"),
+    ])
+    .await
 }
 
 #[tokio::test]
 async fn every_suite_that_changed_runs_until_one_is_red() {
-    let story = scene(&[("app/ticket.py", "PRICE = 3\n")]).await;
+    let story = broken().await;
     story.maintainer_says("/greenlight fix").await;
     let run = story.run().await;
     assert_eq!(
@@ -55,23 +60,10 @@ async fn every_suite_that_changed_runs_until_one_is_red() {
 /// "Nothing to fix" says what it covers.
 #[tokio::test]
 async fn nothing_to_fix_names_what_was_run_and_what_was_not() {
-    let tests = tests_before();
-    let story = Scene::of(
-        &[
-            ("app/pyproject.toml", PROJECT),
-            ("app/test_ticket.py", OTHER),
-            ("fares/pyproject.toml", PROJECT),
-            ("fares/fare.py", BEFORE),
-            ("fares/test_fare.py", tests.as_str()),
-            ("zone/pyproject.toml", PROJECT),
-            ("zone/test_zone.py", OTHER),
-        ],
-        &[
-            ("fares/fare.py", "def fare(stops):\n    return 50 * stops + 200\n"),
-            ("app/ticket.py", "PRICE = 3\n"),
-        ],
-    )
-    .begin()
+    let story = with(&[
+        ("fares/fare.py", "def fare(stops):\n    return 50 * stops + 200\n"),
+        ("app/ticket.py", "PRICE = 3\n"),
+    ])
     .await;
     story.maintainer_says("/greenlight fix").await;
     insta::assert_snapshot!(story.whole_sticky(), @"
@@ -86,7 +78,7 @@ async fn nothing_to_fix_names_what_was_run_and_what_was_not() {
 /// Without consent, one approval permits exactly the commands that it shows.
 #[tokio::test]
 async fn an_approval_names_every_suite_that_it_permits() {
-    let story = scene(&[("app/ticket.py", "PRICE = 3\n")]).await;
+    let story = broken().await;
     story.ci_fails_with("Ran 1 test in 0.1s\n\nFAILED (failures=1)\n").await;
     story.has_executed_nothing().await;
     let asked = "(cd app && python3 -m unittest discover); (cd fares && python3 -m unittest discover)";

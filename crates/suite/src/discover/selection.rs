@@ -2,7 +2,7 @@
 //! broken, and the rest is named.
 //!
 //! A command is skipped only if another one runs its tests, or if nothing that it depends on has changed. When in
-//! doubt it runs: a suite too many costs time, one too few hides a failure.
+//! doubt it runs: one suite too many costs time, one too few hides a failure.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,9 @@ const ASIDE: [&str; 23] = [
     "benches",
     "benchmark",
     "benchmarks",
+    "buildSrc",
     "compliance",
+    "contrib",
     "demo",
     "docs",
     "documentation",
@@ -33,12 +35,10 @@ const ASIDE: [&str; 23] = [
     "fuzz",
     "sample",
     "samples",
-    "templates",
-    "testdata",
-    "buildSrc",
-    "contrib",
     "scripts",
     "support",
+    "templates",
+    "testdata",
     "third_party",
     "tools",
     "vendor",
@@ -85,7 +85,7 @@ pub fn select<'a>(
     }
     let changed: Vec<&RepoPath> = changed.into_iter().collect();
     let mut affected = affected(checkout, &distinct, &changed);
-    // Python files beside a build in another language rarely are its tests.
+    // Python files beside a build in another language are rarely its tests.
     let changes_python = changed.iter().any(|path| path.as_str().ends_with(".py"));
     affected.retain(|at| *at == 0 || changes_python || !is_stray(checkout, &distinct[*at]));
     let mut selection = Selection::default();
@@ -154,12 +154,17 @@ fn affected(checkout: &Checkout, commands: &[TestCommand], changed: &[&RepoPath]
     }
 }
 
-/// Whether a command has tests to run. A module of Go without any, below others, only holds tools.
-fn has_tests(checkout: &Checkout, command: &TestCommand) -> bool {
-    let place = Directory {
+/// The directory of a command.
+fn place_of<'a>(checkout: &'a Checkout, command: &TestCommand) -> Directory<'a> {
+    Directory {
         checkout,
         directory: command.directory.clone(),
-    };
+    }
+}
+
+/// Whether a command has tests to run. A module of Go without any, below others, only holds tools.
+fn has_tests(checkout: &Checkout, command: &TestCommand) -> bool {
+    let place = place_of(checkout, command);
     let is_nested_go = command.directory.is_some() && command.framework.spec().ecosystem == Ecosystem::Go;
     !is_nested_go || place.files().any(|path| path.ends_with("_test.go"))
 }
@@ -209,10 +214,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
     let Some(below) = below(outer, inner) else {
         return false;
     };
-    let place = Directory {
-        checkout,
-        directory: outer.directory.clone(),
-    };
+    let place = place_of(checkout, outer);
     let names_it = outer
         .argv
         .iter()
@@ -243,10 +245,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
 }
 
 fn is_python_project(checkout: &Checkout, command: &TestCommand) -> bool {
-    python::is_project(&Directory {
-        checkout,
-        directory: command.directory.clone(),
-    })
+    python::is_project(&place_of(checkout, command))
 }
 
 /// The ecosystem of a command, even if only its package manager is known.
@@ -314,10 +313,7 @@ fn names_of(checkout: &Checkout, command: &TestCommand) -> Vec<String> {
 
 /// The names that the manifests beside a command mention.
 fn mentioned(checkout: &Checkout, command: &TestCommand) -> BTreeSet<String> {
-    let place = Directory {
-        checkout,
-        directory: command.directory.clone(),
-    };
+    let place = place_of(checkout, command);
     let texts = MANIFESTS.iter().filter_map(|name| place.text(name));
     let texts: Vec<String> = texts.filter(|text| text.len() <= MAX_MANIFEST).collect();
     texts

@@ -124,9 +124,9 @@ pub(super) fn installed_by(step: &CiStep) -> CiInstall {
     };
     let mut install = CiInstall {
         versions: step.versions.clone(),
-        services: step.services.clone(),
         ..CiInstall::default()
     };
+    install.add_services(&step.services);
     for script in step.before.iter().chain([&own]) {
         install.add(script, &step.env);
     }

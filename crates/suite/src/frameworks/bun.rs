@@ -60,11 +60,7 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
             CaseVerdict::Passed => parsed.pass(&name),
             CaseVerdict::Skipped => parsed.skip_named(&name),
             CaseVerdict::Failed | CaseVerdict::Error => {
-                let text = if case.text.is_empty() {
-                    &case.message
-                } else {
-                    &case.text
-                };
+                let text = case.complaint();
                 let defined = case.line.map(|line| Location {
                     path: case.file.clone(),
                     line,

@@ -192,11 +192,7 @@ fn read_case(case: &Case, files: &HashMap<&str, &str>, parsed: &mut ParsedRun) {
         CaseVerdict::Skipped => parsed.skip_named(&name),
         CaseVerdict::Failed | CaseVerdict::Error if is_of_steps(&case.message) => {}
         CaseVerdict::Failed | CaseVerdict::Error => {
-            let text = if case.text.is_empty() {
-                &case.message
-            } else {
-                &case.text
-            };
+            let text = case.complaint();
             let defined = own.zip(case.line).map(|(path, line)| Location {
                 path: path.to_string(),
                 line,

@@ -85,11 +85,7 @@ fn take(parsed: &mut ParsedRun, case: &Case) {
         CaseVerdict::Passed => parsed.pass(&name),
         CaseVerdict::Skipped => parsed.skip_named(&name),
         CaseVerdict::Failed | CaseVerdict::Error => {
-            let text = if case.text.is_empty() {
-                &case.message
-            } else {
-                &case.text
-            };
+            let text = case.complaint();
             ctest::fail(parsed, &name, text);
         }
     }

@@ -6,7 +6,7 @@ use greenlight_readers::test_run::Location;
 use greenlight_readers::{Anomaly, ParsedRun, Printed, junit, location};
 use regex::Regex;
 
-use super::phpunit;
+use super::phpunit::{self, RunTotals};
 use crate::framework::Ecosystem;
 use crate::frameworks::spec::Spec;
 use crate::reporters::Invocation;
@@ -74,15 +74,6 @@ fn parse(printed: &Printed<'_>) -> ParsedRun {
         broken(printed.text, &mut parsed);
     }
     parsed
-}
-
-/// The totals of all runs.
-#[derive(Default)]
-struct RunTotals {
-    all: u32,
-    failed: u32,
-    skipped: u32,
-    words: Vec<(String, u32)>,
 }
 
 /// `  Tests:  6 failed, 1 incomplete, 1 skipped, 1 passed`

@@ -169,11 +169,11 @@ fn place(message: &str, file: &str) -> Option<Location> {
 
 /// The totals of all runs.
 #[derive(Default)]
-struct RunTotals {
-    all: u32,
-    failed: u32,
-    skipped: u32,
-    words: Vec<(String, u32)>,
+pub(super) struct RunTotals {
+    pub(super) all: u32,
+    pub(super) failed: u32,
+    pub(super) skipped: u32,
+    pub(super) words: Vec<(String, u32)>,
 }
 
 fn sums(text: &str) -> Option<RunTotals> {
