@@ -239,7 +239,7 @@ impl Toolchains {
                 self.show(&entry.path(), &entry.path());
             }
         }
-        let found = packages::ROOTS.map(|root| packages::find(Path::new(root), path));
+        let found = packages::find(packages::ROOTS.map(Path::new), path);
         for package in found.into_iter().flatten() {
             let Ok(resolved) = package.canonicalize() else { continue };
             let is_private = private.iter().flatten().any(|path| path.starts_with(&resolved));

@@ -2,7 +2,7 @@
 //! These may contain anything, so only packages that the user runs programs from are mounted, without what looks like
 //! settings or data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
@@ -31,28 +31,36 @@ pub(super) const LOCAL: [&str; 13] = [
 /// The maximum number of links that are followed to a program.
 const MAX_LINKS: usize = 16;
 
-/// The packages below a root that this search path refers to, by a directory or by a link to a program, and others
+/// The packages below each root that this search path refers to, by a directory or by a link to a program, and others
 /// there that commands are known to need. Outer directories come first.
-pub(super) fn find(root: &Path, path: &OsStr) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
-    // The tool cache of GitHub's runners, see <https://github.com/actions/toolkit/tree/main/packages/tool-cache>.
-    found.insert(root.join("hostedtoolcache"));
-    found.extend(runtimes(root));
+pub(super) fn find<const N: usize>(roots: [&Path; N], path: &OsStr) -> [BTreeSet<PathBuf>; N] {
+    let mut found = roots.map(|root| {
+        // The tool cache of GitHub's runners, see <https://github.com/actions/toolkit/tree/main/packages/tool-cache>.
+        let mut known = BTreeSet::from([root.join("hostedtoolcache")]);
+        known.extend(runtimes(root));
+        known.extend(libraries(root));
+        known
+    });
+    let mut directories = Directories::default();
     let usual = ["/usr/local/bin", "/usr/bin"].map(PathBuf::from);
     for directory in env::split_paths(path).chain(usual) {
-        found.extend(packages_of(&directory, root));
+        for (root, found) in roots.iter().zip(&mut found) {
+            found.extend(directories.packages_of(&directory, root).into_iter().flatten());
+        }
         let links = fs::read_dir(&directory).into_iter().flatten().flatten();
         for link in links.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())) {
-            for program in link_chain(link.path()) {
-                match program.parent() {
-                    Some(parent) if parent == root => drop(found.insert(program)),
-                    Some(parent) => found.extend(packages_of(parent, root)),
-                    None => {}
+            for program in directories.link_chain(link.path()) {
+                let Some(parent) = program.parent() else { continue };
+                for (root, found) in roots.iter().zip(&mut found) {
+                    if parent == *root {
+                        found.insert(program.clone());
+                    } else {
+                        found.extend(directories.packages_of(parent, root).into_iter().flatten());
+                    }
                 }
             }
         }
     }
-    found.extend(libraries(root));
     found
 }
 
@@ -127,50 +135,65 @@ fn is_private(entry: &Path) -> bool {
     name.starts_with('.') || NAMES.contains(&stem) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// The package that a directory of programs belongs to, by its name and by its resolved name.
-fn packages_of(directory: &Path, root: &Path) -> impl Iterator<Item = PathBuf> {
-    let resolved = directory.canonicalize().ok();
-    let names = [Some(directory.to_owned()), resolved];
-    let package = |directory: PathBuf| {
-        let below = directory.strip_prefix(root).ok()?;
-        let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
-        if !is_plain || below.as_os_str().is_empty() {
-            return None;
+/// The resolved names of directories. A search path has thousands of links, most of them to the same few directories,
+/// and resolving each of them takes longer than all else that is needed to start a sandbox.
+#[derive(Default)]
+struct Directories(HashMap<PathBuf, Option<PathBuf>>);
+
+impl Directories {
+    /// The name of a directory without links, if it exists.
+    fn resolved(&mut self, directory: &Path) -> Option<&Path> {
+        if !self.0.contains_key(directory) {
+            self.0.insert(directory.to_owned(), directory.canonicalize().ok());
         }
-        let is_part = ["bin", "sbin", "shims", "condabin", "libexec"]
-            .iter()
-            .any(|name| below.file_name() == Some(OsStr::new(name)));
-        match directory.parent() {
-            Some(holder) if is_part && holder != root => Some(holder.to_owned()),
-            _ => Some(directory),
+        self.0.get(directory)?.as_deref()
+    }
+
+    /// The packages that a directory of programs belongs to, by its name and by its resolved name.
+    fn packages_of(&mut self, directory: &Path, root: &Path) -> [Option<PathBuf>; 2] {
+        let resolved = self.resolved(directory).and_then(|name| package_of(name, root));
+        [package_of(directory, root), resolved]
+    }
+
+    /// Every file in a chain of links; each must exist inside.
+    fn link_chain(&mut self, mut link: PathBuf) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for _ in 0..MAX_LINKS {
+            let Ok(content) = fs::read_link(&link) else { break };
+            let mut target = link.parent().unwrap_or(Path::new("/")).to_owned();
+            for part in content.components() {
+                match part {
+                    Component::ParentDir => drop(target.pop()),
+                    Component::CurDir => {}
+                    part => target.push(part),
+                }
+            }
+            found.push(target.clone());
+            link = target;
         }
-    };
-    names
-        .into_iter()
-        .flatten()
-        .filter_map(package)
-        .collect::<Vec<_>>()
-        .into_iter()
+        if let (Some(parent), Some(name)) = (link.parent(), link.file_name())
+            && let Some(parent) = self.resolved(parent)
+        {
+            found.push(parent.join(name));
+        }
+        found
+    }
 }
 
-/// Every file in a chain of links; each must exist inside.
-fn link_chain(mut link: PathBuf) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for _ in 0..MAX_LINKS {
-        let Ok(content) = fs::read_link(&link) else { break };
-        let mut target = link.parent().unwrap_or(Path::new("/")).to_owned();
-        for part in content.components() {
-            match part {
-                Component::ParentDir => drop(target.pop()),
-                Component::CurDir => {}
-                part => target.push(part),
-            }
-        }
-        found.push(target.clone());
-        link = target;
+/// The package that a directory of programs belongs to, by this name.
+fn package_of(directory: &Path, root: &Path) -> Option<PathBuf> {
+    let below = directory.strip_prefix(root).ok()?;
+    let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+    if !is_plain || below.as_os_str().is_empty() {
+        return None;
     }
-    found.extend(link.canonicalize());
-    found
+    let is_part = ["bin", "sbin", "shims", "condabin", "libexec"]
+        .iter()
+        .any(|name| below.file_name() == Some(OsStr::new(name)));
+    match directory.parent() {
+        Some(holder) if is_part && holder != root => Some(holder.to_owned()),
+        _ => Some(directory.to_owned()),
+    }
 }
 
 /// Java runtimes at or directly below a root, which build tools find without the search path.
@@ -221,7 +244,7 @@ mod tests {
     #[track_caller]
     fn check(root: &Path, path: &[&str], expected: &[&str]) {
         let path = env::join_paths(path.iter().map(|name| root.join(name))).unwrap();
-        let mut found = find(root, &path);
+        let [mut found] = find([root], &path);
         found.remove(&root.join("hostedtoolcache"));
         let names: Vec<_> = found
             .iter()
