@@ -102,6 +102,8 @@ fn is_partial(command: &TestCommand) -> bool {
             "--doc",
             "--lib",
             "--no-default-features",
+            // For another machine.
+            "--target",
         ]),
         Ecosystem::Go => has(&["-run"]) || plain().skip(1).any(|word| !word.ends_with("...")),
         Ecosystem::Python => {

@@ -48,6 +48,8 @@ enum After {
     Nothing,
     /// `&&`.
     Success,
+    /// `&&` after a test such as `[ "$x" = y ]`, which only a shell could evaluate.
+    Condition,
     /// `||` or `|`: it runs on failure, or reads the output of another command.
     Other,
 }
@@ -81,6 +83,8 @@ impl<'p> ScriptReader<'p, '_> {
         let depth = depth.checked_sub(1)?;
         match node.kind() {
             "command" => self.command(node, before)?,
+            "declaration_command" | "variable_assignment" | "variable_assignments"
+                if matches!(before, After::Condition | After::Other) => {}
             "declaration_command" if self.parsed.raw(node).starts_with("export") => {
                 let set = words(self.parsed, node)?.into_iter().skip(1);
                 self.env.extend(set.filter_map(|word| assignment(&word)));
@@ -94,6 +98,11 @@ impl<'p> ScriptReader<'p, '_> {
                 let mut before = before;
                 for child in children(node) {
                     match child.kind() {
+                        "test_command" => {
+                            self.branch(child)?;
+                            before = After::Condition;
+                        }
+                        "&&" if before == After::Condition => {}
                         "&&" => before = After::Success,
                         "||" => before = After::Other,
                         _ => self.statement(child, before, depth)?,
@@ -138,9 +147,10 @@ impl<'p> ScriptReader<'p, '_> {
             self.env.append(&mut line.env);
         }
         let is_other = before == After::Other;
+        let is_certain = matches!(before, After::Nothing | After::Success);
         match line.words.first().map(String::as_str) {
             Some("cd" | "pushd") => match line.words.as_slice() {
-                [_, to] if !is_other => self.directory.push(to.clone()),
+                [_, to] if is_certain => self.directory.push(to.clone()),
                 _ => return None,
             },
             Some("popd") => {

@@ -49,6 +49,18 @@ pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
     (whole.len() <= MAX_TEXT).then_some(whole)
 }
 
+/// Whether the condition of a step is false, as far as its matrix and its runner tell. What depends on the event, on
+/// earlier steps or on a matrix that is computed counts as unknown.
+pub(super) fn is_false(condition: &Node, scope: &Scope) -> bool {
+    let Some(text) = condition.scalar() else { return false };
+    let text = text.trim();
+    let inner = text.strip_prefix("${{").and_then(|text| text.strip_suffix("}}"));
+    let expression = inner.unwrap_or(text);
+    let depends_on = |context: &str| expression.contains(context);
+    let is_unknown = depends_on("github.") || depends_on("env.") || (scope.matrix.is_empty() && depends_on("matrix."));
+    !is_unknown && evaluate(expression, scope).is_some_and(|value| !value.as_boolean())
+}
+
 /// The literal parts of a text, around its expressions.
 pub(super) fn literals(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();

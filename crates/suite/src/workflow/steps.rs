@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
+use super::expression::is_false;
 use super::{Failed, JobMatch, Node, Scope, WORKSPACE, WorkflowFiles, inputs, interpolate, literals, local};
 use crate::ci_install::installs;
 use crate::discover::runs_tests;
@@ -28,6 +29,8 @@ struct Around<'a> {
     scope: Scope,
     /// `defaults.run` of the job and the workflow, the nearest first.
     defaults: Vec<&'a Node>,
+    /// The directory that the repository is checked out into, where it is not the workspace itself.
+    checkout: Option<String>,
 }
 
 /// What a step runs.
@@ -45,6 +48,8 @@ struct WorkflowJob<'w> {
     defaults: Vec<&'w Node>,
     /// The images of its service containers.
     services: Vec<String>,
+    /// The directory that it checks the repository out into.
+    checkout: Option<String>,
 }
 
 impl<'w> WorkflowJob<'w> {
@@ -69,6 +74,7 @@ impl<'w> WorkflowJob<'w> {
         Some(Self {
             steps,
             services: services.collect(),
+            checkout: steps.iter().find_map(|step| checkout_path(step, &scope)),
             scope,
             defaults: [run_defaults(job), run_defaults(workflow)]
                 .into_iter()
@@ -87,6 +93,7 @@ impl<'w> WorkflowJob<'w> {
         Around {
             scope: self.scope.clone(),
             defaults: self.defaults.clone(),
+            checkout: self.checkout.clone(),
         }
     }
 
@@ -207,13 +214,20 @@ fn fits(parts: &[&str], text: &str) -> bool {
     parts.iter().any(|part| !part.trim().is_empty()) && rest.ends_with(last)
 }
 
+/// What a step runs. `None` if the workflow does not say so, or says that the step is skipped.
 fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFiles<'_, '_>) -> Option<Script> {
+    if step
+        .get("if")
+        .is_some_and(|condition| is_false(condition, &around.scope))
+    {
+        return None;
+    }
     let mut scope = around.scope.clone();
     if let Some(env) = step.get("env") {
         add_variables(&mut scope, env);
     }
     if let Some(uses) = step.get("uses").and_then(Node::text) {
-        return in_action(&local(uses)?, (step, scope), depth, files);
+        return in_action(&local(uses)?, (step, scope), (around, depth), files);
     }
     let run = step.get("run")?.text()?;
     let setting = |name: &str| {
@@ -234,11 +248,36 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
         Some(directory) => interpolate(&directory.scalar()?, &scope)?,
         None => String::new(),
     };
+    let directory = in_tree(&directory)?;
     Some(Script {
         text: interpolate(run, &scope)?,
-        directory: in_tree(&directory)?,
+        directory: in_checkout(directory, around.checkout.as_deref())?,
         env: scope.env,
     })
+}
+
+/// The `path` of a checkout of the repository itself: <https://github.com/actions/checkout>
+fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
+    step.get("uses")?.text()?.strip_prefix("actions/checkout@")?;
+    let with = step.get("with")?;
+    if with.get("repository").is_some() {
+        return None;
+    }
+    let path = in_tree(&interpolate(&with.get("path")?.scalar()?, scope)?)??;
+    Some(path.to_string())
+}
+
+/// A directory below the workspace as one of the tree, where the inner `None` is the root. `None` if it is outside of
+/// the checkout.
+fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Option<RepoPath>> {
+    let (Some(path), Some(checkout)) = (&directory, checkout) else {
+        return Some(directory);
+    };
+    match path.as_str().strip_prefix(checkout) {
+        Some("") => Some(None),
+        Some(rest) if rest.starts_with('/') => rest[1..].parse().ok().map(Some),
+        _ => None,
+    }
 }
 
 /// The language and the version that a step sets up: <https://github.com/actions/setup-node>
@@ -259,7 +298,7 @@ fn set_up(step: &Node, scope: &Scope) -> Option<(String, String)> {
 fn in_action(
     path: &str,
     (step, scope): (&Node, Scope),
-    depth: usize,
+    (outer, depth): (&Around<'_>, usize),
     files: &mut WorkflowFiles<'_, '_>,
 ) -> Option<Script> {
     if depth >= MAX_ACTIONS {
@@ -280,6 +319,7 @@ fn in_action(
         },
         // The workflow's defaults do not apply inside an action.
         defaults: Vec::new(),
+        checkout: outer.checkout.clone(),
     };
     let mut with_tests = Vec::new();
     let steps = runs.get("steps")?.items();

@@ -124,6 +124,46 @@ fn in_workflow(
 mod tests {
     use super::*;
 
+    /// The steps of a single workflow with one job, with their directories.
+    fn of_job(job: &str) -> Vec<(String, String)> {
+        let path: RepoPath = format!("{WORKFLOWS}ci.yml").parse().unwrap();
+        let text = format!("on: push\njobs:\n  test: {job}\n");
+        let steps = test_steps([&path], &mut |_| Some(text.clone()));
+        let directory = |step: &CiStep| step.directory.as_ref().map(ToString::to_string).unwrap_or_default();
+        steps
+            .iter()
+            .map(|step| (step.script.clone(), directory(step)))
+            .collect()
+    }
+
+    #[test]
+    fn a_step_that_is_skipped_on_this_leg_is_not_the_tests() {
+        let steps = "[{run: pip install a, if: matrix.os == 'mac'}, {run: pytest windows, if: matrix.os == 'windows-latest'}, \
+                     {run: pytest linux, if: matrix.os == 'ubuntu-latest'}]";
+        let job = format!(
+            "{{runs-on: '${{{{ matrix.os }}}}', strategy: {{matrix: {{os: [windows-latest, ubuntu-latest]}}}}, steps: {steps}}}"
+        );
+        assert_eq!(of_job(&job), [("pytest linux".into(), String::new())]);
+    }
+
+    #[test]
+    fn a_checkout_below_the_workspace_is_the_tree() {
+        let steps = |directory: &str| {
+            format!(
+                "{{runs-on: ubuntu-latest, steps: [{{uses: actions/checkout@v4, with: {{repository: a/b, path: other}}}}, \
+                 {{uses: actions/checkout@v4, with: {{path: go/src/yaml}}}}, {{run: go test ., working-directory: '{directory}'}}]}}"
+            )
+        };
+        let found = |directory: &str| of_job(&steps(directory));
+        assert_eq!(
+            found("${{ github.workspace }}/go/src/yaml"),
+            [("go test .".into(), String::new())]
+        );
+        assert_eq!(found("go/src/yaml/inner"), [("go test .".into(), "inner".into())]);
+        assert_eq!(found("go/src/yaml2"), [], "outside of the checkout");
+        assert_eq!(found("other"), []);
+    }
+
     #[test]
     fn jobs_that_test_come_first() {
         let ci = "on: [push]\njobs:\n  lint:\n    runs-on: ubuntu-latest\n    steps: [{run: ruff check .}]\n  \

@@ -80,6 +80,11 @@ fn the_line_with_the_tests_is_found() {
         "export A=b\nC=d pytest -n $LEVEL \"${A}\"",
         Some(("A=b C=d pytest -n 2 b", Pytest)),
     );
+    check(
+        "[ \"$RUST\" = 1.32 ] && export A=b\n[[ -n $X ]] && C=d\npytest",
+        Some(("pytest", Pytest)),
+    );
+    check("[ -d py ] && pytest -q", Some(("pytest -q", Pytest)));
     check("poetry run pytest", Some(("pytest", Pytest)));
     check("uv run --frozen --extra test -- pytest", Some(("pytest", Pytest)));
     check(
@@ -133,6 +138,7 @@ fn what_only_a_shell_would_know_is_not_guessed() {
         "cd /tmp && pytest",
         "cd ..\npytest",
         "cd absent && pytest",
+        "[ -d py ] && cd py\npytest",
         "cd $(mktemp -d)\npytest",
         "true || pytest",
         "server &\ncat <<EOF | pytest\nx\nEOF",

@@ -75,3 +75,39 @@ fn what_does_not_is_not_guessed() {
     let nested = format!("{}'x'{}", "format('{0}{0}', ".repeat(40), ")".repeat(40));
     check(&format!("${{{{ {nested} }}}}"), None);
 }
+
+#[test]
+fn a_step_is_skipped_only_if_its_matrix_or_runner_says_so() {
+    let scope = Scope {
+        matrix: vec![("os".into(), Node::Text("ubuntu-latest".into()))],
+        env: [("RUN".to_string(), "no".to_string())].into(),
+        runner_os: Some("Linux"),
+        ..Scope::default()
+    };
+    let skipped = |condition: &str| is_false(&Node::Text(condition.into()), &scope);
+    for condition in [
+        "matrix.os == 'windows-latest'",
+        "${{ matrix.os == 'windows-latest' }}",
+        "runner.os != 'Linux'",
+        "matrix.absent",
+        "false",
+    ] {
+        assert!(skipped(condition), "{condition}");
+    }
+    for condition in [
+        "matrix.os == 'ubuntu-latest'",
+        "success()",
+        "always() && matrix.os == 'ubuntu-latest'",
+        // An earlier step, or another event, may make these true.
+        "env.RUN == 'yes'",
+        "github.event_name == 'push'",
+        "steps.a.outputs.b == 'c'",
+        "matrix.os ==",
+        "",
+    ] {
+        assert!(!skipped(condition), "{condition}");
+    }
+    let computed = Scope::default();
+    assert!(!is_false(&Node::Text("matrix.os == 'x'".into()), &computed));
+    assert!(is_false(&Node::Bool(false), &computed));
+}
