@@ -94,7 +94,6 @@ fn is_partial(command: &TestCommand) -> bool {
         Ecosystem::Rust => has(&[
             "-p",
             "--package",
-            "--exclude",
             "--test",
             "--bin",
             "--example",
@@ -144,4 +143,63 @@ fn is_toolchain(word: &str) -> bool {
         rest.chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// The commands that count, of jobs that run these lines in a tree with a `Cargo.toml` and a `go.mod`.
+    #[track_caller]
+    fn check(scripts: &[&str], expected: &[&str]) {
+        let tree = tempfile::tempdir().unwrap();
+        for name in ["Cargo.toml", "go.mod"] {
+            std::fs::write(tree.path().join(name), "").unwrap();
+        }
+        let checkout = Checkout::open(tree.path()).unwrap();
+        let steps = scripts.iter().map(|script| CiStep {
+            workflow: "ci.yml".parse().unwrap(),
+            job: "test".into(),
+            name: "Test".into(),
+            script: (*script).into(),
+            directory: None,
+            env: BTreeMap::new(),
+            shows: None,
+            before: Vec::new(),
+            versions: BTreeMap::new(),
+            services: Vec::new(),
+        });
+        let found: Vec<String> = commands(&checkout, &steps.collect::<Vec<_>>())
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, expected, "{scripts:?}");
+    }
+
+    #[test]
+    fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
+        let all = "cargo test --all-features";
+        for part in [
+            "cargo test -p a",
+            "cargo test --no-default-features",
+            "cargo test --target i586-unknown-linux-gnu",
+            "cargo test --target=wasm32-wasip1",
+            "cargo clippy",
+        ] {
+            check(&[part, all], &[all]);
+        }
+        check(
+            &["go test -run TestA ./...", "go test -race ./..."],
+            &["go test -race ./..."],
+        );
+    }
+
+    /// What is left out cannot be tested together with the rest, or not at all.
+    #[test]
+    fn the_packages_that_ci_leaves_out_are_left_out() {
+        let line = "cargo test --workspace --exclude a --exclude b";
+        check(&[line, "cargo test -p a"], &[line]);
+    }
 }

@@ -21,7 +21,8 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     let tests = |path: &&str| {
         let text = place.text(path).unwrap_or_default();
         text.lines().any(|line| {
-            line.trim_start_matches(['@', ' ']).starts_with("TESTS") && line.contains('=') || line.starts_with("check:")
+            line.trim_start_matches(['@', ' ']).starts_with("TESTS") && line.contains('=')
+                || ["check:", "check-local:"].iter().any(|target| line.starts_with(target))
         })
     };
     let file = all.take(MAX_READ).find(tests)?;
