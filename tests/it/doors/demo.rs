@@ -19,13 +19,15 @@ fn in_order(text: &str, parts: &[&str]) {
     }
 }
 
+/// With pipes and `/dev/null`, as in a script or a CI job: nothing is asked, and nothing is left out.
 #[tokio::test]
 async fn the_whole_story_plays_by_itself() {
-    let played = Door::new().run(["demo", "--approve"]).await.with(0);
+    let played = Door::new().run(["demo"]).await.with(0);
     assert_eq!(played.err, "");
     in_order(
         &played.out,
         &[
+            "── There is no terminal to type at, so the demo also plays the maintainer, mia.",
             "── acme/rail #1: Say how many passengers are on board",
             "● ada pushes",
             "✗ github-actions / test on",
@@ -43,28 +45,6 @@ async fn the_whole_story_plays_by_itself() {
             "Approved-by: mia",
             "● greenlight[bot] edits the comment\n  │ 🟢 Landed as",
             "✓ greenlight on",
-            "its tests and its check are green.",
-        ],
-    );
-    for noise in ["<!--", "<details>", "<sub>", "```", "edits it", "\u{1b}"] {
-        assert!(!played.out.contains(noise), "{noise:?} in\n{}", played.out);
-    }
-    assert_eq!(played.out.matches("● mia comments").count(), 1);
-}
-
-/// With pipes and `/dev/null`, as in a script or a CI job: nothing is asked, and nothing is left out.
-#[tokio::test]
-async fn with_nobody_there_the_maintainer_is_played_too() {
-    let played = Door::new().run(["demo"]).await.with(0);
-    assert_eq!(played.err, "");
-    in_order(
-        &played.out,
-        &[
-            "── There is no terminal to type at, so the demo also plays the maintainer, mia.",
-            "── acme/rail #1: Say how many passengers are on board",
-            "Approve to commit",
-            "● mia comments\n  │ /greenlight approve",
-            "🟢 Landed as",
             "── Landed as commit ",
         ],
     );
@@ -74,7 +54,11 @@ async fn with_nobody_there_the_maintainer_is_played_too() {
         sha.len() == 40 && sha.bytes().all(|byte| byte.is_ascii_hexdigit()),
         "{sha}"
     );
-    assert!(rest.contains("its tests and its check are green"), "{rest}");
+    assert!(rest.contains("its tests and its check are green."), "{rest}");
+    for noise in ["<!--", "<details>", "<sub>", "```", "edits it", "\u{1b}"] {
+        assert!(!played.out.contains(noise), "{noise:?} in\n{}", played.out);
+    }
+    assert_eq!(played.out.matches("● mia comments").count(), 1);
 }
 
 #[tokio::test]
@@ -172,11 +156,20 @@ async fn colours_can_be_turned_off_and_on() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(!shown.contains('\u{1b}'), "{shown}");
     assert!(shown.contains("greenlight fix ."), "{shown}");
-    let always = Door::new()
-        .run(["--color", "always", "demo", "--approve"])
-        .await
-        .with(0);
-    assert!(always.out.contains("\u{1b}[32m"), "{}", always.out);
+    let mut always = Door::new().command(["--color", "always", "demo", "--approve"]);
+    let mut always = always.spawn().unwrap();
+    let mut lines = BufReader::new(always.stdout.take().unwrap()).lines();
+    let coloured = async {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if line.contains("\u{1b}[31m") {
+                return;
+            }
+        }
+        panic!("no line is red");
+    };
+    tokio::time::timeout(PATIENCE, coloured).await.expect("a red line");
+    signal(&always, rustix::process::Signal::INT);
+    assert_eq!(ended(always).await.code, Some(130));
 }
 
 #[tokio::test]
