@@ -169,7 +169,7 @@ def plain(command):
 
 
 def known_verdicts():
-    """Of verdicts.tsv: repository, greenlight's command, and `right`, `same tests`, `wrong command` or `wrong environment`."""
+    """Of verdicts.tsv: the third column, by repository and greenlight's command."""
     path = HERE / "verdicts.tsv"
     lines = path.read_text().splitlines() if path.exists() else []
     rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
