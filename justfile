@@ -91,6 +91,11 @@ bench-fixes folder *arguments:
     cargo build --release
     nice -n 10 python3 benches/fixes/run.py target/release/greenlight benches/fixes/commits.tsv {{ folder }} {{ arguments }}
 
+# Runs the tests of public projects by hand-written shell and with greenlight, and compares. Takes a folder of bare repositories, `owner+name`, and a file for the results.
+atlas folder results *arguments:
+    cargo build --release
+    nice -n 15 python3 benches/atlas/run.py target/release/greenlight {{ folder }} {{ results }} {{ arguments }}
+
 # Cuts the history of repositories, each given as a path: every commit as a pull request, the next one as a patch.
 history *arguments:
     cargo bench --bench history -- {{ arguments }}
