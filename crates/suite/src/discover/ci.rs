@@ -85,11 +85,18 @@ fn usable(checkout: &Checkout, step: &CiStep, command: TestCommand) -> Option<Te
     Some(command)
 }
 
-/// Whether a command runs a part of the tests, as far as its words tell.
+/// Whether a command runs a part of the tests, or runs them for another machine, as far as its words tell.
 fn is_partial(command: &TestCommand) -> bool {
     let words = || command.argv.iter().skip(1).map(String::as_str);
     let has = |options: &[&str]| words().any(|word| options.contains(&word.split('=').next().unwrap_or(word)));
     let plain = || words().filter(|word| !word.starts_with('-'));
+    // Go's names of this machine, which differ from Rust's.
+    let names = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let is_cross = command.env.get("GOARCH").is_some_and(|arch| arch != names);
     match command.framework.spec().ecosystem {
         Ecosystem::Rust => has(&[
             "-p",
@@ -104,7 +111,7 @@ fn is_partial(command: &TestCommand) -> bool {
             // For another machine.
             "--target",
         ]),
-        Ecosystem::Go => has(&["-run"]) || plain().skip(1).any(|word| !word.ends_with("...")),
+        Ecosystem::Go => has(&["-run", "-short"]) || is_cross || plain().skip(1).any(|word| !word.ends_with("...")),
         Ecosystem::Python => {
             let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
             let mut paths = plain()
@@ -190,10 +197,14 @@ mod tests {
         ] {
             check(&[part, all], &[all]);
         }
-        check(
-            &["go test -run TestA ./...", "go test -race ./..."],
-            &["go test -race ./..."],
-        );
+        let all = "go test -race ./...";
+        for part in [
+            "go test -run TestA ./...",
+            "go test -short ./...",
+            "GOARCH=mips go test ./...",
+        ] {
+            check(&[part, all], &[all]);
+        }
     }
 
     /// What is left out cannot be tested together with the rest, or not at all.

@@ -17,8 +17,9 @@ const WORKFLOWS: &str = ".github/workflows/";
 /// Maximum number of workflow files that are read, and of steps that are returned.
 const MAX_WORKFLOWS: usize = 30;
 const MAX_STEPS: usize = 20;
-/// Maximum number of a matrix' jobs that are examined: usually they differ in versions only.
-const MAX_LEGS: usize = 8;
+/// Maximum number of a matrix' jobs that are examined. The one that fits this machine may be the last: a matrix of five
+/// systems and eight versions has forty.
+const MAX_LEGS: usize = 64;
 /// Events for which a workflow tests what people push or propose.
 const EVENTS: [&str; 5] = [
     "push",
@@ -144,6 +145,15 @@ mod tests {
             "{{runs-on: '${{{{ matrix.os }}}}', strategy: {{matrix: {{os: [windows-latest, ubuntu-latest]}}}}, steps: {steps}}}"
         );
         assert_eq!(of_job(&job), [("pytest linux".into(), String::new())]);
+    }
+
+    /// Systems and versions make many jobs, and the one for this machine comes last.
+    #[test]
+    fn a_leg_for_this_machine_is_found_among_many() {
+        let job = "{runs-on: '${{ matrix.os }}', strategy: {matrix: {os: [windows-latest, macos-latest, macos-13, ubuntu-latest], \
+                   node: [10, 12, 14, 16, 18, 20]}}, steps: [{uses: actions/setup-node@v4, with: {node-version: '${{ matrix.node }}'}}, \
+                   {run: npm test}]}";
+        assert_eq!(of_job(job), [("npm test".into(), String::new())]);
     }
 
     #[test]
