@@ -44,6 +44,13 @@ pub(crate) fn runs_tests(script: &str) -> bool {
     lines.is_some_and(|lines| lines.iter().any(|line| tool::of(&line.words).is_some()))
 }
 
+/// Whether all lines of a script that run tests or checks are checks, such as formatters.
+pub(crate) fn only_checks(script: &str) -> bool {
+    let lines = lines(script).unwrap_or_default();
+    let mut of_interest = lines.iter().filter(|line| tool::of(&line.words).is_some());
+    of_interest.all(|line| tool::is_check(&line.words))
+}
+
 /// The simple commands of a script. `None` if it cannot be followed, or if the tests may run in a branch.
 pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
     shell::lines(script, |words| tool::of(words).is_some())

@@ -14,7 +14,7 @@ use super::node::Node;
 use super::purpose::rank;
 use super::steps::{self, in_tree};
 use crate::ci_install::installs;
-use crate::discover::runs_tests;
+use crate::discover::{only_checks, runs_tests};
 
 /// Maximum number of scripts of one job, and of jobs of one file.
 const MAX_SCRIPTS: usize = 100;
@@ -79,7 +79,9 @@ pub(super) fn test_steps<'p>(
 
 /// The first script of a job that runs tests.
 fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
-    let at = job.scripts.iter().position(|script| runs_tests(&script.text))?;
+    let with = |is_wanted: &dyn Fn(&str) -> bool| job.scripts.iter().position(|script| is_wanted(&script.text));
+    let tests = with(&|text| runs_tests(text) && !only_checks(text));
+    let at = tests.or_else(|| with(&runs_tests))?;
     let mut before = Vec::new();
     for earlier in job.scripts.iter().take(at).filter(|script| installs(&script.text)) {
         before.push(CiScript {

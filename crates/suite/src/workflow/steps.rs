@@ -8,7 +8,7 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 use super::expression::is_false;
 use super::{Failed, JobMatch, Node, Scope, WORKSPACE, WorkflowFiles, inputs, interpolate, literals, local};
 use crate::ci_install::installs;
-use crate::discover::runs_tests;
+use crate::discover::{only_checks, runs_tests};
 
 /// Maximum depth of local actions that use local actions.
 const MAX_ACTIONS: usize = 4;
@@ -144,24 +144,30 @@ pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut Workflo
     job.step((number, name), (failed.workflow, failed.job), files)
 }
 
-/// The first step of a job that runs tests. `None` if none does as far as the workflow says, or if the job does not
-/// run on Linux.
-pub(super) fn with_tests(place: &JobMatch, workflow: &RepoPath, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
+/// The first step of a job that runs tests, else the first that only checks, and whether it does so. `None` if none does
+/// as far as the workflow says, or if the job does not run on Linux.
+pub(super) fn with_tests(
+    place: &JobMatch,
+    workflow: &RepoPath,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Option<(CiStep, bool)> {
     let (key, _) = place.workflow.get("jobs")?.entries().get(place.job)?;
     let job = WorkflowJob::of(place, files)?;
     if matches!(job.scope.runner_os, Some("macOS" | "Windows")) {
         return None;
     }
     let around = job.around();
-    let mut numbers = 0..job.steps.len();
-    let number = numbers.find(|number| {
-        let script = script(&job.steps[*number], &around, 0, files);
-        script.is_some_and(|script| runs_tests(&script.text))
-    })?;
+    let scripts: Vec<(usize, String)> = (0..job.steps.len())
+        .filter_map(|number| Some((number, script(&job.steps[number], &around, 0, files)?.text)))
+        .filter(|(_, script)| runs_tests(script))
+        .collect();
+    let tests = scripts.iter().find(|(_, script)| !only_checks(script));
+    let number = tests.or(scripts.first())?.0;
     let name = job.steps[number].get("name").and_then(Node::scalar);
     let name = name.and_then(|name| interpolate(&name, &job.scope));
     let name = name.unwrap_or_else(|| "Run the tests".into());
-    job.step((number, &name), (workflow, key), files)
+    let step = job.step((number, &name), (workflow, key), files)?;
+    Some((step, tests.is_none()))
 }
 
 /// The index of the step with the name of the failed one. If several have that name, the one at the same position among them.
@@ -289,6 +295,8 @@ fn set_up(step: &Node, scope: &Scope) -> Option<(String, String)> {
     }
     let version = step.get("with")?.get(&format!("{language}-version"))?.scalar()?;
     let version = interpolate(&version, scope)?;
+    // `20.x`, as people write for Node.
+    let version = version.strip_suffix(".x").unwrap_or(&version).to_owned();
     let is_version =
         !version.is_empty() && version.len() < 20 && version.chars().all(|c| c.is_ascii_digit() || c == '.');
     is_version.then(|| (language.to_owned(), version))

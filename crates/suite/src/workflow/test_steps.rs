@@ -106,8 +106,13 @@ fn in_workflow(
                 },
             })
             .collect();
-        let step = legs.iter().find_map(|leg| steps::with_tests(leg, path, files));
-        let Some(mut step) = step else { continue };
+        let steps = legs.iter().filter_map(|leg| steps::with_tests(leg, path, files));
+        // Some legs may only check, such as the one with the oldest compiler.
+        let mut steps: Vec<(CiStep, bool)> = steps.collect();
+        steps.sort_by_key(|(_, only_checks)| *only_checks);
+        let Some((mut step, _)) = steps.into_iter().next() else {
+            continue;
+        };
         // Any of the matrix' versions will do.
         for leg in &legs {
             for (language, version) in steps::versions(leg, files) {
@@ -154,6 +159,15 @@ mod tests {
                    node: [10, 12, 14, 16, 18, 20]}}, steps: [{uses: actions/setup-node@v4, with: {node-version: '${{ matrix.node }}'}}, \
                    {run: npm test}]}";
         assert_eq!(of_job(job), [("npm test".into(), String::new())]);
+    }
+
+    #[test]
+    fn tests_count_before_checks_in_any_leg() {
+        let job = "{runs-on: ubuntu-latest, strategy: {matrix: {rust: [1.85.0, stable]}}, steps: \
+                   [{run: cargo fmt --check}, {run: cargo clippy}, {run: cargo test, if: matrix.rust == 'stable'}]}";
+        assert_eq!(of_job(job), [("cargo test".into(), String::new())]);
+        let checks = "{runs-on: ubuntu-latest, steps: [{run: echo}, {run: uv run ruff check}, {run: black --check .}]}";
+        assert_eq!(of_job(checks), [("uv run ruff check".into(), String::new())]);
     }
 
     #[test]

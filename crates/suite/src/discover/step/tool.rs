@@ -100,6 +100,42 @@ fn runner(words: &[String]) -> Option<usize> {
     })
 }
 
+/// Tools that check and never run tests.
+const CHECKS: [&str; 16] = [
+    "flake8",
+    "pylint",
+    "pyright",
+    "black",
+    "isort",
+    "rubocop",
+    "golangci-lint",
+    "staticcheck",
+    "shellcheck",
+    "phpstan",
+    "biome",
+    "prettier",
+    "clang-tidy",
+    "pre-commit",
+    "stylelint",
+    "oxlint",
+];
+
+/// Whether a command that runs tests or checks only checks.
+pub(super) fn is_check(words: &[String]) -> bool {
+    let plain = unwrapped(words.to_vec());
+    let mut names = plain.iter().filter(|word| !word.starts_with(['-', '+']));
+    let of_cargo = ["fmt", "deny", "doc"];
+    let (first, second) = (names.next(), names.next());
+    match of(words) {
+        Some(Some(framework)) => framework.is_linter(),
+        _ => match (first.map(String::as_str), second.map(String::as_str)) {
+            (Some("cargo"), Some(sub)) => of_cargo.contains(&sub),
+            (Some(first), _) => CHECKS.contains(&first.rsplit('/').next().unwrap_or(first)),
+            _ => false,
+        },
+    }
+}
+
 /// What a command runs, if it runs tests or checks. The inner `None` means that its words do not tell which
 /// framework.
 pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
@@ -178,10 +214,8 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
         },
         "make" | "just" | "task" | "composer" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt"
         | "lein" | "deno" | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson" => has_task,
-        "tox" | "nox" | "flake8" | "pylint" | "pyright" | "black" | "isort" | "rubocop" | "golangci-lint"
-        | "staticcheck" | "shellcheck" | "phpstan" | "biome" | "prettier" | "clang-tidy" | "pre-commit"
-        | "stylelint" | "oxlint" | "trunk" => true,
-        _ => false,
+        "tox" | "nox" | "trunk" => true,
+        other => CHECKS.contains(&other),
     }
 }
 
