@@ -98,19 +98,22 @@ fn is_partial(command: &TestCommand) -> bool {
     };
     let is_cross = command.env.get("GOARCH").is_some_and(|arch| arch != names);
     match command.framework.spec().ecosystem {
-        Ecosystem::Rust => has(&[
-            "-p",
-            "--package",
-            "--test",
-            "--bin",
-            "--example",
-            "--bench",
-            "--doc",
-            "--lib",
-            "--no-default-features",
-            // For another machine.
-            "--target",
-        ]),
+        Ecosystem::Rust => {
+            names_tests(&command.argv)
+                || has(&[
+                    "-p",
+                    "--package",
+                    "--test",
+                    "--bin",
+                    "--example",
+                    "--bench",
+                    "--doc",
+                    "--lib",
+                    "--no-default-features",
+                    // For another machine.
+                    "--target",
+                ])
+        }
         Ecosystem::Go => has(&["-run", "-short"]) || is_cross || plain().skip(1).any(|word| !word.ends_with("...")),
         Ecosystem::Python => {
             let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
@@ -126,6 +129,28 @@ fn is_partial(command: &TestCommand) -> bool {
         Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
         _ => has(&["--filter", "--group", "install"]),
     }
+}
+
+/// Whether `cargo test` is told a part of the names of tests: a word before `--` that is no value of an option.
+fn names_tests(argv: &[String]) -> bool {
+    const VALUED: [&str; 10] = [
+        "--exclude",
+        "--features",
+        "-F",
+        "--manifest-path",
+        "--profile",
+        "--jobs",
+        "-j",
+        "--color",
+        "--config",
+        "-Z",
+    ];
+    let own = || argv.iter().take_while(|word| *word != "--");
+    let is_plain = |word: &str| !word.starts_with(['-', '+']);
+    let pairs = own().skip(1).zip(own());
+    let mut plain = pairs.filter(|(word, before)| is_plain(word) && !VALUED.contains(&before.as_str()));
+    // The first one is `test`.
+    plain.nth(1).is_some()
 }
 
 /// `tests/unit`, `tests/test_a.py::test_b`: not the directory of all tests.
@@ -191,12 +216,15 @@ mod tests {
         for part in [
             "cargo test -p a",
             "cargo test --no-default-features",
+            "cargo test --verbose byte_order -- --nocapture",
             "cargo test --target i586-unknown-linux-gnu",
             "cargo test --target=wasm32-wasip1",
             "cargo clippy",
         ] {
             check(&[part, all], &[all]);
         }
+        let all = "cargo test --features a -j 2 -- --nocapture b";
+        check(&[all], &[all]);
         let all = "go test -race ./...";
         for part in [
             "go test -run TestA ./...",

@@ -88,8 +88,13 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<Te
         let value = expanded(value, &env)?;
         env.insert(name.clone(), value);
     }
-    let words = line.words.iter().map(|word| expanded(word, &env));
-    let words: Vec<String> = words.collect::<Option<_>>()?;
+    let words = line.words.iter().map(|word| Some((word, expanded(word, &env)?)));
+    let words: Vec<(&String, String)> = words.collect::<Option<_>>()?;
+    // A shell drops a variable that is empty, unless it is quoted.
+    let words = words
+        .into_iter()
+        .filter(|(word, value)| word.is_empty() || !value.is_empty());
+    let words: Vec<String> = words.map(|(_, value)| value).collect();
     let directory = line_directory(step.directory.as_ref(), &line.directory, &env)?;
     let exists = |directory: &RepoPath| {
         let inside = format!("{directory}/");

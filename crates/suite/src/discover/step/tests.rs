@@ -84,6 +84,7 @@ fn the_line_with_the_tests_is_found() {
         "[ \"$RUST\" = 1.32 ] && export A=b\n[[ -n $X ]] && C=d\npytest",
         Some(("pytest", Pytest)),
     );
+    check("A=\npytest $A -q ''", Some(("A= pytest -q ''", Pytest)));
     check("[ -d py ] && pytest -q", Some(("pytest -q", Pytest)));
     check("poetry run pytest", Some(("pytest", Pytest)));
     check("uv run --frozen --extra test -- pytest", Some(("pytest", Pytest)));
