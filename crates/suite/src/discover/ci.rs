@@ -97,9 +97,13 @@ fn is_partial(command: &TestCommand) -> bool {
         other => other,
     };
     let is_cross = command.env.get("GOARCH").is_some_and(|arch| arch != names);
+    // Without instructions that this machine has.
+    let flags = command.env.get("RUSTFLAGS");
+    let is_restricted = flags.is_some_and(|flags| flags.contains("target-feature"));
     match command.framework.spec().ecosystem {
         Ecosystem::Rust => {
-            names_tests(&command.argv)
+            is_restricted
+                || names_tests(&command.argv)
                 || has(&[
                     "-p",
                     "--package",
@@ -217,6 +221,7 @@ mod tests {
             "cargo test -p a",
             "cargo test --no-default-features",
             "cargo test --verbose byte_order -- --nocapture",
+            "RUSTFLAGS='-C target-feature=-sse' cargo test",
             "cargo test --target i586-unknown-linux-gnu",
             "cargo test --target=wasm32-wasip1",
             "cargo clippy",
