@@ -70,17 +70,22 @@ def mocha(text):
     return counts, []
 
 
-def jest(text):
+def summed(text, line, names):
+    """The sums of numbers followed by one of these names, in the lines that match."""
     counts = Counter()
-    names = {"passed": "passed", "failed": "failed", "skipped": "skipped", "todo": "skipped"}
-    for line in re.findall(r"^Tests: +(.*)$", text, re.M):
-        for number, kind in re.findall(r"(\d+) (passed|failed|skipped|todo)", line):
+    for found in re.findall(line, text, re.M):
+        for number, kind in re.findall(rf"(\d+) ({'|'.join(names)})", found):
             counts[names[kind]] += int(number)
-    return counts, [name.strip() for name in dict.fromkeys(re.findall(r"^\s+\u25cf (.* \u203a .*)$", text, re.M))]
+    return counts
+
+
+def jest(text):
+    names = {"passed": "passed", "failed": "failed", "skipped": "skipped", "todo": "skipped"}
+    failing = [name.strip() for name in re.findall(r"^\s+\u25cf (.* \u203a .*)$", text, re.M)]
+    return summed(text, r"^Tests: +(.*)$", names), list(dict.fromkeys(failing))
 
 
 def vitest(text):
-    counts = Counter()
     names = {
         "passed": "passed",
         "failed": "failed",
@@ -88,11 +93,8 @@ def vitest(text):
         "todo": "skipped",
         "expected fail": "xfailed",
     }
-    for line in re.findall(r"^\s+Tests +(.*)$", text, re.M):
-        for number, kind in re.findall(r"(\d+) (passed|failed|skipped|todo|expected fail)", line):
-            counts[names[kind]] += int(number)
     failing = re.findall(r"^ FAIL +(\S+ > .*?)(?: \d+ms)?$", text, re.M)
-    return counts, list(dict.fromkeys(failing))
+    return summed(text, r"^\s+Tests +(.*)$", names), list(dict.fromkeys(failing))
 
 
 def ava(text):

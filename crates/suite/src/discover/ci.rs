@@ -55,7 +55,7 @@ fn usable(checkout: &Checkout, step: &CiStep, command: TestCommand) -> Option<Te
         job: step.job.clone(),
     };
     let mut command = TestCommand { source, ..command };
-    if is_partial(&command) {
+    if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }
     let own = match command.framework.spec().ecosystem {
@@ -85,25 +85,14 @@ fn usable(checkout: &Checkout, step: &CiStep, command: TestCommand) -> Option<Te
     Some(command)
 }
 
-/// Whether a command runs a part of the tests, or runs them for another machine, as far as its words tell.
+/// Whether a command runs a part of the tests, as far as its words tell.
 fn is_partial(command: &TestCommand) -> bool {
     let words = || command.argv.iter().skip(1).map(String::as_str);
     let has = |options: &[&str]| words().any(|word| options.contains(&word.split('=').next().unwrap_or(word)));
     let plain = || words().filter(|word| !word.starts_with('-'));
-    // Go's names of this machine, which differ from Rust's.
-    let names = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let is_cross = command.env.get("GOARCH").is_some_and(|arch| arch != names);
-    // Without instructions that this machine has.
-    let flags = command.env.get("RUSTFLAGS");
-    let is_restricted = flags.is_some_and(|flags| flags.contains("target-feature"));
     match command.framework.spec().ecosystem {
         Ecosystem::Rust => {
-            is_restricted
-                || names_tests(&command.argv)
+            names_tests(&command.argv)
                 || has(&[
                     "-p",
                     "--package",
@@ -114,11 +103,9 @@ fn is_partial(command: &TestCommand) -> bool {
                     "--doc",
                     "--lib",
                     "--no-default-features",
-                    // For another machine.
-                    "--target",
                 ])
         }
-        Ecosystem::Go => has(&["-run", "-short"]) || is_cross || plain().skip(1).any(|word| !word.ends_with("...")),
+        Ecosystem::Go => has(&["-run", "-short"]) || plain().skip(1).any(|word| !word.ends_with("...")),
         Ecosystem::Python => {
             let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
             let mut paths = plain()
@@ -132,6 +119,27 @@ fn is_partial(command: &TestCommand) -> bool {
         }
         Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
         _ => has(&["--filter", "--group", "install"]),
+    }
+}
+
+/// Whether a command builds for another target, or without instructions that this machine has.
+fn is_for_another_machine(command: &TestCommand) -> bool {
+    let value = |name: &str| command.env.get(name).map_or("", String::as_str);
+    match command.framework.spec().ecosystem {
+        Ecosystem::Rust => {
+            let names_target = |word: &String| word == "--target" || word.starts_with("--target=");
+            command.argv.iter().any(names_target) || value("RUSTFLAGS").contains("target-feature")
+        }
+        Ecosystem::Go => {
+            // Go's names differ from Rust's.
+            let own = match std::env::consts::ARCH {
+                "x86_64" => "amd64",
+                "aarch64" => "arm64",
+                other => other,
+            };
+            !["", own].contains(&value("GOARCH"))
+        }
+        _ => false,
     }
 }
 
