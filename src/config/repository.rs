@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::protect::Protected;
 use super::values::{command, duration, hosts, label, money, size, some_duration, some_money, some_whole, whole};
 use crate::domain::budget::Allowance;
+use crate::domain::triage::StoppingRules;
 use crate::sandbox::Property;
 
 /// The path of the configuration in a repository.
@@ -81,6 +82,16 @@ pub struct Triage {
     /// How certain a verdict must be to stop early, in per cent.
     #[serde(deserialize_with = "whole::<_, _, 50, 99>")]
     pub confidence: u32,
+}
+
+impl Triage {
+    /// When triage stops running a test.
+    pub fn stopping_rules(&self) -> StoppingRules {
+        StoppingRules {
+            runs: self.runs,
+            confidence: f64::from(self.confidence) / 100.0,
+        }
+    }
 }
 
 /// How long greenlight searches for a fix without a model.

@@ -146,6 +146,21 @@ impl Triage {
         !self.has_regression() && (self.verdict == Verdict::Environment || self.has(Verdict::Environment))
     }
 
+    /// How many runs of the fixed tests have to pass, besides the one that found the fix; see
+    /// [`sequential::passes_wanted`]. A test that fails differently from run to run has to pass as often as it failed.
+    pub fn passes_wanted(&self, confidence: f64) -> u32 {
+        let most = self.runs_at_head.saturating_sub(1);
+        let fixed = self.tests.iter().filter(|test| test.verdict == Verdict::Deterministic);
+        fixed
+            .map(|test| match test.varies {
+                true => most,
+                false => sequential::passes_wanted(test.head, test.base, confidence),
+            })
+            .max()
+            .unwrap_or(most)
+            .min(most)
+    }
+
     /// The failing tests that a repair need not fix, and may leave as they are.
     pub fn excused(&self) -> impl Iterator<Item = &Judged> {
         let is_excused = |test: &&Judged| test.verdict != Verdict::Deterministic && !test.name.is_empty();

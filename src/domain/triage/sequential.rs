@@ -116,16 +116,12 @@ impl Observations {
     /// The highest likelihood of the observations under any flaky rate. For a test that failed on both trees, the
     /// likelihood at a rate of one half.
     fn doubt(&self) -> f64 {
-        let again = f64::from(self.head.runs.saturating_sub(1));
-        let base = f64::from(self.base.runs);
-        if self.base.red > 0 {
-            return 0.5_f64.powf(again + base);
+        let again = self.head.runs.saturating_sub(1);
+        let base = self.base.runs;
+        match self.base.red {
+            0 => likelihood(again, base),
+            _ => 0.5_f64.powf(f64::from(again) + f64::from(base)),
         }
-        let all = again + base;
-        if all == 0.0 {
-            return 1.0;
-        }
-        (again / all).powf(again) * (base / all).powf(base)
     }
 
     /// The verdict, as far as is known now.
@@ -141,6 +137,25 @@ impl Observations {
             () => Verdict::Deterministic,
         }
     }
+}
+
+/// The highest likelihood of that many red and green runs under any rate.
+fn likelihood(red: u32, green: u32) -> f64 {
+    let (red, green) = (f64::from(red), f64::from(green));
+    let all = red + green;
+    if all == 0.0 {
+        return 1.0;
+    }
+    (red / all).powf(red) * (green / all).powf(green)
+}
+
+/// How many runs of a test with a fix have to pass, besides the one that found the fix, until a flaky test explains
+/// its runs at the head, on the base and with the fix no better than `confidence` allows. At least one, and at most as
+/// many as there were runs at the head after the first.
+pub fn passes_wanted(head: Rate, base: Rate, confidence: f64) -> u32 {
+    let again = head.runs.saturating_sub(1);
+    let is_clear = |passes: &u32| likelihood(again + base.red, base.green() + passes) <= 1.0 - confidence;
+    (1..again).find(is_clear).unwrap_or(again)
 }
 
 /// How often each verdict is reached, and after how many runs.

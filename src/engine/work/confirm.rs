@@ -1,7 +1,7 @@
 //! Confirms that the fixed tests pass repeatedly: a test that usually fails may pass once by luck, and trying many
 //! patches makes such luck likely.
 //!
-//! It takes as many passing runs as there were failing ones. Only named tests can be run alone. A failed build or a
+//! The runs at the head and on the base count, too: together they have to rule out a flaky test. Only named tests can be run alone. A failed build or a
 //! linter is deterministic and needs no confirmation.
 
 use std::time::Instant;
@@ -33,7 +33,8 @@ pub(super) async fn confirm(
     cancel: &CancellationToken,
 ) -> Result<Result<u32, Unfit>, Broken> {
     let names: Vec<String> = red.before.stable_failing_names().map(ToString::to_string).collect();
-    let again = red.triage.map_or(0, |triage| triage.runs_at_head.saturating_sub(1));
+    let confidence = worktree.config.triage.stopping_rules().confidence;
+    let again = red.triage.map_or(0, |triage| triage.passes_wanted(confidence));
     if red.before.outcome != Outcome::Failed || names.is_empty() || names.iter().any(String::is_empty) || again == 0 {
         return Ok(Ok(0));
     }

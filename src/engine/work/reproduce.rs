@@ -18,7 +18,7 @@ use crate::checkout::{Checkout, Workspace};
 use crate::domain::id::CommitSha;
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
-use crate::domain::triage::{Asked, StoppingRules, Triage, Trial, not_red, unseen};
+use crate::domain::triage::{Asked, Triage, Trial, not_red, unseen};
 use crate::suite::Suite;
 
 /// The divisor of a run's time limit after which no more runs begin, even if a verdict is unclear.
@@ -61,12 +61,8 @@ pub async fn reproduce(
 ) -> Result<(TestRun, Triage), Broken> {
     let mut head = TestedTree::new(&worktree.checkout, suite).await?;
     let first = head.pace.run(suite, &head.workspace, &[], cancel).await?;
-    let rules = StoppingRules {
-        runs: worktree.config.triage.runs,
-        confidence: f64::from(worktree.config.triage.confidence) / 100.0,
-    };
     let first = Box::pin(head.with_unstable(first, cancel)).await?;
-    let mut trial = Trial::new(&repeatable(&first), rules);
+    let mut trial = Trial::new(&repeatable(&first), worktree.config.triage.stopping_rules());
     let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;
     let mut bench = TriageTrees {
         outcome: first.outcome,

@@ -62,7 +62,7 @@ async fn the_pull_requests_own_bug_is_worked_on_with_its_numbers() {
     let sticky = story.sticky();
     assert!(sticky.contains("1 red in 5 of 5 runs → 2 of 2 green"), "{sticky}");
     assert!(
-        sticky.contains("They were run 4 more times with the change, and passed every time"),
+        sticky.contains("They were run 2 more times with the change, and passed every time"),
         "{sticky}"
     );
     story.maintainer_says("/greenlight approve").await;
@@ -366,7 +366,7 @@ async fn what_the_pull_request_itself_takes_from_the_tests_is_said_in_the_review
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run 2 more times with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
