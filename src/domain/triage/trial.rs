@@ -78,6 +78,24 @@ impl Trial {
         head.or_else(|| (self.asked.1 < most).then(|| wants(Tree::Base)).flatten())
     }
 
+    /// What to run on the other tree at the same time as this request: what is wanted next if its tests fail at the
+    /// head or pass on the base, as those of a deterministic failure do.
+    pub fn meanwhile(&self, asked: &Asked) -> Option<Asked> {
+        let mut later = self.clone();
+        let subjects = later.subjects.iter_mut();
+        for subject in subjects.filter(|one| asked.tests.contains(&one.name) || one.name.is_empty()) {
+            match asked.tree {
+                Tree::Head => subject.seen.head.add(true),
+                Tree::Base => subject.seen.base.add(false),
+            }
+        }
+        match asked.tree {
+            Tree::Head => later.asked.0 += 1,
+            Tree::Base => later.asked.1 += 1,
+        }
+        later.next().filter(|other| other.tree != asked.tree)
+    }
+
     /// Takes in the results of the last request, or of a run of all tests.
     pub fn learn(&mut self, tree: Tree, run: &TestRun) {
         match tree {

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::super::worktree::Worktree;
+use super::reproduce::has_room_for_two;
 use super::timeout_estimator::TimeoutEstimator;
 use super::{Red, confirm, on_head};
 use crate::checkout::Checkout;
@@ -63,9 +64,7 @@ pub async fn prove(
             Err(unfit) => return Ok(Err(unfit)),
         },
     };
-    let workspace = patched.fresh_copy(&suite.workspaces).await?;
-    let after = pace.run(suite, &workspace, &[], cancel).await?;
-    tokio::task::spawn_blocking(move || drop(workspace));
+    let (after, confirmed) = Box::pin(tested((worktree, suite), &patched, red, &pace, cancel)).await?;
     Box::pin(note_unstable((worktree, suite), &mut before, &after, &mut pace, cancel)).await?;
     let is_red = before.outcome.is_red();
     let evidence = match proposal::prove(red.head, patch, before, after) {
@@ -76,7 +75,10 @@ pub async fn prove(
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };
-    let confirmed = confirm::confirm(worktree, suite, &patched, red, cancel).await?;
+    let confirmed = match confirmed {
+        Some(confirmed) => confirmed,
+        None => confirm::confirm(worktree, suite, &patched, red, cancel).await?,
+    };
     let triage = || Triage::of_one_run(is_red);
     Ok(confirmed.map(|confirmed| Evidence {
         triage: Some(red.triage.cloned().unwrap_or_else(triage)),
@@ -85,6 +87,30 @@ pub async fn prove(
         confirmed,
         ..evidence
     }))
+}
+
+/// Runs the whole suite on the patched tree. The confirmation is in vain if that does not pass, so it runs at the same
+/// time only if it is quick.
+async fn tested(
+    (worktree, suite): (&Worktree, &Suite),
+    patched: &Checkout,
+    red: &Red<'_>,
+    pace: &TimeoutEstimator,
+    cancel: &CancellationToken,
+) -> Result<(TestRun, Option<Result<u32, Unfit>>), Broken> {
+    let mut pace = pace.clone();
+    let whole = async {
+        let workspace = patched.fresh_copy(&suite.workspaces).await?;
+        let after = pace.run(suite, &workspace, &[], cancel).await?;
+        tokio::task::spawn_blocking(move || drop(workspace));
+        Ok(after)
+    };
+    if Duration::from_millis(red.before.duration_ms) >= QUICK || !has_room_for_two(suite) {
+        return Ok((whole.await?, None));
+    }
+    let confirming = Box::pin(confirm::confirm(worktree, suite, patched, red, cancel));
+    let (after, confirmed) = futures::try_join!(whole, confirming)?;
+    Ok((after, Some(confirmed)))
 }
 
 /// Runs the patched code with the tests of the head. `None` if the patch changes no tests.

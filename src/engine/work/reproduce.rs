@@ -71,26 +71,24 @@ pub async fn reproduce(
         in_company: HashSet::new(),
     };
     let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);
+    let has_room = has_room_for_two(suite);
     let mut runs = 0;
     while let Some(asked) = trial.next() {
         let is_late = runs >= RUNS_AT_LEAST && began.elapsed() > wall;
         if is_late || cancel.is_cancelled() {
             break;
         }
-        match asked.tree {
-            Tree::Head => bench.at_head(&asked, &mut trial, cancel).await?,
-            Tree::Base => {
-                if bench.base.is_none() {
-                    bench.base = Some(laid_out(base, first.duration_ms).await?);
-                    let base = bench.base.iter().flatten().map(|(base, _)| &base.worktree).next();
-                    if let Some(base) = base.filter(|_| is_lacking) {
-                        Box::pin(lacking::compare(&mut trial, worktree, base)).await;
-                    }
-                }
-                bench.at_base(&asked, &mut trial, cancel).await?;
+        let meanwhile = if has_room { trial.meanwhile(&asked) } else { None };
+        runs += if meanwhile.is_some() { 2 } else { 1 };
+        let asked = AskedOfBoth::of([Some(asked), meanwhile]);
+        if asked.of_base.is_some() && bench.base.is_none() {
+            bench.base = Some(laid_out(base, first.duration_ms).await?);
+            let base = bench.base.iter().flatten().map(|(base, _)| &base.worktree).next();
+            if let Some(base) = base.filter(|_| is_lacking) {
+                Box::pin(lacking::compare(&mut trial, worktree, base)).await;
             }
         }
-        runs += 1;
+        Box::pin(bench.run(&asked, &mut trial, cancel)).await?;
     }
     let commit = bench.base.iter().flatten().map(|(base, _)| &base.commit).next();
     let mut triage = trial.verdict(commit);
@@ -183,49 +181,126 @@ struct TriageTrees {
     in_company: HashSet<String>,
 }
 
-impl TriageTrees {
-    async fn at_head(&mut self, asked: &Asked, trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
-        if !asked.tests.iter().any(|test| self.in_company.contains(test)) {
-            let run = self.head.run(&asked.tests, cancel).await?;
-            let passed_alone = not_red(&run, &asked.tests);
-            let is_the_same = !asked.tests.is_empty() || run.outcome == self.outcome;
-            if passed_alone.is_empty() && is_the_same {
-                trial.learn(Tree::Head, &run);
-                return Ok(());
-            }
-            self.in_company.extend(passed_alone);
-        }
-        let run = self.head.run_all_afresh(cancel).await?;
-        trial.learn(Tree::Head, &run);
-        Ok(())
-    }
+/// What to run on each of the trees, at the same time.
+#[derive(Default)]
+struct AskedOfBoth {
+    of_head: Option<Asked>,
+    of_base: Option<Asked>,
+}
 
-    async fn at_base(&mut self, asked: &Asked, trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
-        let Some(Some((_, base))) = &mut self.base else {
-            trial.has_no_base();
+/// What a run on the base found out.
+struct AtBase {
+    run: TestRun,
+    /// The tests that did not run there, and whether that means that the base does not have them.
+    missing: Vec<String>,
+    is_telling: bool,
+}
+
+impl AskedOfBoth {
+    fn of(all: [Option<Asked>; 2]) -> Self {
+        let mut both = Self::default();
+        for asked in all.into_iter().flatten() {
+            match asked.tree {
+                Tree::Head => both.of_head = Some(asked),
+                Tree::Base => both.of_base = Some(asked),
+            }
+        }
+        both
+    }
+}
+
+impl TriageTrees {
+    /// Runs on each tree what is asked for, and takes the results in, those of the head first.
+    async fn run(&mut self, asked: &AskedOfBoth, trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
+        let (outcome, in_company) = (self.outcome, &self.in_company);
+        let needs_company = |asked: &Asked| asked.tests.iter().any(|test| in_company.contains(test));
+        let (head, base) = (&mut self.head, self.base.as_mut());
+        let at_head = async {
+            Ok::<_, Broken>(match &asked.of_head {
+                Some(asked) => Some(at_head(head, asked, (outcome, needs_company(asked)), cancel).await?),
+                None => None,
+            })
+        };
+        let at_base = async {
+            Ok::<_, Broken>(match (&asked.of_base, base) {
+                (Some(asked), Some(Some((_, base)))) => Some(at_base(base, asked, needs_company(asked), cancel).await?),
+                _ => None,
+            })
+        };
+        let (at_head, at_base) = futures::try_join!(at_head, at_base)?;
+        let mut passed_alone = Vec::new();
+        if let Some((run, alone)) = at_head {
+            trial.learn(Tree::Head, &run);
+            passed_alone = alone;
+        }
+        let Some(asked) = &asked.of_base else {
+            self.in_company.extend(passed_alone);
             return Ok(());
         };
-        let needs_company = asked.tests.iter().any(|test| self.in_company.contains(test));
-        let mut run = if needs_company {
-            base.run_all_afresh(cancel).await?
-        } else {
-            base.run(&asked.tests, cancel).await?
-        };
-        let mut missing = unseen(&run, &asked.tests);
-        // Some frameworks run nothing if one of several names is unknown.
-        if !needs_company && missing.len() > 1 && missing.len() == asked.tests.len() && !cancel.is_cancelled() {
-            run = base.run_all_afresh(cancel).await?;
-            missing = unseen(&run, &asked.tests);
+        // A run without the tests before them says nothing about tests that depend on those.
+        let is_void = asked.tests.iter().any(|test| passed_alone.contains(test));
+        self.in_company.extend(passed_alone);
+        match at_base {
+            None => trial.has_no_base(),
+            Some(_) if is_void || cancel.is_cancelled() => {}
+            Some(base) => {
+                trial.did_not_run_on_base(&base.missing, base.is_telling);
+                trial.learn(Tree::Base, &base.run);
+            }
         }
-        if cancel.is_cancelled() {
-            return Ok(());
-        }
-        let is_telling = matches!(
-            run.outcome,
-            Outcome::Passed | Outcome::Failed | Outcome::NothingRan | Outcome::DidNotCollect
-        );
-        trial.did_not_run_on_base(&missing, is_telling);
-        trial.learn(Tree::Base, &run);
         Ok(())
     }
+}
+
+/// Runs tests at the head: first alone, then among all others if some of them pass alone. Returns the names of those,
+/// too.
+async fn at_head(
+    head: &mut TestedTree,
+    asked: &Asked,
+    (outcome, needs_company): (Outcome, bool),
+    cancel: &CancellationToken,
+) -> Result<(TestRun, Vec<String>), Broken> {
+    let mut passed_alone = Vec::new();
+    if !needs_company {
+        let run = head.run(&asked.tests, cancel).await?;
+        passed_alone = not_red(&run, &asked.tests);
+        let is_the_same = !asked.tests.is_empty() || run.outcome == outcome;
+        if passed_alone.is_empty() && is_the_same {
+            return Ok((run, passed_alone));
+        }
+    }
+    Ok((head.run_all_afresh(cancel).await?, passed_alone))
+}
+
+async fn at_base(
+    base: &mut TestedTree,
+    asked: &Asked,
+    needs_company: bool,
+    cancel: &CancellationToken,
+) -> Result<AtBase, Broken> {
+    let mut run = if needs_company {
+        base.run_all_afresh(cancel).await?
+    } else {
+        base.run(&asked.tests, cancel).await?
+    };
+    let mut missing = unseen(&run, &asked.tests);
+    // Some frameworks run nothing if one of several names is unknown.
+    if !needs_company && missing.len() > 1 && missing.len() == asked.tests.len() && !cancel.is_cancelled() {
+        run = base.run_all_afresh(cancel).await?;
+        missing = unseen(&run, &asked.tests);
+    }
+    let is_telling = matches!(
+        run.outcome,
+        Outcome::Passed | Outcome::Failed | Outcome::NothingRan | Outcome::DidNotCollect
+    );
+    Ok(AtBase {
+        run,
+        missing,
+        is_telling,
+    })
+}
+
+/// Whether two runs at the same time do not slow each other down. Compilers use all processors.
+pub(super) fn has_room_for_two(suite: &Suite) -> bool {
+    !suite.command.framework.is_compiled() && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1)
 }
