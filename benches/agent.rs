@@ -24,7 +24,7 @@ use serde_json::Value;
 const ROUNDS: usize = 15;
 const ROUNDS_OF_MEMORY: usize = 5;
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("calc.py", "def add(a, b):\n    return a - b\n"),
     (
         "test_calc.py",
@@ -34,6 +34,8 @@ const FILES: [(&str, &str); 3] = [
         "pyproject.toml",
         "[project]\nname = \"calc\"\nversion = \"0.1.0\"\n\n[tool.pytest.ini_options]\n",
     ),
+    // The model is measured, which the built-in engine would forestall.
+    ("greenlight.toml", "[repair]\nbefore_model = \"0s\"\n"),
 ];
 
 /// Other tools with the same work, in four turns: net s, CPU s, MiB of the tree, s to the first call, KB of prompt,

@@ -13,7 +13,6 @@ use crate::checkout::Checkout;
 use crate::config::flags::EnginePart;
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::{self, Left, Scope, Used};
-use crate::domain::clock::Clock;
 use crate::domain::execution::{REGISTRIES, What};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::memory::Memory;
@@ -26,7 +25,7 @@ use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, Suite, TestCommand,
+    self, GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, RunClock, Suite, TestCommand,
 };
 
 mod configured;
@@ -157,7 +156,7 @@ impl Worktree {
             workspaces: sandbox.workspaces(&self.workspaces),
             installed: Installed::default(),
             go_library: GoLibrary::kept_in(self.installed.clone()),
-            clock: Clock::default(),
+            clock: RunClock::default(),
         }
     }
 

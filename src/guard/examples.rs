@@ -2,10 +2,9 @@
 
 use greenlight_syntax::{Language, Parsed};
 
-use super::body;
 use super::docs::Example;
 use super::item_report::ItemReport;
-use super::parts;
+use super::{body, parts};
 use crate::domain::id::RepoPath;
 use crate::domain::test_path::is_test_path;
 use crate::domain::weakening::{Weakening, WeakeningKind};

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use greenlight::checkout::Checkout;
-use greenlight::domain::clock::Clock;
 use greenlight::domain::test_run::Outcome;
 use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
@@ -295,7 +294,7 @@ impl Scene {
             workspaces: self.folder.path().join("copies"),
             installed: Installed::default(),
             go_library: GoLibrary::default(),
-            clock: Clock::default(),
+            clock: greenlight::suite::RunClock::default(),
         }
     }
 

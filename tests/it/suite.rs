@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use greenlight::checkout::Checkout;
-use greenlight::domain::clock::Clock;
 use greenlight::domain::test_run::{Outcome, TestRun, is_better};
 use greenlight::sandbox::{Choice, Policy, Sandbox};
 use greenlight::suite::{GoLibrary, Hints, Installed, Suite, TestSettings, find, run, run_fresh};
@@ -65,7 +64,7 @@ async fn world(files: &[(&str, &str)], settings: &TestSettings) -> World {
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),
         go_library: GoLibrary::default(),
-        clock: Clock::default(),
+        clock: greenlight::suite::RunClock::default(),
     };
     World {
         _tree: tree,

@@ -3,10 +3,11 @@
 
 use std::sync::LazyLock;
 
+use regex::Regex;
+
 use super::{Anomaly, ParsedRun, location};
 use crate::Location;
 use crate::text::pattern;
-use regex::Regex;
 
 /// The deepest nesting of suites that is read.
 pub const MAX_DEPTH: usize = 32;

@@ -5,8 +5,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 
 use crate::text::pattern;
 

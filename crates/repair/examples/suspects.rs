@@ -6,9 +6,8 @@ use std::error::Error;
 use greenlight_readers::test_run::{Failure, Outcome, TestRun};
 use greenlight_repair::{Task, suspects};
 use greenlight_sandbox::{Backend, Choice, Policy, Sandbox};
-use greenlight_suite::{Hints, Installed, Suite, TestSettings, find};
+use greenlight_suite::{Hints, Installed, RunClock, Suite, TestSettings, find};
 use greenlight_tree::checkout::Checkout;
-use greenlight_units::clock::Clock;
 use tokio_util::sync::CancellationToken;
 
 const CODE: &str = "\
@@ -54,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         workspaces: folder.path().join("workspaces"),
         installed: Installed::default(),
         go_library: greenlight_suite::GoLibrary::default(),
-        clock: Clock::default(),
+        clock: RunClock::default(),
     };
     let task = Task {
         checkout: &checkout,

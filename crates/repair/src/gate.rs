@@ -12,12 +12,11 @@ use greenlight_suite as suite;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
-use super::dead_branch;
-use super::explain;
 use super::runner::Runner;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
 use super::verdict::{Behaviour, CandidateVerdict};
+use super::{dead_branch, explain};
 use crate::found::Finding;
 use crate::task::Task;
 use crate::template::EditKind;

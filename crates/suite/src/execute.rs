@@ -13,11 +13,10 @@ use greenlight_sandbox::{Access, Backend, Mount, Network, Outcome};
 use greenlight_tree::checkout::Workspace;
 use tokio_util::sync::CancellationToken;
 
-use crate::compile_go_library;
 use crate::install::{self, InstallError, hosts_of_tools};
 use crate::suite::Suite;
-use crate::text;
 use crate::wrapper::{environment, in_wrapper};
+use crate::{compile_go_library, text};
 
 /// Where packages installed for one program are mounted.
 const PACKAGES: &str = "/packages";

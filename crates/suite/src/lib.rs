@@ -26,6 +26,7 @@ mod reporters;
 mod reports;
 mod reuse;
 mod run;
+mod run_clock;
 mod shell;
 mod suite;
 mod test_command;
@@ -49,6 +50,7 @@ pub use self::missing::{MissingPackage, MissingPackages, list_different_packages
 pub use self::parse::{Report, read};
 pub use self::reuse::reuse_installed;
 pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};
+pub use self::run_clock::RunClock;
 pub use self::suite::Suite;
 pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
 pub use self::text::clean;

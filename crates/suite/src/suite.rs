@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use greenlight_sandbox::{Mount, Policy, Sandbox};
-use greenlight_units::clock::Clock;
 
 use crate::frameworks::spec::Runtime;
 use crate::go_library::GoLibrary;
 use crate::install::Installed;
+use crate::run_clock::RunClock;
 use crate::test_command::TestCommand;
 
 /// A test command and what it needs to run.
@@ -27,7 +27,7 @@ pub struct Suite {
     /// The compiled library of Go, where the tests need it.
     pub go_library: GoLibrary,
     /// Total time of its test commands so far, without the start of their sandboxes.
-    pub clock: Clock,
+    pub clock: RunClock,
 }
 
 impl Suite {

@@ -17,7 +17,6 @@ mod run_code;
 mod run_tests;
 mod search;
 
-pub use self::finish::refusal;
 pub use carry::{carry_out, edits};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -25,6 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use self::finish::refusal;
 use super::history::Question;
 use super::model::ToolSpec;
 use super::shell::NotWritten;

@@ -21,6 +21,7 @@ use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 use crate::engine::work::BASE;
+use crate::suite::RunClock;
 
 /// How many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
@@ -50,7 +51,7 @@ pub(super) struct RunReport {
     /// What the model used.
     pub(super) spend: Spend,
     /// The time spent on tests, and on the model.
-    pub(super) clocks: (Clock, Clock),
+    pub(super) clocks: (RunClock, Clock),
 }
 
 impl RunReport {

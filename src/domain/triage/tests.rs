@@ -1,11 +1,12 @@
 //! Trials with scripted tests, and the exact error rates of the defaults.
 
+mod fewer_runs;
 mod lacking;
 
 use std::collections::BTreeMap;
 
 use super::super::test_run::{Failure, Location, Outcome, TestRun};
-use super::sequential::{Tree, error_rates, passes_wanted};
+use super::sequential::{Tree, error_rates};
 use super::*;
 
 /// A run in which these tests fail, each with a message, and those pass.
@@ -338,50 +339,4 @@ fn the_error_rates_of_the_defaults() {
         confidence: 0.99,
     };
     assert!(error_rates(&careful, 0.9, Some(0.9)).deterministic < error_rates(&rules, 0.9, Some(0.9)).deterministic);
-}
-
-/// How often a fixed test has to pass again, by its runs at the head and on the base.
-#[test]
-fn runs_at_the_head_and_on_the_base_spare_runs_with_a_fix() {
-    let all = |red, runs| Rate { red, runs };
-    for (head, base, passes) in [
-        (all(4, 4), all(0, 2), 1),
-        // It is new, so nothing was seen to pass.
-        (all(5, 5), all(0, 0), 2),
-        (all(3, 3), all(3, 3), 2),
-        (all(5, 5), all(5, 5), 1),
-        // Never more often than it was seen to fail again.
-        (all(2, 2), all(0, 1), 1),
-        (all(3, 3), all(0, 0), 2),
-        (all(1, 1), all(0, 0), 0),
-        (all(0, 0), all(0, 0), 0),
-    ] {
-        assert_eq!(passes_wanted(head, base, 0.95), passes, "{head:?} {base:?}");
-    }
-    assert!(passes_wanted(all(20, 20), all(0, 0), 0.99) > passes_wanted(all(20, 20), all(0, 0), 0.9));
-}
-
-#[test]
-fn a_test_that_fails_differently_has_to_pass_as_often_as_it_failed() {
-    let judged = |varies| Judged {
-        name: "a".into(),
-        verdict: Verdict::Deterministic,
-        head: Rate { red: 5, runs: 5 },
-        base: Rate { red: 0, runs: 4 },
-        is_new: false,
-        varies,
-        cause: None,
-        program: None,
-        packages: Vec::new(),
-    };
-    let wanted = |varies| {
-        let triage = Triage {
-            runs_at_head: 5,
-            tests: vec![judged(varies)],
-            ..Triage::of_one_run(true)
-        };
-        triage.passes_wanted(0.95)
-    };
-    assert_eq!((wanted(false), wanted(true)), (1, 4));
-    assert_eq!(Triage::of_one_run(true).passes_wanted(0.95), 0);
 }

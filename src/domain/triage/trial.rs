@@ -78,30 +78,40 @@ impl Trial {
         head.or_else(|| (self.asked.1 < most).then(|| wants(Tree::Base)).flatten())
     }
 
-    /// What to run on the other tree at the same time as this request: what is wanted next if its tests fail at the
-    /// head or pass on the base, as those of a deterministic failure do.
-    pub fn meanwhile(&self, asked: &Asked) -> Option<Asked> {
+    /// What to run next, at most this many requests at the same time: those after the first are what is wanted if its
+    /// tests fail at the head and pass on the base, as those of a deterministic failure do.
+    pub fn next_at_once(&self, most: u32) -> Vec<Asked> {
         let mut later = self.clone();
-        let subjects = later.subjects.iter_mut();
-        for subject in subjects.filter(|one| asked.tests.contains(&one.name) || one.name.is_empty()) {
+        let mut expected = || {
+            let asked = later.next()?;
+            later.expect(&asked);
+            Some(asked)
+        };
+        (0..most).map_while(|_| expected()).collect()
+    }
+
+    /// Takes in what a deterministic failure would show.
+    fn expect(&mut self, asked: &Asked) {
+        let is_asked = |subject: &&mut Subject| asked.tests.is_empty() || asked.tests.contains(&subject.name);
+        for subject in self.subjects.iter_mut().filter(is_asked) {
             match asked.tree {
                 Tree::Head => subject.seen.head.add(true),
                 Tree::Base => subject.seen.base.add(false),
             }
         }
-        match asked.tree {
-            Tree::Head => later.asked.0 += 1,
-            Tree::Base => later.asked.1 += 1,
-        }
-        later.next().filter(|other| other.tree != asked.tree)
+        self.count(asked.tree);
     }
 
-    /// Takes in the results of the last request, or of a run of all tests.
-    pub fn learn(&mut self, tree: Tree, run: &TestRun) {
+    fn count(&mut self, tree: Tree) {
         match tree {
             Tree::Head => self.asked.0 += 1,
             Tree::Base => self.asked.1 += 1,
         }
+    }
+
+    /// Takes in the results of the last request, or of a run of all tests.
+    pub fn learn(&mut self, tree: Tree, run: &TestRun) {
+        self.count(tree);
         self.take(tree, run);
     }
 

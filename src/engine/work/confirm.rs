@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::Broken;
 use super::super::worktree::Worktree;
 use super::Red;
-use super::reproduce::TestedTree;
+use super::tested_tree::{TestedTree, runs_at_once};
 use crate::checkout::Checkout;
 use crate::domain::proposal::Unfit;
 use crate::domain::test_run::{Outcome, TestRun};
@@ -39,31 +39,36 @@ pub(super) async fn confirm(
         return Ok(Ok(0));
     }
     let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);
-    let mut place = TestedTree::new(patched, suite).await?;
+    let place = TestedTree::new(patched, suite);
     let (mut green, mut in_company) = (0, false);
-    while green < again && began.elapsed() < wall {
-        let run = if in_company {
-            place.run_all_afresh(cancel).await?
-        } else {
-            place.run(&names, cancel).await?
+    'confirming: while green < again && began.elapsed() < wall {
+        let at_once = (again - green).min(runs_at_once(suite));
+        let one = |_| async {
+            match in_company {
+                true => place.run_all_afresh(cancel).await,
+                false => place.run(&names, cancel).await,
+            }
         };
+        let runs = futures::future::try_join_all((0..at_once).map(one)).await?;
         if cancel.is_cancelled() {
             break;
         }
-        if is_red_again(&run, &names) {
-            // The tests may only depend on others that run before them.
-            if !in_company {
-                in_company = true;
-                continue;
+        for run in runs {
+            if is_red_again(&run, &names) {
+                // The tests may only depend on others that run before them.
+                if !in_company {
+                    in_company = true;
+                    continue 'confirming;
+                }
+                let (run, after) = (green + 2, run.summary());
+                return Ok(Err(Unfit::GreenByLuck { run, after }));
             }
-            let (run, after) = (green + 2, run.summary());
-            return Ok(Err(Unfit::GreenByLuck { run, after }));
+            // These tests cannot be run alone, so nothing can be confirmed.
+            if !unseen(&run, &names).is_empty() {
+                break 'confirming;
+            }
+            green += 1;
         }
-        // These tests cannot be run alone, so nothing can be confirmed.
-        if !unseen(&run, &names).is_empty() {
-            break;
-        }
-        green += 1;
     }
     tokio::task::spawn_blocking(move || drop(place));
     Ok(Ok(green))

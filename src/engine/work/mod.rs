@@ -22,6 +22,7 @@ mod reproduce;
 mod resolve;
 mod searched;
 mod tdd;
+mod tested_tree;
 mod timeout_estimator;
 pub mod turned_down;
 

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::super::worktree::Worktree;
-use super::reproduce::has_room_for_two;
+use super::tested_tree::runs_at_once;
 use super::timeout_estimator::TimeoutEstimator;
 use super::{Red, confirm, on_head};
 use crate::checkout::Checkout;
@@ -49,9 +49,9 @@ pub async fn prove(
     let mut patched = worktree.checkout.clone();
     patched.reset();
     patched.apply(patch);
-    let mut pace = TimeoutEstimator::new(suite.command.timeout);
+    let pace = TimeoutEstimator::new(suite.command.timeout);
     pace.saw(Duration::from_millis(before.duration_ms));
-    if let Some(still_red) = refused_early((&patched, suite), (patch, before), &mut pace, cancel).await? {
+    if let Some(still_red) = refused_early((&patched, suite), (patch, before), &pace, cancel).await? {
         return Ok(Err(Unfit::NotBetter(NotBetter::NotGreenAfter { after: still_red })));
     }
     let mut before = before.clone();
@@ -59,13 +59,13 @@ pub async fn prove(
         Claim::TestMayBeWrong => None,
         // A person has said that the head's tests do not count where the patch changes them.
         Claim::Fix if !worktree.overruled(patch, &inputs).is_empty() => None,
-        Claim::Fix => match Box::pin(with_own_tests((worktree, suite), patch, &mut before, &mut pace, cancel)).await? {
+        Claim::Fix => match Box::pin(with_own_tests((worktree, suite), patch, &mut before, &pace, cancel)).await? {
             Ok(own_tests) => own_tests,
             Err(unfit) => return Ok(Err(unfit)),
         },
     };
     let (after, confirmed) = Box::pin(tested((worktree, suite), &patched, red, &pace, cancel)).await?;
-    Box::pin(note_unstable((worktree, suite), &mut before, &after, &mut pace, cancel)).await?;
+    Box::pin(note_unstable((worktree, suite), &mut before, &after, &pace, cancel)).await?;
     let is_red = before.outcome.is_red();
     let evidence = match proposal::prove(red.head, patch, before, after) {
         Ok(evidence) => evidence,
@@ -98,14 +98,13 @@ async fn tested(
     pace: &TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<(TestRun, Option<Result<u32, Unfit>>), Broken> {
-    let mut pace = pace.clone();
     let whole = async {
         let workspace = patched.fresh_copy(&suite.workspaces).await?;
         let after = pace.run(suite, &workspace, &[], cancel).await?;
         tokio::task::spawn_blocking(move || drop(workspace));
         Ok(after)
     };
-    if Duration::from_millis(red.before.duration_ms) >= QUICK || !has_room_for_two(suite) {
+    if Duration::from_millis(red.before.duration_ms) >= QUICK || runs_at_once(suite) == 1 {
         return Ok((whole.await?, None));
     }
     let confirming = Box::pin(confirm::confirm(worktree, suite, patched, red, cancel));
@@ -118,7 +117,7 @@ async fn with_own_tests(
     (worktree, suite): (&Worktree, &Suite),
     patch: &Patch,
     before: &mut TestRun,
-    pace: &mut TimeoutEstimator,
+    pace: &TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<Result<Option<OwnTests>, Unfit>, Broken> {
     if !patch.files().any(|(path, change)| guard::touches_tests(path, change)) {
@@ -151,7 +150,7 @@ async fn note_unstable(
     (worktree, suite): (&Worktree, &Suite),
     before: &mut TestRun,
     after: &TestRun,
-    pace: &mut TimeoutEstimator,
+    pace: &TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<(), Broken> {
     if !matches!(is_better(before, after), Err(NotBetter::TestWentMissing { .. })) {
@@ -170,7 +169,7 @@ async fn note_unstable(
 async fn refused_early(
     (patched, suite): (&Checkout, &Suite),
     (patch, before): (&Patch, &TestRun),
-    pace: &mut TimeoutEstimator,
+    pace: &TimeoutEstimator,
     cancel: &CancellationToken,
 ) -> Result<Option<String>, Broken> {
     if before.outcome != Outcome::Failed || Duration::from_millis(before.duration_ms) < QUICK {

@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::Broken;
 use super::super::worktree::Worktree;
 use super::lacking;
-use super::timeout_estimator::TimeoutEstimator;
-use crate::checkout::{Checkout, Workspace};
+use super::tested_tree::{TestedTree, runs_at_once};
 use crate::domain::id::CommitSha;
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
@@ -24,7 +23,7 @@ use crate::suite::Suite;
 /// The divisor of a run's time limit after which no more runs begin, even if a verdict is unclear.
 const PART_OF_WALL: u32 = 3;
 /// Runs after the first one that always happen, no matter how long they take: one at the head and one at the base.
-const RUNS_AT_LEAST: u32 = 2;
+const RUNS_AT_LEAST: usize = 2;
 
 /// The tree to compare with.
 pub struct Base {
@@ -59,8 +58,8 @@ pub async fn reproduce(
     (base, wants): (&mut LayOut<'_>, Scope),
     cancel: &CancellationToken,
 ) -> Result<(TestRun, Triage), Broken> {
-    let mut head = TestedTree::new(&worktree.checkout, suite).await?;
-    let first = head.pace.run(suite, &head.workspace, &[], cancel).await?;
+    let head = TestedTree::new(&worktree.checkout, suite);
+    let first = head.run(&[], cancel).await?;
     let first = Box::pin(head.with_unstable(first, cancel)).await?;
     let mut trial = Trial::new(&repeatable(&first), worktree.config.triage.stopping_rules());
     let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;
@@ -71,17 +70,15 @@ pub async fn reproduce(
         in_company: HashSet::new(),
     };
     let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);
-    let has_room = has_room_for_two(suite);
     let mut runs = 0;
-    while let Some(asked) = trial.next() {
+    loop {
+        let asked = trial.next_at_once(runs_at_once(suite));
         let is_late = runs >= RUNS_AT_LEAST && began.elapsed() > wall;
-        if is_late || cancel.is_cancelled() {
+        if asked.is_empty() || is_late || cancel.is_cancelled() {
             break;
         }
-        let meanwhile = if has_room { trial.meanwhile(&asked) } else { None };
-        runs += if meanwhile.is_some() { 2 } else { 1 };
-        let asked = AskedOfBoth::of([Some(asked), meanwhile]);
-        if asked.of_base.is_some() && bench.base.is_none() {
+        runs += asked.len();
+        if bench.base.is_none() && asked.iter().any(|asked| asked.tree == Tree::Base) {
             bench.base = Some(laid_out(base, first.duration_ms).await?);
             let base = bench.base.iter().flatten().map(|(base, _)| &base.worktree).next();
             if let Some(base) = base.filter(|_| is_lacking) {
@@ -107,53 +104,11 @@ pub async fn reproduce(
     Ok((before, triage))
 }
 
-/// A tree with its tests, and a copy that keeps the build after the first run.
-pub(super) struct TestedTree {
-    checkout: Checkout,
-    suite: Suite,
-    workspace: Workspace,
-    pace: TimeoutEstimator,
-}
-
 async fn laid_out(base: &mut LayOut<'_>, took_ms: u64) -> Result<Option<(Base, TestedTree)>, Broken> {
     let Some(base) = base().await? else { return Ok(None) };
-    let mut place = TestedTree::new(&base.worktree.checkout, &base.suite).await?;
+    let place = TestedTree::new(&base.worktree.checkout, &base.suite);
     place.pace.saw(Duration::from_millis(took_ms));
     Ok(Some((base, place)))
-}
-
-impl TestedTree {
-    pub(super) async fn new(checkout: &Checkout, suite: &Suite) -> Result<Self, Broken> {
-        Ok(Self {
-            checkout: checkout.clone(),
-            suite: suite.clone(),
-            workspace: checkout.fresh_copy(&suite.workspaces).await?,
-            pace: TimeoutEstimator::new(suite.command.timeout),
-        })
-    }
-
-    /// Runs some tests in the cheapest way: a compiled project keeps its build, and nothing else is shared between
-    /// runs.
-    pub(super) async fn run(&mut self, tests: &[String], cancel: &CancellationToken) -> Result<TestRun, Broken> {
-        if !self.suite.command.framework.is_compiled() {
-            self.workspace = self.checkout.fresh_copy(&self.suite.workspaces).await?;
-        }
-        self.pace.run(&self.suite, &self.workspace, tests, cancel).await
-    }
-
-    /// Repeats a run of all tests if the names of some look as if they differ from run to run, and notes those that do.
-    async fn with_unstable(&mut self, first: TestRun, cancel: &CancellationToken) -> Result<TestRun, Broken> {
-        if first.outcome != Outcome::Failed || !first.may_have_unstable_names() {
-            return Ok(first);
-        }
-        let again = self.run_all_afresh(cancel).await?;
-        Ok(first.noting_unstable(&again))
-    }
-
-    pub(super) async fn run_all_afresh(&mut self, cancel: &CancellationToken) -> Result<TestRun, Broken> {
-        self.workspace = self.checkout.fresh_copy(&self.suite.workspaces).await?;
-        self.pace.run(&self.suite, &self.workspace, &[], cancel).await
-    }
 }
 
 /// The run without failing tests that cannot be asked for again by name. If there are no others, the names are left
@@ -181,126 +136,102 @@ struct TriageTrees {
     in_company: HashSet<String>,
 }
 
-/// What to run on each of the trees, at the same time.
-#[derive(Default)]
-struct AskedOfBoth {
-    of_head: Option<Asked>,
-    of_base: Option<Asked>,
-}
-
-/// What a run on the base found out.
-struct AtBase {
-    run: TestRun,
-    /// The tests that did not run there, and whether that means that the base does not have them.
-    missing: Vec<String>,
-    is_telling: bool,
-}
-
-impl AskedOfBoth {
-    fn of(all: [Option<Asked>; 2]) -> Self {
-        let mut both = Self::default();
-        for asked in all.into_iter().flatten() {
-            match asked.tree {
-                Tree::Head => both.of_head = Some(asked),
-                Tree::Base => both.of_base = Some(asked),
-            }
-        }
-        both
-    }
+/// What a request found out.
+enum Found {
+    AtHead {
+        run: TestRun,
+        /// Tests that passed when run alone. The run is then one of all tests.
+        passed_alone: Vec<String>,
+    },
+    OnBase {
+        run: TestRun,
+        /// The tests that did not run there, and whether that means that the base does not have them.
+        missing: Vec<String>,
+        is_telling: bool,
+        /// Whether it ran all tests, because some are known to depend on those before them.
+        needed_company: bool,
+    },
+    NoBase,
 }
 
 impl TriageTrees {
-    /// Runs on each tree what is asked for, and takes the results in, those of the head first.
-    async fn run(&mut self, asked: &AskedOfBoth, trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
-        let (outcome, in_company) = (self.outcome, &self.in_company);
-        let needs_company = |asked: &Asked| asked.tests.iter().any(|test| in_company.contains(test));
-        let (head, base) = (&mut self.head, self.base.as_mut());
-        let at_head = async {
-            Ok::<_, Broken>(match &asked.of_head {
-                Some(asked) => Some(at_head(head, asked, (outcome, needs_company(asked)), cancel).await?),
-                None => None,
-            })
-        };
-        let at_base = async {
-            Ok::<_, Broken>(match (&asked.of_base, base) {
-                (Some(asked), Some(Some((_, base)))) => Some(at_base(base, asked, needs_company(asked), cancel).await?),
-                _ => None,
-            })
-        };
-        let (at_head, at_base) = futures::try_join!(at_head, at_base)?;
-        let mut passed_alone = Vec::new();
-        if let Some((run, alone)) = at_head {
-            trial.learn(Tree::Head, &run);
-            passed_alone = alone;
-        }
-        let Some(asked) = &asked.of_base else {
-            self.in_company.extend(passed_alone);
-            return Ok(());
-        };
-        // A run without the tests before them says nothing about tests that depend on those.
-        let is_void = asked.tests.iter().any(|test| passed_alone.contains(test));
-        self.in_company.extend(passed_alone);
-        match at_base {
-            None => trial.has_no_base(),
-            Some(_) if is_void || cancel.is_cancelled() => {}
-            Some(base) => {
-                trial.did_not_run_on_base(&base.missing, base.is_telling);
-                trial.learn(Tree::Base, &base.run);
+    /// Runs what is asked for at the same time, and takes the results in, in their order.
+    async fn run(&mut self, asked: &[Asked], trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
+        let running = asked.iter().map(|asked| self.find_out(asked, cancel));
+        let all = futures::future::try_join_all(running).await?;
+        for (asked, found) in asked.iter().zip(all) {
+            match found {
+                Found::AtHead { run, passed_alone } => {
+                    self.in_company.extend(passed_alone);
+                    trial.learn(Tree::Head, &run);
+                }
+                Found::NoBase => trial.has_no_base(),
+                // A run without the tests before them says nothing about tests that depend on those.
+                Found::OnBase { needed_company, .. } if needed_company != self.needs_company(asked) => {}
+                Found::OnBase { .. } if cancel.is_cancelled() => {}
+                Found::OnBase {
+                    run,
+                    missing,
+                    is_telling,
+                    ..
+                } => {
+                    trial.did_not_run_on_base(&missing, is_telling);
+                    trial.learn(Tree::Base, &run);
+                }
             }
         }
         Ok(())
     }
-}
 
-/// Runs tests at the head: first alone, then among all others if some of them pass alone. Returns the names of those,
-/// too.
-async fn at_head(
-    head: &mut TestedTree,
-    asked: &Asked,
-    (outcome, needs_company): (Outcome, bool),
-    cancel: &CancellationToken,
-) -> Result<(TestRun, Vec<String>), Broken> {
-    let mut passed_alone = Vec::new();
-    if !needs_company {
-        let run = head.run(&asked.tests, cancel).await?;
-        passed_alone = not_red(&run, &asked.tests);
-        let is_the_same = !asked.tests.is_empty() || run.outcome == outcome;
-        if passed_alone.is_empty() && is_the_same {
-            return Ok((run, passed_alone));
+    fn needs_company(&self, asked: &Asked) -> bool {
+        asked.tests.iter().any(|test| self.in_company.contains(test))
+    }
+
+    async fn find_out(&self, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Broken> {
+        match (asked.tree, &self.base) {
+            (Tree::Head, _) => self.at_head(asked, cancel).await,
+            (Tree::Base, Some(Some((_, base)))) => self.on_base(base, asked, cancel).await,
+            (Tree::Base, _) => Ok(Found::NoBase),
         }
     }
-    Ok((head.run_all_afresh(cancel).await?, passed_alone))
-}
 
-async fn at_base(
-    base: &mut TestedTree,
-    asked: &Asked,
-    needs_company: bool,
-    cancel: &CancellationToken,
-) -> Result<AtBase, Broken> {
-    let mut run = if needs_company {
-        base.run_all_afresh(cancel).await?
-    } else {
-        base.run(&asked.tests, cancel).await?
-    };
-    let mut missing = unseen(&run, &asked.tests);
-    // Some frameworks run nothing if one of several names is unknown.
-    if !needs_company && missing.len() > 1 && missing.len() == asked.tests.len() && !cancel.is_cancelled() {
-        run = base.run_all_afresh(cancel).await?;
-        missing = unseen(&run, &asked.tests);
+    /// Runs tests alone, and among all others if some of them pass alone.
+    async fn at_head(&self, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Broken> {
+        let mut passed_alone = Vec::new();
+        if !self.needs_company(asked) {
+            let run = self.head.run(&asked.tests, cancel).await?;
+            passed_alone = not_red(&run, &asked.tests);
+            let is_the_same = !asked.tests.is_empty() || run.outcome == self.outcome;
+            if passed_alone.is_empty() && is_the_same {
+                return Ok(Found::AtHead { run, passed_alone });
+            }
+        }
+        let run = self.head.run_all_afresh(cancel).await?;
+        Ok(Found::AtHead { run, passed_alone })
     }
-    let is_telling = matches!(
-        run.outcome,
-        Outcome::Passed | Outcome::Failed | Outcome::NothingRan | Outcome::DidNotCollect
-    );
-    Ok(AtBase {
-        run,
-        missing,
-        is_telling,
-    })
-}
 
-/// Whether two runs at the same time do not slow each other down. Compilers use all processors.
-pub(super) fn has_room_for_two(suite: &Suite) -> bool {
-    !suite.command.framework.is_compiled() && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1)
+    async fn on_base(&self, base: &TestedTree, asked: &Asked, cancel: &CancellationToken) -> Result<Found, Broken> {
+        let needed_company = self.needs_company(asked);
+        let mut run = if needed_company {
+            base.run_all_afresh(cancel).await?
+        } else {
+            base.run(&asked.tests, cancel).await?
+        };
+        let mut missing = unseen(&run, &asked.tests);
+        // Some frameworks run nothing if one of several names is unknown.
+        if !needed_company && missing.len() > 1 && missing.len() == asked.tests.len() && !cancel.is_cancelled() {
+            run = base.run_all_afresh(cancel).await?;
+            missing = unseen(&run, &asked.tests);
+        }
+        let is_telling = matches!(
+            run.outcome,
+            Outcome::Passed | Outcome::Failed | Outcome::NothingRan | Outcome::DidNotCollect
+        );
+        Ok(Found::OnBase {
+            run,
+            missing,
+            is_telling,
+            needed_company,
+        })
+    }
 }

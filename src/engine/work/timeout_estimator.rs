@@ -1,11 +1,13 @@
 //! Estimates how long a test command may take from its earlier runs, so that a hanging one is noticed early.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use crate::checkout::Workspace;
+use crate::domain::clock::millis;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
@@ -14,10 +16,11 @@ const TIMES: u32 = 3;
 const FLOOR: Duration = Duration::from_secs(30);
 
 /// The known durations of one command on one tree.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct TimeoutEstimator {
     configured: Duration,
-    longest: Option<Duration>,
+    /// In milliseconds; 0 if none has ended.
+    longest: AtomicU64,
 }
 
 impl TimeoutEstimator {
@@ -25,20 +28,24 @@ impl TimeoutEstimator {
     pub(super) fn new(configured: Duration) -> Self {
         Self {
             configured,
-            longest: None,
+            longest: AtomicU64::new(0),
         }
     }
 
     /// Records a run that ended after this time.
-    pub(super) fn saw(&mut self, took: Duration) {
-        self.longest = self.longest.max(Some(took));
+    pub(super) fn saw(&self, took: Duration) {
+        self.longest.fetch_max(millis(took), Ordering::Relaxed);
     }
 
     /// How long the next run may take.
     fn limit(&self) -> Duration {
-        self.longest.map_or(self.configured, |longest| {
-            longest.saturating_mul(TIMES).saturating_add(FLOOR).min(self.configured)
-        })
+        match self.longest.load(Ordering::Relaxed) {
+            0 => self.configured,
+            longest => {
+                let longest = Duration::from_millis(longest);
+                longest.saturating_mul(TIMES).saturating_add(FLOOR).min(self.configured)
+            }
+        }
     }
 
     /// Runs tests in a workspace. A run that reaches a derived limit is repeated with the configured limit before it
@@ -47,7 +54,7 @@ impl TimeoutEstimator {
     /// # Errors
     /// When the sandbox cannot be used.
     pub(super) async fn run(
-        &mut self,
+        &self,
         suite: &Suite,
         workspace: &Workspace,
         only: &[String],
@@ -71,7 +78,7 @@ mod tests {
     #[test]
     fn a_run_may_take_three_times_the_longest_and_never_more_than_configured() {
         let seconds = Duration::from_secs;
-        let mut pace = TimeoutEstimator::new(seconds(600));
+        let pace = TimeoutEstimator::new(seconds(600));
         assert_eq!(pace.limit(), seconds(600));
         pace.saw(seconds(10));
         assert_eq!(pace.limit(), seconds(60));

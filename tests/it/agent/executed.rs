@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use greenlight::agent::{Exit, Item, Recorded, Transcript, prompt};
 use greenlight::checkout::Checkout;
-use greenlight::domain::clock::Clock;
 use greenlight::sandbox::{Choice, Policy, Sandbox};
 use greenlight::suite::{self, GoLibrary, Installed, Suite, TestSettings};
 use serde_json::json;
@@ -47,7 +46,7 @@ pub(super) async fn scene() -> (Scene, tempfile::TempDir) {
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),
         go_library: GoLibrary::default(),
-        clock: Clock::default(),
+        clock: greenlight::suite::RunClock::default(),
     });
     (scene, workspaces)
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use greenlight::checkout::Checkout;
-use greenlight::domain::clock::Clock;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::{Blob, Patch};
 use greenlight::domain::test_run::TestRun;
@@ -85,7 +84,7 @@ impl Patient {
             installed: lent.unwrap_or_default(),
             // One for all tests, and for the next time that they run.
             go_library: GoLibrary::kept_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-library")),
-            clock: Clock::default(),
+            clock: greenlight::suite::RunClock::default(),
         };
         let mut ended = suite.clone();
         ended.command.timeout = after.unwrap_or(ended.command.timeout);

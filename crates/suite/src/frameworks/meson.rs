@@ -3,8 +3,7 @@
 
 use std::sync::LazyLock;
 
-use greenlight_readers::lenient;
-use greenlight_readers::{Anomaly, ParsedRun, Printed, Report};
+use greenlight_readers::{Anomaly, ParsedRun, Printed, Report, lenient};
 use regex::Regex;
 use serde::Deserialize;
 

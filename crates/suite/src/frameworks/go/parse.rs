@@ -9,9 +9,8 @@ mod text;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use greenlight_readers::lenient;
 use greenlight_readers::test_run::Location;
-use greenlight_readers::{Anomaly, MAX_MESSAGE, ParsedRun, compared, location};
+use greenlight_readers::{Anomaly, MAX_MESSAGE, ParsedRun, compared, lenient, location};
 use regex::Regex;
 use serde::Deserialize;
 

@@ -1,0 +1,86 @@
+//! How often tests ran, and for how long: runs at the same time count once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many intervals are kept to recognise what overlaps them. Earlier ones are only added up.
+const MAX_INTERVALS: usize = 64;
+
+/// Counts test runs, and adds up the time during which at least one of them happened. Clones share the same counts.
+#[derive(Debug, Clone, Default)]
+pub struct RunClock(Arc<Mutex<Counts>>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    times: u64,
+    /// Without the intervals below.
+    wall: Duration,
+    /// Disjoint, in their order.
+    intervals: Vec<(Instant, Instant)>,
+}
+
+impl RunClock {
+    /// Counts one more run that took this long and has just ended.
+    pub fn add(&self, wall: Duration) {
+        let ended = Instant::now();
+        self.add_until(ended, wall);
+    }
+
+    fn add_until(&self, ended: Instant, wall: Duration) {
+        let mut counts = self.counts();
+        counts.times += 1;
+        let mut began = ended.checked_sub(wall).unwrap_or(ended);
+        while let Some((earlier, _)) = counts.intervals.pop_if(|(_, end)| *end >= began) {
+            began = began.min(earlier);
+        }
+        counts.intervals.push((began, ended));
+        if counts.intervals.len() > MAX_INTERVALS {
+            let (began, ended) = counts.intervals.remove(0);
+            counts.wall += ended.saturating_duration_since(began);
+        }
+    }
+
+    /// The number of runs.
+    pub fn times(&self) -> u64 {
+        self.counts().times
+    }
+
+    /// For how long at least one of them happened.
+    pub fn wall(&self) -> Duration {
+        let counts = self.counts();
+        let intervals = counts.intervals.iter();
+        counts.wall
+            + intervals
+                .map(|(began, ended)| ended.saturating_duration_since(*began))
+                .sum::<Duration>()
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happens_at_the_same_time_counts_once() {
+        let seconds = Duration::from_secs;
+        let start = Instant::now();
+        let total = |events: &[(u64, u64)]| {
+            let clock = RunClock::default();
+            for (began, ended) in events {
+                clock.add_until(start + seconds(*ended), seconds(ended - began));
+            }
+            (clock.times(), clock.wall())
+        };
+        assert_eq!(total(&[]), (0, seconds(0)));
+        assert_eq!(total(&[(1, 2), (3, 5)]), (2, seconds(3)));
+        assert_eq!(total(&[(0, 2), (1, 3)]), (2, seconds(3)));
+        // One that lasted longer than all others, with gaps between them.
+        assert_eq!(total(&[(1, 2), (4, 5), (0, 6), (8, 9)]), (4, seconds(7)));
+        let many: Vec<(u64, u64)> = (0..200).map(|turn| (3 * turn, 3 * turn + 1)).collect();
+        assert_eq!(total(&many), (200, seconds(200)));
+    }
+}
