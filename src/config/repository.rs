@@ -70,6 +70,8 @@ pub struct TestConfig {
     /// How long one test run may take.
     #[serde(deserialize_with = "duration::<_, 1, { 2 * HOUR }>")]
     pub timeout: Duration,
+    /// Prove fixes with runs that compile everything themselves, instead of finding dependencies compiled.
+    pub cold_proof: bool,
 }
 
 /// How triage tells a failing test from a flaky one before any work begins.
@@ -221,6 +223,7 @@ impl Default for TestConfig {
             command: None,
             install: None,
             timeout: Duration::from_secs(10 * MINUTE),
+            cold_proof: false,
         }
     }
 }

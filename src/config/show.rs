@@ -21,6 +21,7 @@ impl fmt::Display for RepoConfig {
         found(f, "command", self.test.command.as_deref())?;
         found(f, "install", self.test.install.as_deref())?;
         writeln!(f, "timeout = {}", duration(self.test.timeout))?;
+        writeln!(f, "cold_proof = {}", self.test.cold_proof)?;
 
         writeln!(f, "\n[triage]\nruns = {}", self.triage.runs)?;
         writeln!(f, "confidence = {}", self.triage.confidence)?;
@@ -141,6 +142,7 @@ mod tests {
         # command: found automatically
         # install: found automatically
         timeout = "10m"
+        cold_proof = false
 
         [triage]
         runs = 5

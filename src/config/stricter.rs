@@ -57,11 +57,13 @@ fn stricter_test(default: &TestConfig, base: &TestConfig) -> TestConfig {
         command: _,
         install: _,
         timeout,
+        cold_proof,
     } = default;
     TestConfig {
         command: base.command.clone(),
         install: base.install.clone(),
         timeout: base.timeout.min(*timeout),
+        cold_proof: base.cold_proof || *cold_proof,
     }
 }
 
@@ -189,6 +191,7 @@ mod tests {
         label = ""
         [test]
         timeout = "1m"
+        cold_proof = true
         [triage]
         runs = 3
         confidence = 99
@@ -240,6 +243,7 @@ mod tests {
         label = "fix it"
         [test]
         timeout = "2h"
+        cold_proof = false
         [triage]
         runs = 20
         confidence = 50

@@ -25,7 +25,7 @@ use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, RunClock, Suite, TestCommand,
+    self, Hints, InstallError, InstallRequest, InstallSettings, Installed, Prebuilt, RunClock, Suite, TestCommand,
 };
 
 mod configured;
@@ -155,7 +155,8 @@ impl Worktree {
             command,
             workspaces: sandbox.workspaces(&self.workspaces),
             installed: Installed::default(),
-            go_library: GoLibrary::kept_in(self.installed.clone()),
+            prebuilt: Prebuilt::kept_in(self.installed.clone()),
+            cold_proof: self.config.test.cold_proof,
             clock: RunClock::default(),
         }
     }

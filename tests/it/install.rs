@@ -9,7 +9,7 @@ use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::Outcome;
 use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
-    GoLibrary, Hints, InstallError, InstallRequest, InstallSettings, Installed, Suite, TestSettings, find, install,
+    Hints, InstallError, InstallRequest, InstallSettings, Installed, Prebuilt, Suite, TestSettings, find, install,
     plan, run_fresh, test_steps,
 };
 use tempfile::TempDir;
@@ -293,7 +293,8 @@ impl Scene {
             policy: Policy::default(),
             workspaces: self.folder.path().join("copies"),
             installed: Installed::default(),
-            go_library: GoLibrary::default(),
+            prebuilt: Prebuilt::default(),
+            cold_proof: false,
             clock: greenlight::suite::RunClock::default(),
         }
     }

@@ -1,6 +1,5 @@
 //! Real test commands of real tools: found, run in the real sandbox, and parsed.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,8 +7,10 @@ use std::time::Duration;
 use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::{Outcome, TestRun, is_better};
 use greenlight::sandbox::{Choice, Policy, Sandbox};
-use greenlight::suite::{GoLibrary, Hints, Installed, Suite, TestSettings, find, run, run_fresh};
+use greenlight::suite::{Hints, Installed, Prebuilt, Suite, TestSettings, find, run, run_fresh};
 use tokio_util::sync::CancellationToken;
+
+mod prebuilt;
 
 const CRATE: [(&str, &str); 3] = [
     (
@@ -63,7 +64,8 @@ async fn world(files: &[(&str, &str)], settings: &TestSettings) -> World {
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),
-        go_library: GoLibrary::default(),
+        prebuilt: Prebuilt::default(),
+        cold_proof: false,
         clock: greenlight::suite::RunClock::default(),
     };
     World {
@@ -348,72 +350,4 @@ async fn hostile_names_reach_no_tool_as_options() {
         let run = world.run(&[name]).await;
         assert_eq!(run.outcome, Outcome::NothingRan, "{name}: {}", run.tail);
     }
-}
-
-const GO: [(&str, &str); 3] = [
-    ("go.mod", "module example.com/sum\n\ngo 1.20\n"),
-    (
-        "sum.go",
-        "package sum\n\nimport \"strings\"\n\nfunc Words(text string) int { return len(strings.Fields(text)) }\n",
-    ),
-    (
-        "sum_test.go",
-        // Writes to each entry of the cache that it finds, through the links.
-        "package sum\n\nimport (\n\t\"io/fs\"\n\t\"os\"\n\t\"path/filepath\"\n\t\"testing\"\n)\n\n\
-         func TestWords(t *testing.T) {\n\tif Words(\"a b\") != 2 {\n\t\tt.Fatal(Words(\"a b\"))\n\t}\n}\n\n\
-         func TestPoison(t *testing.T) {\n\tfor _, root := range []string{os.Getenv(\"GOCACHE\"), \"/go-library\"} {\n\
-         \t\tfilepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {\n\
-         \t\t\tif err == nil && entry.Type()&fs.ModeSymlink == 0 && root != \"/go-library\" {\n\t\t\t\treturn nil\n\t\t\t}\n\
-         \t\t\tif file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0); err == nil {\n\
-         \t\t\t\tfile.Close()\n\t\t\t\tt.Error(\"wrote \", path)\n\t\t\t}\n\t\t\treturn nil\n\t\t})\n\t}\n}\n",
-    ),
-];
-
-/// Every file below a folder, with its content.
-fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.symlink_metadata().unwrap().is_dir() {
-                true => folders.push(path),
-                false => drop(files.insert(path.clone(), fs::read(&path).unwrap_or_default())),
-            }
-        }
-    }
-    files
-}
-
-#[tokio::test]
-async fn gos_library_is_compiled_once_and_tests_cannot_change_it() {
-    let mut world = world(&GO, &TestSettings::default()).await;
-    let kept = tempfile::tempdir().unwrap();
-    world.suite.go_library = GoLibrary::kept_in(kept.path().into());
-    let green = world.run(&[]).await;
-    assert_eq!((green.outcome, green.passed), (Outcome::Passed, 2), "{}", green.tail);
-    let compiled = contents(kept.path());
-    assert!(compiled.len() > 50, "{}", compiled.len());
-
-    // A second process finds it. Its next run only compiles the module.
-    world.suite.go_library = GoLibrary::kept_in(kept.path().into());
-    assert_eq!(world.run(&[]).await.outcome, Outcome::Passed);
-    world.edit("sum.go", "strings.Fields(text)", "strings.Split(text, \",\")");
-    let workspace = world.checkout.workspace(&world.suite.workspaces).unwrap();
-    let red = run(&world.suite, &workspace, &[], &CancellationToken::new())
-        .await
-        .unwrap();
-    let counts = (red.outcome, red.passed, red.failed);
-    assert_eq!(counts, (Outcome::Failed, 1, 1), "{}", red.tail);
-    let cache = workspace.path().join(".greenlight-cache/go");
-    let (linked, own): (Vec<PathBuf>, Vec<PathBuf>) = contents(&cache)
-        .into_keys()
-        .partition(|path| path.symlink_metadata().unwrap().is_symlink());
-    assert!(
-        linked.len() > 50 && own.len() < 40,
-        "{} linked, {} compiled",
-        linked.len(),
-        own.len()
-    );
-    assert!(compiled == contents(kept.path()), "the library is as it was compiled");
 }

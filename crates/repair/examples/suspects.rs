@@ -52,7 +52,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         policy: Policy::default(),
         workspaces: folder.path().join("workspaces"),
         installed: Installed::default(),
-        go_library: greenlight_suite::GoLibrary::default(),
+        prebuilt: greenlight_suite::Prebuilt::default(),
+        cold_proof: false,
         clock: RunClock::default(),
     };
     let task = Task {

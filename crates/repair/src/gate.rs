@@ -253,7 +253,7 @@ async fn confirmed(
     candidate: &Candidate,
     stop: &CancellationToken,
 ) -> Result<Option<TestRun>, suite::Error> {
-    let fresh = suite::run_fresh(task.suite, &candidate.tree(task.checkout), &[], stop).await?;
+    let fresh = suite::run_fresh(&task.suite.for_proof(), &candidate.tree(task.checkout), &[], stop).await?;
     Ok(is_better(task.before, &fresh).is_ok().then_some(fresh))
 }
 

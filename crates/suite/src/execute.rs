@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::install::{self, InstallError, hosts_of_tools};
 use crate::suite::Suite;
 use crate::wrapper::{environment, in_wrapper};
-use crate::{compile_go_library, text};
+use crate::{prebuild, text};
 
 /// Where packages installed for one program are mounted.
 const PACKAGES: &str = "/packages";
@@ -75,7 +75,7 @@ pub async fn execute(
     packages: &Packages,
     cancel: &CancellationToken,
 ) -> Result<Ran, sandbox::Error> {
-    compile_go_library::make_ready(suite, workspace, cancel).await?;
+    prebuild::make_ready(suite, workspace, cancel).await?;
     let mut policy = suite.policy.clone();
     policy.limits.wall = job.wall;
     policy.network = network(&job.hosts);

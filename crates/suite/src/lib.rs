@@ -11,17 +11,17 @@
 mod ci_build;
 mod ci_install;
 mod ci_log;
-mod compile_go_library;
 mod discover;
 mod execute;
 mod file_lookup;
 mod filter;
 mod framework;
 mod frameworks;
-mod go_library;
 mod install;
 mod missing;
 mod parse;
+mod prebuild;
+mod prebuilt;
 mod reporters;
 mod reports;
 mod reuse;
@@ -42,12 +42,12 @@ pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, packag
 pub use self::filter::{narrows, package};
 pub use self::framework::Framework;
 pub use self::frameworks::spec::{Runtime, Snapshots};
-pub use self::go_library::GoLibrary;
 pub use self::install::{
     InstallError, InstallRequest, InstallSettings, Installed, Plan, hosts_of_tools, install, plan, remove_old_packages,
 };
 pub use self::missing::{MissingPackage, MissingPackages, list_different_packages, missing_packages};
 pub use self::parse::{Report, read};
+pub use self::prebuilt::Prebuilt;
 pub use self::reuse::reuse_installed;
 pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};
 pub use self::run_clock::RunClock;

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::file_lookup::Places;
 use super::{filter, parse, reporters, reports};
-use crate::compile_go_library;
 use crate::framework::Ecosystem;
+use crate::prebuild;
 use crate::suite::Suite;
 use crate::test_command::TestCommand;
 use crate::wrapper::{OWN_VARIABLES, environment, in_wrapper};
@@ -67,7 +67,7 @@ pub async fn run(
     only: &[String],
     cancel: &CancellationToken,
 ) -> Result<TestRun, sandbox::Error> {
-    compile_go_library::make_ready(suite, workspace, cancel).await?;
+    prebuild::make_ready(suite, workspace, cancel).await?;
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let invocation = reporters::invocation(command, filter::argv(command, only));
@@ -115,6 +115,11 @@ pub async fn run(
     relocate(&mut run, workspace.path(), directory);
     (framework.spec().rename)(&mut run, workspace.path(), command);
     Ok(run)
+}
+
+/// The directory of a command, relative to the root of the tree.
+pub(crate) fn in_place(command: &TestCommand) -> PathBuf {
+    PathBuf::from(command.directory.as_ref().map_or("", |directory| directory.as_str()))
 }
 
 /// Runs are stored in journals, which others may read. Names stay unchanged: they select tests.
@@ -204,7 +209,7 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::SessionP
 }
 
 /// Variables without those that greenlight passes to its wrapper.
-fn not_our_own(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub(crate) fn not_our_own(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut env = env.clone();
     env.retain(|name, _| !name.starts_with(OWN_VARIABLES));
     env

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use greenlight_sandbox::{Mount, Policy, Sandbox};
 
 use crate::frameworks::spec::Runtime;
-use crate::go_library::GoLibrary;
 use crate::install::Installed;
+use crate::prebuilt::Prebuilt;
 use crate::run_clock::RunClock;
 use crate::test_command::TestCommand;
 
@@ -24,17 +24,19 @@ pub struct Suite {
     pub workspaces: PathBuf,
     /// How its dependencies were installed.
     pub installed: Installed,
-    /// The compiled library of Go, where the tests need it.
-    pub go_library: GoLibrary,
+    /// What is compiled once for all runs.
+    pub prebuilt: Prebuilt,
+    /// Whether a run that proves something compiles everything itself.
+    pub cold_proof: bool,
     /// Total time of its test commands so far, without the start of their sandboxes.
     pub clock: RunClock,
 }
 
 impl Suite {
-    /// Variables for the commands: those of the installed dependencies, and of the compiled library.
+    /// Variables for the commands: those of the installed dependencies, and of what is compiled already.
     pub(crate) fn env(&self) -> BTreeMap<String, String> {
-        let library = self.go_library.get().into_iter().flat_map(|library| &library.env);
-        let all = self.installed.env.iter().chain(library);
+        let compiled = self.prebuilt.get().into_iter().flat_map(|compiled| &compiled.env);
+        let all = self.installed.env.iter().chain(compiled);
         all.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
@@ -45,9 +47,23 @@ impl Suite {
         self.command.framework.runtime().filter(|_| !is_built)
     }
 
+    /// The suite for a run that proves something.
+    pub fn for_proof(&self) -> Self {
+        let mut suite = self.clone();
+        if self.cold_proof {
+            suite.prebuilt = Prebuilt::default();
+        }
+        suite
+    }
+
+    /// Whether its runs find something compiled; see [`Prebuilt`].
+    pub fn has_prebuilt(&self) -> bool {
+        self.prebuilt.get().is_some()
+    }
+
     /// Mounts for the commands, likewise.
     pub(crate) fn mounts(&self) -> Vec<Mount> {
-        let library = self.go_library.get().map(|library| &library.mount);
-        self.installed.mounts.iter().chain(library).cloned().collect()
+        let compiled = self.prebuilt.get().map(|compiled| &compiled.mount);
+        self.installed.mounts.iter().chain(compiled).cloned().collect()
     }
 }

@@ -35,7 +35,7 @@ pub async fn prove(
     red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, Unfit>, Broken> {
-    let before = red.before;
+    let (before, suite) = (red.before, &suite.for_proof());
     let is_protected = |path: &RepoPath| worktree.config.protect.paths.covers(path);
     let inputs = worktree.inputs(Some(before));
     let weakenings = |patch: &Patch| worktree.weakenings(patch, &inputs);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use greenlight::agent::{Exit, Item, Recorded, Transcript, prompt};
 use greenlight::checkout::Checkout;
 use greenlight::sandbox::{Choice, Policy, Sandbox};
-use greenlight::suite::{self, GoLibrary, Installed, Suite, TestSettings};
+use greenlight::suite::{self, Installed, Prebuilt, Suite, TestSettings};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +45,8 @@ pub(super) async fn scene() -> (Scene, tempfile::TempDir) {
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),
-        go_library: GoLibrary::default(),
+        prebuilt: Prebuilt::default(),
+        cold_proof: false,
         clock: greenlight::suite::RunClock::default(),
     });
     (scene, workspaces)

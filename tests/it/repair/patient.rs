@@ -12,7 +12,7 @@ use greenlight::domain::patch::{Blob, Patch};
 use greenlight::domain::test_run::TestRun;
 use greenlight::repair::{self, Budget, End, LeftOut, PassingPatch, Progress, Task, ToolFix};
 use greenlight::sandbox::Policy;
-use greenlight::suite::{self, GoLibrary, Suite, TestSettings};
+use greenlight::suite::{self, Prebuilt, Suite, TestSettings};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -83,7 +83,8 @@ impl Patient {
             workspaces: directories[1].path().to_path_buf(),
             installed: lent.unwrap_or_default(),
             // One for all tests, and for the next time that they run.
-            go_library: GoLibrary::kept_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-library")),
+            prebuilt: Prebuilt::kept_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-library")),
+            cold_proof: false,
             clock: greenlight::suite::RunClock::default(),
         };
         let mut ended = suite.clone();

@@ -48,6 +48,7 @@ async fn anybody_may_ask_for_help_status_and_configuration() {
     # command: found automatically
     # install: found automatically
     timeout = "10m"
+    cold_proof = false
 
     [triage]
     runs = 5

@@ -66,5 +66,17 @@ if [ -n "$GREENLIGHT_GO_LIBRARY" ] && [ ! -e "$GOCACHE/linked" ]; then
 	: > "$GOCACHE/linked"
 fi 2>/dev/null
 unset GREENLIGHT_GO_LIBRARY
+# Links to the compiled crates of a Rust project and to their sources, which are read-only. Cargo writes beside them.
+if [ -n "$GREENLIGHT_CRATES" ]; then
+	if [ ! -e "$up/$GREENLIGHT_CRATES_IN" ]; then
+		mkdir -p "$up/$GREENLIGHT_CRATES_IN"
+		cp -Rs "$GREENLIGHT_CRATES/target/." "$up/$GREENLIGHT_CRATES_IN/"
+	fi
+	for index in "$GREENLIGHT_CRATES"/sources/*; do
+		unpacked=${CARGO_HOME:-$HOME/.cargo}/registry/src/${index##*/}
+		mkdir -p "$unpacked" && ln -s "$index"/* "$unpacked/"
+	done
+fi 2>/dev/null
+unset GREENLIGHT_CRATES GREENLIGHT_CRATES_IN
 # Both streams in one, in the order of writing.
 exec "$@" 2>&1

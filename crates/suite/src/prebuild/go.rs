@@ -1,18 +1,21 @@
-//! Compiles the part of Go's library that a suite needs, in a sandbox that sees no tree.
+//! The part of Go's standard library that a suite needs.
+//!
+//! Go ships its library as source. Its build cache names everything by the digest of what it was made from, so an entry
+//! is the right one or is not found. The tree only says which packages are compiled, by names that Go itself has to
+//! know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use greenlight_sandbox as sandbox;
-use greenlight_sandbox::{Access, Backend, Outcome};
+use greenlight_sandbox::{Access, Outcome};
 use greenlight_tree::checkout::Workspace;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::frameworks::spec::Runtime;
-use crate::go_library::{CompiledLibrary, LIBRARY, mount};
 use crate::install::{Store, StoredInstall};
+use crate::prebuilt::{Compiled, mount};
 use crate::suite::Suite;
 use crate::text;
 use crate::wrapper::{environment, in_wrapper};
@@ -32,30 +35,21 @@ const LIST: [&str; 3] = [
     "go env GOVERSION && go list -e -deps -test -f '{{if .Standard}}{{.ImportPath}}{{end}}' ./...",
 ];
 
-/// Compiles the library for a suite that needs it, unless that was done before.
+/// Where the sandbox mounts the compiled library.
+const LIBRARY: &str = "/go-library";
+/// The variable that tells the wrapper where the library is.
+const VARIABLE: &str = "GREENLIGHT_GO_LIBRARY";
+
+/// Compiles the library for a suite. `None` if Go fails.
 ///
 /// # Errors
-/// When the sandbox fails. A library that does not compile is not shared.
-pub(crate) async fn make_ready(
-    suite: &Suite,
-    workspace: &Workspace,
-    cancel: &CancellationToken,
-) -> Result<(), sandbox::Error> {
-    let has_mounts = !matches!(suite.sandbox.backend(), Backend::Landlock | Backend::None);
-    let is_needed = suite.runtime() == Some(Runtime::Go) && has_mounts;
-    let Some((folder, cell)) = suite.go_library.cell().filter(|_| is_needed) else {
-        return Ok(());
-    };
-    let made = cell.get_or_try_init(|| share(suite, workspace, folder, cancel)).await;
-    made.map(|_| ())
-}
-
-async fn share(
+/// When the sandbox fails.
+pub(super) async fn share(
     suite: &Suite,
     workspace: &Workspace,
     folder: &Path,
     cancel: &CancellationToken,
-) -> Result<Option<CompiledLibrary>, sandbox::Error> {
+) -> Result<Option<Compiled>, sandbox::Error> {
     let Some(needed) = needed(suite, workspace, cancel).await? else {
         return Ok(None);
     };
@@ -68,7 +62,10 @@ async fn share(
             None => return Ok(None),
         },
     };
-    Ok(Some(CompiledLibrary::at(kept.directory)))
+    Ok(Some(Compiled {
+        env: BTreeMap::from([(VARIABLE.to_owned(), LIBRARY.to_owned())]),
+        mount: mount(kept.directory, LIBRARY, Access::ReadOnly),
+    }))
 }
 
 /// Packages of the library of one version of Go.
@@ -173,7 +170,9 @@ async fn compile(
     let mut command = sandbox::Command::new(["go", "test", "-run", "^$", "."], module.path());
     command.env = environment();
     command.env.insert("GOCACHE".into(), LIBRARY.into());
-    command.mounts.push(mount(new.path().to_path_buf(), Access::ReadWrite));
+    command
+        .mounts
+        .push(mount(new.path().to_path_buf(), LIBRARY, Access::ReadWrite));
     let output = suite.sandbox.exec(&command, &policy, cancel).await?;
     if output.outcome != Outcome::Exited(0) {
         tracing::debug!(outcome = ?output.outcome, "Go's library is not shared");

@@ -1,0 +1,286 @@
+//! The crates that a Rust project depends on.
+//!
+//! They are compiled in a run that sees the project's manifests and no code of it, and kept under a digest of what this
+//! run sees: another project, or a pull request that changes a dependency, gets another result. A build script of a
+//! dependency can therefore only change results of trees that run it anyway. Cargo decides what is still right: for each
+//! crate it compares version, features, profile, flags and compiler.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use greenlight_sandbox as sandbox;
+use greenlight_sandbox::{Access, Outcome};
+use greenlight_tree::checkout::Workspace;
+use greenlight_tree::files;
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use super::skeleton::Skeleton;
+use crate::install::{New, Store, StoredInstall};
+use crate::prebuilt::{Compiled, mount};
+use crate::run::{in_place, not_our_own};
+use crate::suite::Suite;
+use crate::wrapper::environment;
+use crate::{filter, reporters, text};
+
+/// Where the sandbox mounts the compiled crates, and the variables that tell the wrapper where they are and where the
+/// tree keeps its build output.
+const CRATES: &str = "/crates";
+const VARIABLES: [&str; 2] = ["GREENLIGHT_CRATES", "GREENLIGHT_CRATES_IN"];
+
+/// Unpacked sources of crates, beside the build output. Otherwise each run would unpack them again.
+const SOURCES: &str = "sources";
+/// The build output.
+const TARGET: &str = "target";
+
+/// Compiles what it is given, and keeps the sources that Cargo unpacked for it. What could be compiled is of use even if
+/// the rest could not.
+const COMPILE: &str =
+    r#"out=$1; shift; "$@"; cp -R "${CARGO_HOME:-$HOME/.cargo}/registry/src" "$out" 2>/dev/null; exit 0"#;
+
+/// Compiles the crates for a suite. `None` if there is nothing to share.
+///
+/// # Errors
+/// When the sandbox fails.
+pub(super) async fn share(
+    suite: &Suite,
+    workspace: &Workspace,
+    folder: &Path,
+    cancel: &CancellationToken,
+) -> Result<Option<Compiled>, sandbox::Error> {
+    let tree = workspace.path().to_path_buf();
+    let read = tokio::task::spawn_blocking(move || Skeleton::of(&tree)).await;
+    let Some(skeleton) = read.map_err(io::Error::other)? else {
+        return Ok(None);
+    };
+    let Some(command) = compiling(suite) else {
+        return Ok(None);
+    };
+    let Some(compiler) = compiler(suite, workspace, cancel).await? else {
+        return Ok(None);
+    };
+    let store = Store::open(folder)?;
+    let key = key(&skeleton, &command, &compiler);
+    let kept = match store.find(&key) {
+        Some(kept) => kept,
+        None => match compile(suite, (&skeleton, &command), (&store, &key), cancel).await? {
+            Some(kept) => kept,
+            None => return Ok(None),
+        },
+    };
+    // The notes say where the tree keeps its build output.
+    let Some(target) = kept.notes.first() else {
+        return Ok(None);
+    };
+    let values = [CRATES, target].map(str::to_owned);
+    Ok(Some(Compiled {
+        env: VARIABLES.map(str::to_owned).into_iter().zip(values).collect(),
+        mount: mount(kept.directory, CRATES, Access::ReadOnly),
+    }))
+}
+
+/// A command and its variables.
+struct CommandLine {
+    argv: Vec<String>,
+    env: BTreeMap<String, String>,
+}
+
+/// The test command, without running what it compiles. `None` if it is not one of Cargo.
+fn compiling(suite: &Suite) -> Option<CommandLine> {
+    let command = &suite.command;
+    let invocation = reporters::invocation(command, filter::argv(command, &[]));
+    let mut argv = invocation.argv;
+    if argv.first().map(String::as_str) != Some("cargo") {
+        return None;
+    }
+    let end = argv.iter().position(|word| word == "--").unwrap_or(argv.len());
+    argv.truncate(end);
+    argv.push("--no-run".into());
+    let env = environment().into_iter().chain(not_our_own(&suite.installed.env));
+    let env = env.chain(not_our_own(&command.env)).chain(invocation.env).collect();
+    Some(CommandLine { argv, env })
+}
+
+/// What the compiler says about itself. `None` if there is none.
+async fn compiler(
+    suite: &Suite,
+    workspace: &Workspace,
+    cancel: &CancellationToken,
+) -> Result<Option<String>, sandbox::Error> {
+    let command = sandbox::Command {
+        mounts: suite.installed.mounts.clone(),
+        env: environment()
+            .into_iter()
+            .chain(not_our_own(&suite.installed.env))
+            .collect(),
+        cwd: in_place(&suite.command),
+        ..sandbox::Command::new(["rustc", "-vV"], workspace.path())
+    };
+    let output = suite.sandbox.exec(&command, &suite.policy, cancel).await?;
+    let is_said = output.outcome == Outcome::Exited(0);
+    Ok(is_said.then(|| text::printed(&output.stdout, &output.stderr)))
+}
+
+fn key(skeleton: &Skeleton, command: &CommandLine, compiler: &str) -> String {
+    let mut digest = Sha256::new();
+    skeleton.digest(&mut digest);
+    let variables = command.env.iter().flat_map(|(name, value)| [name, value]);
+    for word in command
+        .argv
+        .iter()
+        .chain(variables)
+        .map(String::as_str)
+        .chain([compiler])
+    {
+        digest.update(word.len().to_le_bytes());
+        digest.update(word);
+    }
+    format!("crates-{}", hex::encode(&digest.finalize()[..16]))
+}
+
+/// Compiles a skeleton in a sandbox that sees nothing else of the tree. `None` if Cargo does not get that far.
+async fn compile(
+    suite: &Suite,
+    (skeleton, command): (&Skeleton, &CommandLine),
+    (store, key): (&Store, &str),
+    cancel: &CancellationToken,
+) -> Result<Option<StoredInstall>, sandbox::Error> {
+    let new = store.begin()?;
+    // What is left there is removed when the rest is kept.
+    let project = new.path().join("tmp");
+    fs::create_dir(&project)?;
+    skeleton.write(&project)?;
+    let below = in_place(&suite.command);
+    let mut policy = suite.policy.clone();
+    policy.limits.wall = suite.command.timeout;
+    let sources = format!("{}/.greenlight-{SOURCES}", sandbox::WORKSPACE);
+    let words = ["sh", "-c", COMPILE, "sh", &sources].map(OsString::from);
+    let run = sandbox::Command {
+        cwd: below.clone(),
+        env: command.env.clone(),
+        mounts: suite.installed.mounts.clone(),
+        ..sandbox::Command::new(
+            words.into_iter().chain(command.argv.iter().map(OsString::from)),
+            project.as_path(),
+        )
+    };
+    let output = suite.sandbox.exec(&run, &policy, cancel).await?;
+    if output.outcome != Outcome::Exited(0) {
+        tracing::debug!(outcome = ?output.outcome, "compiled crates are not shared");
+        return Ok(None);
+    }
+    let (store, key, packages) = (store.clone(), key.to_owned(), skeleton.packages().clone());
+    let keep = move || match keep(&new, &below, &packages) {
+        Ok(Some(target)) => store.keep(new, &key, &[target]).map(Some),
+        Ok(None) => Ok(None),
+        // A build script can leave anything behind.
+        Err(error) => {
+            tracing::debug!(%error, "compiled crates are not shared");
+            Ok(None)
+        }
+    };
+    Ok(tokio::task::spawn_blocking(keep).await.map_err(io::Error::other)??)
+}
+
+/// Keeps the build output of a compiled project, without what belongs to the project's own packages. Returns where the
+/// project has it, if it has any.
+fn keep(new: &New, below: &Path, packages: &BTreeSet<String>) -> io::Result<Option<String>> {
+    let project = new.path().join("tmp");
+    let is_output = |at: &&Path| is_directory(&project.join(at).join(TARGET));
+    let Some(target) = below.ancestors().find(is_output).map(|at| at.join(TARGET)) else {
+        return Ok(None);
+    };
+    // The sandbox's user owns it.
+    sandbox::take_back(&project)?;
+    let output = new.path().join(TARGET);
+    fs::rename(project.join(&target), &output)?;
+    let profiles = profiles(&output)?;
+    // A crate that is not on this machine stops Cargo before it compiles anything, and may be there the next time.
+    if profiles.is_empty() {
+        return Ok(None);
+    }
+    let sources = project.join(format!(".greenlight-{SOURCES}"));
+    if is_directory(&sources) {
+        fs::rename(sources, new.path().join(SOURCES))?;
+    }
+    for profile in profiles {
+        remove_own(&profile, packages)?;
+    }
+    Ok(Some(target.display().to_string()))
+}
+
+fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}
+
+fn listed(directory: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        all.push((entry.path(), entry.file_name().to_string_lossy().into_owned()));
+    }
+    Ok(all)
+}
+
+/// Directories like `target/debug` and `target/x86_64-unknown-linux-gnu/debug`.
+fn profiles(output: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for (directory, _) in listed(output)?.into_iter().filter(|(path, _)| is_directory(path)) {
+        let below = listed(&directory)?.into_iter().map(|(path, _)| path);
+        let all = below.filter(|path| is_directory(path)).chain([directory]);
+        found.extend(all.filter(|path| is_directory(&path.join(".fingerprint"))));
+    }
+    Ok(found)
+}
+
+/// Removes what was compiled of the project's own packages, which are empty in a skeleton, and what Cargo writes to in
+/// every run: links to the rest are read-only.
+fn remove_own(profile: &Path, packages: &BTreeSet<String>) -> io::Result<()> {
+    let is_own = |name: &str| {
+        let package = name.rsplit_once('-').map_or(name, |(package, _)| package);
+        packages.contains(package)
+    };
+    for (path, name) in listed(profile)? {
+        match name.as_str() {
+            "deps" => remove_own_output(&path)?,
+            ".fingerprint" | "build" => {
+                for (path, _) in listed(&path)?.into_iter().filter(|(_, name)| is_own(name)) {
+                    files::remove_tree(&path)?;
+                }
+            }
+            _ if is_directory(&path) => files::remove_tree(&path)?,
+            _ => fs::remove_file(path)?,
+        }
+    }
+    Ok(())
+}
+
+/// Removes from `deps` what was compiled from files of the project, which Cargo names relative to it. Everything that one
+/// call of the compiler made has the same hash in its name.
+fn remove_own_output(deps: &Path) -> io::Result<()> {
+    let all = listed(deps)?;
+    let hash = |name: &str| {
+        let stem = name.split('.').next()?;
+        stem.rsplit_once('-').map(|(_, hash)| hash.to_owned())
+    };
+    let mut own = BTreeSet::new();
+    for (path, name) in all.iter().filter(|(_, name)| name.ends_with(".d")) {
+        let is_own = |text: &str| {
+            let inputs = text.lines().filter_map(|line| line.split_once(": "));
+            let mut inputs = inputs.flat_map(|(_, inputs)| inputs.split(' '));
+            inputs.any(|input| !input.starts_with('/'))
+        };
+        let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
+        if is_own(&text) {
+            own.extend(hash(name));
+        }
+    }
+    for (path, name) in &all {
+        if hash(name).is_some_and(|hash| own.contains(&hash)) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}

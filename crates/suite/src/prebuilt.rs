@@ -1,0 +1,60 @@
+//! What a toolchain compiles before the project's own code, compiled once and shared read-only by every run of a
+//! repository's tests: Go's standard library, and the crates that a Rust project depends on.
+//!
+//! A fresh copy of a tree has no build output, so that even a tiny test would compile all of this again, for seconds to
+//! minutes of processor time per run.
+//!
+//! **Nothing that a pull request writes gets in**: it is compiled in a separate run that does not see the project's
+//! code, and kept under a digest of everything that this run sees. Runs find the result read-only, and link to it from
+//! their own build output. If compiling it fails, each run compiles what it needs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use greenlight_sandbox::{Access, Mount};
+use tokio::sync::OnceCell;
+
+/// What was compiled for the runs of a suite. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Prebuilt {
+    /// The folder that keeps it. `None` means that nothing is shared.
+    folder: Option<PathBuf>,
+    shared: Arc<OnceCell<Option<Compiled>>>,
+}
+
+/// What a run needs to find it.
+#[derive(Debug, Clone)]
+pub(crate) struct Compiled {
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) mount: Mount,
+}
+
+impl Prebuilt {
+    /// Build output that is kept in this folder, which nobody but greenlight writes to.
+    pub fn kept_in(folder: PathBuf) -> Self {
+        Self {
+            folder: Some(folder),
+            shared: Arc::default(),
+        }
+    }
+
+    /// The folder that keeps it, and the cell that holds it after compiling.
+    pub(crate) fn cell(&self) -> Option<(&Path, &OnceCell<Option<Compiled>>)> {
+        Some((self.folder.as_deref()?, &self.shared))
+    }
+
+    /// What was compiled, if that was done already.
+    pub(crate) fn get(&self) -> Option<&Compiled> {
+        self.shared.get().and_then(Option::as_ref)
+    }
+}
+
+/// Mounts a folder of build output.
+pub(crate) fn mount(source: PathBuf, target: &str, access: Access) -> Mount {
+    Mount {
+        source,
+        target: PathBuf::from(target),
+        access,
+    }
+}

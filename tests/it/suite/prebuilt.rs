@@ -1,0 +1,163 @@
+//! What is compiled once for all runs, and cannot be changed by any of them.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+const GO: [(&str, &str); 3] = [
+    ("go.mod", "module example.com/sum\n\ngo 1.20\n"),
+    (
+        "sum.go",
+        "package sum\n\nimport \"strings\"\n\nfunc Words(text string) int { return len(strings.Fields(text)) }\n",
+    ),
+    (
+        "sum_test.go",
+        // Writes to each entry of the cache that it finds, through the links.
+        "package sum\n\nimport (\n\t\"io/fs\"\n\t\"os\"\n\t\"path/filepath\"\n\t\"testing\"\n)\n\n\
+         func TestWords(t *testing.T) {\n\tif Words(\"a b\") != 2 {\n\t\tt.Fatal(Words(\"a b\"))\n\t}\n}\n\n\
+         func TestPoison(t *testing.T) {\n\tfor _, root := range []string{os.Getenv(\"GOCACHE\"), \"/go-library\"} {\n\
+         \t\tfilepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {\n\
+         \t\t\tif err == nil && entry.Type()&fs.ModeSymlink == 0 && root != \"/go-library\" {\n\t\t\t\treturn nil\n\t\t\t}\n\
+         \t\t\tif file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0); err == nil {\n\
+         \t\t\t\tfile.Close()\n\t\t\t\tt.Error(\"wrote \", path)\n\t\t\t}\n\t\t\treturn nil\n\t\t})\n\t}\n}\n",
+    ),
+];
+
+/// Every file below a folder, with its content.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.symlink_metadata().unwrap().is_dir() {
+                true => folders.push(path),
+                false => drop(files.insert(path.clone(), fs::read(&path).unwrap_or_default())),
+            }
+        }
+    }
+    files
+}
+
+#[tokio::test]
+async fn gos_library_is_compiled_once_and_tests_cannot_change_it() {
+    let mut world = world(&GO, &TestSettings::default()).await;
+    let kept = tempfile::tempdir().unwrap();
+    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    let green = world.run(&[]).await;
+    assert_eq!((green.outcome, green.passed), (Outcome::Passed, 2), "{}", green.tail);
+    let compiled = contents(kept.path());
+    assert!(compiled.len() > 50, "{}", compiled.len());
+
+    // A second process finds it. Its next run only compiles the module.
+    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    assert_eq!(world.run(&[]).await.outcome, Outcome::Passed);
+    world.edit("sum.go", "strings.Fields(text)", "strings.Split(text, \",\")");
+    let workspace = world.checkout.workspace(&world.suite.workspaces).unwrap();
+    let red = run(&world.suite, &workspace, &[], &CancellationToken::new())
+        .await
+        .unwrap();
+    let counts = (red.outcome, red.passed, red.failed);
+    assert_eq!(counts, (Outcome::Failed, 1, 1), "{}", red.tail);
+    let cache = workspace.path().join(".greenlight-cache/go");
+    let (linked, own): (Vec<PathBuf>, Vec<PathBuf>) = contents(&cache)
+        .into_keys()
+        .partition(|path| path.symlink_metadata().unwrap().is_symlink());
+    assert!(
+        linked.len() > 50 && own.len() < 40,
+        "{} linked, {} compiled",
+        linked.len(),
+        own.len()
+    );
+    assert!(compiled == contents(kept.path()), "the library is as it was compiled");
+}
+
+const WITH_DEPENDENCY: [(&str, &str); 4] = [
+    (
+        "Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\nbuild = \"make.rs\"\n\n\
+         [dependencies]\nhex = \"0.4\"\n",
+    ),
+    (
+        "Cargo.lock",
+        "version = 4\n\n[[package]]\nname = \"hex\"\nversion = \"0.4.3\"\n\
+         source = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+         checksum = \"7f24254aa9a54b5c858eaee2f5bccdb46aaf0e486a595ed5fd8f86ba55232a70\"\n\n\
+         [[package]]\nname = \"sample\"\nversion = \"0.1.0\"\ndependencies = [\n \"hex\",\n]\n",
+    ),
+    (
+        // Writes to everything that was compiled before, if it can.
+        "make.rs",
+        "fn main() {\n    for root in [\"/crates\", \"target\"] {\n        spoil(root.as_ref());\n    }\n}\n\n\
+         fn spoil(directory: &std::path::Path) {\n    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {\n\
+         \x20       let path = entry.path();\n        let is_link = entry.file_type().unwrap().is_symlink();\n\
+         \x20       if entry.file_type().unwrap().is_dir() {\n            spoil(&path);\n\
+         \x20       } else if is_link || path.starts_with(\"/crates\") {\n\
+         \x20           assert!(std::fs::write(&path, \"spoiled\").is_err(), \"wrote {path:?}\");\n        }\n    }\n}\n",
+    ),
+    (
+        "src/lib.rs",
+        "pub fn shown(bytes: &[u8]) -> String {\n    hex::encode(bytes)\n}\n\n\
+         #[cfg(test)]\nmod tests {\n    #[test]\n    fn shows() {\n        assert_eq!(super::shown(&[10]), \"0a\");\n    }\n}\n",
+    ),
+];
+
+/// The files of a compiled crate in a workspace: how many are links, and how many were compiled there.
+fn files_of(krate: &str, workspace: &Path) -> (usize, usize) {
+    let all = contents(&workspace.join("target/debug/deps"));
+    let of_crate = all.keys().filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.trim_start_matches("lib").starts_with(&format!("{krate}-"))
+    });
+    let (linked, own): (Vec<&PathBuf>, Vec<&PathBuf>) = of_crate.partition(|path| path.is_symlink());
+    (linked.len(), own.len())
+}
+
+#[tokio::test]
+async fn the_crates_of_a_rust_project_are_compiled_once_and_its_code_cannot_change_them() {
+    let mut world = world(&WITH_DEPENDENCY, &TestSettings::default()).await;
+    let kept = tempfile::tempdir().unwrap();
+    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    world.edit("src/lib.rs", "hex::encode(bytes)", "hex::encode_upper(bytes)");
+    let red = world.run(&[]).await;
+    assert_eq!((red.outcome, red.failed), (Outcome::Failed, 1), "{}", red.tail);
+    let compiled = contents(kept.path());
+    let is_own = |path: &&PathBuf| path.to_string_lossy().contains("sample");
+    assert!(
+        compiled.len() > 10 && compiled.keys().find(is_own).is_none(),
+        "{compiled:?}"
+    );
+
+    // Another process finds them for other code, and compiles nothing but that.
+    world.edit("src/lib.rs", "hex::encode_upper(bytes)", "hex::encode(bytes)");
+    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    let workspace = world.checkout.workspace(&world.suite.workspaces).unwrap();
+    let stop = CancellationToken::new();
+    let green = run(&world.suite, &workspace, &[], &stop).await.unwrap();
+    assert_eq!((green.outcome, green.passed), (Outcome::Passed, 1), "{}", green.tail);
+    assert!(matches!(files_of("hex", workspace.path()), (2.., 0)));
+    assert!(matches!(files_of("sample", workspace.path()), (0, 2..)));
+    assert!(
+        compiled == contents(kept.path()),
+        "the crates are as they were compiled"
+    );
+
+    // Another dependency is another result, and a proof may want none.
+    world.edit(
+        "Cargo.toml",
+        "hex = \"0.4\"",
+        "hex = { version = \"0.4\", default-features = false, features = [\"alloc\"] }",
+    );
+    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    assert_eq!(world.run(&[]).await.outcome, Outcome::Passed);
+    let results = fs::read_dir(kept.path())
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.path().is_dir());
+    assert_eq!(results.count(), 2);
+    world.suite.cold_proof = true;
+    let workspace = world.checkout.workspace(&world.suite.workspaces).unwrap();
+    let cold = run(&world.suite.for_proof(), &workspace, &[], &stop).await.unwrap();
+    assert_eq!(cold.outcome, Outcome::Passed, "{}", cold.tail);
+    assert!(matches!(files_of("hex", workspace.path()), (0, 2..)));
+}
