@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use super::*;
 
 const GO: [(&str, &str); 3] = [
-    ("go.mod", "module example.com/sum\n\ngo 1.20\n"),
+    (
+        "go.mod",
+        "module example.com/sum\n\ngo 1.20\n\nrequire example.org/Dep v1.0.0\n",
+    ),
     (
         "sum.go",
-        "package sum\n\nimport \"strings\"\n\nfunc Words(text string) int { return len(strings.Fields(text)) }\n",
+        "package sum\n\nimport (\n\t\"strings\"\n\n\tdep \"example.org/Dep\"\n)\n\n\
+         func Words(text string) int { return dep.Double(len(strings.Fields(text))) / 2 }\n",
     ),
     (
         "sum_test.go",
@@ -40,14 +44,30 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[tokio::test]
-async fn gos_library_is_compiled_once_and_tests_cannot_change_it() {
-    let mut world = world(&GO, &TestSettings::default()).await;
-    let kept = tempfile::tempdir().unwrap();
+async fn what_a_go_module_imports_is_compiled_once_and_tests_cannot_change_it() {
+    let code = (&*format!("{OTHER_MODULE}/dep.go"), OTHER_CODE);
+    let manifest = format!("{OTHER_MODULE}/go.mod");
+    let sums = format!(
+        "example.org/Dep v1.0.0 {}\nexample.org/Dep v1.0.0/go.mod {}\n",
+        go_sum(&[code, (&manifest, OTHER_MANIFEST)]),
+        go_sum(&[("go.mod", OTHER_MANIFEST)])
+    );
+    let files: Vec<(&str, &str)> = GO.into_iter().chain([("go.sum", &*sums)]).collect();
+    let mut world = world(&files, &TestSettings::default()).await;
+    let (kept, cache) = (tempfile::tempdir().unwrap(), module_cache());
+    world.suite.installed.env.insert("GOMODCACHE".into(), "/modules".into());
+    world.suite.installed.mounts.push(Mount {
+        source: cache.path().into(),
+        target: "/modules".into(),
+        access: Access::ReadOnly,
+    });
     world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
     let green = world.run(&[]).await;
     assert_eq!((green.outcome, green.passed), (Outcome::Passed, 2), "{}", green.tail);
     let compiled = contents(kept.path());
     assert!(compiled.len() > 50, "{}", compiled.len());
+    let has_other = |content: &Vec<u8>| has_name(content, b"example.org/Dep");
+    assert!(compiled.values().any(has_other), "{:?}", compiled.keys());
 
     // A second process finds it. Its next run only compiles the module.
     world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
@@ -160,4 +180,48 @@ async fn the_crates_of_a_rust_project_are_compiled_once_and_its_code_cannot_chan
     let cold = run(&world.suite.for_proof(), &workspace, &[], &stop).await.unwrap();
     assert_eq!(cold.outcome, Outcome::Passed, "{}", cold.tail);
     assert!(matches!(files_of("hex", workspace.path()), (0, 2..)));
+}
+
+const OTHER_MODULE: &str = "example.org/Dep@v1.0.0";
+const OTHER_MANIFEST: &str = "module example.org/Dep\n\ngo 1.20\n";
+const OTHER_CODE: &str = "package dep\n\nfunc Double(n int) int { return 2 * n }\n";
+
+/// The hash of files in `go.sum`: <https://pkg.go.dev/golang.org/x/mod/sumdb/dirhash#Hash1>.
+fn go_sum(files: &[(&str, &str)]) -> String {
+    use base64::Engine as _;
+    use sha2::{Digest as _, Sha256};
+    let line = |(name, text): &(&str, &str)| format!("{}  {name}\n", hex::encode(Sha256::digest(text)));
+    let lines: String = files.iter().map(line).collect();
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(lines));
+    format!("h1:{hash}")
+}
+
+/// Go's cache of modules with one that nobody published. Capitals in names are written with an exclamation mark there.
+fn module_cache() -> tempfile::TempDir {
+    let cache = tempfile::tempdir().unwrap();
+    let code = (&*format!("{OTHER_MODULE}/dep.go"), OTHER_CODE);
+    let hash = go_sum(&[code, (&format!("{OTHER_MODULE}/go.mod"), OTHER_MANIFEST)]);
+    for (path, text) in [
+        ("example.org/!dep@v1.0.0/go.mod", OTHER_MANIFEST),
+        ("example.org/!dep@v1.0.0/dep.go", OTHER_CODE),
+        ("cache/download/example.org/!dep/@v/v1.0.0.mod", OTHER_MANIFEST),
+        (
+            "cache/download/example.org/!dep/@v/v1.0.0.info",
+            "{\"Version\":\"v1.0.0\"}",
+        ),
+        ("cache/download/example.org/!dep/@v/v1.0.0.ziphash", &hash),
+    ] {
+        let path = cache.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    for path in contents(cache.path()).into_keys().chain([cache.path().to_path_buf()]) {
+        let mode = if path.is_dir() { 0o755 } else { 0o644 };
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    cache
+}
+
+fn has_name(content: &[u8], name: &[u8]) -> bool {
+    content.windows(name.len()).any(|part| part == name)
 }

@@ -1,8 +1,8 @@
-//! The part of Go's standard library that a suite needs.
+//! What a Go module imports: the standard library, which Go ships as source, and packages of other modules.
 //!
-//! Go ships its library as source. Its build cache names everything by the digest of what it was made from, so an entry
-//! is the right one or is not found. The tree only says which packages are compiled, by names that Go itself has to
-//! know.
+//! Go's build cache names everything by the digest of what it was made from, so an entry is the right one or is not
+//! found. The tree only says which packages are compiled, by their names, and in which versions, by `go.mod` and
+//! `go.sum`. None of them runs: they are compiled and vetted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,11 +11,13 @@ use std::time::Duration;
 use greenlight_sandbox as sandbox;
 use greenlight_sandbox::{Access, Outcome};
 use greenlight_tree::checkout::Workspace;
+use greenlight_tree::files;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::install::{Store, StoredInstall};
 use crate::prebuilt::{Compiled, mount};
+use crate::run::{in_place, not_our_own};
 use crate::suite::Suite;
 use crate::text;
 use crate::wrapper::{environment, in_wrapper};
@@ -23,16 +25,24 @@ use crate::wrapper::{environment, in_wrapper};
 /// Time limits for listing packages and for compiling them.
 const LISTING: Duration = Duration::from_secs(60);
 const COMPILING: Duration = Duration::from_secs(300);
-/// The library has about 350 packages, including internal ones.
+/// The library has about 350 packages, including internal ones; those of other modules are counted apart.
 const MAX_PACKAGES: usize = 1_000;
+/// How many lines of the list are read. Packages that are compiled for tests are listed several times.
+const MAX_LINES: usize = 20_000;
 /// Maximum length of a package name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// Prints the version of Go, then the packages of its library that the tests of a module need.
+/// Maximum size of `go.mod` and of `go.sum`, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+/// Marks packages of other modules in the list.
+const OTHER: &str = "other ";
+
+/// Prints the version of Go, then the packages that the tests of a module need.
 const LIST: [&str; 3] = [
     "sh",
     "-c",
-    "go env GOVERSION && go list -e -deps -test -f '{{if .Standard}}{{.ImportPath}}{{end}}' ./...",
+    "go env GOVERSION && go list -e -deps -test -f '{{if .Standard}}{{.ImportPath}}{{else if .Module}}\
+     {{if not .Module.Main}}other {{.ImportPath}}{{end}}{{end}}' ./...",
 ];
 
 /// Where the sandbox mounts the compiled library.
@@ -55,69 +65,106 @@ pub(super) async fn share(
     };
     let store = Store::open(folder)?;
     let key = needed.key();
-    let kept = match store.find(&key) {
-        Some(kept) => kept,
-        None => match compile(suite, &needed, (&store, &key), cancel).await? {
-            Some(kept) => kept,
-            None => return Ok(None),
-        },
-    };
+    let mut kept = store.find(&key);
+    if kept.is_none() {
+        kept = compile(suite, &needed, (&store, &key), cancel).await?;
+    }
+    if kept.is_none() && !needed.others.is_empty() {
+        // A package of another module may need more than Go.
+        let library = needed.without_others();
+        kept = compile(suite, &library, (&store, &key), cancel).await?;
+    }
+    let Some(kept) = kept else { return Ok(None) };
     Ok(Some(Compiled {
         env: BTreeMap::from([(VARIABLE.to_owned(), LIBRARY.to_owned())]),
         mount: mount(kept.directory, LIBRARY, Access::ReadOnly),
     }))
 }
 
-/// Packages of the library of one version of Go.
-#[derive(Debug, PartialEq, Eq)]
+/// What is compiled by one version of Go.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Needed {
     version: String,
+    /// Packages of the library.
     packages: BTreeSet<String>,
+    /// Packages of other modules.
+    others: BTreeSet<String>,
+    /// `go.mod` and `go.sum`, which say which versions of other modules are meant.
+    versions: Option<[Vec<u8>; 2]>,
 }
 
 impl Needed {
-    /// Reads what [`LIST`] printed in a tree that may lie: a name that Go's library cannot have is left out, and the rest
-    /// is only ever given to Go as the name of a package.
+    /// Reads what [`LIST`] printed in a tree that may lie: a name that no package can have is left out, and the rest is
+    /// only ever given to Go as the name of a package.
     fn read(printed: &str) -> Option<Self> {
         let mut lines = printed.lines().map(str::trim);
         let version = lines.next().filter(|line| line.starts_with("go") && is_name(line))?;
-        let packages: BTreeSet<String> = lines
-            .filter(|name| is_name(name) && *name != "unsafe")
-            .take(MAX_PACKAGES)
-            .map(str::to_owned)
-            .collect();
+        let (mut packages, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for line in lines.take(MAX_LINES) {
+            match line.strip_prefix(OTHER) {
+                Some(name) if is_other_name(name) && others.len() < MAX_PACKAGES => {
+                    others.insert(name.to_owned());
+                }
+                None if is_name(line) && line != "unsafe" && packages.len() < MAX_PACKAGES => {
+                    packages.insert(line.to_owned());
+                }
+                _ => {}
+            }
+        }
         (!packages.is_empty()).then(|| Self {
             version: version.to_owned(),
             packages,
+            others,
+            versions: None,
         })
     }
 
-    /// A module whose test needs these packages. Those that only the library itself can import come along.
-    fn module(&self) -> [(&'static str, String); 3] {
+    /// The library alone.
+    fn without_others(&self) -> Self {
+        Self {
+            others: BTreeSet::new(),
+            versions: None,
+            ..self.clone()
+        }
+    }
+
+    /// With the versions of other modules, or without their packages if there are none.
+    fn with_versions(self, versions: Option<[Vec<u8>; 2]>) -> Self {
+        match versions {
+            None => self.without_others(),
+            versions if !self.others.is_empty() => Self { versions, ..self },
+            _ => self,
+        }
+    }
+
+    /// A module whose test needs these packages. Those that only others can import come along.
+    fn module(&self) -> Vec<(&'static str, Vec<u8>)> {
         let is_importable = |name: &&String| !name.split('/').any(|part| matches!(part, "internal" | "vendor"));
-        let imports: String = self
-            .packages
-            .iter()
+        let all = self.packages.iter().chain(&self.others);
+        let imports: String = all
             .filter(is_importable)
             .map(|name| format!("import _ \"{name}\"\n"))
             .collect();
-        [
-            ("go.mod", "module greenlight.invalid/library\n".to_owned()),
-            ("library.go", format!("package library\n\n{imports}")),
-            (
-                "library_test.go",
-                "package library\n\nimport _ \"testing\"\n".to_owned(),
-            ),
-        ]
+        let mut files = vec![
+            ("library.go", format!("package library\n\n{imports}").into_bytes()),
+            ("library_test.go", "package library\n\nimport _ \"testing\"\n".into()),
+        ];
+        match &self.versions {
+            Some([module, sums]) => files.extend([("go.mod", module.clone()), ("go.sum", sums.clone())]),
+            None => files.push(("go.mod", "module greenlight.invalid/library\n".into())),
+        }
+        files
     }
 
     fn key(&self) -> String {
         let mut digest = Sha256::new();
-        for word in std::iter::once(&self.version).chain(&self.packages) {
-            digest.update(word.as_bytes());
-            digest.update([0]);
+        let names = std::iter::once(&self.version).chain(&self.packages).chain(&self.others);
+        let versions = self.versions.iter().flatten().map(Vec::as_slice);
+        for word in names.map(String::as_bytes).chain(versions) {
+            digest.update(word.len().to_le_bytes());
+            digest.update(word);
         }
-        format!("go-library-{}", hex::encode(&digest.finalize()[..16]))
+        format!("go-{}", hex::encode(&digest.finalize()[..16]))
     }
 }
 
@@ -128,7 +175,29 @@ fn is_name(text: &str) -> bool {
     text.len() <= MAX_NAME && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(plain)
 }
 
-/// Asks Go which packages of its library the tests need. `None` if Go fails.
+/// Whether this can be the name of a package of another module, whose first part is a host:
+/// <https://go.dev/ref/mod#go-mod-file-ident>.
+fn is_other_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-' | b'~');
+    let host = text.split('/').next().unwrap_or_default();
+    let is_host = host.contains('.') && host.starts_with(|c: char| c.is_ascii_alphanumeric());
+    text.len() <= MAX_NAME && is_host && text.bytes().all(plain)
+}
+
+/// `go.mod` and `go.sum` of the module that a command tests. `None` if one of them is missing, or if several modules are
+/// tested together.
+fn versions(tree: &Path, below: &Path) -> Option<[Vec<u8>; 2]> {
+    let read = |directory: &Path, name: &str| files::read_result(tree, &directory.join(name), MAX_BYTES).ok();
+    if below.ancestors().any(|directory| read(directory, "go.work").is_some()) {
+        return None;
+    }
+    let (directory, module) = below
+        .ancestors()
+        .find_map(|directory| Some((directory, read(directory, "go.mod")?)))?;
+    Some([module, read(directory, "go.sum")?])
+}
+
+/// Asks Go which packages the tests need. `None` if Go fails.
 async fn needed(
     suite: &Suite,
     workspace: &Workspace,
@@ -147,12 +216,19 @@ async fn needed(
         )
     };
     let output = suite.sandbox.exec(&command, &policy, cancel).await?;
-    let printed = text::printed(&output.stdout, &output.stderr);
-    Ok(Needed::read(&printed).filter(|_| output.outcome == Outcome::Exited(0)))
+    if output.outcome != Outcome::Exited(0) {
+        return Ok(None);
+    }
+    let Some(needed) = Needed::read(&text::printed(&output.stdout, &output.stderr)) else {
+        return Ok(None);
+    };
+    let (tree, below) = (workspace.path().to_path_buf(), in_place(&suite.command));
+    let versions = tokio::task::spawn_blocking(move || versions(&tree, &below)).await;
+    Ok(Some(needed.with_versions(versions.map_err(std::io::Error::other)?)))
 }
 
-/// Compiles packages in a sandbox that sees only the toolchain and a generated module. `None` if Go fails or is
-/// interrupted.
+/// Compiles packages in a sandbox that sees only the toolchain, the sources of other modules, and a generated module.
+/// `None` if Go fails or is interrupted.
 async fn compile(
     suite: &Suite,
     needed: &Needed,
@@ -166,10 +242,16 @@ async fn compile(
     }
     let mut policy = suite.policy.clone();
     policy.limits.wall = COMPILING;
-    // `go build` would leave out what vet, which is a part of `go test`, computes for each package.
-    let mut command = sandbox::Command::new(["go", "test", "-run", "^$", "."], module.path());
-    command.env = environment();
+    // `go build` would leave out what vet, which is a part of `go test`, computes for each package. No test runs, nor
+    // does what packages do when they are loaded.
+    let argv = ["go", "test", "-exec", "true", "."];
+    let mut command = sandbox::Command::new(argv, module.path());
+    command.env = environment()
+        .into_iter()
+        .chain(not_our_own(&suite.installed.env))
+        .collect();
     command.env.insert("GOCACHE".into(), LIBRARY.into());
+    command.mounts.clone_from(&suite.installed.mounts);
     command
         .mounts
         .push(mount(new.path().to_path_buf(), LIBRARY, Access::ReadWrite));
@@ -196,6 +278,11 @@ mod tests {
         assert_eq!(packages, ["crypto/internal/fips140", "fmt", "net/http"]);
         assert_eq!(Needed::read("bash: go: not found\n"), None);
         assert_eq!(Needed::read("go1.26.8\n"), None);
+        let printed = "go1.26.8\nfmt\nother github.com/BurntSushi/toml\nother gopkg.in/yaml.v3\nother a/b\nother -x.y/z\n\
+                       other a.b/c [a.b/c.test]\nother a.b/\"\n";
+        let others = Needed::read(printed).unwrap().others;
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        assert_eq!(others, ["github.com/BurntSushi/toml", "gopkg.in/yaml.v3"]);
         let many: String = (0..5_000).map(|n| format!("p{n}\n")).collect();
         assert_eq!(
             Needed::read(&format!("go1.26.8\n{many}")).unwrap().packages.len(),
@@ -209,5 +296,15 @@ mod tests {
         assert_eq!(key("go1.26.8\nfmt\nos\n"), key("go1.26.8\nos\nfmt\nfmt\n"));
         assert_ne!(key("go1.26.8\nfmt\n"), key("go1.26.8\nfmt\nos\n"));
         assert_ne!(key("go1.26.8\nfmt\n"), key("go1.25.1\nfmt\n"));
+        let of = |sums: &str| {
+            let needed = Needed::read("go1.26.8\nfmt\nother a.b/c\n").unwrap();
+            needed.with_versions(Some([b"module x\n".to_vec(), sums.into()])).key()
+        };
+        assert_ne!(of("a.b/c v1.0.0 h1:x=\n"), of("a.b/c v1.0.1 h1:y=\n"));
+        // Nobody can say which version of another module is meant, so only the library is compiled.
+        let needed = Needed::read("go1.26.8\nfmt\nother a.b/c\n")
+            .unwrap()
+            .with_versions(None);
+        assert_eq!(needed.key(), key("go1.26.8\nfmt\n"));
     }
 }

@@ -11,11 +11,11 @@ use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
 /// Bounds on the project: how many entries are looked at, how deep they are, how many manifests are read, and the size
-/// of one file, in bytes.
+/// of all files together, in bytes.
 const MAX_ENTRIES: usize = 50_000;
 const MAX_DEPTH: usize = 12;
 const MAX_MANIFESTS: usize = 1_000;
-const MAX_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Directories without manifests of the project.
 const SKIPPED: [&str; 3] = ["target", ".git", "node_modules"];
@@ -42,11 +42,13 @@ impl Skeleton {
         let all = entries(tree)?;
         let mut skeleton = Self::default();
         let mut manifests = Vec::new();
+        let mut left = MAX_BYTES;
         for path in &all {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let is_setting = SETTINGS.contains(&name) || (CARGO_SETTINGS.contains(&name) && is_below_dot_cargo(path));
             if is_setting || name == "Cargo.toml" {
-                let content = files::read_result(tree, path, MAX_BYTES).ok()?;
+                let content = files::read_result(tree, path, left).ok()?;
+                left = left.saturating_sub(content.len() as u64);
                 if name == "Cargo.toml" {
                     let manifest: Table = toml::from_str(std::str::from_utf8(&content).ok()?).ok()?;
                     manifests.push((path.parent().unwrap_or(Path::new("")).to_owned(), manifest));
