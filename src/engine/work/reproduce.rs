@@ -5,16 +5,16 @@
 //! it is judged by runs of the whole suite on fresh copies.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::super::worktree::Worktree;
+use super::first_run::{FirstRun, first_run};
 use super::lacking;
+use super::laid_out::{Base, LayOut, laid_out};
 use super::tested_tree::{TestedTree, runs_at_once};
-use crate::domain::id::CommitSha;
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
 use crate::domain::triage::{Asked, Triage, Trial, not_red, unseen};
@@ -24,18 +24,6 @@ use crate::suite::Suite;
 const PART_OF_WALL: u32 = 3;
 /// Runs after the first one that always happen, no matter how long they take: one at the head and one at the base.
 const RUNS_AT_LEAST: usize = 2;
-
-/// The tree to compare with.
-pub struct Base {
-    pub commit: CommitSha,
-    /// Keeps the tree on disk for as long as it is needed.
-    pub worktree: Worktree,
-    /// The same command as at the head, with the dependencies of this tree.
-    pub suite: Suite,
-}
-
-/// Lays out the tree to compare with when it is first needed. `None` if there is none.
-pub type LayOut<'a> = dyn FnMut() -> BoxFuture<'a, Result<Option<Base>, Broken>> + Send + 'a;
 
 /// Which failures are worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +47,10 @@ pub async fn reproduce(
     cancel: &CancellationToken,
 ) -> Result<(TestRun, Triage), Broken> {
     let head = TestedTree::new(&worktree.checkout, suite);
-    let first = head.run(&[], cancel).await?;
+    let FirstRun {
+        run: first,
+        base: known,
+    } = Box::pin(first_run(&head, suite, base, cancel)).await?;
     let first = Box::pin(head.with_unstable(first, cancel)).await?;
     let mut trial = Trial::new(&repeatable(&first), worktree.config.triage.stopping_rules());
     let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;
@@ -69,6 +60,10 @@ pub async fn reproduce(
         base: None,
         in_company: HashSet::new(),
     };
+    if let Some((base, run)) = known {
+        bench.base = Some(Some(base));
+        trial.learn(Tree::Base, &run);
+    }
     let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);
     let mut runs = 0;
     loop {
@@ -79,7 +74,8 @@ pub async fn reproduce(
         }
         runs += asked.len();
         if bench.base.is_none() && asked.iter().any(|asked| asked.tree == Tree::Base) {
-            bench.base = Some(laid_out(base, first.duration_ms).await?);
+            let took = Some(first.duration_ms).filter(|_| first.outcome != Outcome::TimedOut);
+            bench.base = Some(laid_out(base, took).await?);
             let base = bench.base.iter().flatten().map(|(base, _)| &base.worktree).next();
             if let Some(base) = base.filter(|_| is_lacking) {
                 Box::pin(lacking::compare(&mut trial, worktree, base)).await;
@@ -102,13 +98,6 @@ pub async fn reproduce(
         first
     };
     Ok((before, triage))
-}
-
-async fn laid_out(base: &mut LayOut<'_>, took_ms: u64) -> Result<Option<(Base, TestedTree)>, Broken> {
-    let Some(base) = base().await? else { return Ok(None) };
-    let place = TestedTree::new(&base.worktree.checkout, &base.suite);
-    place.pace.saw(Duration::from_millis(took_ms));
-    Ok(Some((base, place)))
 }
 
 /// The run without failing tests that cannot be asked for again by name. If there are no others, the names are left

@@ -1,6 +1,6 @@
 //! Estimates how long a test command may take from its earlier runs, so that a hanging one is noticed early.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -11,9 +11,11 @@ use crate::domain::clock::millis;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
-/// A run may take this many times the longest earlier run, plus this much.
+/// A run may take this many times the longest earlier run, plus this part of the configured limit.
 const TIMES: u32 = 3;
-const FLOOR: Duration = Duration::from_secs(30);
+const PART: u32 = 60;
+/// A run that reaches this limit is repeated with this many times the limit, because the machine may be busy.
+const EXTENSION: u32 = 4;
 
 /// The known durations of one command on one tree.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(super) struct TimeoutEstimator {
     configured: Duration,
     /// In milliseconds; 0 if none has ended.
     longest: AtomicU64,
+    /// Whether a run reached the extended limit, too.
+    hangs: AtomicBool,
 }
 
 impl TimeoutEstimator {
@@ -29,6 +33,7 @@ impl TimeoutEstimator {
         Self {
             configured,
             longest: AtomicU64::new(0),
+            hangs: AtomicBool::new(false),
         }
     }
 
@@ -38,17 +43,18 @@ impl TimeoutEstimator {
     }
 
     /// How long the next run may take.
-    fn limit(&self) -> Duration {
+    pub(super) fn limit(&self) -> Duration {
         match self.longest.load(Ordering::Relaxed) {
             0 => self.configured,
             longest => {
                 let longest = Duration::from_millis(longest);
-                longest.saturating_mul(TIMES).saturating_add(FLOOR).min(self.configured)
+                let limit = longest.saturating_mul(TIMES).saturating_add(self.configured / PART);
+                limit.min(self.configured)
             }
         }
     }
 
-    /// Runs tests in a workspace. A run that reaches a derived limit is repeated with the configured limit before it
+    /// Runs tests in a workspace. The first run that reaches a derived limit is repeated with a longer one before it
     /// counts as too slow.
     ///
     /// # Errors
@@ -63,10 +69,17 @@ impl TimeoutEstimator {
         let mut limited = suite.clone();
         limited.command.timeout = self.limit();
         let mut run = suite::run(&limited, workspace, only, cancel).await?;
-        if run.outcome == Outcome::TimedOut && limited.command.timeout < self.configured && !cancel.is_cancelled() {
-            run = suite::run(suite, workspace, only, cancel).await?;
+        let may_hang = |run: &TestRun| run.outcome == Outcome::TimedOut && limited.command.timeout < self.configured;
+        if may_hang(&run) && !self.hangs.load(Ordering::Relaxed) && !cancel.is_cancelled() {
+            let extended = limited.command.timeout.saturating_mul(EXTENSION);
+            limited.command.timeout = extended.min(self.configured);
+            run = suite::run(&limited, workspace, only, cancel).await?;
+            self.hangs.fetch_or(run.outcome == Outcome::TimedOut, Ordering::Relaxed);
         }
-        self.saw(Duration::from_millis(run.duration_ms));
+        // A run that was stopped says nothing about how long one takes.
+        if !matches!(run.outcome, Outcome::TimedOut | Outcome::DidNotStart) {
+            self.saw(Duration::from_millis(run.duration_ms));
+        }
         Ok(run)
     }
 }
@@ -81,9 +94,9 @@ mod tests {
         let pace = TimeoutEstimator::new(seconds(600));
         assert_eq!(pace.limit(), seconds(600));
         pace.saw(seconds(10));
-        assert_eq!(pace.limit(), seconds(60));
+        assert_eq!(pace.limit(), seconds(40));
         pace.saw(seconds(2));
-        assert_eq!(pace.limit(), seconds(60));
+        assert_eq!(pace.limit(), seconds(40));
         pace.saw(seconds(300));
         assert_eq!(pace.limit(), seconds(600));
         pace.saw(Duration::MAX);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{GREEN, RED, fix, sums};
+use super::{GREEN, RED, document, fix, sums};
 use crate::doors::{Ended, git};
 
 fn commit(root: &Path, what: &str) {
@@ -62,4 +62,26 @@ async fn what_was_committed_red_is_not_said_to_be_the_changes_doing() {
     let noted = noted.saying(&format!("compared with the last commit at {}", short_head(root)));
     let noted = noted.saying("without your changes: broken before these changes, and worked on as well");
     speaks_of_no_pull_request(&noted);
+}
+
+const WALKS: &str = "import time\n\n\ndef total(numbers):\n    result = index = 0\n    while index < len(numbers):\n        \
+                     time.sleep(0.01)\n        result += numbers[index]\n        index += 1\n    return result\n";
+
+/// What the base takes is what the head may take, a few times over: nobody waits for the whole limit.
+#[tokio::test]
+async fn a_change_that_hangs_is_stopped_long_before_the_limit_of_a_run() {
+    let checkout = sums(WALKS, &[("greenlight.toml", "[test]\ntimeout = \"60s\"\n")]);
+    let root = checkout.path();
+    git(root, &["init"]);
+    commit(root, "Add sums");
+    git(root, &["switch", "-q", "-c", "topic"]);
+    std::fs::write(root.join("sums.py"), WALKS.replace("index += 1", "index -= 0")).unwrap();
+    commit(root, "Change sums");
+    let fixed = fix(root, &["--yes", "--json"]).await.with(0);
+    let fixed = document(&fixed);
+    assert_eq!(fixed["before"]["outcome"], "timed_out", "{fixed}");
+    let stopped_after = fixed["before"]["duration_ms"].as_u64().unwrap();
+    assert!(stopped_after < 60_000, "{stopped_after} ms");
+    assert_eq!(fixed["triage"]["verdict"], "deterministic", "{fixed}");
+    assert_eq!(fixed["files"], serde_json::json!(["sums.py"]));
 }
