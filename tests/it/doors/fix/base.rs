@@ -83,5 +83,5 @@ async fn a_change_that_hangs_is_stopped_long_before_the_limit_of_a_run() {
     let stopped_after = fixed["before"]["duration_ms"].as_u64().unwrap();
     assert!(stopped_after < 60_000, "{stopped_after} ms");
     assert_eq!(fixed["triage"]["verdict"], "deterministic", "{fixed}");
-    assert_eq!(fixed["files"], serde_json::json!(["sums.py"]));
+    assert_eq!(fixed["proposal"]["files"], serde_json::json!(["sums.py"]));
 }
