@@ -36,6 +36,7 @@ impl Shell<'_> {
         let Some(mut suite) = self.tests.clone() else {
             return Ok(None);
         };
+        suite.purpose = suite::Purpose::Model;
         suite.command.timeout = limit.unwrap_or(suite.command.timeout);
         if !hosts.is_empty() {
             suite.policy.network = Network::Registries(hosts.to_vec());

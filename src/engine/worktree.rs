@@ -25,7 +25,8 @@ use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, Hints, InstallError, InstallRequest, InstallSettings, Installed, Prebuilt, RunClock, Suite, TestCommand,
+    self, Hints, InstallError, InstallRequest, InstallSettings, Installed, Prebuilt, Purpose, RunClock, Suite,
+    TestCommand,
 };
 
 mod configured;
@@ -157,6 +158,7 @@ impl Worktree {
             installed: Installed::default(),
             prebuilt: Prebuilt::kept_in(self.installed.clone()),
             cold_proof: self.config.test.cold_proof,
+            purpose: Purpose::default(),
             clock: RunClock::default(),
         }
     }

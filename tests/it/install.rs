@@ -295,6 +295,7 @@ impl Scene {
             installed: Installed::default(),
             prebuilt: Prebuilt::default(),
             cold_proof: false,
+            purpose: greenlight::suite::Purpose::default(),
             clock: greenlight::suite::RunClock::default(),
         }
     }

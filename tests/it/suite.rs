@@ -66,6 +66,7 @@ async fn world(files: &[(&str, &str)], settings: &TestSettings) -> World {
         installed: Installed::default(),
         prebuilt: Prebuilt::default(),
         cold_proof: false,
+        purpose: greenlight::suite::Purpose::default(),
         clock: greenlight::suite::RunClock::default(),
     };
     World {

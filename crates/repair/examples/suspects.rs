@@ -54,6 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         installed: Installed::default(),
         prebuilt: greenlight_suite::Prebuilt::default(),
         cold_proof: false,
+        purpose: greenlight_suite::Purpose::default(),
         clock: RunClock::default(),
     };
     let task = Task {

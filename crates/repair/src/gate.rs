@@ -159,7 +159,8 @@ impl Gate<'_> {
             }
             let mut probed = task.checkout.clone();
             probed.edit_text(candidate.path.clone(), branch.before);
-            let run = suite::run_fresh(task.suite, &probed, &[], stop).await?;
+            let probing = task.suite.for_purpose(suite::Purpose::Search);
+            let run = suite::run_fresh(&probing, &probed, &[], stop).await?;
             let passed: HashSet<&str> = run.passed_names.iter().map(String::as_str).collect();
             let mut names = task.before.passed_names.iter();
             if run.knows_all_names()

@@ -68,7 +68,7 @@ impl<'a> ProcessRunner<'a> {
         let mut bench = Self {
             task,
             only: Vec::new(),
-            short: task.suite.clone(),
+            short: task.suite.for_purpose(suite::Purpose::Search),
             lanes: Mutex::default(),
             free: Semaphore::new(lanes),
         };
@@ -101,7 +101,7 @@ impl<'a> ProcessRunner<'a> {
 
     /// Finds the smallest command that still makes the failing tests fail. Returns false if they do not fail here.
     async fn narrow_down(&mut self, lane: &Lane, stop: &CancellationToken) -> Result<bool, suite::Error> {
-        let whole = self.task.suite;
+        let whole = &self.task.suite.for_purpose(suite::Purpose::Search);
         let failing: Vec<String> = self.task.before.failing_names().map(String::from).collect();
         let mut ways = vec![(whole.clone(), Vec::new())];
         if !failing.is_empty() {
@@ -177,7 +177,7 @@ impl<'a> ProcessRunner<'a> {
         if !run.is_green() || self.only.is_empty() {
             return Ok(is_better(self.task.before, &run).is_ok());
         }
-        let mut whole = self.task.suite.clone();
+        let mut whole = self.task.suite.for_purpose(suite::Purpose::Search);
         let before = Duration::from_millis(self.task.before.duration_ms);
         if !before.is_zero() {
             let limit = (before * 10)

@@ -50,7 +50,7 @@ pub use self::parse::{Report, read};
 pub use self::prebuilt::Prebuilt;
 pub use self::reuse::reuse_installed;
 pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};
-pub use self::run_clock::RunClock;
+pub use self::run_clock::{Purpose, RunClock};
 pub use self::suite::Suite;
 pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
 pub use self::text::clean;

@@ -100,7 +100,7 @@ pub async fn run(
         mounts: suite.mounts(),
     };
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
-    suite.clock.add(output.wall);
+    suite.clock.add(suite.purpose, output.wall);
     let (framework, root, below) = (
         command.framework,
         workspace.path().to_path_buf(),

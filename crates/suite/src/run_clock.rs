@@ -1,10 +1,46 @@
 //! How often tests ran, and for how long: runs at the same time count once.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many intervals are kept to recognise what overlaps them. Earlier ones are only added up.
 const MAX_INTERVALS: usize = 64;
+
+/// What tests are run for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// To see which tests fail.
+    #[default]
+    Reproduction,
+    /// To find out why they fail, on both trees.
+    Triage,
+    /// To try an edit.
+    Search,
+    /// Because a model asked for it.
+    Model,
+    /// To prove a patch.
+    Proof,
+    /// To rule out that it passed by luck.
+    Confirmation,
+    /// To leave out unnecessary parts of it.
+    Minimization,
+}
+
+impl Purpose {
+    /// Its name in documents for scripts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reproduction => "reproduction",
+            Self::Triage => "triage",
+            Self::Search => "search",
+            Self::Model => "model",
+            Self::Proof => "proof",
+            Self::Confirmation => "confirmation",
+            Self::Minimization => "minimization",
+        }
+    }
+}
 
 /// Counts test runs, and adds up the time during which at least one of them happened. Clones share the same counts.
 #[derive(Debug, Clone, Default)]
@@ -12,7 +48,7 @@ pub struct RunClock(Arc<Mutex<Counts>>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    times: u64,
+    times: BTreeMap<Purpose, u64>,
     /// Without the intervals below.
     wall: Duration,
     /// Disjoint, in their order.
@@ -21,14 +57,13 @@ struct Counts {
 
 impl RunClock {
     /// Counts one more run that took this long and has just ended.
-    pub fn add(&self, wall: Duration) {
-        let ended = Instant::now();
-        self.add_until(ended, wall);
+    pub fn add(&self, purpose: Purpose, wall: Duration) {
+        *self.counts().times.entry(purpose).or_default() += 1;
+        self.add_until(Instant::now(), wall);
     }
 
     fn add_until(&self, ended: Instant, wall: Duration) {
         let mut counts = self.counts();
-        counts.times += 1;
         let mut began = ended.checked_sub(wall).unwrap_or(ended);
         while let Some((earlier, _)) = counts.intervals.pop_if(|(_, end)| *end >= began) {
             began = began.min(earlier);
@@ -42,7 +77,12 @@ impl RunClock {
 
     /// The number of runs.
     pub fn times(&self) -> u64 {
-        self.counts().times
+        self.counts().times.values().sum()
+    }
+
+    /// The number of runs for each purpose.
+    pub fn by_purpose(&self) -> BTreeMap<Purpose, u64> {
+        self.counts().times.clone()
     }
 
     /// For how long at least one of them happened.
@@ -73,14 +113,27 @@ mod tests {
             for (began, ended) in events {
                 clock.add_until(start + seconds(*ended), seconds(ended - began));
             }
-            (clock.times(), clock.wall())
+            clock.wall()
         };
-        assert_eq!(total(&[]), (0, seconds(0)));
-        assert_eq!(total(&[(1, 2), (3, 5)]), (2, seconds(3)));
-        assert_eq!(total(&[(0, 2), (1, 3)]), (2, seconds(3)));
+        assert_eq!(total(&[]), seconds(0));
+        assert_eq!(total(&[(1, 2), (3, 5)]), seconds(3));
+        assert_eq!(total(&[(0, 2), (1, 3)]), seconds(3));
         // One that lasted longer than all others, with gaps between them.
-        assert_eq!(total(&[(1, 2), (4, 5), (0, 6), (8, 9)]), (4, seconds(7)));
+        assert_eq!(total(&[(1, 2), (4, 5), (0, 6), (8, 9)]), seconds(7));
         let many: Vec<(u64, u64)> = (0..200).map(|turn| (3 * turn, 3 * turn + 1)).collect();
-        assert_eq!(total(&many), (200, seconds(200)));
+        assert_eq!(total(&many), seconds(200));
+    }
+
+    #[test]
+    fn runs_are_counted_by_purpose() {
+        let clock = RunClock::default();
+        for purpose in [Purpose::Triage, Purpose::Proof, Purpose::Triage] {
+            clock.clone().add(purpose, Duration::from_secs(1));
+        }
+        assert_eq!(clock.times(), 3);
+        assert_eq!(
+            clock.by_purpose(),
+            BTreeMap::from([(Purpose::Triage, 2), (Purpose::Proof, 1)])
+        );
     }
 }

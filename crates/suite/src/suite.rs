@@ -8,7 +8,7 @@ use greenlight_sandbox::{Mount, Policy, Sandbox};
 use crate::frameworks::spec::Runtime;
 use crate::install::Installed;
 use crate::prebuilt::Prebuilt;
-use crate::run_clock::RunClock;
+use crate::run_clock::{Purpose, RunClock};
 use crate::test_command::TestCommand;
 
 /// A test command and what it needs to run.
@@ -28,6 +28,8 @@ pub struct Suite {
     pub prebuilt: Prebuilt,
     /// Whether a run that proves something compiles everything itself.
     pub cold_proof: bool,
+    /// What its runs are for.
+    pub purpose: Purpose,
     /// Total time of its test commands so far, without the start of their sandboxes.
     pub clock: RunClock,
 }
@@ -47,9 +49,17 @@ impl Suite {
         self.command.framework.runtime().filter(|_| !is_built)
     }
 
+    /// The suite for runs with another purpose.
+    pub fn for_purpose(&self, purpose: Purpose) -> Self {
+        Self {
+            purpose,
+            ..self.clone()
+        }
+    }
+
     /// The suite for a run that proves something.
     pub fn for_proof(&self) -> Self {
-        let mut suite = self.clone();
+        let mut suite = self.for_purpose(Purpose::Proof);
         if self.cold_proof {
             suite.prebuilt = Prebuilt::default();
         }

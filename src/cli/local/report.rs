@@ -1,5 +1,6 @@
 //! The output of the commands on a local checkout: text for people, one JSON document for scripts.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -172,6 +173,7 @@ impl RunReport {
     /// How the time was spent, and what the model used.
     fn spent(&self, wall: Duration) -> Value {
         let (tests, model) = &self.clocks;
+        let runs = tests.by_purpose();
         let own = wall.saturating_sub(tests.wall()).saturating_sub(model.wall());
         json!({
             "wall_ms": wall.as_millis(),
@@ -179,6 +181,7 @@ impl RunReport {
             "tests_ms": tests.wall().as_millis(),
             "own_ms": own.as_millis(),
             "test_runs": tests.times(),
+            "test_runs_for": runs.iter().map(|(purpose, times)| (purpose.name(), *times)).collect::<BTreeMap<_, _>>(),
             "turns": self.spend.turns,
             "prompt_tokens": self.spend.prompt_tokens,
             "cached_tokens": self.spend.cached_tokens,

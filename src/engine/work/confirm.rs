@@ -16,7 +16,7 @@ use crate::checkout::Checkout;
 use crate::domain::proposal::Unfit;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::{not_red, unseen};
-use crate::suite::Suite;
+use crate::suite::{Purpose, Suite};
 
 /// The divisor of a run's time limit that the confirmation may take.
 const PART_OF_WALL: u32 = 5;
@@ -39,7 +39,7 @@ pub(super) async fn confirm(
         return Ok(Ok(0));
     }
     let (began, wall) = (Instant::now(), worktree.config.limits.wall / PART_OF_WALL);
-    let place = TestedTree::new(patched, suite);
+    let place = TestedTree::new(patched, &suite.for_purpose(Purpose::Confirmation));
     let (mut green, mut in_company) = (0, false);
     'confirming: while green < again && began.elapsed() < wall {
         let at_once = (again - green).min(runs_at_once(suite));

@@ -8,7 +8,7 @@ use super::super::Broken;
 use super::super::worktree::Worktree;
 use super::tested_tree::TestedTree;
 use crate::domain::id::CommitSha;
-use crate::suite::Suite;
+use crate::suite::{Purpose, Suite};
 
 /// The tree to compare with.
 pub struct Base {
@@ -31,7 +31,7 @@ pub(super) async fn laid_out(
     took_ms: Option<u64>,
 ) -> Result<Option<(Base, TestedTree)>, Broken> {
     let Some(base) = base().await? else { return Ok(None) };
-    let tree = TestedTree::new(&base.worktree.checkout, &base.suite);
+    let tree = TestedTree::new(&base.worktree.checkout, &base.suite.for_purpose(Purpose::Triage));
     if let Some(took) = took_ms {
         tree.pace.saw(Duration::from_millis(took));
     }

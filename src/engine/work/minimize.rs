@@ -19,7 +19,7 @@ use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{Claim, Evidence, LeftOut};
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::guard;
-use crate::suite::{self, Suite};
+use crate::suite::{self, Purpose, Suite};
 
 /// How many test runs the minimization may take, including the last ones on fresh copies.
 const MAX_RUNS: u32 = 9;
@@ -31,7 +31,7 @@ const RESERVED: u32 = 3;
 /// What is needed to try the candidates.
 struct Trial<'a> {
     worktree: &'a Worktree,
-    suite: &'a Suite,
+    suite: Suite,
     patch: &'a Patch,
     /// The tests that failed before. Empty means all tests.
     only: Vec<String>,
@@ -139,7 +139,7 @@ impl<'a> Trial<'a> {
         let wall: Duration = worktree.config.limits.wall / PART_OF_WALL;
         Ok(Self {
             worktree,
-            suite,
+            suite: suite.for_purpose(Purpose::Minimization),
             patch,
             only,
             workspace,
@@ -183,13 +183,13 @@ impl<'a> Trial<'a> {
                 if !self.put(workspace, &candidate) {
                     return Ok(false);
                 }
-                suite::run(self.suite, workspace, &self.only, self.cancel).await?
+                suite::run(&self.suite, workspace, &self.only, self.cancel).await?
             }
             None => {
                 let mut patched = self.worktree.checkout.clone();
                 patched.reset();
                 patched.apply(&candidate);
-                suite::run_fresh(self.suite, &patched, &self.only, self.cancel).await?
+                suite::run_fresh(&self.suite, &patched, &self.only, self.cancel).await?
             }
         };
         Ok(run.is_green())

@@ -18,7 +18,7 @@ use super::tested_tree::{TestedTree, runs_at_once};
 use crate::domain::test_run::{Failure, Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
 use crate::domain::triage::{Asked, Triage, Trial, not_red, unseen};
-use crate::suite::Suite;
+use crate::suite::{Purpose, Suite};
 
 /// The divisor of a run's time limit after which no more runs begin, even if a verdict is unclear.
 const PART_OF_WALL: u32 = 3;
@@ -51,6 +51,7 @@ pub async fn reproduce(
         run: first,
         base: known,
     } = Box::pin(first_run(&head, suite, base, cancel)).await?;
+    let head = head.for_purpose(Purpose::Triage);
     let first = Box::pin(head.with_unstable(first, cancel)).await?;
     let mut trial = Trial::new(&repeatable(&first), worktree.config.triage.stopping_rules());
     let is_lacking = Box::pin(lacking::note(&mut trial, (worktree, suite), &first)).await;

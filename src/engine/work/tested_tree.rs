@@ -7,7 +7,7 @@ use super::super::Broken;
 use super::timeout_estimator::TimeoutEstimator;
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::test_run::{Outcome, TestRun};
-use crate::suite::Suite;
+use crate::suite::{Purpose, Suite};
 
 /// The most runs at the same time.
 const MOST_AT_ONCE: u32 = 4;
@@ -38,6 +38,12 @@ impl TestedTree {
             built: Mutex::default(),
             pace: TimeoutEstimator::new(suite.command.timeout),
         }
+    }
+
+    /// The tree for runs with another purpose.
+    pub(super) fn for_purpose(mut self, purpose: Purpose) -> Self {
+        self.suite.purpose = purpose;
+        self
     }
 
     /// Runs some tests, or all if there are no names, in the cheapest way: a compiled project keeps its build, and

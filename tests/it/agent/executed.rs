@@ -47,6 +47,7 @@ pub(super) async fn scene() -> (Scene, tempfile::TempDir) {
         installed: Installed::default(),
         prebuilt: Prebuilt::default(),
         cold_proof: false,
+        purpose: greenlight::suite::Purpose::default(),
         clock: greenlight::suite::RunClock::default(),
     });
     (scene, workspaces)

@@ -85,6 +85,7 @@ impl Patient {
             // One for all tests, and for the next time that they run.
             prebuilt: Prebuilt::kept_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-library")),
             cold_proof: false,
+            purpose: greenlight::suite::Purpose::default(),
             clock: greenlight::suite::RunClock::default(),
         };
         let mut ended = suite.clone();

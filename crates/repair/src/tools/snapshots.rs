@@ -20,7 +20,7 @@ const MAX_LOOKED_AT: usize = 1_000;
 pub(super) async fn fix(task: &Task<'_>, cancel: &CancellationToken) -> Result<Option<ToolFix>, suite::Error> {
     let Some(kind) = kind(task) else { return Ok(None) };
     let mut bench = ToolRunner::new(task).await?;
-    let mut suite = bench.suite().clone();
+    let mut suite = bench.suite().for_purpose(suite::Purpose::Search);
     let argv = &mut suite.command.argv;
     let is_manager = argv.first().is_some_and(|word| matches!(word.as_str(), "npm" | "pnpm"));
     if is_manager && !argv.iter().any(|word| word == "--") && !kind.adds.is_empty() {

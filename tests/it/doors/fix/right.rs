@@ -43,6 +43,8 @@ async fn comments_and_blank_lines_stay_and_cost_no_test_run() {
     assert_eq!(fixed["proposal"]["evidence"]["left_out"], Value::Null, "{fixed}");
     // Two of the unchanged tree, two of the fix: nothing is tried without the comments.
     assert_eq!(fixed["spent"]["test_runs"], 4, "{fixed}");
+    let each = serde_json::json!({ "reproduction": 1, "triage": 1, "proof": 1, "confirmation": 1 });
+    assert_eq!(fixed["spent"]["test_runs_for"], each);
 }
 
 #[tokio::test]
