@@ -13,11 +13,11 @@ use crate::framework::Ecosystem;
 use crate::frameworks::spec::Runtime;
 use crate::suite::Suite;
 
-/// Compiles what the suite needs, unless that was done before.
+/// Compiles what the suite's runs share, unless that was done before. Every run begins with it.
 ///
 /// # Errors
 /// When the sandbox fails. What does not compile is not shared.
-pub(crate) async fn make_ready(
+pub async fn compile_shared(
     suite: &Suite,
     workspace: &Workspace,
     cancel: &CancellationToken,

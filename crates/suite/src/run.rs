@@ -67,7 +67,7 @@ pub async fn run(
     only: &[String],
     cancel: &CancellationToken,
 ) -> Result<TestRun, sandbox::Error> {
-    prebuild::make_ready(suite, workspace, cancel).await?;
+    prebuild::compile_shared(suite, workspace, cancel).await?;
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let invocation = reporters::invocation(command, filter::argv(command, only));

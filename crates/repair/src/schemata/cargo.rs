@@ -2,6 +2,7 @@
 
 use greenlight_sandbox as sandbox;
 use greenlight_sandbox::Outcome;
+use greenlight_suite as suite;
 use greenlight_tree::checkout::Workspace;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,9 @@ pub(super) struct Cargo {
     harness: Vec<String>,
     /// The arguments that select packages and targets.
     targets: Vec<String>,
+    /// Whether crates are compiled already, with the settings of the tests. All builds need the same settings, because
+    /// others make other programs.
+    has_prebuilt: bool,
 }
 
 impl Cargo {
@@ -57,6 +61,7 @@ impl Cargo {
                 .cloned()
                 .collect(),
             targets: process_runner::targets(task).unwrap_or_default(),
+            has_prebuilt: false,
         })
     }
 
@@ -71,6 +76,8 @@ impl Cargo {
         if failing.is_empty() && !task.before.outcome.was_ended() {
             return Ok(None);
         }
+        suite::compile_shared(task.suite, workspace, stop).await?;
+        self.has_prebuilt = task.suite.has_prebuilt();
         // First only where the failures seem to be, then everywhere.
         for _ in 0..2 {
             let built = self.build((task, workspace), stop).await?;
@@ -146,7 +153,7 @@ impl Cargo {
         (task, workspace): (&Task<'_>, &Workspace),
         stop: &CancellationToken,
     ) -> Result<Built, sandbox::Error> {
-        let Some(script) = self.script(task.suite.has_prebuilt()) else {
+        let Some(script) = self.script() else {
             return Ok(Built::default());
         };
         let ran = shell(task.suite, workspace, &script, task.suite.command.timeout, stop).await?;
@@ -156,13 +163,13 @@ impl Cargo {
         Ok(read(&ran.printed))
     }
 
-    fn script(&self, has_prebuilt: bool) -> Option<String> {
+    fn script(&self) -> Option<String> {
         let options = ["--no-run", "--message-format=json"];
         let words = ["cargo", "test"].into_iter().chain(options);
         let words = words.chain(self.targets.iter().chain(&self.own).map(String::as_str));
         // Debug information takes half of the build time, and nobody reads it here. But with other settings, crates that
         // are compiled already would be compiled again.
-        let without_debug = match has_prebuilt {
+        let without_debug = match self.has_prebuilt {
             true => "",
             false => " CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0",
         };
