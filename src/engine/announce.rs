@@ -6,13 +6,22 @@ use crate::domain::id::{Account, RepoPath};
 use crate::domain::mode::Mode;
 use crate::domain::reply::{self, CheckState};
 use crate::domain::run::{End, Run};
-use crate::github::{Annotation, Button, CheckRun, Conclusion, Error, MAX_ANNOTATIONS};
+use crate::github::{Annotation, Button, CheckRun, Conclusion, Error, MAX_ANNOTATIONS, PostedCheck, PostedComment};
+
+/// What was shown while this process works on a run. It is updated without looking for it again.
+#[derive(Default)]
+pub(super) struct Shown {
+    comment: Option<PostedComment>,
+    check: Option<PostedCheck>,
+    /// The title of the check run while it is in progress.
+    progress: Option<String>,
+}
 
 /// Brings the sticky comment and the check run up to date. Calling it twice changes nothing the second time.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
-pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
+pub(super) async fn announce(context: &Context<'_>, run: &Run, shown: &mut Shown) -> Result<(), Broken> {
     let branch = &context.pull_request.head_branch;
     if run.started.mode == Mode::Explain {
         return answer(context, run).await;
@@ -27,35 +36,17 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
         return Ok(());
     }
     let ends_in_words = run.end.as_ref().is_some_and(|end| *end != End::PassedMeanwhile);
-    let has_something_to_say = !run.gates.is_empty() || ends_in_words;
-    if has_something_to_say && newer.is_empty() {
-        let offer = retry::failed_on(&runs, &run.started.head).and_then(|_| reply::offer_retry(run));
-        let parts: Vec<String> = [Some(reply::sticky(run, branch)), offer]
-            .into_iter()
-            .flatten()
-            .collect();
-        let gates = run.open_gates();
+    let has_something_to_say = (!run.gates.is_empty() || ends_in_words) && newer.is_empty();
+    if has_something_to_say {
         // An approval means what the review shows, so the review must be visible first. Nothing more is asked about
         // an old head.
-        let lands = gates.first().is_some_and(|gate| gate.kind.lands());
+        let lands = run.open_gates().first().is_some_and(|gate| gate.kind.lands());
         if lands && !propose::is_shown(context, run).await? {
             return Ok(());
         }
-        let marker = match gates.first() {
-            Some(gate) => format!("{}\n{}", reply::STICKY_MARKER, reply::gate_marker(gate)),
-            None => reply::STICKY_MARKER.into(),
-        };
-        let body = reply::marked(&marker, &parts.join("\n\n"));
-        let accounts = runs.iter().filter_map(|run| run.started.writes_as.as_ref());
-        let accounts: Vec<Account> = accounts.map(|login| Account::new(login.as_str())).collect();
-        let stuck = context
-            .client
-            .stick(context.id(), (&context.me, &accounts), reply::STICKY_MARKER, &body)
-            .await;
-        map_result(stuck)?;
     }
     let text = reply::check(run, branch);
-    let mut check = CheckRun {
+    let check = CheckRun {
         head: run.started.head.clone(),
         conclusion: conclusion(text.state),
         title: text.title,
@@ -69,15 +60,64 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             Vec::new()
         },
     };
-    map_result(context.client.check(&context.id().repository, &check).await)?;
-    if let Some(End::Landed { commit }) = &run.end {
+    let (client, repository) = (&context.client, &context.id().repository);
+    let Shown {
+        comment,
+        check: of_head,
+        progress,
+    } = shown;
+    let stuck = async {
+        match has_something_to_say {
+            true => stick(context, (run, &runs), comment).await,
+            false => Ok(()),
+        }
+    };
+    let checked = async {
+        // The details follow with the result.
+        let now = check.conclusion.is_none().then(|| check.title.clone());
+        if now.is_none() || *progress != now {
+            map_result(client.check(repository, &check, of_head).await)?;
+            *progress = now;
+        }
+        Ok(())
+    };
+    let landed = async {
+        let Some(End::Landed { commit }) = &run.end else {
+            return Ok(());
+        };
         // The landed tree is the one that was tested, so the new head is green, too.
-        check.head = commit.clone();
-        check.annotations.clear();
-        check.buttons.clear();
-        map_result(context.client.check(&context.id().repository, &check).await)?;
-    }
-    Ok(())
+        let check = CheckRun {
+            head: commit.clone(),
+            annotations: Vec::new(),
+            buttons: Vec::new(),
+            ..check.clone()
+        };
+        map_result(client.check(repository, &check, &mut None).await)
+    };
+    // Each is completed, even if another fails: a change that was cut off would have an unclear result.
+    let (stuck, checked, landed) = tokio::join!(stuck, checked, landed);
+    let all: Result<(), Error> = stuck.and(checked).and(landed);
+    Ok(all?)
+}
+
+/// Posts the sticky comment, or edits it.
+async fn stick(
+    context: &Context<'_>,
+    (run, runs): (&Run, &[Run]),
+    known: &mut Option<PostedComment>,
+) -> Result<(), Error> {
+    let offer = retry::failed_on(runs, &run.started.head).and_then(|_| reply::offer_retry(run));
+    let sticky = reply::sticky(run, &context.pull_request.head_branch);
+    let parts: Vec<String> = [Some(sticky), offer].into_iter().flatten().collect();
+    let marker = match run.open_gates().first() {
+        Some(gate) => format!("{}\n{}", reply::STICKY_MARKER, reply::gate_marker(gate)),
+        None => reply::STICKY_MARKER.into(),
+    };
+    let body = reply::marked(&marker, &parts.join("\n\n"));
+    let accounts = runs.iter().filter_map(|run| run.started.writes_as.as_ref());
+    let accounts: Vec<Account> = accounts.map(|login| Account::new(login.as_str())).collect();
+    let (accounts, text) = ((&context.me, accounts.as_slice()), (reply::STICKY_MARKER, body.as_str()));
+    map_result(context.client.stick(context.id(), accounts, text, known).await)
 }
 
 /// Answers the comment that asked for an explanation, once. Nothing else is posted or changed.

@@ -1,7 +1,7 @@
 //! Begins the run that a person asked for, and ends the run that was active before.
 
 use super::verdict::VerbResult;
-use super::{Broken, Context, pull_request, retarget, start, worktree};
+use super::{Broken, Context, pull_request, retarget, start};
 use crate::domain::gate::Gate;
 use crate::domain::id::Account;
 use crate::domain::mode::Mode;
@@ -21,7 +21,7 @@ pub(super) async fn begin(
     if !mode.is_debug() && context.app.model.is_none() {
         return Ok(Ok(Some(format!("{}.", reply::needs_a_model(&mode)))));
     }
-    let config = match worktree::config(&context.client, &context.pull_request).await? {
+    let config = match context.config().await? {
         Ok(config) => config,
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };

@@ -1,7 +1,7 @@
 //! Handles red CI, and the label that asks for greenlight. Begins at most one run per head, and none on greenlight's
 //! own commits.
 
-use super::{App, Broken, Context, pull_request, start, worktree};
+use super::{App, Broken, Context, pull_request, start};
 use crate::domain::event::{CheckSource, FailedChecks};
 use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
 use crate::domain::mode::Mode;
@@ -21,7 +21,7 @@ pub(super) async fn checks_failed(
         return Ok(());
     };
     for id in pull_requests(app, installation, &checks).await? {
-        let context = Context::of(app, installation, &id).await?;
+        let context = Context::with_config(app, installation, &id).await?;
         if context.pull_request.head != checks.head || !context.pull_request.is_open {
             continue;
         }
@@ -75,8 +75,8 @@ pub(super) async fn labelled(
     id: &PullRequestId,
     (label, by, head): (&str, &Account, &CommitSha),
 ) -> Result<(), Broken> {
-    let context = Context::of(app, installation, id).await?;
-    let Ok(config) = worktree::config(&context.client, &context.pull_request).await? else {
+    let context = Context::with_config(app, installation, id).await?;
+    let Ok(config) = context.config().await? else {
         return Ok(());
     };
     if config.trigger.label.as_deref() != Some(label) || context.pull_request.head != *head {
@@ -105,7 +105,7 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     if landed_by_us || runs.iter().filter(works_here).any(|run| !resumes(run)) {
         return Ok(());
     }
-    let config = match worktree::config(&context.client, &context.pull_request).await? {
+    let config = match context.config().await? {
         Ok(config) if matches!(origin, Origin::Ci { .. }) && !config.trigger.ci => return Ok(()),
         Ok(config) => config,
         Err(mistake) => {

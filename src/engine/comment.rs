@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::begin::{MAX_TAKING_OVER, begin};
 use super::verdict::VerbResult;
-use super::{App, Broken, Context, answer, cancel, pull_request, retry, start, undo, vouch, worktree};
+use super::{App, Broken, Context, answer, cancel, pull_request, retry, start, undo, vouch};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
@@ -33,29 +33,50 @@ pub(super) async fn comment(
     if commands.is_empty() || comment.author_is_bot {
         return Ok(());
     }
-    let mut context = Context::of(app, installation, &comment.pull_request).await?;
+    let needs_config = commands.iter().flatten().any(needs_config);
+    let mut context = match needs_config {
+        true => Context::with_config(app, installation, &comment.pull_request).await?,
+        false => Context::of(app, installation, &comment.pull_request).await?,
+    };
     context.may_work = may_work;
     if comment.author.is(&context.me) {
         return Ok(());
     }
-    // The eyes reaction confirms receipt. If it fails, the work is done anyway.
-    if let Err(error) = context
-        .client
-        .react(&context.id().repository, comment.place, comment.id, "eyes")
-        .await
-    {
+    let (_, answered) = tokio::join!(
+        acknowledge(&context, &comment),
+        answer_commands(&context, (&comment, received), commands)
+    );
+    let (answers, failure) = answered?;
+    if !answers.is_empty() {
+        say(&context, &comment, &answers.join("\n\n")).await?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Confirms receipt with the eyes reaction. If it fails, the work is done anyway.
+async fn acknowledge(context: &Context<'_>, comment: &Comment) {
+    let repository = &context.id().repository;
+    let reacted = context.client.react(repository, comment.place, comment.id, "eyes").await;
+    if let Err(error) = reacted {
         tracing::warn!(%error, "the comment could not be acknowledged");
     }
+}
+
+/// Carries out the commands of a comment. Returns the answers, and what broke.
+async fn answer_commands(
+    context: &Context<'_>,
+    comment: (&Comment, Timestamp),
+    commands: Vec<Result<Command, CommandError>>,
+) -> Result<(Vec<String>, Option<Broken>), Broken> {
     let mut answers: Vec<String> = Vec::new();
-    let mut failure = None;
     for command in commands {
-        let mut result = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
+        let mut result = Box::pin(handle_command(context, comment, command.clone())).await;
         // Another process appended first. After what it wrote, the command may mean something else.
         for _ in 0..MAX_TAKING_OVER {
             if !matches!(result, Err(Broken::Journal(journal::Error::Taken))) {
                 break;
             }
-            result = Box::pin(handle_command(&context, (&comment, received), command.clone())).await;
+            result = Box::pin(handle_command(context, comment, command.clone())).await;
         }
         match result {
             Ok(Ok(None)) => {}
@@ -65,15 +86,19 @@ pub(super) async fn comment(
             Err(Broken::GitHub(error)) if error.may_pass() => return Err(error.into()),
             Err(broken) => {
                 answers.push(error_answer(&broken));
-                failure = Some(broken);
-                break;
+                return Ok((answers, Some(broken)));
             }
         }
     }
-    if !answers.is_empty() {
-        say(&context, &comment, &answers.join("\n\n")).await?;
-    }
-    failure.map_or(Ok(()), Err)
+    Ok((answers, None))
+}
+
+/// Whether a command cannot be answered without the configuration.
+fn needs_config(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Fix | Command::Explain | Command::Tdd { .. } | Command::Refactor { .. } | Command::Config
+    )
 }
 
 /// What the author is told when something breaks.
@@ -212,7 +237,7 @@ async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<
     if context.app.model.is_none() {
         return Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref()))));
     }
-    let config = match worktree::config(&context.client, &context.pull_request).await? {
+    let config = match context.config().await? {
         Ok(config) => config,
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };
@@ -248,7 +273,7 @@ async fn status(context: &Context<'_>) -> Result<VerbResult, Broken> {
 
 async fn config(context: &Context<'_>) -> Result<VerbResult, Broken> {
     Ok(Ok(Some(
-        match worktree::config(&context.client, &context.pull_request).await? {
+        match context.config().await? {
             Ok(config) => {
                 let PullRequest {
                     base_branch,

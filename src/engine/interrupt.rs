@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -28,8 +28,16 @@ pub enum Interrupt {
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     working: Arc<Mutex<HashMap<u64, Entry>>>,
+    /// The pull requests that are watched, by ticket, and whether anything happened to them.
+    watched: Arc<Mutex<HashMap<u64, (PullRequestId, bool)>>>,
     /// When a pull request was last cancelled. Requests from before that moment do not begin.
     cancelled: Arc<Mutex<HashMap<PullRequestId, Timestamp>>>,
+}
+
+/// A ticket of a watch, or of an active run.
+fn ticket() -> u64 {
+    static TICKETS: AtomicU64 = AtomicU64::new(0);
+    TICKETS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// How long a cancellation is remembered, for requests that wait for a worker.
@@ -70,11 +78,26 @@ pub struct Working {
     token: CancellationToken,
 }
 
+/// Watches a pull request, so that it need not be fetched again as long as nothing happens to it. Begin to watch
+/// before it is fetched.
+#[derive(Debug)]
+pub struct Watch {
+    ticket: u64,
+    all: Interrupts,
+}
+
 impl Interrupts {
+    /// Watches a pull request from now on.
+    pub fn watch(&self, pull_request: &PullRequestId) -> Watch {
+        let ticket = ticket();
+        self.lock_watched().insert(ticket, (pull_request.clone(), false));
+        let all = self.clone();
+        Watch { ticket, all }
+    }
+
     /// Registers an active run on this head.
     pub fn enter(&self, pull_request: &PullRequestId, head: &CommitSha) -> Working {
-        static TICKETS: AtomicU64 = AtomicU64::new(0);
-        let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
+        let ticket = ticket();
         let token = CancellationToken::new();
         let entry = Entry {
             pull_request: pull_request.clone(),
@@ -92,6 +115,7 @@ impl Interrupts {
 
     /// Interrupts every active run of this pull request. Returns false if there is none.
     pub fn interrupt(&self, pull_request: &PullRequestId, why: &Interrupt) -> bool {
+        self.touch(|watched| watched.may_be(pull_request));
         let mut reached = false;
         for entry in self.lock().values_mut() {
             let is_meant = match why {
@@ -121,6 +145,7 @@ impl Interrupts {
 
     /// Interrupts every active run of these pull requests. Returns false if there is none.
     pub fn interrupt_where(&self, is_meant: impl Fn(&PullRequestId) -> bool, why: &Interrupt) -> bool {
+        self.touch(&is_meant);
         let mut reached = false;
         for entry in self.lock().values_mut().filter(|entry| is_meant(&entry.pull_request)) {
             entry.interrupt(why.clone());
@@ -136,8 +161,32 @@ impl Interrupts {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Entry>> {
+    fn touch(&self, is_meant: impl Fn(&PullRequestId) -> bool) {
+        for (pull_request, is_touched) in self.lock_watched().values_mut() {
+            *is_touched |= is_meant(pull_request);
+        }
+    }
+
+    fn lock_watched(&self) -> MutexGuard<'_, HashMap<u64, (PullRequestId, bool)>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Entry>> {
         self.working.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    /// Whether anything was heard of the pull request.
+    pub fn was_touched(&self) -> bool {
+        let watched = self.all.lock_watched();
+        watched.get(&self.ticket).is_none_or(|(_, is_touched)| *is_touched)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.all.lock_watched().remove(&self.ticket);
     }
 }
 
@@ -214,6 +263,21 @@ mod tests {
         assert!(working.token().is_cancelled());
         drop(working);
         assert!(!all.interrupt(&id(), &Interrupt::ShuttingDown));
+    }
+
+    #[test]
+    fn a_watched_pull_request_is_touched_by_what_happens_to_it() {
+        let all = Interrupts::default();
+        let watch = all.watch(&id());
+        let other = PullRequestId { number: 2, ..id() };
+        assert!(!all.interrupt(&other, &Interrupt::Closed));
+        assert!(!watch.was_touched());
+        // Nothing runs there, so nothing is reached.
+        assert!(!all.interrupt(&id(), &Interrupt::Superseded(sha("a"))));
+        assert!(watch.was_touched());
+        assert!(!all.watch(&id()).was_touched());
+        drop(watch);
+        assert!(all.lock_watched().is_empty());
     }
 
     #[test]

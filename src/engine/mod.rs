@@ -15,6 +15,7 @@ pub mod bundle;
 mod cancel;
 mod checks_failed;
 mod comment;
+mod context;
 mod door;
 mod drive;
 mod forget;
@@ -49,6 +50,7 @@ pub mod worktree;
 use std::io;
 use std::path::PathBuf;
 
+pub use context::Context;
 pub use door::{Door, Turn, Waiting};
 pub use drive::drive;
 pub use identify::identify;
@@ -60,12 +62,12 @@ pub use split::split;
 use crate::config::allow_list::AllowList;
 use crate::config::retention::Retention;
 use crate::domain::event::{Event, Fact};
-use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId, RepositoryName};
+use crate::domain::id::{CommitSha, InstallationId, PullRequestId, RepositoryName};
 use crate::domain::mode::Mode;
 use crate::domain::model::Who;
 use crate::domain::permission::{Cancel, authorize};
 use crate::domain::run::{End, Run};
-use crate::github::{Client, GitHub, PullRequest};
+use crate::github::{GitHub, PullRequest};
 use crate::journal::Journal;
 use crate::openai::OpenAi;
 use crate::sandbox::{Sandbox, Unusable};
@@ -146,65 +148,6 @@ impl Broken {
     /// Whether greenlight is not installed there, so that nothing can be posted.
     pub fn is_not_installed(&self) -> bool {
         matches!(self.github(), Some(github::Error::NotInstalled(_)))
-    }
-}
-
-/// A pull request in its current state, and the client to reach it.
-pub struct Context<'a> {
-    pub app: &'a App,
-    pub client: Client,
-    pub installation: Option<InstallationId>,
-    pub pull_request: PullRequest,
-    pub me: Account,
-    /// Whether this process may work on code here. If not, such steps are left to a process with a worker.
-    pub may_work: bool,
-}
-
-impl<'a> Context<'a> {
-    /// Fetches the pull request.
-    ///
-    /// # Errors
-    /// When GitHub cannot be reached.
-    pub async fn of(app: &'a App, installation: Option<InstallationId>, id: &PullRequestId) -> Result<Self, Broken> {
-        let me = app.github.me().await?.clone();
-        let (mut client, mut installation) = (app.github.client(installation, &id.repository).await?, installation);
-        let mut found = client.pull_request(id).await;
-        let named = found.as_ref().map(|found| &found.id.repository);
-        if let Some(now) = app.github.transferred((installation, &id.repository), named).await? {
-            (client, installation) = (app.github.client(Some(now), &id.repository).await?, Some(now));
-            found = client.pull_request(id).await;
-        }
-        let pull_request = found?;
-        let name = &pull_request.id.repository.name;
-        if !app.allow_list.allows(name) {
-            return Err(Broken::NotAllowed(name.clone()));
-        }
-        app.journal.know(&pull_request.id.repository, installation).await?;
-        Ok(Self {
-            app,
-            client,
-            installation,
-            pull_request,
-            me,
-            may_work: true,
-        })
-    }
-
-    /// Fetches the pull request again; keeps the old state if GitHub does not answer.
-    async fn looked_at_again(&self) -> Self {
-        let now = self.client.pull_request(self.id()).await;
-        Self {
-            app: self.app,
-            client: self.client.clone(),
-            installation: self.installation,
-            pull_request: now.unwrap_or_else(|_| self.pull_request.clone()),
-            me: self.me.clone(),
-            may_work: self.may_work,
-        }
-    }
-
-    pub fn id(&self) -> &PullRequestId {
-        &self.pull_request.id
     }
 }
 

@@ -4,17 +4,18 @@
 use std::collections::BTreeSet;
 
 use super::suggest::{Target, can_be_pushed};
-use super::worktree::{self, Worktree};
+use super::worktree::{self, Listed, Worktree};
 use super::{Broken, Context, branch_rules, gate};
 use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
 
-/// Posts the review of the proposal, or updates the existing review of this head.
+/// Posts the review of the proposal, or updates the existing review of this head. `listed` are the files of the pull
+/// request, if this step has listed them.
 ///
 /// # Errors
 /// When GitHub cannot be reached or refuses.
-pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
+pub(super) async fn post_review(context: &Context<'_>, run: &Run, listed: Option<&Listed>) -> Result<Step, Broken> {
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing to review".into()));
     };
@@ -36,6 +37,7 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
         source: &Source::Run,
         // A suggestion is easily committed by accident, which must not happen to a change of tests.
         as_patch: proposal.claim() == Claim::TestMayBeWrong,
+        listed,
     };
     let body = |layout: &Layout<'_>| reply::review_body(proposal, layout);
     match target.post(&proposal.patch, &hidden, &body).await {
@@ -59,7 +61,7 @@ pub(super) async fn is_shown(context: &Context<'_>, run: &Run) -> Result<bool, B
     if run.places.review.is_some_and(|at| journal.vouches_for(run.id(), at)) {
         return Ok(true);
     }
-    let posted = Box::pin(post_review(context, run)).await?;
+    let posted = Box::pin(post_review(context, run, None)).await?;
     Ok(matches!(posted, Step::ReviewPosted { .. }))
 }
 
@@ -109,10 +111,12 @@ async fn command(
     if let Some(worktree) = worktree {
         return Ok(found(worktree));
     }
-    let config = worktree::config(&context.client, &context.pull_request)
+    let config = context
+        .config()
         .await?
         .unwrap_or_default();
-    Ok(found(&worktree::fetch(context, run, config).await?))
+    let listed = worktree::list(context).await?;
+    Ok(found(&worktree::fetch(context, run, config, &listed).await?))
 }
 
 /// The hash of the tested tree, computed from git's own objects. Nothing lands without it.

@@ -1,16 +1,20 @@
 //! A run on a pull request: its steps are in the service's journal, its state is shown on GitHub, and its fix lands
 //! on the pull request's branch.
 
+use std::sync::Arc;
+
 use futures::FutureExt as _;
+use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 
+use super::announce::Shown;
 use super::base::Reproduced;
 use super::door::{Door, Turn, Waiting};
 use super::drive::{drive, takes_a_worker};
 use super::interrupt::Working;
 use super::stop::stop;
 use super::work::Engine;
-use super::worktree::Worktree;
+use super::worktree::{self, Listed, Worktree};
 use super::{
     App, Broken, Context, again, announce, budget, land, propose, reading, record, reproduced, retry, set_up, vouch,
 };
@@ -71,8 +75,8 @@ pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Resul
 /// When its end cannot be appended or posted.
 pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
-    // From here on a push interrupts the run. Fetching the pull request again finds earlier pushes.
-    let context = &context.looked_at_again().await;
+    // From here on a push interrupts the run. If there was an earlier one, the pull request is fetched again.
+    let context = &context.up_to_date().await;
     Box::pin(vouch::check_approvals(context, std::slice::from_mut(&mut run))).await?;
     if context.pull_request.is_from_fork() {
         run.forget_consent_by_config();
@@ -81,6 +85,8 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         context,
         working,
         is_vouched: context.app.journal.is_own(),
+        shown: Mutex::default(),
+        listed: OnceCell::new(),
     };
     // Boxed, because the future is deeply nested.
     match drive(&mut door, &mut run).boxed().await {
@@ -134,6 +140,20 @@ struct OnPullRequest<'a> {
     working: Working,
     /// Whether everything the run relies on was verified on GitHub, if others can write to the journal.
     is_vouched: bool,
+    shown: Mutex<Shown>,
+    /// The files of the pull request, once they are listed.
+    listed: OnceCell<Arc<Listed>>,
+}
+
+impl OnPullRequest<'_> {
+    /// Fetches what the work on a run is going to need. If that fails, it is fetched again where it is needed.
+    async fn fetch_ahead(&self, run: &Run) {
+        let listed = self.listed.get_or_try_init(|| worktree::list(self.context));
+        let (listed, commits) = tokio::join!(listed, worktree::commits_of(self.context, run));
+        if let Some(error) = listed.err().or(commits.err()) {
+            tracing::debug!(run.id = %run.id(), %error, "the code could not be fetched ahead");
+        }
+    }
 }
 
 impl Door for OnPullRequest<'_> {
@@ -174,11 +194,11 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn announce(&self, run: &Run) -> Result<(), Broken> {
-        announce::announce(self.context, run).await
+        announce::announce(self.context, run, &mut *self.shown.lock().await).await
     }
 
     async fn set_up(&mut self, run: &Run) -> Result<Result<Worktree, End>, Broken> {
-        set_up::set_up(self.context, run).await
+        set_up::set_up(self.context, run, &self.listed).await
     }
 
     /// Once only the merge is known to be red, the work continues there.
@@ -225,7 +245,14 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn read_log(&self, run: &Run) -> Result<JobReading, Broken> {
-        reading::read_log(self.context, run).await
+        // The check run is the first that people see of it.
+        let (read, announced, ()) = tokio::join!(
+            reading::read_log(self.context, run),
+            self.announce(run),
+            self.fetch_ahead(run)
+        );
+        announced?;
+        read
     }
 
     async fn reproduce(&self, run: &Run, worktree: &Worktree, suite: &Suite) -> Result<Step, Broken> {
@@ -253,7 +280,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn post_review(&self, run: &Run) -> Result<Step, Broken> {
-        propose::post_review(self.context, run).await
+        propose::post_review(self.context, run, self.listed.get().map(Arc::as_ref)).await
     }
 
     async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {

@@ -1,6 +1,6 @@
 //! Reads a failed CI job: its distilled log, and the step that failed. Nothing is executed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek as _, Write as _};
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::domain::ci_step::CiStep;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::run::{JobReading, Log, Origin, Run, Tested};
 use crate::domain::test_run::Location;
-use crate::github::{self, Job, Streamed, WorkflowRun};
+use crate::github::{self, Download, Job, Streamed, WorkflowRun};
 use crate::suite::{self, Distillate, Distiller, GreenLog};
 
 /// How many logs of failed jobs are read. Each yields at most `TestRun::MAX_FAILURES` failures.
@@ -26,15 +26,65 @@ const CUT: &str = "the log is incomplete: the download was interrupted or took t
 /// # Errors
 /// When GitHub cannot be reached. A log that is gone or forbidden is left out, and the reading says so.
 pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobReading, Broken> {
+    let Failed { run: failed_run, tested, jobs } = match failed(context, run).await? {
+        Ok(failed) => failed,
+        Err(unread) => return Ok(unread),
+    };
+    let red = jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS);
+    let read = futures::future::try_join_all(red.map(|job| read_job(context, &failed_run, job)));
+    let (read, changed) = tokio::join!(read, foreign(context, &run.started.head, tested));
+    let mut reading = unread(Some(tested));
+    for (step, distilled) in read? {
+        let distilled = match distilled {
+            Ok(distilled) => {
+                reading.log = Log::Read;
+                distilled
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a log could not be read");
+                if reading.log != Log::Read {
+                    reading.log = refused(&error);
+                }
+                Distillate::default()
+            }
+        };
+        let shows = distilled.framework.map(|framework| framework.to_string());
+        reading.step = reading.step.or(step.map(|step| CiStep { shows, ..step }));
+        reading.failures.extend(distilled.failures);
+        if reading.excerpt.is_empty() {
+            reading.excerpt = distilled.excerpt;
+        }
+    }
+    without_foreign_lines(&mut reading, changed)?;
+    Ok(reading)
+}
+
+/// A failed workflow run, which commit it tested, and its jobs.
+struct Failed {
+    run: WorkflowRun,
+    tested: Tested,
+    jobs: Vec<Job>,
+}
+
+/// The workflow run that failed, or the reading if there is none or GitHub does not show it.
+async fn failed(context: &Context<'_>, run: &Run) -> Result<Result<Failed, JobReading>, Broken> {
     let (client, repository) = (&context.client, &context.id().repository);
-    let (failed_run, tested) = match run.started.origin {
-        Origin::Ci { workflow_run: Some(id) } => match client.workflow_run(repository, id).await {
-            // The journal only claims which workflow run it was.
-            Ok(failed_run) if failed_run.head_sha != run.started.head => return Ok(unread(Some(Tested::Unknown))),
-            Ok(run) => (run.clone(), Some(tested(&run))),
-            Err(error) => return unreadable(error),
-        },
-        Origin::Ci { workflow_run: None } => return Ok(unread(Some(Tested::Unknown))),
+    let (failed_run, tested, jobs) = match run.started.origin {
+        Origin::Ci { workflow_run: Some(id) } => {
+            let (failed_run, jobs) = tokio::join!(client.workflow_run(repository, id), client.jobs(repository, id));
+            match failed_run {
+                // The journal only claims which workflow run it was.
+                Ok(failed_run) if failed_run.head_sha != run.started.head => {
+                    return Ok(Err(unread(Some(Tested::Unknown))));
+                }
+                Ok(failed_run) => {
+                    let tested = tested(&failed_run);
+                    (failed_run, tested, jobs)
+                }
+                Err(error) => return unreadable(error).map(Err),
+            }
+        }
+        Origin::Ci { workflow_run: None } => return Ok(Err(unread(Some(Tested::Unknown)))),
         // Somebody asked for this run: read what CI reported on this head, if it did.
         _ => {
             let (failed, log) = match client.failed_runs(repository, &run.started.head).await {
@@ -44,69 +94,83 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobRead
                 Err(error) => return Err(error.into()),
             };
             let of_merge = failed.iter().map(tested).find(|tested| *tested == Tested::Merge);
-            match failed.into_iter().next() {
-                Some(run) => (run.clone(), of_merge.or(Some(tested(&run)))),
-                None => {
-                    let is_red = client.has_red_checks(repository, &run.started.head).await?;
-                    let unread = unread(is_red.then_some(Tested::Unknown));
-                    return Ok(JobReading { log, ..unread });
-                }
-            }
+            let Some(failed_run) = failed.into_iter().next() else {
+                let is_red = client.has_red_checks(repository, &run.started.head).await?;
+                let unread = unread(is_red.then_some(Tested::Unknown));
+                return Ok(Err(JobReading { log, ..unread }));
+            };
+            let jobs = client.jobs(repository, failed_run.id).await;
+            let tested = of_merge.unwrap_or_else(|| tested(&failed_run));
+            (failed_run, tested, jobs)
         }
     };
-    let jobs = match client.jobs(repository, failed_run.id).await {
-        Ok(jobs) => jobs,
+    Ok(match jobs {
+        Ok(jobs) => Ok(Failed {
+            run: failed_run,
+            tested,
+            jobs,
+        }),
         Err(error) => {
-            return unreadable(error).map(|reading| JobReading { tested, ..reading });
+            let tested = Some(tested);
+            Err(unreadable(error).map(|reading| JobReading { tested, ..reading })?)
         }
-    };
-    let mut reading = unread(tested);
-    for job in jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS) {
-        let mut step = match failed_run.workflow() {
-            Some(workflow) => failed_step(context, &workflow, job).await?,
-            None => None,
-        };
-        let distilled = match log(context, &failed_run, job, step.as_ref()).await {
-            Ok(distilled) => {
-                reading.log = Log::Read;
-                distilled
-            }
-            Err(error) => {
-                tracing::warn!(job.id = job.id, %error, "a log could not be read");
-                if reading.log != Log::Read {
-                    reading.log = refused(&error);
-                }
-                Distillate::default()
-            }
-        };
-        if let Some(step) = &mut step {
-            step.shows = distilled.framework.map(|framework| framework.to_string());
-        }
-        reading.step = reading.step.or(step);
-        reading.failures.extend(distilled.failures);
-        if reading.excerpt.is_empty() {
-            reading.excerpt = distilled.excerpt;
-        }
-    }
-    if reading.tested == Some(Tested::Merge) {
-        without_foreign_lines(context, &run.started.head, &mut reading).await?;
-    }
-    Ok(reading)
+    })
 }
 
-/// Removes the locations in files that the base branch changed since the merge base: the log shows line numbers of
-/// the merge, which do not exist on the head.
-async fn without_foreign_lines(
+/// The failed step of a job, and its distilled log.
+async fn read_job(
+    context: &Context<'_>,
+    run: &WorkflowRun,
+    job: &Job,
+) -> Result<(Option<CiStep>, Result<Distillate, github::Error>), Broken> {
+    let step = async {
+        match run.workflow() {
+            Some(workflow) => failed_step(context, &workflow, job).await,
+            None => Ok(None),
+        }
+    };
+    let begun = context.client.job_log(&context.id().repository, job.id);
+    // The log is taken when it is known what to compare it with.
+    let (step, green, begun) = tokio::join!(step, green_log(context, run, job), begun);
+    let step = step?;
+    let mut distiller = Distiller::default();
+    if let Some(step) = &step {
+        distiller = distiller.of_script(&step.script);
+    }
+    if let Some(green) = green {
+        distiller = distiller.beside(green);
+    }
+    let distilled = log(context, (run, job), begun, distiller).await;
+    Ok((step, distilled))
+}
+
+/// The paths in which the base branch differs from the merge base, if the merge was tested. `Ok(None)` if they are
+/// unknown, or not needed.
+async fn foreign(
     context: &Context<'_>,
     head: &CommitSha,
-    reading: &mut JobReading,
-) -> Result<(), github::Error> {
-    if reading.failures.iter().all(|failure| failure.location.is_none()) {
-        return Ok(());
+    tested: Tested,
+) -> Result<Option<BTreeSet<String>>, github::Error> {
+    if tested != Tested::Merge {
+        return Ok(None);
     }
     let (client, pull_request) = (&context.client, &context.pull_request);
-    let changed = client.changed_since(&pull_request.id.repository, head, &pull_request.base_branch);
-    let changed = changed.await?;
+    client
+        .changed_since(&pull_request.id.repository, head, &pull_request.base_branch)
+        .await
+}
+
+/// Removes the locations in files that the base branch changed since the merge base: the log of a merge shows its line
+/// numbers, which do not exist on the head.
+fn without_foreign_lines(
+    reading: &mut JobReading,
+    changed: Result<Option<BTreeSet<String>>, github::Error>,
+) -> Result<(), github::Error> {
+    let has_places = reading.failures.iter().any(|failure| failure.location.is_some());
+    if reading.tested != Some(Tested::Merge) || !has_places {
+        return Ok(());
+    }
+    let changed = changed?;
     for failure in &mut reading.failures {
         let is_foreign = |at: &Location| match &changed {
             Some(paths) => paths.contains(&at.path),
@@ -199,25 +263,27 @@ async fn failed_step(context: &Context<'_>, workflow: &RepoPath, job: &Job) -> R
     Ok(None)
 }
 
-/// The distilled log of a job, from the archive of the run's logs if it is not available separately.
+/// The distilled log of a job whose download has begun, or from the archive of the run's logs if it is not available
+/// separately.
 async fn log(
     context: &Context<'_>,
-    run: &WorkflowRun,
-    job: &Job,
-    step: Option<&CiStep>,
+    (run, job): (&WorkflowRun, &Job),
+    begun: Result<Download, github::Error>,
+    mut distiller: Distiller,
 ) -> Result<Distillate, github::Error> {
-    let mut distiller = Distiller::default();
-    if let Some(step) = step {
-        distiller = distiller.of_script(&step.script);
-    }
-    if let Some(green) = green_log(context, run, job).await {
-        distiller = distiller.beside(green);
-    }
-    let repository = &context.id().repository;
-    let streamed = context
-        .client
-        .job_log(repository, job.id, &mut |bytes| distiller.take(bytes))
-        .await;
+    let (client, repository) = (&context.client, &context.id().repository);
+    let mut take = |bytes: &[u8]| distiller.take(bytes);
+    let streamed = match begun {
+        Ok(download) => match download.read(&mut take).await {
+            // The connection may have been closed while the download waited.
+            Err(github::Error::Unclear(_)) => match client.job_log(repository, job.id).await {
+                Ok(download) => download.read(&mut take).await,
+                Err(error) => Err(error),
+            },
+            read => read,
+        },
+        Err(error) => Err(error),
+    };
     match streamed {
         Ok(streamed) => {
             if streamed == Streamed::Cut {
@@ -254,10 +320,8 @@ async fn archived(
         }
         ControlFlow::Continue(())
     };
-    let streamed = context
-        .client
-        .run_logs(&context.id().repository, run.id, &mut keep)
-        .await?;
+    let download = context.client.run_logs(&context.id().repository, run.id).await?;
+    let streamed = download.read(&mut keep).await?;
     // The directory of an archive is at its end, so an incomplete one is useless.
     if streamed != Streamed::Whole || file.rewind().is_err() {
         return Ok(None);
@@ -282,9 +346,8 @@ async fn green_log(context: &Context<'_>, run: &WorkflowRun, job: &Job) -> Optio
             return Ok(None);
         };
         let mut log = GreenLog::default();
-        client
-            .job_log(repository, same.id, &mut |bytes| log.take(bytes))
-            .await?;
+        let download = client.job_log(repository, same.id).await?;
+        download.read(&mut |bytes| log.take(bytes)).await?;
         Ok::<_, github::Error>(Some(log))
     };
     match found.await {

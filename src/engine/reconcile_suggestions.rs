@@ -142,7 +142,7 @@ async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> R
 /// Announces the current state of a run.
 async fn announce_again(context: &Context<'_>, id: &RunId) -> Result<(), Broken> {
     match context.app.journal.load(context.id(), id).await? {
-        Some(run) => announce::announce(context, &run).await,
+        Some(run) => announce::announce(context, &run, &mut announce::Shown::default()).await,
         None => Ok(()),
     }
 }

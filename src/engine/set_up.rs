@@ -1,18 +1,31 @@
 //! Prepares a run: the tree, the configuration, and the permissions of those who allowed it.
 
-use super::worktree::{self, Worktree};
-use super::{Broken, Context, merge};
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use super::worktree::{self, Listed, Worktree};
+use super::{Broken, Context, merge, stop};
 use crate::domain::count::count;
 use crate::domain::gate::GateKind;
 use crate::domain::run::{End, Run};
 use crate::suite;
 
-/// Fetches the tree and the configuration. Returns an end if the run cannot work.
+/// Fetches the tree and the configuration. Returns an end if the run cannot work. `listed` are the files of the pull
+/// request, if this step has listed them already.
 ///
 /// # Errors
 /// When GitHub or git cannot be reached.
-pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Worktree, End>, Broken> {
-    let config = match worktree::config(&context.client, &context.pull_request).await? {
+pub(super) async fn set_up(
+    context: &Context<'_>,
+    run: &Run,
+    listed: &OnceCell<Arc<Listed>>,
+) -> Result<Result<Worktree, End>, Broken> {
+    let listed = listed.get_or_try_init(|| worktree::list(context));
+    let commits = worktree::commits_of(context, run);
+    let (config, refused, listed, commits) =
+        tokio::join!(context.config(), no_longer_allowed(context, run), listed, commits);
+    let config = match config? {
         Ok(config) => config,
         Err(mistake) => {
             return Ok(Err(End::Refused {
@@ -20,14 +33,12 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Wo
             }));
         }
     };
-    for login in run.vouched_by() {
-        let permission = context.client.permission(&context.id().repository, login).await?;
-        if !permission.may_approve() {
-            let reason = format!("{login} allowed this, but no longer has write access.");
-            return Ok(Err(End::Refused { reason }));
-        }
+    if let Some(end) = refused? {
+        return Ok(Err(end));
     }
-    let worktree = worktree::fetch(context, run, config).await?;
+    commits?;
+    let listed = Arc::clone(listed?);
+    let worktree = worktree::fetch(context, run, config, &listed).await?;
     if let Some(end) = differs(run, &worktree) {
         return Ok(Err(end));
     }
@@ -40,6 +51,30 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Wo
             ),
         }),
     })
+}
+
+/// The end of a run that somebody allowed, if they no longer may, or the pull request is no longer what they allowed.
+/// All of it is asked now, because the next step may execute code.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+async fn no_longer_allowed(context: &Context<'_>, run: &Run) -> Result<Option<End>, Broken> {
+    let people = run.vouched_by();
+    if people.is_empty() {
+        return Ok(None);
+    }
+    let (client, repository) = (&context.client, &context.id().repository);
+    let permissions = people.iter().map(|person| client.permission(repository, person));
+    let permissions = futures::future::try_join_all(permissions);
+    let (now, permissions) = tokio::try_join!(client.pull_request(context.id()), permissions)?;
+    if let Some(end) = stop::outdated(run, &now) {
+        return Ok(Some(end));
+    }
+    let mut answers = people.iter().zip(permissions);
+    Ok(answers.find(|(_, permission)| !permission.may_approve()).map(|(login, _)| {
+        let reason = format!("{login} allowed this, but no longer has write access.");
+        End::Refused { reason }
+    }))
 }
 
 /// The end of a run that would now execute something other than what was approved.

@@ -44,7 +44,7 @@ pub(super) async fn stop(
 }
 
 /// The end of a run whose pull request has changed since the run began.
-fn outdated(run: &Run, now: &PullRequest) -> Option<End> {
+pub(super) fn outdated(run: &Run, now: &PullRequest) -> Option<End> {
     if !now.is_open {
         return Some(End::Cancelled { by: None });
     }

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::Broken;
+use super::worktree::Listed;
 use crate::domain::anchor::{self, Cut, DiffFile, Fingerprint, MAX_SUGGESTIONS};
 use crate::domain::id::{Account, CommitSha, PullRequestId};
 use crate::domain::patch::Patch;
 use crate::domain::reply::{self, Layout, Source};
-use crate::github::{ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
+use crate::github::{self, ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
 
 /// How often the diff is read again while it keeps changing.
 const MAX_READINGS: usize = 3;
@@ -86,6 +87,7 @@ pub async fn post(
         pull_request,
         source: &words.source,
         as_patch: false,
+        listed: None,
     };
     target.post(patch, &BTreeSet::new(), &body).await
 }
@@ -100,6 +102,8 @@ pub(super) struct Target<'a> {
     pub(super) source: &'a Source,
     /// Whether the whole patch goes into the text of the review, so that no part can be committed alone.
     pub(super) as_patch: bool,
+    /// The files of the pull request, if this step has listed them.
+    pub(super) listed: Option<&'a Listed>,
 }
 
 impl Target<'_> {
@@ -114,43 +118,48 @@ impl Target<'_> {
         body: &(dyn Fn(&Layout<'_>) -> String + Sync),
     ) -> Result<Posted, Broken> {
         if self.as_patch {
-            self.still_there().await?;
+            let (posted, _) = tokio::try_join!(self.posted(), self.still_there())?;
             let cut = Cut {
                 remainder: patch.clone(),
                 ..Cut::default()
             };
-            return self.put(patch, cut, (hidden, false), body).await;
+            return self.put((patch, posted), cut, (hidden, false), body).await;
         }
-        let diff = self.diff().await?;
+        let (posted, diff) = tokio::try_join!(self.posted(), self.diff())?;
         let cut = anchor::cut_within(patch, &diff, MAX_SUGGESTIONS);
-        match self.put(patch, cut, (hidden, false), body).await {
+        match self.put((patch, posted), cut, (hidden, false), body).await {
             // GitHub rejects all comments if one is outside of its diff.
             Err(Broken::GitHub(error @ Error::Refused { status: 422, .. })) => {
-                self.still_there().await?;
+                let (posted, _) = tokio::try_join!(self.posted(), self.still_there())?;
                 tracing::warn!(%error, "GitHub rejected the suggestions; they are posted as a patch");
-                self.put(patch, anchor::cut(patch, &[]), (hidden, true), body).await
+                let cut = anchor::cut(patch, &[]);
+                self.put((patch, posted), cut, (hidden, true), body).await
             }
             posted => posted,
         }
     }
 
+    /// What greenlight has posted so far.
+    async fn posted(&self) -> Result<github::Posted, Broken> {
+        Ok(self.client.posted(&self.pull_request.id, self.me).await?)
+    }
+
     async fn put(
         &self,
-        patch: &Patch,
+        (patch, mut before): (&Patch, github::Posted),
         cut: Cut,
         (hidden, is_refused): (&BTreeSet<u64>, bool),
         body: &(dyn Fn(&Layout<'_>) -> String + Sync),
     ) -> Result<Posted, Broken> {
         let PullRequest { id, head, .. } = self.pull_request;
-        let mut existing = self.client.suggestions(id, self.me).await?;
-        existing.retain(|comment| {
+        before.suggestions.retain(|comment| {
             let is_shown = !hidden.contains(&comment.id) && !comment.says.is_settled;
             is_shown && comment.says.source == *self.source
         });
         let comments = comments(patch, &cut, self.source);
         let carried: Vec<u64> = comments
             .iter()
-            .filter_map(|comment| carrier(comment, &existing))
+            .filter_map(|comment| carrier(comment, &before.suggestions))
             .filter(|carrier| carrier.original_commit != *head)
             .map(|carrier| carrier.id)
             .collect();
@@ -166,7 +175,7 @@ impl Target<'_> {
             body: body(&layout),
             comments,
         };
-        let review = self.client.review_once(id, self.me, &review, &existing).await?;
+        let review = self.client.review_once(id, self.me, &review, &before).await?;
         Ok(Posted {
             review,
             cut,
@@ -179,6 +188,9 @@ impl Target<'_> {
     async fn diff(&self) -> Result<Vec<DiffFile>, Broken> {
         let id: &PullRequestId = &self.pull_request.id;
         let mut before = self.still_there().await?;
+        if let Some(listed) = self.listed.filter(|listed| listed.is_of(&before)) {
+            return Ok(anchored(&listed.files, &before));
+        }
         for _ in 0..MAX_READINGS {
             let files = self.client.changed_files(id).await?;
             let after = self.still_there().await?;

@@ -45,7 +45,7 @@ pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> R
             if run.undone.is_none() {
                 context.app.journal.append(&mut run, Step::Undone { commit }).await?;
             }
-            announce::announce(context, &run).await?;
+            announce::announce(context, &run, &mut announce::Shown::default()).await?;
             Ok(Ok(Some(answer)))
         }
         Err(LandError::HeadMoved { .. } | LandError::OtherTree { .. }) => Ok(Err(Refusal::NothingToUndo)),

@@ -39,7 +39,7 @@ pub(super) async fn check_approvals(context: &Context<'_>, runs: &mut [Run]) -> 
         return Ok(());
     }
     // Without a readable configuration, nothing is executed and nothing lands.
-    if let Ok(config) = worktree::config(&context.client, &context.pull_request).await? {
+    if let Ok(config) = context.config().await? {
         let rules = GateRules {
             approvers: config.gate.approvers,
             gate_seconds: config.gate.expires.as_secs(),
@@ -96,11 +96,11 @@ pub(super) fn is_proved(context: &Context<'_>, run: &Run) -> bool {
 /// # Errors
 /// When GitHub cannot be reached.
 pub(super) async fn approved<'a>(context: &Context<'_>, run: &'a Run) -> Result<Result<Approved<'a>, String>, Broken> {
-    let mut permissions = Vec::new();
-    for by in run.landing_approvers() {
+    let permissions = run.landing_approvers().into_iter().map(async |by| {
         let permission = context.client.permission(&context.id().repository, &by).await?;
-        permissions.push((by, permission));
-    }
+        Ok::<_, Broken>((by, permission))
+    });
+    let permissions = futures::future::try_join_all(permissions).await?;
     let approved = match run.approved(&permissions) {
         Ok(approved) => approved,
         Err(reason) => return Ok(Err(reason.to_string())),

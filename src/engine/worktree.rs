@@ -35,8 +35,9 @@ mod merge;
 mod originals;
 mod suites;
 
-pub use configured::config;
-pub(super) use fetched::{fetch, lay_out, mirror};
+pub use configured::{Configured, config};
+pub(super) use configured::{config_of_default, config_with};
+pub(super) use fetched::{Listed, commits_of, fetch, lay_out, list, mirror};
 pub use merge::{OnMerge, With};
 
 /// The name of the configuration file, at the root of the base branch.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::client::Client;
 use super::error::Error;
 use super::escaped;
-use super::stream::{Streamed, Take};
+use super::stream::Download;
 use crate::domain::id::{CommitSha, RepoPath, RepositoryName};
 
 /// Pages of jobs that are read, of a hundred each. A matrix has at most 256 jobs.
@@ -97,28 +97,23 @@ impl Client {
         Ok(jobs)
     }
 
-    /// Streams the log of a job.
+    /// Begins to download the log of a job.
     /// <https://docs.github.com/en/rest/actions/workflow-jobs#download-job-logs-for-a-workflow-run>
     ///
     /// # Errors
     /// When GitHub cannot be reached, or the log is gone.
-    pub async fn job_log(&self, repository: &RepositoryName, job: u64, take: &mut Take<'_>) -> Result<Streamed, Error> {
-        self.stream(&format!("/repos/{repository}/actions/jobs/{job}/logs"), take)
+    pub async fn job_log(&self, repository: &RepositoryName, job: u64) -> Result<Download, Error> {
+        self.download(&format!("/repos/{repository}/actions/jobs/{job}/logs"))
             .await
     }
 
-    /// Streams the logs of all jobs of a run as one ZIP archive.
+    /// Begins to download the logs of all jobs of a run as one ZIP archive.
     /// <https://docs.github.com/en/rest/actions/workflow-runs#download-workflow-run-logs>
     ///
     /// # Errors
     /// When GitHub cannot be reached, or the logs are gone.
-    pub async fn run_logs(
-        &self,
-        repository: &RepositoryName,
-        run: u64,
-        take: &mut Take<'_>,
-    ) -> Result<Streamed, Error> {
-        self.stream(&format!("/repos/{repository}/actions/runs/{run}/logs"), take)
+    pub async fn run_logs(&self, repository: &RepositoryName, run: u64) -> Result<Download, Error> {
+        self.download(&format!("/repos/{repository}/actions/runs/{run}/logs"))
             .await
     }
 

@@ -66,6 +66,15 @@ pub struct Button {
     pub identifier: String,
 }
 
+/// A check run that GitHub has confirmed. It is updated without looking for it again.
+#[derive(Debug, Clone)]
+pub struct PostedCheck {
+    head: CommitSha,
+    id: u64,
+    /// How many annotations it has.
+    annotations: usize,
+}
+
 #[derive(Deserialize)]
 struct Existing {
     id: u64,
@@ -85,29 +94,40 @@ struct List {
 
 impl Client {
     /// Creates the check run of a head, or updates it. `external_id` distinguishes it from others of the same name.
+    /// It is looked for first, unless it is the `known` one, which this updates.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses. A plain user token may not write check runs, which is `Refused` with
     /// 403.
-    pub async fn check(&self, repository: &RepositoryName, check: &CheckRun) -> Result<u64, Error> {
-        let external_id = format!("greenlight:{}", check.head);
-        let list = format!(
-            "/repos/{repository}/commits/{}/check-runs?check_name={NAME}&per_page=100",
-            check.head
-        );
-        let find = || async {
-            let list: List = self.get(&list).await?;
-            Ok(list
-                .check_runs
-                .into_iter()
-                .find(|run| run.external_id.as_deref() == Some(&external_id)))
+    pub async fn check(
+        &self,
+        repository: &RepositoryName,
+        check: &CheckRun,
+        known: &mut Option<PostedCheck>,
+    ) -> Result<u64, Error> {
+        let existing = match known.take().filter(|known| known.head == check.head) {
+            None => self.existing_check(repository, &check.head).await?,
+            known => known,
         };
         let (mut body, all) = (wire(check), annotations(check));
-        let (id, sent) = match find().await? {
+        let (id, sent) = match existing {
             Some(existing) => {
                 let route = format!("/repos/{repository}/check-runs/{}", existing.id);
-                let _: Existing = self.set(http::Method::PATCH, &route, &body).await?;
-                (existing.id, existing.output.annotations_count)
+                let first = match existing.annotations {
+                    0 => &all[..all.len().min(ANNOTATIONS_A_REQUEST)],
+                    _ => &[],
+                };
+                if first.is_empty() {
+                    let _: Existing = self.set(http::Method::PATCH, &route, &body).await?;
+                } else {
+                    let mut with_first = body.clone();
+                    with_first["output"]["annotations"] = json!(first);
+                    let find = || self.annotated(&route, first.len());
+                    let _: Existing = self
+                        .create_by(http::Method::PATCH, &route, &with_first, find)
+                        .await?;
+                }
+                (existing.id, existing.annotations + first.len())
             }
             None => {
                 let first = &all[..all.len().min(ANNOTATIONS_A_REQUEST)];
@@ -115,41 +135,71 @@ impl Client {
                     body["output"]["annotations"] = json!(first);
                 }
                 body["head_sha"] = json!(check.head);
-                body["external_id"] = json!(external_id);
-                let created: Existing = self
-                    .once(&format!("/repos/{repository}/check-runs"), &body, find)
-                    .await?;
+                body["external_id"] = json!(external_id(&check.head));
+                let route = format!("/repos/{repository}/check-runs");
+                let find = || self.find_check(repository, &check.head);
+                let created: Existing = self.create(&route, &body, find).await?;
                 (created.id, first.len())
             }
         };
-        self.annotate(repository, (id, &body["output"]), &all, sent).await?;
+        let annotations = self.annotate(repository, (id, &body["output"]), &all, sent).await?;
+        let head = check.head.clone();
+        *known = Some(PostedCheck { head, id, annotations });
         Ok(id)
     }
 
+    async fn existing_check(
+        &self,
+        repository: &RepositoryName,
+        head: &CommitSha,
+    ) -> Result<Option<PostedCheck>, Error> {
+        let found = self.find_check(repository, head).await?;
+        Ok(found.map(|existing| PostedCheck {
+            head: head.clone(),
+            id: existing.id,
+            annotations: existing.output.annotations_count,
+        }))
+    }
+
+    async fn find_check(&self, repository: &RepositoryName, head: &CommitSha) -> Result<Option<Existing>, Error> {
+        let route = format!("/repos/{repository}/commits/{head}/check-runs?check_name={NAME}&per_page=100");
+        let list: List = self.get(&route).await?;
+        let id = external_id(head);
+        let is_it = |run: &Existing| run.external_id.as_deref() == Some(&id);
+        Ok(list.check_runs.into_iter().find(is_it))
+    }
+
+    /// The check run, if it has this many annotations.
+    async fn annotated(&self, route: &str, count: usize) -> Result<Option<Existing>, Error> {
+        let now: Existing = self.get(route).await?;
+        Ok((now.output.annotations_count >= count).then_some(now))
+    }
+
     /// Sends the annotations that are still missing. If an earlier set was begun, that set is completed: GitHub never
-    /// removes annotations, so a second set would appear beside it.
+    /// removes annotations, so a second set would appear beside it. Returns how many there are.
     async fn annotate(
         &self,
         repository: &RepositoryName,
         (id, output): (u64, &Value),
         all: &[Value],
         mut sent: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         let route = format!("/repos/{repository}/check-runs/{id}");
         while sent.is_multiple_of(ANNOTATIONS_A_REQUEST) && sent < all.len() {
             let end = all.len().min(sent + ANNOTATIONS_A_REQUEST);
             let body = json!({ "output": {
                 "title": output["title"], "summary": output["summary"], "annotations": &all[sent..end],
             } });
-            let find = || async {
-                let now: Existing = self.get(&route).await?;
-                Ok((now.output.annotations_count >= end).then_some(now))
-            };
-            let _: Existing = self.once_by(http::Method::PATCH, &route, &body, find).await?;
+            let find = || self.annotated(&route, end);
+            let _: Existing = self.create_by(http::Method::PATCH, &route, &body, find).await?;
             sent = end;
         }
-        Ok(())
+        Ok(sent)
     }
+}
+
+fn external_id(head: &CommitSha) -> String {
+    format!("greenlight:{head}")
 }
 
 fn annotations(check: &CheckRun) -> Vec<Value> {

@@ -62,6 +62,21 @@ impl Client {
         Self { known, ..self }
     }
 
+    /// Gets a token of the installation if there is no valid one, so that requests side by side do not each get one.
+    /// If GitHub does not answer, the requests get it, and report the error.
+    ///
+    /// # Errors
+    /// When there is no installation.
+    pub async fn ready(&self) -> Result<(), Error> {
+        if self.token.is_none()
+            && let Err(error) = self.crab.installation_token().await
+            && let error @ Error::NotInstalled(_) = unsent(&error)
+        {
+            return Err(error);
+        }
+        Ok(())
+    }
+
     /// Whose permissions apply.
     pub(super) fn holder(&self) -> Holder {
         if self.token.is_some() {
@@ -152,11 +167,29 @@ impl Client {
         T: DeserializeOwned,
         F: Future<Output = Result<Option<T>, Error>> + Send,
     {
-        self.once_by(Method::POST, route, body, find).await
+        match find().await? {
+            Some(found) => Ok(found),
+            None => self.create(route, body, find).await,
+        }
     }
 
-    /// Like [`Self::once`] with another method, for changes that would add up if repeated.
-    pub(super) async fn once_by<T, F>(
+    /// Creates something exactly once, like [`Self::once`], after the caller has looked for it and not found it. After
+    /// every attempt with an unclear result, `find` looks for it.
+    pub(super) async fn create<T, F>(
+        &self,
+        route: &str,
+        body: &Value,
+        find: impl Fn() -> F + Send,
+    ) -> Result<T, Error>
+    where
+        T: DeserializeOwned,
+        F: Future<Output = Result<Option<T>, Error>> + Send,
+    {
+        self.create_by(Method::POST, route, body, find).await
+    }
+
+    /// Like [`Self::create`] with another method, for changes that would add up if repeated.
+    pub(super) async fn create_by<T, F>(
         &self,
         method: Method,
         route: &str,
@@ -169,9 +202,6 @@ impl Client {
     {
         let mut delays = retry_delays();
         loop {
-            if let Some(found) = find().await? {
-                return Ok(found);
-            }
             match self.send(method.clone(), route, Some(body), JSON).await {
                 Ok(answer) => return json(route, &answer.body),
                 Err(error @ (Error::Unclear(_) | Error::Unreachable(_))) => match delays.next() {
@@ -182,6 +212,9 @@ impl Client {
                     tokio::time::sleep(pause.length).await;
                 }
                 Err(error) => return Err(error),
+            }
+            if let Some(found) = find().await? {
+                return Ok(found);
             }
         }
     }
@@ -241,7 +274,7 @@ impl Client {
         body: Option<&Value>,
         accept: &'static str,
     ) -> Result<HttpAnswer, Error> {
-        self.limit.permit(route)?;
+        let permit = self.limit.permit(route).await?;
         let known = self.known.as_ref().filter(|_| method == Method::GET);
         let read = known.and_then(|(known, number)| known.find(*number, route, accept));
         let mut request = http::Request::builder()
@@ -263,6 +296,8 @@ impl Client {
             request.map_err(|error| Error::Setup(format!("the request {method} {route} cannot be built: {error}")))?;
         let response = self.crab.execute(request).await.map_err(|error| unsent(&error))?;
         let (parts, body) = response.into_parts();
+        self.limit.heed(route, &parts.headers);
+        drop(permit);
         let body = Limited::new(body, MAX_ANSWER_BYTES)
             .collect()
             .await
@@ -280,7 +315,6 @@ impl Client {
             headers: parts.headers,
             body,
         };
-        self.limit.heed(route, &answer.headers);
         if let Some(read) = read.filter(|_| answer.status == StatusCode::NOT_MODIFIED) {
             return Ok(read.again(answer.headers));
         }

@@ -37,7 +37,24 @@ pub(super) fn is_marked(author: Option<&User>, body: Option<&str>, me: &Account,
     author.is_some_and(|user| user.is(me)) && body.is_some_and(|body| body.starts_with(marker))
 }
 
+/// A comment of ours that GitHub has confirmed. It is edited without looking for it again.
+#[derive(Debug, Clone)]
+pub struct PostedComment {
+    id: u64,
+    body: String,
+    /// Whether it is by the account that greenlight uses now.
+    is_mine: bool,
+}
+
 impl IssueComment {
+    fn posted(&self, is_mine: bool) -> PostedComment {
+        PostedComment {
+            id: self.id,
+            body: self.body.clone().unwrap_or_default(),
+            is_mine,
+        }
+    }
+
     fn is_marked(&self, by: &Account, marker: &str) -> bool {
         is_marked(self.user.as_ref(), self.body.as_deref(), by, marker)
     }
@@ -76,7 +93,8 @@ impl Client {
 
     /// Posts a comment, or edits the one with the same marker if its text differs. Edits notify nobody. If `me` has
     /// no such comment, one by an account that greenlight used `before`, with another token, is edited, if the
-    /// current token may do that. Comments of other accounts never count, no matter how they begin.
+    /// current token may do that. Comments of other accounts never count, no matter how they begin. It is looked for
+    /// first, unless it is the `known` one, which this updates.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
@@ -84,28 +102,64 @@ impl Client {
         &self,
         id: &PullRequestId,
         (me, before): (&Account, &[Account]),
-        marker: &str,
-        body: &str,
+        (marker, body): (&str, &str),
+        known: &mut Option<PostedComment>,
     ) -> Result<u64, Error> {
+        let existing = match known.take() {
+            None => self.find_sticky(id, (me, before), marker).await?,
+            known => known,
+        };
+        let posted = match existing {
+            Some(existing) => self.edit(id, me, (marker, body), existing).await?,
+            None => {
+                let route = format!("/repos/{}/issues/{}/comments", id.repository, id.number);
+                let find = || self.marked_comment(id, me, marker);
+                let wire = json!({ "body": body });
+                let comment: IssueComment = self.create(&route, &wire, find).await?;
+                comment.posted(true)
+            }
+        };
+        let id = posted.id;
+        let body = body.to_string();
+        *known = Some(PostedComment { body, ..posted });
+        Ok(id)
+    }
+
+    async fn find_sticky(
+        &self,
+        id: &PullRequestId,
+        (me, before): (&Account, &[Account]),
+        marker: &str,
+    ) -> Result<Option<PostedComment>, Error> {
         let comments = self.comments(id).await?;
         let of = |account: &Account| {
             let is_it = |comment: &&IssueComment| comment.is_marked(account, marker);
             comments.iter().find(is_it)
         };
-        let existing = of(me).or_else(|| before.iter().find_map(of));
-        let Some(existing) = existing else {
-            return self.comment_once(id, me, marker, body).await;
-        };
-        if existing.body.as_deref().map(str::trim_end) == Some(body.trim_end()) {
-            return Ok(existing.id);
+        let mine = of(me).map(|comment| comment.posted(true));
+        Ok(mine.or_else(|| before.iter().find_map(of).map(|comment| comment.posted(false))))
+    }
+
+    /// Edits a comment, or posts another one if it is not greenlight's current account's, and may not be edited.
+    async fn edit(
+        &self,
+        id: &PullRequestId,
+        me: &Account,
+        (marker, body): (&str, &str),
+        existing: PostedComment,
+    ) -> Result<PostedComment, Error> {
+        if existing.body.trim_end() == body.trim_end() {
+            return Ok(existing);
         }
         let route = format!("/repos/{}/issues/comments/{}", id.repository, existing.id);
         let edited: Result<IssueComment, Error> = self.set(http::Method::PATCH, &route, &json!({ "body": body })).await;
         match edited {
-            Ok(_) => Ok(existing.id),
-            Err(Error::Refused { status: 403 | 404, .. }) if !existing.is_marked(me, marker) => {
-                self.comment_once(id, me, marker, body).await
-            }
+            Ok(_) => Ok(existing),
+            Err(Error::Refused { status: 403 | 404, .. }) if !existing.is_mine => Ok(PostedComment {
+                id: self.comment_once(id, me, marker, body).await?,
+                is_mine: true,
+                ..existing
+            }),
             Err(error) => Err(error),
         }
     }

@@ -6,6 +6,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures::{StreamExt as _, TryStreamExt as _};
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,8 +15,12 @@ use super::client::Client;
 use super::error::Error;
 use super::escaped;
 use super::graphql::Swap;
-use crate::domain::id::{CommitSha, RepositoryName, RunId};
+use crate::domain::id::{CommitSha, RepoPath, RepositoryName, RunId};
 use crate::domain::landing::Landing;
+use crate::domain::patch::FileChange;
+
+/// How many blobs are sent side by side.
+const MAX_BLOBS: usize = 4;
 
 /// The branch that something lands on.
 #[derive(Debug, Clone, Copy)]
@@ -93,18 +98,25 @@ impl Client {
     /// reached or refuses.
     pub async fn land(&self, branch: Branch<'_>, landing: &Landing<'_>) -> Result<CommitSha, LandError> {
         let (repository, head) = (branch.repository, landing.head());
-        if let Some(landed) = self.landed_before(branch, landing).await? {
+        let base = format!("/repos/{repository}/git/commits/{head}");
+        // Blobs that nothing refers to cost nothing.
+        let (landed, base, entries, node) = tokio::join!(
+            self.landed_before(branch, landing),
+            self.get::<Commit>(&base),
+            self.entries(repository, landing),
+            self.node(repository)
+        );
+        if let Some(landed) = landed? {
             return Ok(landed);
         }
-        let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
-        let tree = self.tree(repository, landing, &base.tree.sha).await?;
+        let tree = self.tree(repository, (landing, entries?), &base?.tree.sha).await?;
         let message = commit_message(landing.message(), landing.run());
         let body = json!({ "message": message, "tree": tree, "parents": [head] });
         // An unreferenced object costs nothing, so this may be repeated.
         let commit: Commit = self
             .post_again(&format!("/repos/{repository}/git/commits"), &body)
             .await?;
-        let mut swapped = self.swap(branch, (head, &commit.sha)).await;
+        let mut swapped = self.swap((branch, node?), (head, &commit.sha)).await;
         if let Ok(Swap::Unknown) = swapped {
             // An old server can only check for a fast-forward, so the branch is read once more.
             if let Some(landed) = self.landed_before(branch, landing).await? {
@@ -131,14 +143,23 @@ impl Client {
         }
     }
 
-    /// Moves the branch to a commit on top of the tested head, if it is at that head.
-    async fn swap(&self, branch: Branch<'_>, (from, to): (&CommitSha, &CommitSha)) -> Result<Swap, Error> {
+    /// The id of a repository in GraphQL. `None` if the server does not name it.
+    async fn node(&self, repository: &RepositoryName) -> Result<Option<String>, Error> {
         #[derive(Deserialize)]
         struct RepositoryNode {
             node_id: Option<String>,
         }
-        let named: RepositoryNode = self.get(&format!("/repos/{}", branch.repository)).await?;
-        let Some(repository) = named.node_id else {
+        let named: RepositoryNode = self.get(&format!("/repos/{repository}")).await?;
+        Ok(named.node_id)
+    }
+
+    /// Moves the branch to a commit on top of the tested head, if it is at that head.
+    async fn swap(
+        &self,
+        (branch, repository): (Branch<'_>, Option<String>),
+        (from, to): (&CommitSha, &CommitSha),
+    ) -> Result<Swap, Error> {
+        let Some(repository) = repository else {
             return Ok(Swap::Unknown);
         };
         let name = format!("refs/heads/{}", branch.name);
@@ -169,31 +190,44 @@ impl Client {
         // The run's id is not secret, and anybody may write it into a message, so the tree must be the same as well.
         if is_ours && is_child {
             let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
-            if self.tree(repository, landing, &base.tree.sha).await? == now.tree.sha {
+            let entries = self.entries(repository, landing).await?;
+            if self.tree(repository, (landing, entries), &base.tree.sha).await? == now.tree.sha {
                 return Ok(Some(now.sha));
             }
         }
         Err(LandError::HeadMoved { actual: now.sha })
     }
 
-    async fn tree(&self, repository: &RepositoryName, landing: &Landing<'_>, base: &str) -> Result<String, LandError> {
-        let mut entries: Vec<Value> = Vec::new();
-        for (path, change) in landing.patch().files() {
-            let mode = change
-                .after
-                .as_ref()
-                .or(change.before.as_ref())
-                .map_or("100644", |blob| blob.mode.octal());
-            let mut entry = json!({ "path": path.as_str(), "mode": mode, "type": "blob", "sha": null });
-            if let Some(after) = &change.after {
-                let body = json!({ "content": STANDARD.encode(&after.bytes), "encoding": "base64" });
-                let blob: Object = self
-                    .post_again(&format!("/repos/{repository}/git/blobs"), &body)
-                    .await?;
-                entry["sha"] = json!(blob.sha);
-            }
-            entries.push(entry);
+    /// The changed entries of the tree, with their blobs created.
+    async fn entries(&self, repository: &RepositoryName, landing: &Landing<'_>) -> Result<Vec<Value>, Error> {
+        let files = landing.patch().files();
+        let entries: Vec<_> = files.map(|(path, change)| self.entry(repository, path, change)).collect();
+        futures::stream::iter(entries).buffered(MAX_BLOBS).try_collect().await
+    }
+
+    async fn entry(&self, repository: &RepositoryName, path: &RepoPath, change: &FileChange) -> Result<Value, Error> {
+        let mode = change
+            .after
+            .as_ref()
+            .or(change.before.as_ref())
+            .map_or("100644", |blob| blob.mode.octal());
+        let mut entry = json!({ "path": path.as_str(), "mode": mode, "type": "blob", "sha": null });
+        if let Some(after) = &change.after {
+            let body = json!({ "content": STANDARD.encode(&after.bytes), "encoding": "base64" });
+            let blob: Object = self
+                .post_again(&format!("/repos/{repository}/git/blobs"), &body)
+                .await?;
+            entry["sha"] = json!(blob.sha);
         }
+        Ok(entry)
+    }
+
+    async fn tree(
+        &self,
+        repository: &RepositoryName,
+        (landing, entries): (&Landing<'_>, Vec<Value>),
+        base: &str,
+    ) -> Result<String, LandError> {
         let body = json!({ "base_tree": base, "tree": entries });
         let tree: Object = self
             .post_again(&format!("/repos/{repository}/git/trees"), &body)

@@ -104,7 +104,7 @@ impl Client {
             return Ok(answer.data);
         };
         if mistake.r#type.as_deref() == Some("RATE_LIMITED") {
-            self.limit.permit(GRAPHQL)?;
+            self.limit.check(GRAPHQL)?;
             return Err(Error::RateLimited(Pause::of(SECONDARY_WAIT)));
         }
         Err(Error::Refused {

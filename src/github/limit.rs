@@ -2,10 +2,10 @@
 //!
 //! Not here: secondary limits, which each request waits for on its own.
 
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::error::{Error, Pause};
@@ -19,43 +19,153 @@ pub(super) const GRAPHQL: &str = "/graphql";
 /// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit>
 #[derive(Debug, Default)]
 pub(super) struct RateLimit {
-    rest: Mutex<Option<Instant>>,
-    graphql: Mutex<Option<Instant>>,
+    rest: Resource,
+    graphql: Resource,
+}
+
+#[derive(Debug, Default)]
+struct Resource {
+    state: Mutex<State>,
+    answered: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// When requests may be sent again.
+    until: Option<Instant>,
+    left: Left,
+    /// How many requests have no answer yet.
+    under_way: u64,
+}
+
+/// How many requests are left, according to the answers so far.
+#[derive(Debug, Default, Clone, Copy)]
+enum Left {
+    /// There was no answer yet, so one request has to find out.
+    #[default]
+    Unknown,
+    /// The server names no limit.
+    Unlimited,
+    /// Until this reset, in seconds of GitHub's clock.
+    Until { reset: u64, requests: u64 },
+}
+
+impl Left {
+    /// The answers to requests that were sent side by side arrive in any order, so the smallest number counts.
+    fn after(self, headers: &HeaderMap) -> Self {
+        let named = number(headers, "x-ratelimit-remaining").zip(number(headers, "x-ratelimit-reset"));
+        let Some((requests, reset)) = named else {
+            return match self {
+                Self::Unknown => Self::Unlimited,
+                known => known,
+            };
+        };
+        match self {
+            Self::Until { reset: known, .. } if known > reset => self,
+            Self::Until { reset: known, requests: left } if known == reset => Self::Until {
+                reset,
+                requests: left.min(requests),
+            },
+            _ => Self::Until { reset, requests },
+        }
+    }
+
+    /// How many requests may be under way at the same time.
+    fn side_by_side(self) -> u64 {
+        match self {
+            Self::Unknown => 1,
+            Self::Unlimited => u64::MAX,
+            // Nothing is left if the limit says so, and `until` is set.
+            Self::Until { requests, .. } => requests.max(1),
+        }
+    }
+}
+
+/// A request that may be sent. It is dropped when its answer was read.
+#[derive(Debug)]
+pub(super) struct Permit<'a>(&'a Resource);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.0.lock().under_way -= 1;
+        self.0.answered.notify_waiters();
+    }
 }
 
 impl RateLimit {
-    /// Whether a request may be sent now.
+    /// Whether a request may be sent now. If those under way may use up the limit, this waits for an answer, for as
+    /// long as the timeouts of those requests.
     ///
     /// # Errors
     /// [`Error::RateLimited`] until the reset.
-    pub(super) fn permit(&self, route: &str) -> Result<(), Error> {
-        let mut until = self.of(route).lock().unwrap_or_else(PoisonError::into_inner);
-        let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-        if left.is_zero() {
-            *until = None;
-            return Ok(());
+    pub(super) async fn permit(&self, route: &str) -> Result<Permit<'_>, Error> {
+        let resource = self.of(route);
+        loop {
+            let mut answered = std::pin::pin!(resource.answered.notified());
+            answered.as_mut().enable();
+            {
+                let mut state = resource.lock();
+                state.check()?;
+                if state.under_way < state.left.side_by_side() {
+                    state.under_way += 1;
+                    return Ok(Permit(resource));
+                }
+            }
+            answered.await;
         }
-        Err(Error::RateLimited(Pause::of(left)))
+    }
+
+    /// Whether the limit is not used up.
+    ///
+    /// # Errors
+    /// [`Error::RateLimited`] until the reset.
+    pub(super) fn check(&self, route: &str) -> Result<(), Error> {
+        self.of(route).lock().check()
     }
 
     /// Reads the rate limit from the headers of a response.
     pub(super) fn heed(&self, route: &str, headers: &HeaderMap) {
         let resource = text(headers, "x-ratelimit-resource");
-        let is_ours = resource.is_none_or(|resource| ["core", "graphql"].contains(&resource));
-        if !is_ours || number(headers, "x-ratelimit-remaining") != Some(0) {
+        if !resource.is_none_or(|resource| ["core", "graphql"].contains(&resource)) {
             return;
         }
-        let Some(left) = until_reset(headers) else { return };
-        *self.of(route).lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + left);
+        let mut state = self.of(route).lock();
+        state.left = state.left.after(headers);
+        if number(headers, "x-ratelimit-remaining") == Some(0)
+            && let Some(left) = until_reset(headers)
+        {
+            state.until = Some(Instant::now() + left);
+        }
     }
 
-    fn of(&self, route: &str) -> &Mutex<Option<Instant>> {
+    fn of(&self, route: &str) -> &Resource {
         if route == GRAPHQL { &self.graphql } else { &self.rest }
+    }
+}
+
+impl Resource {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn check(&mut self) -> Result<(), Error> {
+        let Some(until) = self.until else { return Ok(()) };
+        let left = until.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            return Err(Error::RateLimited(Pause::of(left)));
+        }
+        (self.until, self.left) = (None, Left::Unknown);
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use futures::FutureExt as _;
     use http::HeaderValue;
 
     use super::*;
@@ -78,17 +188,17 @@ mod tests {
     #[test]
     fn nothing_is_sent_before_the_reset_and_graphql_counts_apart() {
         let limit = RateLimit::default();
-        limit.permit("/app").unwrap();
+        limit.check("/app").unwrap();
         limit.heed("/app", &headers(&USED_UP));
-        let Err(Error::RateLimited(pause)) = limit.permit("/repos/o/r") else {
+        let Err(Error::RateLimited(pause)) = limit.check("/repos/o/r") else {
             panic!("it is sent")
         };
         assert!(pause.length <= Duration::from_secs(901));
-        limit.permit(GRAPHQL).unwrap();
+        limit.check(GRAPHQL).unwrap();
         let mut over = headers(&USED_UP);
         over.insert("retry-after", HeaderValue::from_static("0"));
         limit.heed("/app", &over);
-        limit.permit("/repos/o/r").unwrap();
+        limit.check("/repos/o/r").unwrap();
     }
 
     #[test]
@@ -98,7 +208,41 @@ mod tests {
             let mut all = headers(&USED_UP);
             all.insert(name, HeaderValue::from_static(value));
             limit.heed("/app", &all);
-            limit.permit("/app").unwrap();
+            limit.check("/app").unwrap();
         }
+    }
+
+    #[test]
+    fn requests_side_by_side_do_not_overrun_the_limit() {
+        let permit = |limit: &'static RateLimit| limit.permit("/app").now_or_never().map(Result::unwrap);
+        let says = |remaining: &'static str, reset: &'static str| {
+            headers(&[("x-ratelimit-remaining", remaining), ("x-ratelimit-reset", reset)])
+        };
+        let limit: &RateLimit = Box::leak(Box::default());
+        // Until the first answer, the others wait.
+        let first = permit(limit).unwrap();
+        assert!(permit(limit).is_none());
+        limit.heed("/app", &says("2", "50"));
+        let second = permit(limit).unwrap();
+        assert!(permit(limit).is_none());
+        drop(first);
+        // A late answer gives nothing back, but a new hour does.
+        limit.heed("/app", &says("9", "50"));
+        let third = permit(limit).unwrap();
+        assert!(permit(limit).is_none());
+        limit.heed("/app", &says("4999", "60"));
+        limit.heed("/app", &says("1", "50"));
+        let more: Vec<_> = (0..20).map(|_| permit(limit).unwrap()).collect();
+        drop((second, third, more));
+        assert_eq!(limit.rest.lock().under_way, 0);
+    }
+
+    #[test]
+    fn a_server_without_limits_delays_nothing() {
+        let limit = RateLimit::default();
+        drop(limit.permit("/app").now_or_never().unwrap().unwrap());
+        limit.heed("/app", &HeaderMap::new());
+        let all: Vec<_> = (0..20).map(|_| limit.permit("/app").now_or_never().unwrap()).collect();
+        assert_eq!(all.len(), 20);
     }
 }

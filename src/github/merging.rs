@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::client::Client;
 use super::commits::{Object, Reference};
@@ -83,26 +84,29 @@ impl Client {
             context: String,
             state: String,
         }
-        let route = format!("/repos/{repository}/commits/{head}/check-runs?filter=latest&per_page=100");
-        let list: Option<CheckList> = match self.get_optional(&route).await {
-            Err(Error::Refused { status: 403, .. }) => None,
-            list => list?,
-        };
+        let checks = format!("/repos/{repository}/commits/{head}/check-runs?filter=latest&per_page=100");
+        let statuses = format!("/repos/{repository}/commits/{head}/status?per_page=100");
+        let (list, combined) = tokio::try_join!(self.get_allowed(&checks), self.get_allowed(&statuses))?;
+        let list: Option<CheckList> = list;
         let is_red = |check: &Check| {
             check.name != super::checks::NAME && matches!(check.conclusion.as_deref(), Some("failure" | "timed_out"))
         };
         if list.is_some_and(|list| list.check_runs.iter().any(is_red)) {
             return Ok(true);
         }
-        let route = format!("/repos/{repository}/commits/{head}/status?per_page=100");
-        let combined: Option<Combined> = match self.get_optional(&route).await {
-            Err(Error::Refused { status: 403, .. }) => None,
-            combined => combined?,
-        };
+        let combined: Option<Combined> = combined;
         let is_red = |status: &CommitStatus| {
             status.context != super::checks::NAME && matches!(status.state.as_str(), "failure" | "error")
         };
         Ok(combined.is_some_and(|combined| combined.statuses.iter().any(is_red)))
+    }
+
+    /// Fetches JSON that may not exist, or that the token may not see.
+    async fn get_allowed<T: DeserializeOwned>(&self, route: &str) -> Result<Option<T>, Error> {
+        match self.get_optional(route).await {
+            Err(Error::Refused { status: 403, .. }) => Ok(None),
+            answer => answer,
+        }
     }
 
     /// The files that a branch changed since the merge base with a commit. `None` if GitHub does not list them all.

@@ -35,9 +35,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use actions::{Job, JobStep, WorkflowRun};
-pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS};
+pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS, PostedCheck};
 pub use client::Client;
-pub use comments::IssueComment;
+pub use comments::{IssueComment, PostedComment};
 pub use commits::{Branch, LandError, commit_message};
 pub use current_comment::{Actor, CurrentComment, Push, Revision};
 pub use deliveries::Missed;
@@ -46,10 +46,10 @@ use octocrab::Octocrab;
 pub use people::{Person, TokenKind};
 pub use pulls::{ChangedFile, PullRequest};
 pub use repositories::Named;
-pub use reviews::{MAX_COMMENTS, NewReview, Review, ReviewComment};
+pub use reviews::{MAX_COMMENTS, NewReview, Posted, Review, ReviewComment};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
-pub use stream::{Streamed, Take};
+pub use stream::{Download, Streamed, Take};
 pub use threads::{Classifier, SuggestionComment};
 use tokio::sync::{Mutex, OnceCell};
 

@@ -170,7 +170,21 @@ impl Client {
     /// When GitHub cannot be reached.
     pub async fn file(&self, repository: &RepositoryName, path: &str, at: &str) -> Result<Option<Vec<u8>>, Error> {
         let route = format!("/repos/{repository}/contents/{}?ref={}", escaped(path), escaped(at));
-        match self.get_raw(&route, "application/vnd.github.raw+json").await {
+        self.contents(&route).await
+    }
+
+    /// One file of the default branch. `None` if it does not exist.
+    /// <https://docs.github.com/en/rest/repos/contents#get-repository-content>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn default_file(&self, repository: &RepositoryName, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.contents(&format!("/repos/{repository}/contents/{}", escaped(path)))
+            .await
+    }
+
+    async fn contents(&self, route: &str) -> Result<Option<Vec<u8>>, Error> {
+        match self.get_raw(route, "application/vnd.github.raw+json").await {
             Ok(bytes) => Ok(Some(bytes.to_vec())),
             Err(Error::Refused { status: 404, .. }) => Ok(None),
             Err(error) => Err(error),

@@ -66,9 +66,45 @@ pub struct Review {
     user: Option<User>,
 }
 
+impl Review {
+    fn is_marked(&self, by: &Account, marker: &str) -> bool {
+        is_marked(self.user.as_ref(), self.body.as_deref(), by, marker)
+    }
+}
+
+/// What we have posted on a pull request.
+#[derive(Debug)]
+pub struct Posted {
+    reviews: Vec<Review>,
+    pub suggestions: Vec<SuggestionComment>,
+}
+
+/// The route and the body that post a review.
+fn wire(id: &PullRequestId, (body, head, comments): (&str, &CommitSha, &[&ReviewComment])) -> (String, Value) {
+    let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
+    let comments: Vec<Value> = comments.iter().map(|comment| comment.wire()).collect();
+    let wire = json!({ "commit_id": head, "event": "COMMENT", "body": body, "comments": comments });
+    (route, wire)
+}
+
 impl Client {
-    /// Posts a review, in parts if it has many comments, or updates the review of the same head. `existing` are our
-    /// visible suggestions on the pull request. A suggestion that one of them already carries is only edited.
+    /// What we have posted on a pull request so far: our reviews, and our suggestions in them.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn posted(&self, id: &PullRequestId, me: &Account) -> Result<Posted, Error> {
+        let reviews = self.reviews(id, me).await?;
+        // Every comment on a line belongs to a review by the same account.
+        let suggestions = match reviews.is_empty() {
+            true => Vec::new(),
+            false => self.suggestions(id, me).await?,
+        };
+        Ok(Posted { reviews, suggestions })
+    }
+
+    /// Posts a review, in parts if it has many comments, or updates the review of the same head. `posted` was read
+    /// just before; its suggestions are those that are visible. A suggestion that one of them already carries is only
+    /// edited.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses. One invalid comment makes GitHub refuse the whole review.
@@ -77,7 +113,10 @@ impl Client {
         id: &PullRequestId,
         me: &Account,
         review: &NewReview,
-        existing: &[SuggestionComment],
+        Posted {
+            reviews,
+            suggestions: existing,
+        }: &Posted,
     ) -> Result<u64, Error> {
         let carrier = |comment: &ReviewComment| existing.iter().find(|other| comment.is_carried_by(other));
         for comment in &review.comments {
@@ -93,9 +132,9 @@ impl Client {
             .collect();
         let missing = |comment: &&&ReviewComment| carrier(comment).is_none();
         let marker = reply::review_marker(&review.head, &review.source);
-        let posted = self.find_review(id, me, &marker).await?;
-        let is_said = |posted: &Review| posted.body.as_deref().map(str::trim_end) == Some(review.body.trim_end());
-        if let Some(posted) = posted.as_ref().filter(|posted| !is_said(posted)) {
+        let posted = reviews.iter().find(|review| review.is_marked(me, &marker));
+        let is_said = |posted: &&Review| posted.body.as_deref().map(str::trim_end) == Some(review.body.trim_end());
+        if let Some(posted) = posted.filter(|posted| !is_said(posted)) {
             let missing: Vec<&ReviewComment> = fresh.iter().filter(missing).copied().collect();
             self.add(id, me, (review, existing), &missing).await?;
             self.take_back(id, review, existing).await?;
@@ -113,10 +152,10 @@ impl Client {
         for (part, all) in (1..).zip(&parts) {
             let comments: Vec<&ReviewComment> = all.iter().filter(missing).copied().collect();
             if part == 1 && first.is_none() {
-                first = Some(
-                    self.post(id, me, (&marker, &review.body), (&review.head, &comments))
-                        .await?,
-                );
+                let (route, wire) = wire(id, (&review.body, &review.head, &comments));
+                let find = || self.find_review(id, me, &marker);
+                let posted: Review = self.create(&route, &wire, find).await?;
+                first = Some(posted.id);
             } else if part == 1 {
                 // The comments were deleted or hidden after the review was posted.
                 self.add(id, me, (review, existing), &comments).await?;
@@ -131,11 +170,16 @@ impl Client {
     }
 
     async fn find_review(&self, id: &PullRequestId, me: &Account, marker: &str) -> Result<Option<Review>, Error> {
+        let reviews = self.reviews(id, me).await?;
+        Ok(reviews.into_iter().find(|review| review.is_marked(me, marker)))
+    }
+
+    /// Our reviews of a pull request.
+    async fn reviews(&self, id: &PullRequestId, me: &Account) -> Result<Vec<Review>, Error> {
         let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
-        let reviews: Vec<Review> = self.get_all(&route).await?;
-        Ok(reviews
-            .into_iter()
-            .find(|review| is_marked(review.user.as_ref(), review.body.as_deref(), me, marker)))
+        let mut reviews: Vec<Review> = self.get_all(&route).await?;
+        reviews.retain(|review| review.user.as_ref().is_some_and(|user| user.is(me)));
+        Ok(reviews)
     }
 
     /// Posts one review, exactly once.
@@ -146,9 +190,7 @@ impl Client {
         (marker, body): (&str, &str),
         (head, comments): (&CommitSha, &[&ReviewComment]),
     ) -> Result<u64, Error> {
-        let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
-        let comments: Vec<Value> = comments.iter().map(|comment| comment.wire()).collect();
-        let wire = json!({ "commit_id": head, "event": "COMMENT", "body": body, "comments": comments });
+        let (route, wire) = wire(id, (body, head, comments));
         let posted: Review = self.once(&route, &wire, || self.find_review(id, me, marker)).await?;
         Ok(posted.id)
     }

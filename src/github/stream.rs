@@ -17,7 +17,7 @@ use super::redirect::{MAX_HOPS, Redirect};
 
 type Response = http::Response<BoxBody<Bytes, octocrab::Error>>;
 
-/// The time limit of a download. The link that GitHub redirects to is valid for a minute, within which the download
+/// The time limit for beginning a download, and for the download itself. The link that GitHub redirects to is valid for a minute, within which the download
 /// begins.
 const MAX_DOWNLOAD: Duration = Duration::from_secs(180);
 
@@ -37,38 +37,27 @@ pub enum Streamed {
     Cut,
 }
 
-impl Client {
-    /// Streams a long text until `take` stops it. GitHub redirects to a store on another host, which does not get our
-    /// credentials.
+/// A text whose download has begun.
+pub struct Download {
+    route: String,
+    body: BoxBody<Bytes, octocrab::Error>,
+}
+
+impl Download {
+    /// Takes the text until `take` stops it.
     ///
     /// # Errors
     /// When nothing was received. A text that broke off or took too long is [`Streamed::Cut`].
-    pub(super) async fn stream(&self, route: &str, take: &mut Take<'_>) -> Result<Streamed, Error> {
+    pub async fn read(mut self, take: &mut Take<'_>) -> Result<Streamed, Error> {
         let deadline = tokio::time::Instant::now() + MAX_DOWNLOAD;
-        let late = |_| Error::Unreachable(format!("{route} took longer than {} seconds", MAX_DOWNLOAD.as_secs()));
-        let response = tokio::time::timeout_at(deadline, self.open(route)).await;
-        let response = response.map_err(late)??;
-        let (parts, mut body) = response.into_parts();
-        if !parts.status.is_success() {
-            let read = tokio::time::timeout_at(deadline, Limited::new(body, MAX_REFUSAL).collect()).await;
-            let body = read
-                .map_err(late)?
-                .map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
-            let answer = HttpAnswer {
-                status: parts.status,
-                headers: parts.headers,
-                body,
-            };
-            return Err(refusal(self.holder(), route, &answer));
-        }
         let mut has_begun = false;
         loop {
-            let frame = match tokio::time::timeout_at(deadline, body.frame()).await {
+            let frame = match tokio::time::timeout_at(deadline, self.body.frame()).await {
                 Ok(None) => return Ok(Streamed::Whole),
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(_))) | Err(_) if has_begun => return Ok(Streamed::Cut),
                 Ok(Some(Err(error))) => return Err(Error::Unclear(describe(&error))),
-                Err(elapsed) => return Err(late(elapsed)),
+                Err(_) => return Err(late(&self.route)),
             };
             let Some(bytes) = frame.data_ref() else { continue };
             has_begun = true;
@@ -77,21 +66,52 @@ impl Client {
             }
         }
     }
+}
+
+fn late(route: &str) -> Error {
+    Error::Unreachable(format!("{route} took longer than {} seconds", MAX_DOWNLOAD.as_secs()))
+}
+
+impl Client {
+    /// Begins to download a long text. GitHub redirects to a store on another host, which does not get our
+    /// credentials.
+    ///
+    /// # Errors
+    /// When GitHub or the store cannot be reached or refuses.
+    pub(super) async fn download(&self, route: &str) -> Result<Download, Error> {
+        let begun = async {
+            let (parts, body) = self.open(route).await?.into_parts();
+            if parts.status.is_success() {
+                let route = route.to_string();
+                return Ok(Download { route, body });
+            }
+            let read = Limited::new(body, MAX_REFUSAL).collect().await;
+            let answer = HttpAnswer {
+                status: parts.status,
+                headers: parts.headers,
+                body: read.map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes),
+            };
+            Err(refusal(self.holder(), route, &answer))
+        };
+        let begun = tokio::time::timeout(MAX_DOWNLOAD, begun).await;
+        begun.unwrap_or_else(|_| Err(late(route)))
+    }
 
     /// The response to a request after GitHub's redirects.
     async fn open(&self, route: &str) -> Result<Response, Error> {
         let mut at = route.to_string();
         for _ in 0..=MAX_HOPS {
-            self.limit.permit(&at)?;
+            let permit = self.limit.permit(&at).await?;
             let response = self.crab.execute(request(&at)?).await;
             let response = response.map_err(|error| unsent(&error))?;
             self.limit.heed(&at, response.headers());
+            drop(permit);
             match Redirect::read(&self.api, &at, response.status(), response.headers()) {
                 None => return Ok(response),
                 Some(Redirect::Here(next)) => at = next,
                 // The store must be at least as secure as GitHub's own address.
                 Some(Redirect::Elsewhere(to)) if to.scheme() == "https" || self.api.scheme() == "http" => {
-                    return download(&to).await;
+                    return from_store(&to).await;
                 }
                 Some(other) => return Err(other.refused(route, response.status())),
             }
@@ -101,7 +121,7 @@ impl Client {
 }
 
 /// The response of a store. Its client has no credentials, and follows no redirects.
-async fn download(from: &Url) -> Result<Response, Error> {
+async fn from_store(from: &Url) -> Result<Response, Error> {
     let setup = |error: octocrab::Error| Error::Setup(describe(&error));
     let mut store = from.clone();
     store.set_path("");

@@ -173,7 +173,8 @@ async fn a_check_run_of_another_origin_is_not_taken_for_ours() {
         annotations: Vec::<Annotation>::new(),
         buttons: Vec::new(),
     };
-    let made = loopback.client().await.check(&id().repository, &check).await.unwrap();
+    let client = loopback.client().await;
+    let made = client.check(&id().repository, &check, &mut None).await.unwrap();
     assert_eq!(made, 34_942_661_139);
 }
 

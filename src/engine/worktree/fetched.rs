@@ -19,7 +19,7 @@ use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::memory::Memory;
 use crate::domain::run::{JobReading, Run};
 use crate::git::{self, Exported, Mirror, Remote};
-use crate::github::{ChangedFile, CloneToken};
+use crate::github::{ChangedFile, CloneToken, PullRequest};
 use crate::private;
 use crate::suite::{self, Hints};
 
@@ -63,25 +63,64 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
     Ok(mirror)
 }
 
+/// The files of a pull request, as GitHub listed them after it was in a known state.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct Listed {
+    head: CommitSha,
+    base: CommitSha,
+    count: Option<u64>,
+    pub(in crate::engine) files: Vec<ChangedFile>,
+}
+
+impl Listed {
+    /// Whether these are the files of the pull request in this later state: neither its head nor its base has moved.
+    pub(in crate::engine) fn is_of(&self, now: &PullRequest) -> bool {
+        self.head == now.head && self.base == now.base && self.count == now.changed_files
+    }
+}
+
+/// Lists the files of the pull request.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(in crate::engine) async fn list(context: &Context<'_>) -> Result<Arc<Listed>, Broken> {
+    let PullRequest { head, base, .. } = context.pull_request.clone();
+    let files = context.client.changed_files(context.id()).await?;
+    let count = context.pull_request.changed_files;
+    Ok(Arc::new(Listed { head, base, count, files }))
+}
+
 /// Fetches a head and lays it out, with the lines that the pull request changed.
 ///
 /// # Errors
 /// When GitHub or git cannot provide it.
-pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Worktree, Broken> {
+pub(in crate::engine) async fn fetch(
+    context: &Context<'_>,
+    run: &Run,
+    config: RepoConfig,
+    Listed { files, .. }: &Listed,
+) -> Result<Worktree, Broken> {
     let head = &run.started.head;
-    let files = context.client.changed_files(context.id()).await?;
-    let mirror = mirror(context, &[head.clone(), run.started.base.clone()]).await?;
+    let mirror = commits_of(context, run).await?;
     let worktree = lay_out(context, head, config).await?;
     let known = run.reading.as_ref().map(hints).unwrap_or_default();
     let ci = of_workflows(mirror, &run.started.base, &worktree.checkout).await?;
     Ok(Worktree {
-        changed: changed_lines(&files),
-        touched: touched(&files),
-        originals: originals(&files, &worktree.checkout),
+        changed: changed_lines(files),
+        touched: touched(files),
+        originals: originals(files, &worktree.checkout),
         memory: pull_request::recalled(context, Some(run)).await?,
         hints: Hints { ci, ..known },
         ..worktree
     })
+}
+
+/// The mirror with the commits of a run.
+///
+/// # Errors
+/// When GitHub or git cannot provide them.
+pub(in crate::engine) async fn commits_of(context: &Context<'_>, run: &Run) -> Result<Mirror, Broken> {
+    mirror(context, &[run.started.head.clone(), run.started.base.clone()]).await
 }
 
 /// Fetches a commit and lays it out.

@@ -330,7 +330,7 @@ async fn ask(loopback: &Loopback, endpoint: Endpoint) -> Result<(), Error> {
         E::CheckRuns | E::NewCheckRun | E::CheckRun => check(loopback, &client, endpoint).await,
         E::Comments => client.marked_comment(&id, &me, "<none>").await.map(drop),
         E::NewComment => client.comment_once(&id, &me, "<none>", "x").await.map(drop),
-        E::Comment => client.stick(&id, (&me, &[]), "<m>", "<m> new").await.map(drop),
+        E::Comment => client.stick(&id, (&me, &[]), ("<m>", "<m> new"), &mut None).await.map(drop),
         E::Reaction => client.react(&repository, CommentPlace::Conversation, 7, "eyes").await,
         E::Reviews | E::NewReview => review(&client).await,
         E::LineComments => client.suggestions(&id, &me).await.map(drop),
@@ -437,7 +437,7 @@ async fn check(loopback: &Loopback, client: &Client, endpoint: Endpoint) -> Resu
         annotations: Vec::new(),
         buttons: Vec::new(),
     };
-    client.check(&repository(), &check).await.map(drop)
+    client.check(&repository(), &check, &mut None).await.map(drop)
 }
 
 async fn review(client: &Client) -> Result<(), Error> {
@@ -447,8 +447,10 @@ async fn review(client: &Client) -> Result<(), Error> {
         body: "x".into(),
         comments: Vec::new(),
     };
+    let me = Account::new("me");
+    let posted = client.posted(&id(), &me).await?;
     client
-        .review_once(&id(), &Account::new("me"), &review, &[])
+        .review_once(&id(), &me, &review, &posted)
         .await
         .map(drop)
 }

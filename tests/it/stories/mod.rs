@@ -44,6 +44,7 @@ mod refused;
 mod reject;
 mod renamed;
 mod request;
+mod requests;
 mod required;
 mod restart;
 mod retarget;

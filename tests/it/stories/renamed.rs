@@ -295,7 +295,7 @@ async fn what_is_sent_to_an_old_name_is_done_once_under_the_new_one() {
         .unwrap();
     assert_eq!(first, second);
     let edited = client
-        .stick(&old, (&me, &[]), marker, &format!("{marker}\nEdited."))
+        .stick(&old, (&me, &[]), (marker, &format!("{marker}\nEdited.")), &mut None)
         .await
         .unwrap();
     assert_eq!(edited, first);
