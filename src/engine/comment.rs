@@ -93,12 +93,22 @@ async fn answer_commands(
     Ok((answers, None))
 }
 
-/// Whether a command cannot be answered without the configuration.
+/// Whether a command is carried out by the configuration, or shows it.
 fn needs_config(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Fix | Command::Explain | Command::Tdd { .. } | Command::Refactor { .. } | Command::Config
-    )
+    match command {
+        Command::Fix
+        | Command::Tdd { .. }
+        | Command::Refactor { .. }
+        | Command::Explain
+        | Command::Approve { .. }
+        | Command::Config => true,
+        Command::Reject { .. }
+        | Command::Cancel
+        | Command::Retry
+        | Command::Undo
+        | Command::Status
+        | Command::Help => false,
+    }
 }
 
 /// What the author is told when something breaks.

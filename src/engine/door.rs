@@ -51,7 +51,7 @@ pub trait Door: Sync {
     fn announce(&self, run: &Run) -> impl Future<Output = Result<(), Broken>> + Send;
 
     /// Lays out the tree and its configuration, or returns the end of a run that cannot continue.
-    fn set_up(&mut self, run: &Run) -> impl Future<Output = Result<Result<Worktree, End>, Broken>> + Send;
+    fn set_up(&self, run: &Run) -> impl Future<Output = Result<Result<Worktree, End>, Broken>> + Send;
 
     /// Whether a worktree that was set up earlier is still the right one.
     fn still_fits(&self, worktree: &Worktree, run: &Run) -> bool;

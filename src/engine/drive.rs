@@ -35,14 +35,19 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
         };
         worktree = worktree.filter(|worktree| door.still_fits(worktree, run));
         if needs_a_worktree(&next) {
-            door.announce(run).await?;
-            if worktree.is_none() {
-                match door.set_up(run).await? {
-                    Ok(ready) => worktree = Some(ready),
-                    Err(end) => {
-                        door.append(run, Step::Ended(end)).await?;
-                        continue;
-                    }
+            let set_up = async {
+                match worktree.take() {
+                    Some(ready) => Ok(Ok(ready)),
+                    None => door.set_up(run).await,
+                }
+            };
+            let (announced, set_up) = tokio::join!(door.announce(run), set_up);
+            announced?;
+            match set_up? {
+                Ok(ready) => worktree = Some(ready),
+                Err(end) => {
+                    door.append(run, Step::Ended(end)).await?;
+                    continue;
                 }
             }
         }

@@ -157,7 +157,12 @@ impl Broken {
 /// When something broke. Anything a person should know about it has already been posted.
 pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
     let event = identify::event(app, event).await?;
-    dispatch(app, event, true).await
+    let done = dispatch(app, event, true).await;
+    if done.is_err() && pull_request::is_ending().await {
+        // The next process takes it up again.
+        return std::future::pending().await;
+    }
+    done
 }
 
 /// Handles an event that only reads, stops or records something. Returns the runs that can continue now with a

@@ -119,7 +119,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
 
 /// Whether this process is shutting down. Blocking tasks then fail because the runtime has no threads any more, which
 /// says nothing about the run.
-async fn is_ending() -> bool {
+pub(super) async fn is_ending() -> bool {
     tokio::task::spawn_blocking(|| ()).await.is_err()
 }
 
@@ -197,7 +197,7 @@ impl Door for OnPullRequest<'_> {
         announce::announce(self.context, run, &mut *self.shown.lock().await).await
     }
 
-    async fn set_up(&mut self, run: &Run) -> Result<Result<Worktree, End>, Broken> {
+    async fn set_up(&self, run: &Run) -> Result<Result<Worktree, End>, Broken> {
         set_up::set_up(self.context, run, &self.listed).await
     }
 

@@ -30,6 +30,9 @@ pub(super) async fn reconcile(
     installation: Option<InstallationId>,
     id: &PullRequestId,
 ) -> Result<(), Broken> {
+    if is_silent(app, installation, id).await? {
+        return Ok(());
+    }
     let context = Context::of(app, installation, id).await?;
     let comments = context.client.suggestions(context.id(), &context.me).await?;
     if comments.is_empty() {
@@ -68,6 +71,17 @@ pub(super) async fn reconcile(
         }
     }
     Ok(())
+}
+
+/// Whether greenlight never suggested anything on a pull request, as on most. One request finds out.
+async fn is_silent(app: &App, installation: Option<InstallationId>, id: &PullRequestId) -> Result<bool, Broken> {
+    // With runs, the pull request is looked up by the id of its repository: another one may have taken the name.
+    if !app.journal.runs_of(id).await?.is_empty() {
+        return Ok(false);
+    }
+    let me = app.github.me().await?;
+    let client = app.github.client(installation, &id.repository).await?;
+    Ok(matches!(client.suggestions(id, me).await, Ok(comments) if comments.is_empty()))
 }
 
 /// Whether a comment carries a suggestion of this run. If several runs match, the newest one counts.

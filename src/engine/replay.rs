@@ -153,7 +153,7 @@ impl Door for Recording<'_> {
         Ok(())
     }
 
-    async fn set_up(&mut self, _run: &Run) -> Result<Result<Worktree, End>, Broken> {
+    async fn set_up(&self, _run: &Run) -> Result<Result<Worktree, End>, Broken> {
         Ok(Ok(self.worktree.clone()))
     }
 

@@ -48,6 +48,7 @@ mod records;
 mod refs;
 mod repositories;
 mod reviews;
+mod rounds;
 mod route;
 mod rules;
 mod server;
@@ -108,6 +109,7 @@ pub enum DoubleError {
 pub(crate) struct Shared {
     state: Mutex<State>,
     changes: watch::Sender<u64>,
+    rounds: rounds::Rounds,
 }
 
 impl Shared {
@@ -155,6 +157,7 @@ impl Double {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             changes: watch::Sender::new(0),
+            rounds: rounds::Rounds::default(),
         });
         let stop = CancellationToken::new();
         for listener in [main, logs] {

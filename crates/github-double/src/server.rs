@@ -41,6 +41,10 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 }
 
 async fn answer(Shared_(shared): Shared_<Arc<Shared>>, parts: Parts, body: Bytes) -> Response<HttpBody> {
+    let path = parts.uri.path();
+    let prefix = shared.lock().prefix.clone();
+    let inside = path.strip_prefix(&prefix).unwrap_or(path);
+    shared.rounds.wait(parts.method.as_str(), inside).await;
     let answer = {
         let mut state = shared.lock();
         exchange(&mut state, &parts, &body)

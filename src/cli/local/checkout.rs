@@ -254,7 +254,7 @@ impl Door for OnCheckout<'_> {
         Ok(())
     }
 
-    async fn set_up(&mut self, _run: &Run) -> Result<Result<Worktree, End>, Broken> {
+    async fn set_up(&self, _run: &Run) -> Result<Result<Worktree, End>, Broken> {
         Ok(Ok(self.parts.worktree.clone()))
     }
 
