@@ -61,12 +61,8 @@ pub(super) async fn laid_out(
     (worktree, suite): (&Worktree, &Suite),
     cancel: &CancellationToken,
 ) -> Result<Option<Base>, Broken> {
-    let (repository, started) = (&context.id().repository, &run.started);
-    let found = context
-        .client
-        .merge_base(repository, &started.base, &started.head)
-        .await?;
-    let Some(commit) = found.filter(|commit| *commit != started.head) else {
+    let found = context.merge_base(run).await?;
+    let Some(commit) = found.filter(|commit| *commit != run.started.head) else {
         return Ok(None);
     };
     at(context, &commit, (worktree, suite), cancel).await

@@ -14,21 +14,17 @@ const MAX_REASON: usize = 4_000;
 /// # Errors
 /// When GitHub cannot be reached.
 pub(super) async fn refusal(context: &Context<'_>, run: &Run) -> Result<Option<String>, Broken> {
-    let pull_request = &context.pull_request;
-    let (Some(proposal), Some(repository)) = (&run.proposal, &pull_request.head_repository) else {
+    let Some(proposal) = &run.proposal else {
         return Ok(None);
     };
-    let rules = context
-        .client
-        .branch_rules(repository, &pull_request.head_branch)
-        .await?;
+    let rules = context.branch_rules().await?;
     // The approvers are not known yet. They are named in trailers, below the lines that rules usually match.
     let message = commit_message(&reply::commit_message(proposal, &[]), run.id());
     let commit = NewCommit {
         message: &message,
         is_signed: context.client.is_signed_for(),
     };
-    let refusal = branch_rule::refusal(&rules, &commit);
+    let refusal = branch_rule::refusal(rules, &commit);
     if let Some(why) = &refusal {
         tracing::info!(run.id = %run.id(), why, "the rules of the branch take no commit from here");
     }

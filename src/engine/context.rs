@@ -10,8 +10,10 @@ use tokio::sync::OnceCell;
 use super::interrupt::Watch;
 use super::worktree::{self, Configured};
 use super::{App, Broken};
-use crate::domain::id::{Account, InstallationId, PullRequestId};
-use crate::github::{Client, PullRequest};
+use crate::domain::branch_rule::BranchRule;
+use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
+use crate::domain::run::Run;
+use crate::github::{Client, Error, PullRequest};
 
 /// A pull request as it was when this step began, and the client to reach it.
 pub struct Context<'a> {
@@ -22,10 +24,18 @@ pub struct Context<'a> {
     pub me: Account,
     /// Whether this process may work on code here. If not, such steps are left to a process with a worker.
     pub may_work: bool,
-    config: Arc<OnceCell<Configured>>,
     /// The configuration of the default branch, if it was read beside the pull request.
     of_default: Option<Configured>,
+    known: Arc<Known>,
     watch: Arc<Watch>,
+}
+
+/// What was asked in this step.
+#[derive(Default)]
+struct Known {
+    config: OnceCell<Configured>,
+    merge_base: OnceCell<((CommitSha, CommitSha), Option<CommitSha>)>,
+    branch_rules: OnceCell<Vec<BranchRule>>,
 }
 
 impl<'a> Context<'a> {
@@ -88,8 +98,8 @@ impl<'a> Context<'a> {
             pull_request,
             me,
             may_work: true,
-            config: Arc::default(),
             of_default,
+            known: Arc::default(),
             watch,
         })
     }
@@ -104,8 +114,8 @@ impl<'a> Context<'a> {
             pull_request: self.pull_request.clone(),
             me: self.me.clone(),
             may_work: self.may_work,
-            config: Arc::clone(&self.config),
             of_default: self.of_default.clone(),
+            known: Arc::clone(&self.known),
             watch: Arc::clone(&self.watch),
         };
         if self.watch.was_touched() {
@@ -113,7 +123,7 @@ impl<'a> Context<'a> {
             if let Ok(fetched) = self.client.pull_request(self.id()).await {
                 now.pull_request = fetched;
                 // The base may be another one.
-                (now.config, now.of_default) = (Arc::default(), None);
+                (now.known, now.of_default) = (Arc::default(), None);
             }
         }
         now
@@ -129,6 +139,36 @@ impl<'a> Context<'a> {
     /// When GitHub cannot be reached; a mistake in a file is `Ok(Err(what is wrong))`.
     pub(super) async fn config(&self) -> Result<Configured, Broken> {
         let read = || worktree::config_with(&self.client, &self.pull_request, self.of_default.clone());
-        Ok(self.config.get_or_try_init(read).await?.clone())
+        Ok(self.known.config.get_or_try_init(read).await?.clone())
+    }
+
+    /// The merge base of a run, asked once a step. It never changes.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub(super) async fn merge_base(&self, run: &Run) -> Result<Option<CommitSha>, Broken> {
+        let of = (run.started.base.clone(), run.started.head.clone());
+        let ask = async || self.client.merge_base(&self.id().repository, &of.0, &of.1).await;
+        let known = self
+            .known
+            .merge_base
+            .get_or_try_init(async || Ok::<_, Error>((of.clone(), ask().await?)));
+        let (asked, found) = known.await?;
+        match *asked == of {
+            true => Ok(found.clone()),
+            false => Ok(ask().await?),
+        }
+    }
+
+    /// The rules of the head's branch, asked once a step. GitHub itself checks them when a commit lands.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub(super) async fn branch_rules(&self) -> Result<&[BranchRule], Broken> {
+        let Some(repository) = &self.pull_request.head_repository else {
+            return Ok(&[]);
+        };
+        let ask = || self.client.branch_rules(repository, &self.pull_request.head_branch);
+        Ok(self.known.branch_rules.get_or_try_init(ask).await?)
     }
 }

@@ -13,6 +13,7 @@ use super::door::{Door, Turn, Waiting};
 use super::drive::{drive, takes_a_worker};
 use super::interrupt::Working;
 use super::stop::stop;
+use super::suggest::can_be_pushed;
 use super::work::Engine;
 use super::worktree::{self, Listed, Worktree};
 use super::{
@@ -280,7 +281,15 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn post_review(&self, run: &Run) -> Result<Step, Broken> {
-        propose::post_review(self.context, run, self.listed.get().map(Arc::as_ref)).await
+        let posted = propose::post_review(self.context, run, self.listed.get().map(Arc::as_ref));
+        // The gate that follows needs the rules. Without an answer, they are asked again there.
+        let rules = async {
+            match can_be_pushed(&self.context.pull_request) {
+                true => self.context.branch_rules().await.map(|_| ()),
+                false => Ok(()),
+            }
+        };
+        tokio::join!(posted, rules).0
     }
 
     async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {

@@ -23,8 +23,15 @@ pub(super) async fn set_up(
 ) -> Result<Result<Worktree, End>, Broken> {
     let listed = listed.get_or_try_init(|| worktree::list(context));
     let commits = worktree::commits_of(context, run);
-    let (config, refused, listed, commits) =
-        tokio::join!(context.config(), no_longer_allowed(context, run), listed, commits);
+    // What fails is compared with the merge base. Without an answer, it is asked again there.
+    let base = async {
+        match run.vouched_by().is_empty() || run.reproduced.is_some() {
+            true => Ok(None),
+            false => context.merge_base(run).await,
+        }
+    };
+    let (config, refused, listed, commits, _) =
+        tokio::join!(context.config(), no_longer_allowed(context, run), listed, commits, base);
     let config = match config? {
         Ok(config) => config,
         Err(mistake) => {

@@ -121,7 +121,10 @@ pub(super) fn name(method: &str, path: &str) -> String {
             .join("..."),
     };
     let parts: Vec<String> = inside.unwrap_or(path).split('/').map(named).collect();
-    format!("{method} {}", parts.join("/"))
+    match parts.join("/") {
+        path if path.is_empty() => format!("{method} /"),
+        path => format!("{method} {path}"),
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +136,7 @@ mod tests {
         let sha = "a".repeat(40);
         for (path, expected) in [
             ("/repos/acme/rail/pulls/1/files", "GET pulls/*/files"),
-            ("/repos/acme/rail", "GET "),
+            ("/repos/acme/rail", "GET /"),
             (&format!("/repos/acme/rail/compare/{sha}...main"), "GET compare/*...main"),
             (&format!("/_logs/{sha}{sha}"), "GET _logs/*"),
             ("/app/installations/77/access_tokens", "GET app/installations/*/access_tokens"),
