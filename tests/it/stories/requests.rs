@@ -1,13 +1,15 @@
 //! How often greenlight asks GitHub, and how often it waits for it. The requests of a line are sent side by side; each
 //! line waits for the one above.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use github_double::AUTHOR;
+use axum::http::Method;
+use github_double::{AUTHOR, CheckRunView, MAINTAINER, Role};
+use greenlight::domain::run::End;
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
-use crate::harness::story::{Scene, Story};
+use crate::harness::story::{SECRET, Scene, Story};
 
 /// A request that never comes is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -168,4 +170,109 @@ async fn a_pull_request_that_nobody_asks_about_costs_nothing() {
     let to_github = requests.iter().filter(|one| !one.path.contains("/app"));
     assert_eq!(to_github.count(), 1, "{requests:#?}");
     story.finish().await;
+}
+
+/// What the step knew is not enough to execute code: the head and the permission are asked again right before.
+#[tokio::test]
+async fn a_push_that_nobody_told_of_is_seen_before_anything_is_executed() {
+    let mut story = warm(Scene::default()).await;
+    let gateway = story.gateway().await;
+    gateway.hold(Method::GET, "/actions/runs");
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    gateway.holds().await;
+    story.double.set_webhook("http://127.0.0.1:1/webhook", SECRET);
+    let change = [("fare.py", Some(&b"import os\n"[..]))];
+    story.double.push(story.number, AUTHOR, &change).await.unwrap();
+    gateway.release();
+    story.settle().await;
+    story.has_executed_nothing().await;
+    let end = story.run().await.end;
+    assert!(matches!(end, Some(End::Superseded { .. })), "{end:?}");
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_permission_that_was_taken_away_meanwhile_executes_nothing() {
+    let mut story = warm(Scene::default()).await;
+    let gateway = story.gateway().await;
+    gateway.hold(Method::GET, "/actions/runs");
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    gateway.holds().await;
+    story.double.set_role(MAINTAINER, Role::Read);
+    gateway.release();
+    story.settle().await;
+    story.has_executed_nothing().await;
+    assert!(story.sticky().contains("no longer has write access"), "{}", story.sticky());
+    story.finish().await;
+}
+
+/// The files are listed once, but only count while neither head nor base has moved.
+#[tokio::test]
+async fn files_that_were_listed_before_the_base_moved_are_listed_again() {
+    for moves in [false, true] {
+        let mut story = warm(Scene::default()).await;
+        let gateway = story.gateway().await;
+        gateway.hold(Method::GET, "/compare/");
+        story
+            .double
+            .comment(story.number, MAINTAINER, "/greenlight fix")
+            .await
+            .unwrap();
+        gateway.holds().await;
+        if moves {
+            let note = [("note.md", Some(&b"1\n"[..]))];
+            story.double.push_to("main", MAINTAINER, &note).await.unwrap();
+        }
+        gateway.release();
+        story.settle().await;
+        let all = story.double.requests();
+        let listed = all.iter().filter(|one| one.path.ends_with("/pulls/1/files"));
+        assert_eq!(listed.count(), if moves { 2 } else { 1 });
+        story.review();
+        story.finish().await;
+    }
+}
+
+/// With `GREENLIGHT_LATENCY=150`, prints how long it takes if every answer of GitHub takes 150 ms longer; see
+/// docs/benchmarks.md.
+#[tokio::test]
+#[expect(clippy::print_stdout, reason = "this is what was asked for")]
+async fn red_ci_with_a_far_github() {
+    let latency = std::env::var("GREENLIGHT_LATENCY").map_or(0, |text| text.parse().unwrap());
+    let mut took = Vec::new();
+    for latency in [0, latency] {
+        let story = warm(Scene::default().model(fixes())).await;
+        let before = story.double.requests().len();
+        story.double.set_latency(Duration::from_millis(latency));
+        let begun = Instant::now();
+        story.fail_ci_unseen().await;
+        let head = story.head();
+        let is_ours = |one: &CheckRunView| one.name == "greenlight";
+        story
+            .until("a check run", |double| double.check_runs(&head).iter().any(is_ours))
+            .await;
+        let seen = begun.elapsed();
+        story
+            .until("a review", |double| !double.reviews(story.number).is_empty())
+            .await;
+        took.push((seen, begun.elapsed(), story.double.requests().len() - before));
+        story.settle().await;
+        story.finish().await;
+    }
+    let [(near_seen, near, _), (far_seen, far, requests)] = took[..] else {
+        unreachable!()
+    };
+    println!(
+        "each answer {latency} ms later: the check run appears {:.2} s later, the review {:.2} s, after {requests} requests",
+        far_seen.saturating_sub(near_seen).as_secs_f64(),
+        far.saturating_sub(near).as_secs_f64(),
+    );
 }
