@@ -116,7 +116,10 @@ async fn stick(
     let body = reply::marked(&marker, &parts.join("\n\n"));
     let accounts = runs.iter().filter_map(|run| run.started.writes_as.as_ref());
     let accounts: Vec<Account> = accounts.map(|login| Account::new(login.as_str())).collect();
-    let (accounts, text) = ((&context.me, accounts.as_slice()), (reply::STICKY_MARKER, body.as_str()));
+    let (accounts, text) = (
+        (&context.me, accounts.as_slice()),
+        (reply::STICKY_MARKER, body.as_str()),
+    );
     map_result(context.client.stick(context.id(), accounts, text, known).await)
 }
 

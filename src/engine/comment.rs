@@ -56,7 +56,10 @@ pub(super) async fn comment(
 /// Confirms receipt with the eyes reaction. If it fails, the work is done anyway.
 async fn acknowledge(context: &Context<'_>, comment: &Comment) {
     let repository = &context.id().repository;
-    let reacted = context.client.react(repository, comment.place, comment.id, "eyes").await;
+    let reacted = context
+        .client
+        .react(repository, comment.place, comment.id, "eyes")
+        .await;
     if let Err(error) = reacted {
         tracing::warn!(%error, "the comment could not be acknowledged");
     }
@@ -102,12 +105,9 @@ fn needs_config(command: &Command) -> bool {
         | Command::Explain
         | Command::Approve { .. }
         | Command::Config => true,
-        Command::Reject { .. }
-        | Command::Cancel
-        | Command::Retry
-        | Command::Undo
-        | Command::Status
-        | Command::Help => false,
+        Command::Reject { .. } | Command::Cancel | Command::Retry | Command::Undo | Command::Status | Command::Help => {
+            false
+        }
     }
 }
 
@@ -282,17 +282,15 @@ async fn status(context: &Context<'_>) -> Result<VerbResult, Broken> {
 }
 
 async fn config(context: &Context<'_>) -> Result<VerbResult, Broken> {
-    Ok(Ok(Some(
-        match context.config().await? {
-            Ok(config) => {
-                let PullRequest {
-                    base_branch,
-                    default_branch,
-                    ..
-                } = &context.pull_request;
-                reply::config(&config.to_string(), base_branch, default_branch.as_deref())
-            }
-            Err(mistake) => reply::bad_config(&mistake),
-        },
-    )))
+    Ok(Ok(Some(match context.config().await? {
+        Ok(config) => {
+            let PullRequest {
+                base_branch,
+                default_branch,
+                ..
+            } = &context.pull_request;
+            reply::config(&config.to_string(), base_branch, default_branch.as_deref())
+        }
+        Err(mistake) => reply::bad_config(&mistake),
+    })))
 }

@@ -1,7 +1,7 @@
 //! What a step knows about its pull request: fetched once, and again if something happened to it.
 //!
-//! Whatever a step only needs to know comes from here. What must be true at the moment of use (a person's permission,
-//! the head before code is executed, posted or landed) is asked again with the client, there.
+//! What a step only needs to know comes from here. What must be true at the moment of use (a person's permission, the
+//! head before code is executed, posted or landed) is asked again there, with the client.
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::suggest::{Target, can_be_pushed};
-use super::worktree::{self, Listed, Worktree};
+use super::worktree::{self, ListedFiles, Worktree};
 use super::{Broken, Context, branch_rules, gate};
 use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
@@ -15,7 +15,11 @@ use crate::domain::run::{End, GateNeeded, Run, Step};
 ///
 /// # Errors
 /// When GitHub cannot be reached or refuses.
-pub(super) async fn post_review(context: &Context<'_>, run: &Run, listed: Option<&Listed>) -> Result<Step, Broken> {
+pub(super) async fn post_review(
+    context: &Context<'_>,
+    run: &Run,
+    listed: Option<&ListedFiles>,
+) -> Result<Step, Broken> {
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing to review".into()));
     };
@@ -111,10 +115,7 @@ async fn command(
     if let Some(worktree) = worktree {
         return Ok(found(worktree));
     }
-    let config = context
-        .config()
-        .await?
-        .unwrap_or_default();
+    let config = context.config().await?.unwrap_or_default();
     let listed = worktree::list(context).await?;
     Ok(found(&worktree::fetch(context, run, config, &listed).await?))
 }

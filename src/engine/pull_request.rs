@@ -15,7 +15,7 @@ use super::interrupt::Working;
 use super::stop::stop;
 use super::suggest::can_be_pushed;
 use super::work::Engine;
-use super::worktree::{self, Listed, Worktree};
+use super::worktree::{self, ListedFiles, Worktree};
 use super::{
     App, Broken, Context, again, announce, budget, land, propose, reading, record, reproduced, retry, set_up, vouch,
 };
@@ -143,7 +143,7 @@ struct OnPullRequest<'a> {
     is_vouched: bool,
     shown: Mutex<Shown>,
     /// The files of the pull request, once they are listed.
-    listed: OnceCell<Arc<Listed>>,
+    listed: OnceCell<Arc<ListedFiles>>,
 }
 
 impl OnPullRequest<'_> {

@@ -26,7 +26,11 @@ const CUT: &str = "the log is incomplete: the download was interrupted or took t
 /// # Errors
 /// When GitHub cannot be reached. A log that is gone or forbidden is left out, and the reading says so.
 pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobReading, Broken> {
-    let Failed { run: failed_run, tested, jobs } = match failed(context, run).await? {
+    let Failed {
+        run: failed_run,
+        tested,
+        jobs,
+    } = match failed(context, run).await? {
         Ok(failed) => failed,
         Err(unread) => return Ok(unread),
     };

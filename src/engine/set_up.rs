@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 
-use super::worktree::{self, Listed, Worktree};
+use super::worktree::{self, ListedFiles, Worktree};
 use super::{Broken, Context, merge, stop};
 use crate::domain::count::count;
 use crate::domain::gate::GateKind;
@@ -19,7 +19,7 @@ use crate::suite;
 pub(super) async fn set_up(
     context: &Context<'_>,
     run: &Run,
-    listed: &OnceCell<Arc<Listed>>,
+    listed: &OnceCell<Arc<ListedFiles>>,
 ) -> Result<Result<Worktree, End>, Broken> {
     let listed = listed.get_or_try_init(|| worktree::list(context));
     let commits = worktree::commits_of(context, run);
@@ -78,10 +78,12 @@ async fn no_longer_allowed(context: &Context<'_>, run: &Run) -> Result<Option<En
         return Ok(Some(end));
     }
     let mut answers = people.iter().zip(permissions);
-    Ok(answers.find(|(_, permission)| !permission.may_approve()).map(|(login, _)| {
-        let reason = format!("{login} allowed this, but no longer has write access.");
-        End::Refused { reason }
-    }))
+    Ok(answers
+        .find(|(_, permission)| !permission.may_approve())
+        .map(|(login, _)| {
+            let reason = format!("{login} allowed this, but no longer has write access.");
+            End::Refused { reason }
+        }))
 }
 
 /// The end of a run that would now execute something other than what was approved.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Broken;
-use super::worktree::Listed;
+use super::worktree::ListedFiles;
 use crate::domain::anchor::{self, Cut, DiffFile, Fingerprint, MAX_SUGGESTIONS};
 use crate::domain::id::{Account, CommitSha, PullRequestId};
 use crate::domain::patch::Patch;
@@ -103,7 +103,7 @@ pub(super) struct Target<'a> {
     /// Whether the whole patch goes into the text of the review, so that no part can be committed alone.
     pub(super) as_patch: bool,
     /// The files of the pull request, if this step has listed them.
-    pub(super) listed: Option<&'a Listed>,
+    pub(super) listed: Option<&'a ListedFiles>,
 }
 
 impl Target<'_> {

@@ -123,9 +123,7 @@ impl Client {
                     let mut with_first = body.clone();
                     with_first["output"]["annotations"] = json!(first);
                     let find = || self.annotated(&route, first.len());
-                    let _: Existing = self
-                        .create_by(http::Method::PATCH, &route, &with_first, find)
-                        .await?;
+                    let _: Existing = self.create_by(http::Method::PATCH, &route, &with_first, find).await?;
                 }
                 (existing.id, existing.annotations + first.len())
             }

@@ -175,12 +175,7 @@ impl Client {
 
     /// Creates something exactly once, like [`Self::once`], after the caller has looked for it and not found it. After
     /// every attempt with an unclear result, `find` looks for it.
-    pub(super) async fn create<T, F>(
-        &self,
-        route: &str,
-        body: &Value,
-        find: impl Fn() -> F + Send,
-    ) -> Result<T, Error>
+    pub(super) async fn create<T, F>(&self, route: &str, body: &Value, find: impl Fn() -> F + Send) -> Result<T, Error>
     where
         T: DeserializeOwned,
         F: Future<Output = Result<Option<T>, Error>> + Send,

@@ -201,7 +201,9 @@ impl Client {
     /// The changed entries of the tree, with their blobs created.
     async fn entries(&self, repository: &RepositoryName, landing: &Landing<'_>) -> Result<Vec<Value>, Error> {
         let files = landing.patch().files();
-        let entries: Vec<_> = files.map(|(path, change)| self.entry(repository, path, change)).collect();
+        let entries: Vec<_> = files
+            .map(|(path, change)| self.entry(repository, path, change))
+            .collect();
         futures::stream::iter(entries).buffered(MAX_BLOBS).try_collect().await
     }
 

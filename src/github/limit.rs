@@ -62,7 +62,10 @@ impl Left {
         };
         match self {
             Self::Until { reset: known, .. } if known > reset => self,
-            Self::Until { reset: known, requests: left } if known == reset => Self::Until {
+            Self::Until {
+                reset: known,
+                requests: left,
+            } if known == reset => Self::Until {
                 reset,
                 requests: left.min(requests),
             },

@@ -137,9 +137,15 @@ mod tests {
         for (path, expected) in [
             ("/repos/acme/rail/pulls/1/files", "GET pulls/*/files"),
             ("/repos/acme/rail", "GET /"),
-            (&format!("/repos/acme/rail/compare/{sha}...main"), "GET compare/*...main"),
+            (
+                &format!("/repos/acme/rail/compare/{sha}...main"),
+                "GET compare/*...main",
+            ),
             (&format!("/_logs/{sha}{sha}"), "GET _logs/*"),
-            ("/app/installations/77/access_tokens", "GET app/installations/*/access_tokens"),
+            (
+                "/app/installations/77/access_tokens",
+                "GET app/installations/*/access_tokens",
+            ),
             ("/acme/rail.git/git-upload-pack", "GET acme/rail.git/git-upload-pack"),
         ] {
             assert_eq!(name("GET", path), expected);

@@ -65,14 +65,14 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
 
 /// The files of a pull request, as GitHub listed them after it was in a known state.
 #[derive(Debug, Clone)]
-pub(in crate::engine) struct Listed {
+pub(in crate::engine) struct ListedFiles {
     head: CommitSha,
     base: CommitSha,
     count: Option<u64>,
     pub(in crate::engine) files: Vec<ChangedFile>,
 }
 
-impl Listed {
+impl ListedFiles {
     /// Whether these are the files of the pull request in this later state: neither its head nor its base has moved.
     pub(in crate::engine) fn is_of(&self, now: &PullRequest) -> bool {
         self.head == now.head && self.base == now.base && self.count == now.changed_files
@@ -83,11 +83,16 @@ impl Listed {
 ///
 /// # Errors
 /// When GitHub cannot be reached.
-pub(in crate::engine) async fn list(context: &Context<'_>) -> Result<Arc<Listed>, Broken> {
+pub(in crate::engine) async fn list(context: &Context<'_>) -> Result<Arc<ListedFiles>, Broken> {
     let PullRequest { head, base, .. } = context.pull_request.clone();
     let files = context.client.changed_files(context.id()).await?;
     let count = context.pull_request.changed_files;
-    Ok(Arc::new(Listed { head, base, count, files }))
+    Ok(Arc::new(ListedFiles {
+        head,
+        base,
+        count,
+        files,
+    }))
 }
 
 /// Fetches a head and lays it out, with the lines that the pull request changed.
@@ -98,7 +103,7 @@ pub(in crate::engine) async fn fetch(
     context: &Context<'_>,
     run: &Run,
     config: RepoConfig,
-    Listed { files, .. }: &Listed,
+    ListedFiles { files, .. }: &ListedFiles,
 ) -> Result<Worktree, Broken> {
     let head = &run.started.head;
     let mirror = commits_of(context, run).await?;

@@ -330,7 +330,10 @@ async fn ask(loopback: &Loopback, endpoint: Endpoint) -> Result<(), Error> {
         E::CheckRuns | E::NewCheckRun | E::CheckRun => check(loopback, &client, endpoint).await,
         E::Comments => client.marked_comment(&id, &me, "<none>").await.map(drop),
         E::NewComment => client.comment_once(&id, &me, "<none>", "x").await.map(drop),
-        E::Comment => client.stick(&id, (&me, &[]), ("<m>", "<m> new"), &mut None).await.map(drop),
+        E::Comment => client
+            .stick(&id, (&me, &[]), ("<m>", "<m> new"), &mut None)
+            .await
+            .map(drop),
         E::Reaction => client.react(&repository, CommentPlace::Conversation, 7, "eyes").await,
         E::Reviews | E::NewReview => review(&client).await,
         E::LineComments => client.suggestions(&id, &me).await.map(drop),
@@ -449,8 +452,5 @@ async fn review(client: &Client) -> Result<(), Error> {
     };
     let me = Account::new("me");
     let posted = client.posted(&id(), &me).await?;
-    client
-        .review_once(&id(), &me, &review, &posted)
-        .await
-        .map(drop)
+    client.review_once(&id(), &me, &review, &posted).await.map(drop)
 }
