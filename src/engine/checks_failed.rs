@@ -21,7 +21,12 @@ pub(super) async fn checks_failed(
         return Ok(());
     };
     for id in pull_requests(app, installation, &checks).await? {
-        let context = Context::with_config(app, installation, &id).await?;
+        // GitHub reports a red head once for each workflow, and only the first report needs the configuration.
+        let known = app.journal.runs_of(&id).await?;
+        let context = match known.iter().any(|run| run.started.head == checks.head) {
+            true => Context::of(app, installation, &id).await?,
+            false => Context::with_config(app, installation, &id).await?,
+        };
         if context.pull_request.head != checks.head || !context.pull_request.is_open {
             continue;
         }

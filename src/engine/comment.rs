@@ -42,9 +42,19 @@ pub(super) async fn comment(
     if comment.author.is(&context.me) {
         return Ok(());
     }
-    let (_, answered) = tokio::join!(
+    let is_approval = |command: &Command| matches!(command, Command::Approve { .. });
+    let approves = commands.iter().flatten().any(is_approval);
+    // What is approved is usually executed, which needs the configuration. Without an answer, it is asked again there.
+    let ahead = async {
+        match approves {
+            true => context.config().await.map(|_| ()),
+            false => Ok(()),
+        }
+    };
+    let (_, answered, _) = tokio::join!(
         acknowledge(&context, &comment),
-        answer_commands(&context, (&comment, received), commands)
+        answer_commands(&context, (&comment, received), commands),
+        ahead
     );
     let (answers, failure) = answered?;
     if !answers.is_empty() {
@@ -96,19 +106,12 @@ async fn answer_commands(
     Ok((answers, None))
 }
 
-/// Whether a command is carried out by the configuration, or shows it.
+/// Whether a command cannot be answered without the configuration.
 fn needs_config(command: &Command) -> bool {
-    match command {
-        Command::Fix
-        | Command::Tdd { .. }
-        | Command::Refactor { .. }
-        | Command::Explain
-        | Command::Approve { .. }
-        | Command::Config => true,
-        Command::Reject { .. } | Command::Cancel | Command::Retry | Command::Undo | Command::Status | Command::Help => {
-            false
-        }
-    }
+    matches!(
+        command,
+        Command::Fix | Command::Tdd { .. } | Command::Refactor { .. } | Command::Explain | Command::Config
+    )
 }
 
 /// What the author is told when something breaks.

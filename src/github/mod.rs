@@ -9,6 +9,7 @@ mod answer_cache;
 mod before;
 mod checks;
 mod client;
+mod clone_token;
 mod comments;
 mod commits;
 mod current_comment;
@@ -37,6 +38,7 @@ use std::time::Duration;
 pub use actions::{Job, JobStep, WorkflowRun};
 pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS, PostedCheck};
 pub use client::Client;
+pub use clone_token::CloneToken;
 pub use comments::{IssueComment, PostedComment};
 pub use commits::{Branch, LandError, commit_message};
 pub use current_comment::{Actor, CurrentComment, Push, Revision};
@@ -54,6 +56,7 @@ pub use threads::{Classifier, SuggestionComment};
 use tokio::sync::{Mutex, OnceCell};
 
 use self::answer_cache::AnswerCache;
+use self::clone_token::CloneTokens;
 use crate::domain::id::{Account, AccountId, InstallationId, Login, Repository, RepositoryId, RepositoryName};
 
 /// How greenlight authenticates.
@@ -71,6 +74,7 @@ pub struct GitHub {
     me: OnceCell<Account>,
     api: url::Url,
     known: Arc<AnswerCache>,
+    clone_tokens: CloneTokens,
 }
 
 enum Auth {
@@ -84,15 +88,6 @@ enum Auth {
         client: Client,
         token: SecretString,
     },
-}
-
-/// The token to fetch a repository's code with.
-#[derive(Debug, Clone)]
-pub enum CloneToken {
-    /// It can only read the code of this one repository.
-    ReadOnly(SecretString),
-    /// greenlight's own token, which may have write access. It is used only for private repositories.
-    Whole(SecretString),
 }
 
 impl GitHub {
@@ -134,6 +129,7 @@ impl GitHub {
             me: OnceCell::new(),
             api: api.clone(),
             known,
+            clone_tokens: CloneTokens::default(),
         })
     }
 
@@ -218,41 +214,6 @@ impl GitHub {
             }
         }
         Ok(None)
-    }
-
-    /// A token to fetch the code of a repository. An App gets one that can do nothing else.
-    ///
-    /// # Errors
-    /// When GitHub does not provide one.
-    pub async fn clone_token(
-        &self,
-        installation: Option<InstallationId>,
-        repository: &Repository,
-    ) -> Result<CloneToken, Error> {
-        #[derive(Deserialize)]
-        struct Granted {
-            token: SecretString,
-        }
-        match &self.auth {
-            Auth::Token { token, .. } => Ok(CloneToken::Whole(token.clone())),
-            Auth::App { app, .. } => {
-                let InstallationId(id) = match installation {
-                    Some(id) => id,
-                    None => self
-                        .installation(repository)
-                        .await?
-                        .ok_or_else(|| not_installed(repository))?,
-                };
-                let body =
-                    serde_json::json!({ "repositories": [repository.name()], "permissions": { "contents": "read" } });
-                // A retry does no harm: a second token is simply never used.
-                let granted: Granted = app
-                    .post_again(&format!("/app/installations/{id}/access_tokens"), &body)
-                    .await
-                    .map_err(without_installation)?;
-                Ok(CloneToken::ReadOnly(granted.token))
-            }
-        }
     }
 
     /// The account that greenlight writes as. Only its comments count as greenlight's own.

@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use secrecy::SecretString;
+
 use super::super::retention::{self, MIRRORS};
 use super::super::{Broken, Context, pull_request};
 use super::originals::originals;
@@ -37,30 +39,38 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
     let (app, repository) = (context.app, &context.id().repository);
     let mirror = Mirror::open(&app.folder.join(MIRRORS).join(repository.key()))?;
     if !commits.iter().all(|commit| mirror.has(commit)) {
-        let url = app.github.clone_url(repository);
-        let token = match app.github.clone_token(context.installation, repository).await? {
-            CloneToken::ReadOnly(token) => token,
-            // A public repository needs no token, so a token that can write is not sent to the git host.
-            CloneToken::Whole(token) => {
-                let open = Remote {
-                    url: url.clone(),
-                    token: None,
-                };
-                match mirror.fetch(&open, commits, &FETCH).await {
-                    Err(git::Error::Refused(_) | git::Error::Unreachable { .. }) => token,
-                    fetched => {
-                        fetched?;
-                        retention::bound_mirrors(app).await;
-                        return Ok(mirror);
-                    }
-                }
-            }
-        };
-        let token = Some(token);
-        mirror.fetch(&Remote { url, token }, commits, &FETCH).await?;
+        fetch_into(context, &mirror, commits).await?;
         retention::bound_mirrors(app).await;
     }
     Ok(mirror)
+}
+
+/// Fetches commits into a mirror. A token that the git host refuses is replaced once.
+async fn fetch_into(context: &Context<'_>, mirror: &Mirror, commits: &[CommitSha]) -> Result<(), Broken> {
+    let (github, repository) = (&context.app.github, &context.id().repository);
+    let url = github.clone_url(repository);
+    let remote = |token: Option<SecretString>| Remote {
+        url: url.clone(),
+        token,
+    };
+    let mut refused: Option<SecretString> = None;
+    loop {
+        let granted = github.clone_token(context.installation, repository, refused.as_ref());
+        let token = match granted.await? {
+            CloneToken::ReadOnly(token) => token,
+            // A public repository needs no token, so a token that can write is not sent to the git host.
+            CloneToken::Whole(token) => match mirror.fetch(&remote(None), commits, &FETCH).await {
+                Err(git::Error::Refused(_) | git::Error::Unreachable { .. }) => {
+                    return Ok(mirror.fetch(&remote(Some(token)), commits, &FETCH).await?);
+                }
+                fetched => return Ok(fetched?),
+            },
+        };
+        match mirror.fetch(&remote(Some(token.clone())), commits, &FETCH).await {
+            Err(git::Error::Refused(_)) if refused.is_none() => refused = Some(token),
+            fetched => return Ok(fetched?),
+        }
+    }
 }
 
 /// The files of a pull request, as GitHub listed them after it was in a known state.

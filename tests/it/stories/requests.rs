@@ -9,7 +9,7 @@ use greenlight::domain::run::End;
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
-use crate::harness::story::{SECRET, Scene, Story};
+use crate::harness::story::{CHANGE, SECRET, Scene, Story};
 
 /// A request that never comes is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -70,8 +70,8 @@ async fn from_red_ci_to_a_review_and_from_an_approval_to_the_commit() {
         async {
             story.maintainer_says("/greenlight approve").await;
         },
-        "GET pulls/* | GET contents/greenlight.toml
-         POST issues/comments/*/reactions | GET collaborators/mia/permission
+        "GET pulls/*
+         POST issues/comments/*/reactions | GET collaborators/mia/permission | GET contents/greenlight.toml
          GET issues/*/comments | GET commits/*/check-runs | GET collaborators/mia/permission | GET pulls/* | GET pulls/*/files | GET compare/*...*
          PATCH issues/comments/* | PATCH check-runs/*
          GET collaborators/mia/permission
@@ -243,6 +243,31 @@ async fn files_that_were_listed_before_the_base_moved_are_listed_again() {
         story.review();
         story.finish().await;
     }
+}
+
+#[tokio::test]
+async fn a_token_for_the_code_is_used_until_it_is_refused() {
+    let story = warm(Scene::default()).await;
+    let granted = || {
+        let all = story.double.requests();
+        let tokens = all.iter().filter(|one| one.path.ends_with("/access_tokens"));
+        let (code, app): (Vec<_>, Vec<_>) = tokens.partition(|one| one.request["permissions"].is_object());
+        (app.len(), code.len())
+    };
+    let mut expected = vec![(1, 1), (1, 1), (2, 2)].into_iter();
+    for (push, expires) in [false, false, true].into_iter().enumerate() {
+        if expires {
+            story.double.expire_tokens();
+        }
+        let text = format!("{CHANGE}# {push}\n");
+        let change = [("fare.py", Some(text.as_bytes()))];
+        story.double.push(story.number, AUTHOR, &change).await.unwrap();
+        story.settle().await;
+        story.maintainer_says("/greenlight fix").await;
+        assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
+        assert_eq!(Some(granted()), expected.next());
+    }
+    story.finish().await;
 }
 
 /// With `GREENLIGHT_LATENCY=150`, prints how long it takes if every answer of GitHub takes 150 ms longer; see
