@@ -62,6 +62,11 @@ impl RunClock {
         self.add_until(Instant::now(), wall);
     }
 
+    /// Adds time that had to pass before tests could run, and has just ended.
+    pub(crate) fn add_preparation(&self, wall: Duration) {
+        self.add_until(Instant::now(), wall);
+    }
+
     fn add_until(&self, ended: Instant, wall: Duration) {
         let mut counts = self.counts();
         let mut began = ended.checked_sub(wall).unwrap_or(ended);
@@ -85,7 +90,7 @@ impl RunClock {
         self.counts().times.clone()
     }
 
-    /// For how long at least one of them happened.
+    /// For how long at least one of them, or what they need, was under way.
     pub fn wall(&self) -> Duration {
         let counts = self.counts();
         let intervals = counts.intervals.iter();

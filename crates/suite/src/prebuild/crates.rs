@@ -167,6 +167,7 @@ async fn compile(
         )
     };
     let output = suite.sandbox.exec(&run, &policy, cancel).await?;
+    suite.clock.add_preparation(output.wall);
     if output.outcome != Outcome::Exited(0) {
         tracing::debug!(outcome = ?output.outcome, "compiled crates are not shared");
         return Ok(None);

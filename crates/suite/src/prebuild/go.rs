@@ -256,6 +256,7 @@ async fn compile(
         .mounts
         .push(mount(new.path().to_path_buf(), LIBRARY, Access::ReadWrite));
     let output = suite.sandbox.exec(&command, &policy, cancel).await?;
+    suite.clock.add_preparation(output.wall);
     if output.outcome != Outcome::Exited(0) {
         tracing::debug!(outcome = ?output.outcome, "Go's library is not shared");
         return Ok(None);
