@@ -4,8 +4,8 @@
 //! A fresh copy of a tree has no build output, so that even a tiny test would compile all of this again, for seconds to
 //! minutes of processor time per run.
 //!
-//! **Nothing that a pull request writes gets in**: it is compiled in a separate run that does not see the project's
-//! code, and kept under a digest of everything that this run sees. Runs find the result read-only, and link to it from
+//! **No code of a pull request gets in**: it is compiled in a separate run that does not see the project's code, and kept
+//! under a digest of everything that this run sees. Runs find the result read-only, and link to it from
 //! their own build output. If compiling it fails, each run compiles what it needs.
 
 use std::collections::BTreeMap;

@@ -88,7 +88,7 @@ pub async fn run(
         argv: wrapped(command, invocation.argv),
         workspace: workspace.path().to_path_buf(),
         changes: sandbox::Changes::Kept,
-        cwd: PathBuf::from(directory),
+        cwd: in_place(command),
         env: environment()
             .into_iter()
             .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
@@ -164,9 +164,8 @@ pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &Cancellation
     }
     let mut policy = suite.policy.clone();
     policy.limits.wall = PREPARING;
-    let directory = suite.command.directory.as_ref();
     let nothing = sandbox::Command {
-        cwd: PathBuf::from(directory.map_or("", |directory| directory.as_str())),
+        cwd: in_place(&suite.command),
         env: environment().into_iter().chain(suite.env()).collect(),
         mounts: suite.mounts(),
         ..sandbox::Command::new(wrapped(&suite.command, vec!["true".into()]), workspace.path())
@@ -202,7 +201,7 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::SessionP
         env.insert("PATH".into(), path);
     }
     let mut place = sandbox::SessionPaths::new(workspace.path());
-    place.cwd = PathBuf::from(directory);
+    place.cwd = in_place(command);
     place.env = env;
     place.mounts.clone_from(&suite.installed.mounts);
     place

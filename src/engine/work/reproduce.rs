@@ -62,6 +62,9 @@ pub async fn reproduce(
         in_company: HashSet::new(),
     };
     if let Some((base, run)) = known {
+        if is_lacking {
+            Box::pin(lacking::compare(&mut trial, worktree, &base.0.worktree)).await;
+        }
         bench.base = Some(Some(base));
         trial.learn(Tree::Base, &run);
     }

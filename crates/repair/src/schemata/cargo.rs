@@ -27,8 +27,8 @@ pub(super) struct Cargo {
     harness: Vec<String>,
     /// The arguments that select packages and targets.
     targets: Vec<String>,
-    /// Whether crates are compiled already, with the settings of the tests. All builds need the same settings, because
-    /// others make other programs.
+    /// Whether crates are compiled already, with the settings of the tests. All builds of a search need the same settings:
+    /// with others, Cargo builds a program of another name, and the old one would be tested.
     has_prebuilt: bool,
 }
 

@@ -193,8 +193,6 @@ fn keep(new: &New, below: &Path, packages: &BTreeSet<String>) -> io::Result<Opti
     let Some(target) = below.ancestors().find(is_output).map(|at| at.join(TARGET)) else {
         return Ok(None);
     };
-    // The sandbox's user owns it.
-    sandbox::take_back(&project)?;
     let output = new.path().join(TARGET);
     fs::rename(project.join(&target), &output)?;
     let profiles = profiles(&output)?;

@@ -5,7 +5,7 @@
 //! `go.sum`. None of them runs: they are compiled and vetted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use greenlight_sandbox as sandbox;
@@ -205,9 +205,8 @@ async fn needed(
 ) -> Result<Option<Needed>, sandbox::Error> {
     let mut policy = suite.policy.clone();
     policy.limits.wall = LISTING;
-    let directory = suite.command.directory.as_ref();
     let command = sandbox::Command {
-        cwd: PathBuf::from(directory.map_or("", |directory| directory.as_str())),
+        cwd: in_place(&suite.command),
         env: environment().into_iter().chain(suite.installed.env.clone()).collect(),
         mounts: suite.installed.mounts.clone(),
         ..sandbox::Command::new(

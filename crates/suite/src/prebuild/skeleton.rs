@@ -23,7 +23,7 @@ const SKIPPED: [&str; 3] = ["target", ".git", "node_modules"];
 const SETTINGS: [&str; 3] = ["Cargo.lock", "rust-toolchain", "rust-toolchain.toml"];
 const CARGO_SETTINGS: [&str; 2] = ["config", "config.toml"];
 
-/// The entry point of a program, which a build script is, too.
+/// The entry point of a program or of a build script.
 const PROGRAM: &str = "fn main() {}\n";
 /// A library without content.
 const LIBRARY: &str = "";
