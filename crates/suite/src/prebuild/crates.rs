@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::skeleton::Skeleton;
-use crate::install::{New, Store, StoredInstall};
+use crate::install::{Store, StoredInstall};
 use crate::prebuilt::{Compiled, mount};
 use crate::run::{in_place, not_our_own};
 use crate::suite::Suite;
@@ -32,6 +32,8 @@ const VARIABLES: [&str; 2] = ["GREENLIGHT_CRATES", "GREENLIGHT_CRATES_IN"];
 
 /// Unpacked sources of crates, beside the build output. Otherwise each run would unpack them again.
 const SOURCES: &str = "sources";
+/// The largest list of a crate's source files that is read, in bytes.
+const MAX_INPUTS: u64 = 8 << 20;
 /// The build output.
 const TARGET: &str = "target";
 
@@ -173,7 +175,7 @@ async fn compile(
         return Ok(None);
     }
     let (store, key, packages) = (store.clone(), key.to_owned(), skeleton.packages().clone());
-    let keep = move || match keep(&new, &below, &packages) {
+    let keep = move || match keep(new.path(), &below, &packages) {
         Ok(Some(target)) => store.keep(new, &key, &[target]).map(Some),
         Ok(None) => Ok(None),
         // A build script can leave anything behind.
@@ -187,13 +189,15 @@ async fn compile(
 
 /// Keeps the build output of a compiled project, without what belongs to the project's own packages. Returns where the
 /// project has it, if it has any.
-fn keep(new: &New, below: &Path, packages: &BTreeSet<String>) -> io::Result<Option<String>> {
-    let project = new.path().join("tmp");
-    let is_output = |at: &&Path| is_directory(&project.join(at).join(TARGET));
+///
+/// Build scripts of dependencies wrote there, and may have left anything: no link is followed, and no pipe opened.
+fn keep(new: &Path, below: &Path, packages: &BTreeSet<String>) -> io::Result<Option<String>> {
+    let project = new.join("tmp");
+    let is_output = |at: &&Path| leads_inside(&project, &at.join(TARGET));
     let Some(target) = below.ancestors().find(is_output).map(|at| at.join(TARGET)) else {
         return Ok(None);
     };
-    let output = new.path().join(TARGET);
+    let output = new.join(TARGET);
     fs::rename(project.join(&target), &output)?;
     let profiles = profiles(&output)?;
     // A crate that is not on this machine stops Cargo before it compiles anything, and may be there the next time.
@@ -202,12 +206,18 @@ fn keep(new: &New, below: &Path, packages: &BTreeSet<String>) -> io::Result<Opti
     }
     let sources = project.join(format!(".greenlight-{SOURCES}"));
     if is_directory(&sources) {
-        fs::rename(sources, new.path().join(SOURCES))?;
+        fs::rename(sources, new.join(SOURCES))?;
     }
     for profile in profiles {
         remove_own(&profile, packages)?;
     }
     Ok(Some(target.display().to_string()))
+}
+
+/// Whether a path inside a directory consists of directories, and of no links.
+fn leads_inside(directory: &Path, path: &Path) -> bool {
+    let all: Vec<&Path> = path.ancestors().collect();
+    all.into_iter().rev().all(|part| is_directory(&directory.join(part)))
 }
 
 fn is_directory(path: &Path) -> bool {
@@ -242,15 +252,22 @@ fn remove_own(profile: &Path, packages: &BTreeSet<String>) -> io::Result<()> {
         packages.contains(package)
     };
     for (path, name) in listed(profile)? {
+        if !is_directory(&path) {
+            fs::remove_file(path)?;
+            continue;
+        }
         match name.as_str() {
             "deps" => remove_own_output(&path)?,
             ".fingerprint" | "build" => {
-                for (path, _) in listed(&path)?.into_iter().filter(|(_, name)| is_own(name)) {
-                    files::remove_tree(&path)?;
+                for (path, name) in listed(&path)? {
+                    match is_directory(&path) {
+                        true if is_own(&name) => files::remove_tree(&path)?,
+                        true => {}
+                        false => fs::remove_file(path)?,
+                    }
                 }
             }
-            _ if is_directory(&path) => files::remove_tree(&path)?,
-            _ => fs::remove_file(path)?,
+            _ => files::remove_tree(&path)?,
         }
     }
     Ok(())
@@ -265,14 +282,14 @@ fn remove_own_output(deps: &Path) -> io::Result<()> {
         stem.rsplit_once('-').map(|(_, hash)| hash.to_owned())
     };
     let mut own = BTreeSet::new();
-    for (path, name) in all.iter().filter(|(_, name)| name.ends_with(".d")) {
+    for (_, name) in all.iter().filter(|(_, name)| name.ends_with(".d")) {
         let is_own = |text: &str| {
             let inputs = text.lines().filter_map(|line| line.split_once(": "));
             let mut inputs = inputs.flat_map(|(_, inputs)| inputs.split(' '));
             inputs.any(|input| !input.starts_with('/'))
         };
-        let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
-        if is_own(&text) {
+        let text = files::read_result(deps, Path::new(name), MAX_INPUTS).map_err(io::Error::other)?;
+        if is_own(&String::from_utf8_lossy(&text)) {
             own.extend(hash(name));
         }
     }
@@ -282,4 +299,90 @@ fn remove_own_output(deps: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// What a compiled project leaves behind, and a folder of this machine beside it.
+    fn compiled() -> (tempfile::TempDir, tempfile::TempDir) {
+        let (new, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let debug = new.path().join("tmp/target/debug");
+        for folder in [
+            "deps",
+            "build/own-1234",
+            "build/other-1234",
+            ".fingerprint/own-1234",
+            "examples",
+        ] {
+            fs::create_dir_all(debug.join(folder)).unwrap();
+        }
+        for (file, text) in [
+            ("deps/own-1234.d", "/workspace/own: src/lib.rs\n"),
+            ("deps/libown-1234.rlib", ""),
+            ("deps/other-5678.d", "/workspace/other: /registry/other/src/lib.rs\n"),
+            ("deps/libother-5678.rlib", ""),
+            (".cargo-lock", ""),
+        ] {
+            fs::write(debug.join(file), text).unwrap();
+        }
+        fs::create_dir_all(outside.path().join("own-1234")).unwrap();
+        fs::create_dir_all(outside.path().join("target/debug/.fingerprint")).unwrap();
+        fs::write(outside.path().join("own-1234.d"), "x: src/lib.rs\n").unwrap();
+        (new, outside)
+    }
+
+    fn kept(new: &Path, below: &str) -> io::Result<Option<String>> {
+        keep(new, Path::new(below), &BTreeSet::from(["own".to_owned()]))
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> = listed(directory).unwrap().into_iter().map(|(_, name)| name).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn only_what_dependencies_are_compiled_to_is_kept() {
+        let (new, _outside) = compiled();
+        assert_eq!(kept(new.path(), "").unwrap().as_deref(), Some("target"));
+        let debug = new.path().join("target/debug");
+        assert_eq!(names(&debug), [".fingerprint", "build", "deps"]);
+        assert_eq!(names(&debug.join("deps")), ["libother-5678.rlib", "other-5678.d"]);
+        assert_eq!(names(&debug.join("build")), ["other-1234"]);
+    }
+
+    #[test]
+    fn a_link_that_a_build_script_leaves_leads_nowhere() {
+        for place in [
+            "deps",
+            "build",
+            "examples",
+            "deps/x-9.d",
+            "build/own-5",
+            "deps/pipe-9.d",
+        ] {
+            let (new, outside) = compiled();
+            let link = new.path().join("tmp/target/debug").join(place);
+            if link.is_dir() {
+                fs::remove_dir_all(&link).unwrap();
+            }
+            let _socket = match place.contains("pipe") {
+                true => Some(UnixListener::bind(&link).unwrap()),
+                false => symlink(outside.path(), &link).map(|()| None).unwrap(),
+            };
+            // It may refuse to keep anything, but never touches what is outside.
+            let _ = kept(new.path(), "");
+            assert_eq!(names(outside.path()), ["own-1234", "own-1234.d", "target"], "{place}");
+        }
+        // A directory of the project that became a link.
+        let (new, outside) = compiled();
+        symlink(outside.path(), new.path().join("tmp/rust")).unwrap();
+        assert_eq!(kept(new.path(), "rust").unwrap().as_deref(), Some("target"));
+        assert_eq!(names(outside.path()), ["own-1234", "own-1234.d", "target"]);
+    }
 }
