@@ -1,6 +1,6 @@
 //! A step of a CI job, with everything that decides how it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_anchor::RepoPath;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct CiStep {
     pub directory: Option<RepoPath>,
     /// The variables that the workflow sets for it; none of them is a secret.
     pub env: BTreeMap<String, String>,
+    /// The names of the variables that the step sets itself, and not its job or its workflow.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub own_env: BTreeSet<String>,
     /// The test tool recognised in its log, as `suite` calls it. It tells which of several commands failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<String>,

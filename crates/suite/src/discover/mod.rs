@@ -88,7 +88,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
         None => {
             let step = hints.step.as_ref().and_then(|step| step::command(checkout, step));
             let own = places(checkout, &hints.near);
-            let mut of_ci = ci::commands(checkout, &hints.ci);
+            let steps = ci::commands(checkout, &hints.ci);
+            let mut of_ci = steps.known.clone();
             // Where nothing says which part of the tree counts, CI does.
             let first = if hints.near.is_empty() {
                 std::mem::take(&mut of_ci)
@@ -96,6 +97,14 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                 Vec::new()
             };
             let mut all: Vec<TestCommand> = step.into_iter().chain(merged((first, of_ci), &own)).collect();
+            if all.is_empty() {
+                all.extend(steps.instead_of(None));
+            }
+            for task in all.iter_mut().filter(|command| others::is_task(command)) {
+                if let Some(of_ci) = steps.instead_of(Some(task)) {
+                    *task = of_ci;
+                }
+            }
             let installed = ci::installed(checkout, &hints.ci);
             for command in all.iter_mut().filter(|command| command.ci_install.is_empty()) {
                 command.ci_install = installed.clone();

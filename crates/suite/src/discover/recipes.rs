@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::others;
 use crate::discover::directory::Directory;
 
 /// Maximum size of a file that is read.
@@ -36,6 +37,11 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
         "just" => {
             let text = read(&["justfile", "Justfile", ".justfile"])?;
             Some(of_targets(&text, &targets(rest)?, Runner::Just))
+        }
+        "composer" => {
+            let mut plain = rest.iter().filter(|word| !word.starts_with('-'));
+            let name = plain.find(|word| !matches!(word.as_str(), "run" | "run-script"))?;
+            others::php::script_lines(place, name)
         }
         "sh" | "bash" | "dash" => Some(vec![read(&[rest.first()?.as_str()])?]),
         _ if name.ends_with(".sh") => Some(vec![read(&[program.trim_start_matches("./")])?]),

@@ -5,6 +5,8 @@
 
 pub(crate) mod tool;
 
+use std::collections::BTreeSet;
+
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
@@ -14,7 +16,7 @@ use crate::ci_install::CiInstall;
 use crate::discover::directory::Directory;
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
-use crate::shell::{self, SimpleCommand, expanded, line_directory, quoted};
+use crate::shell::{self, SimpleCommand, VARIABLE, expanded, line_directory, quoted};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand};
 
 /// Variables that belong to the machine, or only colour the output.
@@ -56,23 +58,65 @@ pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
     shell::lines(script, |words| tool::of(words).is_some())
 }
 
-/// The part of a step's script that runs tests.
-pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand> {
+/// A line of a step's script that runs tests or checks.
+pub(super) struct StepLine {
+    /// Whether it only checks.
+    pub(super) is_check: bool,
+    /// The names of the variables that the line, or one before it, sets.
+    pub(super) own_env: BTreeSet<String>,
+    /// `None` if it cannot run alone.
+    pub(super) command: Option<TestCommand>,
+}
+
+/// What a variable is that nothing is known about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unset {
+    /// It may have any value.
+    Unknown,
+    /// It is empty, as it is if no earlier step has set it.
+    Empty,
+}
+
+/// The lines of a step's script that run tests or checks, in order. `None` if the script cannot be followed.
+pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Option<Vec<StepLine>> {
     let mut found = Vec::new();
     for line in lines(&step.script)? {
-        let Some(tool) = tool::of(&line.words) else { continue };
-        let command = of_line(checkout, step, line)?;
-        let framework = match command.framework {
-            Framework::Other => tool.unwrap_or(Framework::Other),
-            known => known,
-        };
-        // Words after `sh` are the shell's arguments: nothing can be appended to them.
-        let in_shell = command.argv.first().is_some_and(|program| program == "sh");
-        found.push(TestCommand {
-            framework: if in_shell { Framework::Other } else { framework },
-            ..command
+        // An argument may say what a script of the project does.
+        let known: Vec<String> = line
+            .words
+            .iter()
+            .map(|word| expanded(word, &step.env).unwrap_or_else(|| word.clone()))
+            .collect();
+        let Some(tool) = tool::of(&known) else { continue };
+        let is_check = tool::is_check(&known);
+        let own_env = line.env.iter().map(|(name, _)| name.clone()).collect();
+        let command = of_line(checkout, step, line, unset).map(|command| {
+            let framework = match command.framework {
+                Framework::Other => tool.unwrap_or(Framework::Other),
+                known => known,
+            };
+            // Words after `sh` are the shell's arguments: nothing can be appended to them.
+            let in_shell = command.argv.first().is_some_and(|program| program == "sh");
+            TestCommand {
+                framework: if in_shell { Framework::Other } else { framework },
+                ..command
+            }
+        });
+        found.push(StepLine {
+            is_check,
+            own_env,
+            command,
         });
     }
+    Some(found)
+}
+
+/// The part of a step's script that runs tests.
+pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand> {
+    let found = commands(checkout, step, Unset::Unknown)?
+        .into_iter()
+        .map(|line| line.command);
+    let found: Vec<TestCommand> = found.collect::<Option<_>>()?;
     // What the log shows comes first, then tests before checks, then earlier commands.
     let rank = |command: &TestCommand| {
         let shown = step.shows.as_ref() == Some(&command.framework.to_string());
@@ -82,13 +126,17 @@ pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand>
 }
 
 /// A line as a separate command. `None` if it cannot run alone.
-fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<TestCommand> {
+fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset) -> Option<TestCommand> {
     let mut env = step.env.clone();
     for (name, value) in &line.env {
         let value = expanded(value, &env)?;
         env.insert(name.clone(), value);
     }
-    let words = line.words.iter().map(|word| Some((word, expanded(word, &env)?)));
+    let words = line.words.iter().map(|word| {
+        let is_empty = unset == Unset::Empty && is_variable(word);
+        let value = expanded(word, &env).or_else(|| is_empty.then(String::new));
+        Some((word, value?))
+    });
     let words: Vec<(&String, String)> = words.collect::<Option<_>>()?;
     // A shell drops a variable that is empty, unless it is quoted.
     let words = words
@@ -126,6 +174,12 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand) -> Option<Te
         ci_install: installed_by(step),
         env: env.into_iter().filter(|(name, _)| is_taken(name)).collect(),
     })
+}
+
+/// Whether a word consists of one variable.
+fn is_variable(word: &str) -> bool {
+    let name = word.strip_prefix(VARIABLE).and_then(|word| word.strip_suffix(VARIABLE));
+    name.is_some_and(shell::is_name)
 }
 
 /// What the job installs before this step, and in it.

@@ -1,5 +1,5 @@
-//! Installs Maven itself, where this machine has none and the project's wrapper names a version: its distribution is
-//! in the same registry as the packages.
+//! Installs Maven itself, where this machine has none and the project's wrapper names a version, or has one that the
+//! project refuses: its distribution is in the same registry as the packages.
 
 use super::steps::{Phase, Project, Step, StepDirectory};
 
@@ -17,6 +17,10 @@ python3 -c 'import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:]
 { [ -z "$2" ] || echo "$2  $TMPDIR/maven" | sha256sum -c -; } &&
 if [ "${1%.zip}" = "$1" ]; then tar -xzf "$TMPDIR/maven"; else unzip -q "$TMPDIR/maven"; fi"#;
 
+/// The Maven to use where this machine's is too old, and the checksum of its archive. The runners of GitHub have this
+/// branch: <https://github.com/actions/runner-images>
+const NEWER: &str = "3.9.16";
+const NEWER_SHA256: &str = "80ffca22aed9e8b9713a232f3394fd81d7f20322df75efdb2b047dbd3e3a23bb";
 /// The step that installs Maven, and where its programs are then. `None` if this machine has it, or no wrapper names a
 /// version.
 pub(super) fn step(project: &Project<'_>) -> Option<(Step, String)> {
@@ -33,6 +37,21 @@ pub(super) fn step(project: &Project<'_>) -> Option<(Step, String)> {
         &["sh", "-c", FETCH, "sh", &url, checksum.unwrap_or_default(), MAVEN],
     );
     Some((step, format!("{MAVEN}/apache-maven-{version}/bin")))
+}
+
+/// The step that builds with this machine's Maven, and if that fails and it is an old one, with a newer one; and where the
+/// programs of the newer one are then. Projects of Apache refuse what Debian and Ubuntu have.
+pub(super) fn or_newer(build: Step, argv: &[&str]) -> (Step, String) {
+    let archive = format!("apache-maven-{NEWER}-bin.tar.gz");
+    let url = format!("{REGISTRY}/{NEWER}/{archive}");
+    // The newer one is in the search path as soon as it is installed.
+    let script = format!(
+        "case \"$(mvn -v)\" in *'Apache Maven 3.'[0-8].*) ;; *) exit 1 ;; esac\n({FETCH}) || exit\nhash -r\nshift 3\nexec \"$@\""
+    );
+    let fetch = ["sh", "-c", &script, "sh", &url, NEWER_SHA256, MAVEN];
+    let argv = fetch.iter().chain(argv).map(ToString::to_string).collect();
+    let note = format!("Maven {NEWER} was installed, because the build fails with this machine's older one");
+    (build.or(argv, &note), format!("{MAVEN}/apache-maven-{NEWER}/bin"))
 }
 
 /// The version and the archive that a wrapper names, no matter from which mirror.

@@ -76,6 +76,10 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     if let Some((fetch, programs)) = maven_distribution::step(project) {
         plan.steps.insert(0, fetch);
         plan.path.push(programs);
+    } else if let Some(build) = plan.steps.pop() {
+        let (newer, programs) = maven_distribution::or_newer(build, &argv);
+        plan.steps.push(newer);
+        plan.path.push(programs);
     }
     Some(plan)
 }

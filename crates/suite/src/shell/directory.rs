@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use greenlight_anchor::RepoPath;
 
+use super::word::DEFAULT;
 use super::{VARIABLE, WORKSPACE};
 
 /// A word with its variables replaced. `None` if one of them is unknown.
@@ -13,7 +14,13 @@ pub(crate) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<Str
     while let Some((before, after)) = rest.split_once(VARIABLE) {
         whole.push_str(before);
         let (name, after) = after.split_once(VARIABLE)?;
-        whole.push_str(env.get(name)?);
+        match name.split_once(DEFAULT) {
+            None => whole.push_str(env.get(name)?),
+            Some((name, default)) => {
+                let set = env.get(name).filter(|value| !value.is_empty());
+                whole.push_str(set.map_or(default, String::as_str));
+            }
+        }
         rest = after;
     }
     whole.push_str(rest);

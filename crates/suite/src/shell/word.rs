@@ -9,6 +9,8 @@ use super::{MAX_DEPTH, Parsed, children};
 
 /// Encloses the name of a variable in a word. No script contains it: control characters are rejected.
 pub(crate) const VARIABLE: char = '\u{1}';
+/// Separates the name of a variable from what is used in its place if it is empty or not set.
+pub(crate) const DEFAULT: &str = ":-";
 /// Unknown text: a variable without a name, which is never set.
 const UNKNOWN: &str = "\u{1}\u{1}";
 
@@ -125,7 +127,10 @@ impl Word {
         self.plain.push_str(raw);
         self.marked.push(VARIABLE);
         // `$@`, `$?` and the like are not environment variables.
-        if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let (own, default) = name.split_once(DEFAULT).unwrap_or((name, ""));
+        let is_literal = |c: char| c.is_ascii_alphanumeric() || " _-./=,:+@".contains(c);
+        if is_plain(name) || (is_plain(own) && default.chars().all(is_literal)) {
             self.marked.push_str(name);
         }
         self.marked.push(VARIABLE);

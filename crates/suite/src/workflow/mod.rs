@@ -24,7 +24,7 @@ use self::node::Node;
 pub use self::test_steps::test_steps;
 
 /// The root of the checkout in scripts and paths.
-pub(super) const WORKSPACE: &str = "$GITHUB_WORKSPACE";
+pub(crate) const WORKSPACE: &str = "$GITHUB_WORKSPACE";
 /// Maximum depth of workflows that call workflows; GitHub has a limit, too.
 const MAX_CALLS: usize = 5;
 /// GitHub truncates a job's name after this many characters.

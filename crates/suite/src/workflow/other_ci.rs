@@ -4,7 +4,7 @@
 //! Only plain scripts are read. Templates, orbs, tasks and plugins from elsewhere are unknown, and so are the variables
 //! that a system sets: a line that needs one yields no command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
@@ -99,6 +99,7 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
         script: script.text,
         directory: in_tree(&script.directory)?,
         env,
+        own_env: BTreeSet::new(),
         shows: None,
         before,
         versions: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! What a workflow or a job is for, by its name.
 
 /// Words in the names of workflows and jobs that do something other than testing.
-const OTHER_PURPOSE: [&str; 50] = [
+const OTHER_PURPOSE: [&str; 52] = [
     "release",
     "publish",
     "deploy",
@@ -52,6 +52,8 @@ const OTHER_PURPOSE: [&str; 50] = [
     "examples",
     "themes",
     "shell",
+    "browser",
+    "browsers",
 ];
 
 /// 0 for a name that says "test", 1 for others. `None` for one with another purpose.

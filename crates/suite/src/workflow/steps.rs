@@ -1,6 +1,6 @@
 //! Finds the failed step in its job, and everything that determines how it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
@@ -20,6 +20,8 @@ pub(super) const MAX_VARIABLES: usize = 64;
 pub(super) const MAX_SERVICES: usize = 10;
 /// Maximum number of earlier steps that are kept for what they install or build.
 const MAX_BEFORE: usize = 8;
+/// Maximum number of steps with tests that are read from one job.
+const MAX_WITH_TESTS: usize = 6;
 /// The shells whose scripts can be parsed.
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#defaultsrunshell>
 const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -38,6 +40,7 @@ struct Script {
     text: String,
     directory: Option<RepoPath>,
     env: BTreeMap<String, String>,
+    own_env: BTreeSet<String>,
 }
 
 /// A job, with everything around its steps.
@@ -122,6 +125,7 @@ impl<'w> WorkflowJob<'w> {
             script: found.text,
             directory: found.directory,
             env: found.env,
+            own_env: found.own_env,
             shows: None,
             before,
             versions: self.versions(number),
@@ -144,13 +148,13 @@ pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut Workflo
     job.step((number, name), (failed.workflow, failed.job), files)
 }
 
-/// The first step of a job that runs tests, else the first that only checks, and whether it does so. `None` if none does
-/// as far as the workflow says, or if the job does not run on Linux.
+/// The steps of a job that run tests, else the first that only checks, and whether it does so. `None` if none does as
+/// far as the workflow says, or if the job does not run on Linux.
 pub(super) fn with_tests(
     place: &JobMatch,
     workflow: &RepoPath,
     files: &mut WorkflowFiles<'_, '_>,
-) -> Option<(CiStep, bool)> {
+) -> Option<(Vec<CiStep>, bool)> {
     let (key, _) = place.workflow.get("jobs")?.entries().get(place.job)?;
     let job = WorkflowJob::of(place, files)?;
     if matches!(job.scope.runner_os, Some("macOS" | "Windows")) {
@@ -161,13 +165,24 @@ pub(super) fn with_tests(
         .filter_map(|number| Some((number, script(&job.steps[number], &around, 0, files)?.text)))
         .filter(|(_, script)| runs_tests(script))
         .collect();
-    let tests = scripts.iter().find(|(_, script)| !only_checks(script));
-    let number = tests.or(scripts.first())?.0;
-    let name = job.steps[number].get("name").and_then(Node::scalar);
-    let name = name.and_then(|name| interpolate(&name, &job.scope));
-    let name = name.unwrap_or_else(|| "Run the tests".into());
-    let step = job.step((number, &name), (workflow, key), files)?;
-    Some((step, tests.is_none()))
+    let mut tests: Vec<usize> = scripts
+        .iter()
+        .filter(|(_, script)| !only_checks(script))
+        .map(|(number, _)| *number)
+        .take(MAX_WITH_TESTS)
+        .collect();
+    let checks_only = tests.is_empty();
+    if checks_only {
+        tests.push(scripts.first()?.0);
+    }
+    let mut step = |number: usize| {
+        let name = job.steps[number].get("name").and_then(Node::scalar);
+        let name = name.and_then(|name| interpolate(&name, &job.scope));
+        let name = name.unwrap_or_else(|| "Run the tests".into());
+        job.step((number, &name), (workflow, key), files)
+    };
+    let steps: Vec<CiStep> = tests.into_iter().filter_map(&mut step).collect();
+    (!steps.is_empty()).then_some((steps, checks_only))
 }
 
 /// The index of the step with the name of the failed one. If several have that name, the one at the same position among them.
@@ -259,6 +274,14 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
         text: interpolate(run, &scope)?,
         directory: in_checkout(directory, around.checkout.as_deref())?,
         env: scope.env,
+        own_env: step
+            .get("env")
+            .map(Node::entries)
+            .unwrap_or_default()
+            .iter()
+            .take(MAX_VARIABLES)
+            .map(|(name, _)| name.clone())
+            .collect(),
     })
 }
 

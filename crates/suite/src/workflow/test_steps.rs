@@ -10,7 +10,7 @@ use super::expression::Scope;
 use super::files::WorkflowFiles;
 use super::node::Node;
 use super::purpose::rank;
-use super::{JobMatch, ReadFile, matrix, other_ci, steps};
+use super::{JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
 
 /// The directory in which GitHub looks for workflows.
 const WORKFLOWS: &str = ".github/workflows/";
@@ -28,7 +28,7 @@ const EVENTS: [&str; 5] = [
     "merge_group",
     "workflow_call",
 ];
-/// The steps that run tests, at most one of each job, in the order in which they should be tried: workflows and jobs
+/// The steps that run tests, or one that checks in a job without tests, in the order in which they should be tried: workflows and jobs
 /// that are named after tests first. Those that are named after something else are left out.
 ///
 /// `paths` are the files of the tree, in order; `read` is as for [`failed_step`](super::failed_step).
@@ -45,8 +45,18 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
         let Some(workflow) = files.document(path.as_str()) else {
             continue;
         };
-        if workflow.get("on").is_some_and(is_for_changes) {
-            in_workflow(path, &workflow, &mut files, &mut found);
+        let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
+        if workflow.get("on").is_some_and(is_for_changes)
+            && let Some(rank) = rank(stem)
+        {
+            let called = CalledWorkflow {
+                path: path.clone(),
+                workflow,
+                scope: Scope::default(),
+                rank,
+                depth: 0,
+            };
+            called.find(&mut files, &mut found);
         }
     }
     if found.is_empty() {
@@ -77,52 +87,105 @@ fn is_for_changes(on: &Node) -> bool {
         .any(|event| EVENTS.contains(&event))
 }
 
-fn in_workflow(
-    path: &RepoPath,
-    workflow: &Rc<Node>,
-    files: &mut WorkflowFiles<'_, '_>,
-    found: &mut Vec<(u32, CiStep)>,
-) {
-    let jobs = workflow.get("jobs").map(Node::entries).unwrap_or_default();
-    let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
-    for (number, (key, job)) in jobs.iter().enumerate() {
-        let Some(rank) = rank(stem).zip(rank(key)).map(|(workflow, job)| workflow + job) else {
-            continue;
-        };
-        let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
-            // A computed matrix: the steps may still be the same for all of its jobs.
-            Some(node) => matrix::combinations(node, &Scope::default()).unwrap_or_else(|| vec![Vec::new()]),
-            None => vec![Vec::new()],
-        };
-        let legs: Vec<JobMatch> = legs
-            .into_iter()
-            .take(MAX_LEGS)
-            .map(|leg| JobMatch {
-                workflow: Rc::clone(workflow),
-                job: number,
-                scope: Scope {
-                    matrix: leg,
-                    ..Scope::default()
-                },
-            })
-            .collect();
-        let steps = legs.iter().filter_map(|leg| steps::with_tests(leg, path, files));
+/// A workflow that is started by a change, or called by one that is.
+struct CalledWorkflow {
+    path: RepoPath,
+    workflow: Rc<Node>,
+    /// The inputs it is called with.
+    scope: Scope,
+    /// The rank of what calls it.
+    rank: u32,
+    depth: usize,
+}
+
+impl CalledWorkflow {
+    fn find(&self, files: &mut WorkflowFiles<'_, '_>, found: &mut Vec<(u32, CiStep)>) {
+        let jobs = self.workflow.get("jobs").map(Node::entries).unwrap_or_default();
+        for (number, (key, job)) in jobs.iter().enumerate() {
+            // A called workflow is for what its caller is for.
+            let rank = match rank(key) {
+                Some(own) if self.depth == 0 => self.rank + own,
+                Some(_) => self.rank,
+                None => continue,
+            };
+            let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
+                // A computed matrix: the steps may still be the same for all of its jobs.
+                Some(node) => matrix::combinations(node, &self.scope).unwrap_or_else(|| vec![Vec::new()]),
+                None => vec![Vec::new()],
+            };
+            let legs: Vec<JobMatch> = legs
+                .into_iter()
+                .take(MAX_LEGS)
+                .map(|leg| JobMatch {
+                    workflow: Rc::clone(&self.workflow),
+                    job: number,
+                    scope: Scope {
+                        matrix: leg,
+                        ..self.scope.clone()
+                    },
+                })
+                .collect();
+            match job.get("uses").and_then(Node::text) {
+                Some(uses) => {
+                    for leg in &legs {
+                        let before = found.len();
+                        if let Some(called) = self.called(uses, job, &leg.scope, rank, files) {
+                            called.find(files, found);
+                        }
+                        if found.len() > before {
+                            break;
+                        }
+                    }
+                }
+                None => found.extend(self.in_job(&legs, files).into_iter().map(|step| (rank, step))),
+            }
+        }
+    }
+
+    /// The workflow of this repository that a job calls.
+    fn called(
+        &self,
+        uses: &str,
+        job: &Node,
+        scope: &Scope,
+        rank: u32,
+        files: &mut WorkflowFiles<'_, '_>,
+    ) -> Option<Self> {
+        if self.depth >= MAX_CALLS || files.look_at(1).is_none() {
+            return None;
+        }
+        let path = local(uses)?;
+        Some(Self {
+            scope: called_scope(job, scope, &path, files)?,
+            workflow: files.document(&path)?,
+            path: path.parse().ok()?,
+            rank,
+            depth: self.depth + 1,
+        })
+    }
+
+    /// The steps of the leg of a job that fits this machine best.
+    fn in_job(&self, legs: &[JobMatch], files: &mut WorkflowFiles<'_, '_>) -> Vec<CiStep> {
+        let steps = legs.iter().filter_map(|leg| steps::with_tests(leg, &self.path, files));
         // Some legs may only check, such as the one with the oldest compiler.
-        let mut steps: Vec<(CiStep, bool)> = steps.collect();
+        let mut steps: Vec<(Vec<CiStep>, bool)> = steps.collect();
         steps.sort_by_key(|(_, only_checks)| *only_checks);
-        let Some((mut step, _)) = steps.into_iter().next() else {
-            continue;
+        let Some((mut steps, _)) = steps.into_iter().next() else {
+            return Vec::new();
         };
         // Any of the matrix' versions will do.
-        for leg in &legs {
+        for leg in legs {
             for (language, version) in steps::versions(leg, files) {
-                let known = step.versions.entry(language).or_insert_with(|| version.clone());
-                if !known.split(',').any(|known| known == version) {
-                    *known = format!("{known},{version}");
+                for step in &mut steps {
+                    let known = step.versions.entry(language.clone());
+                    let known = known.or_insert_with(|| version.clone());
+                    if !known.split(',').any(|known| known == version) {
+                        *known = format!("{known},{version}");
+                    }
                 }
             }
         }
-        found.push((rank, step));
+        steps
     }
 }
 
@@ -186,6 +249,23 @@ mod tests {
         assert_eq!(found("go/src/yaml/inner"), [("go test .".into(), "inner".into())]);
         assert_eq!(found("go/src/yaml2"), [], "outside of the checkout");
         assert_eq!(found("other"), []);
+    }
+
+    #[test]
+    fn a_called_workflow_tests_with_the_inputs_of_its_caller() {
+        let ci = "on: push\njobs:\n  test:\n    strategy: {matrix: {part: [unit, slow]}}\n    uses: ./.github/workflows/run.yml\n    \
+                  with: {script: 'test:${{ matrix.part }}'}\n  again:\n    uses: ./.github/workflows/ci.yml\n";
+        let run = "on:\n  workflow_call: {inputs: {script: {type: string}, tool: {default: npm}}}\njobs:\n  run:\n    \
+                   runs-on: ubuntu-latest\n    steps: [{run: '${{ inputs.tool }} run ${{ inputs.script }}'}]\n";
+        let paths: Vec<RepoPath> = ["ci.yml", "run.yml"]
+            .iter()
+            .map(|name| format!("{WORKFLOWS}{name}").parse().unwrap())
+            .collect();
+        let steps = test_steps(&paths, &mut |path| {
+            Some(if path.ends_with("ci.yml") { ci } else { run }.to_string())
+        });
+        let scripts: Vec<&str> = steps.iter().map(|step| step.script.as_str()).collect();
+        assert_eq!(scripts.first(), Some(&"npm run test:unit"), "{scripts:?}");
     }
 
     #[test]

@@ -99,7 +99,9 @@ pub(crate) fn runner(words: &[&str]) -> Option<Runner> {
     (0..end).find_map(|at| {
         // A path is a program only if it starts the command or lies in `node_modules`.
         let is_file = words[at].contains('/') && !words[at].contains("node_modules/");
-        if is_file && at > 0 {
+        // `rimraf mocha.js` removes a file.
+        let is_argument = base(words[at]) != words[at] && !words[..at].contains(&"node");
+        if at > 0 && (is_file || (is_argument && !words[at].contains('/'))) {
             return None;
         }
         let line = ScriptLine { words, at, end };
@@ -217,4 +219,17 @@ pub(super) fn only_prepares_the_machine(words: &[Word]) -> bool {
                 | "npmignore"
                 | "safe-publish-latest"
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_named_like_a_runner_is_an_argument() {
+        assert_eq!(runner(&["rimraf", "mocha.js", "mocha.js.map"]), None);
+        for line in [&["mocha"][..], &["npx", "mocha"], &["node", "mocha.js"]] {
+            assert!(runner(line).is_some(), "{line:?}");
+        }
+    }
 }

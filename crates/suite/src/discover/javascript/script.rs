@@ -189,15 +189,16 @@ impl Package {
         Some(Call::Scripts(names, self.more(tool, command, at + 1)))
     }
 
-    /// The arguments after the name of a script: npm passes on only those after `--`.
+    /// The arguments after the name of a script. npm passes on those after `--`, and before its options.
     fn more(&self, tool: &str, command: &[Word], from: usize) -> Vec<Word> {
         let rest = command.get(from..).unwrap_or_default();
         let dashes = rest.iter().position(|word| word.plain == "--");
-        match (tool, dashes) {
-            (_, Some(at)) => rest[at + 1..].to_vec(),
-            ("npm", None) => Vec::new(),
-            _ => rest.to_vec(),
-        }
+        let (own, passed) = match dashes {
+            Some(at) => (&rest[..at], &rest[at + 1..]),
+            None => (rest, &rest[rest.len()..]),
+        };
+        let is_passed = |word: &&Word| tool != "npm" || !word.plain.starts_with('-');
+        own.iter().take_while(is_passed).chain(passed).cloned().collect()
     }
 
     /// The scripts that a name selects: one, those that match `a:*`, or, with pnpm, those that match `/a/`.

@@ -52,6 +52,55 @@ fn scripted(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
     place.command(&["composer", "run-script", name], framework, "composer.json")
 }
 
+/// Maximum depth of scripts that call others, and maximum number of lines.
+const MAX_DEPTH: usize = 4;
+const MAX_LINES: usize = 50;
+
+/// The lines that a script of `composer.json` runs. Programs of packages come first in its search path:
+/// <https://getcomposer.org/doc/articles/scripts.md>
+pub(crate) fn script_lines(place: &Directory<'_>, name: &str) -> Option<Vec<String>> {
+    let scripts = serde_json::from_str::<Composer>(&place.text("composer.json")?)
+        .ok()?
+        .scripts;
+    let mut lines = Vec::new();
+    scripts
+        .contains_key(name)
+        .then(|| collect(&scripts, name, MAX_DEPTH, &mut lines))?;
+    Some(lines)
+}
+
+fn collect(scripts: &serde_json::Map<String, Value>, name: &str, depth: usize, lines: &mut Vec<String>) {
+    let own = match scripts.get(name) {
+        Some(Value::Array(lines)) => lines.as_slice(),
+        Some(line) => std::slice::from_ref(line),
+        None => return,
+    };
+    for line in own.iter().filter_map(Value::as_str) {
+        if lines.len() >= MAX_LINES {
+            return;
+        }
+        match line.strip_prefix('@') {
+            Some(called) => match called.strip_prefix("php ") {
+                Some(line) => lines.push(line.to_owned()),
+                None if depth > 0 => {
+                    let name = called.split_whitespace().next().unwrap_or_default();
+                    collect(scripts, name, depth - 1, lines);
+                }
+                None => {}
+            },
+            None => {
+                let program = line.split_whitespace().next().unwrap_or_default();
+                let is_package = matches!(program, "phpunit" | "pest" | "paratest");
+                lines.push(if is_package {
+                    format!("vendor/bin/{line}")
+                } else {
+                    line.to_owned()
+                });
+            }
+        }
+    }
+}
+
 fn settings(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
     let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]
         .into_iter()

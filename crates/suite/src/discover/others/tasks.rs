@@ -18,6 +18,8 @@ static RECIPE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^@?(test|tests|check)(?: +[^:\n]+)? *:(?:[^=\n].*)?$"));
 static TASK: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r#"(?m)^(?: {1,4}|\t)['"]?(test|tests|check)['"]?:(?: .*)?$"#));
+/// The programs that run them.
+pub(super) const RUNNERS: [&str; 3] = ["make", "just", "task"];
 /// Names of targets, preferred ones first.
 const NAMES: [&str; 3] = ["test", "check", "tests"];
 

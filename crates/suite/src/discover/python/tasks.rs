@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::discover::directory::Directory;
+use crate::discover::step::tool::python_module;
 use crate::framework::Framework;
 use crate::text::pattern;
 
@@ -23,14 +24,12 @@ const FLAGS: [&str; 8] = [
     "--ignore-glob",
     "--deselect",
 ];
-/// Options that select tests with the word after them.
-const WITH_VALUE: [&str; 5] = ["-m", "-k", "--ignore", "--deselect", "--import-mode"];
+/// Options that select tests with the word after them, or decide when a test fails.
+const WITH_VALUE: [&str; 7] = ["-m", "-k", "-W", "-o", "--ignore", "--deselect", "--import-mode"];
 /// Options of pytest that take the word after them and do not affect which tests run.
-const SKIPPED_WITH_VALUE: [&str; 10] = [
+const SKIPPED_WITH_VALUE: [&str; 8] = [
     "-n",
     "-p",
-    "-W",
-    "-o",
     "-c",
     "--tb",
     "--maxfail",
@@ -104,7 +103,15 @@ fn tox(text: &str) -> Vec<String> {
     let names = sections
         .keys()
         .filter(|name| *name == "testenv" || name.starts_with("testenv:"));
-    let commands = names.filter_map(|name| sections.get(name)?.get("commands"));
+    let elsewhere = |keys: &&BTreeMap<String, String>| {
+        let directory = ["changedir", "change_dir"].iter().find_map(|key| keys.get(*key));
+        directory
+            .is_some_and(|directory| !matches!(directory.trim_end_matches('/'), "{toxinidir}" | "{tox_root}" | "."))
+    };
+    let commands = names
+        .filter_map(|name| sections.get(name))
+        .filter(|keys| !elsewhere(keys))
+        .filter_map(|keys| keys.get("commands"));
     commands
         .flat_map(|commands| commands.lines().map(str::to_string).collect::<Vec<_>>())
         .map(|line| plain(&line))
@@ -274,13 +281,20 @@ pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framewo
     if words.iter().any(|word| word == "install") {
         return None;
     }
+    // Options of Python, which may turn warnings into errors.
+    let is_python = words.first().is_some_and(|word| word.starts_with("python"));
+    let options = match python_module(words.get(1..).unwrap_or_default()) {
+        Some(at) if is_python => &words[1..at],
+        _ => &[],
+    };
+    let python = |module: &str| [&owned(&["python3"]), options, &owned(&["-m", module])].concat();
     if let Some(arguments) = after("pytest").or_else(|| after("py.test")) {
-        let mut argv = owned(&["python3", "-m", "pytest"]);
+        let mut argv = python("pytest");
         argv.extend(chosen(place, arguments).unwrap_or_default());
         return Some((Framework::Pytest, argv));
     }
     if let Some(arguments) = after("unittest") {
-        let mut argv = owned(&["python3", "-m", "unittest"]);
+        let mut argv = python("unittest");
         argv.extend(
             arguments
                 .iter()

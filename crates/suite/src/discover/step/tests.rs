@@ -23,6 +23,7 @@ fn find(script: &str, env: &[(&str, &str)], shows: Option<&str>) -> Option<TestC
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()))
             .collect(),
+        own_env: BTreeSet::new(),
         shows: shows.map(Into::into),
         before: Vec::new(),
         versions: BTreeMap::new(),
@@ -62,6 +63,19 @@ fn check(script: &str, expected: Option<(&str, Framework)>) {
 fn the_line_with_the_tests_is_found() {
     use Framework::{Cargo, Go, Jest, Maven, Other, Pytest, Ruff, Rustc, Unittest};
     check("pytest -q", Some(("pytest -q", Pytest)));
+    check(
+        "python -W error -m pytest -q",
+        Some(("python -W error -m pytest -q", Pytest)),
+    );
+    check(
+        "python -We -m coverage run -m unittest a.py",
+        Some(("python -We -m coverage run -m unittest a.py", Unittest)),
+    );
+    check("python -W error tool.py", None);
+    check("./test.sh", Some(("./test.sh", Other)));
+    check("bash tools/test.sh -q", Some(("bash tools/test.sh -q", Other)));
+    check("node test/runTests.js", Some(("node test/runTests.js", Other)));
+    check("node tools/check-size.js", None);
     check(
         "set -euo pipefail\npip install -e .[test]\npython -m pytest tests \\\n  --maxfail=1 # slow\necho done",
         Some(("python -m pytest tests '--maxfail=1'", Pytest)),

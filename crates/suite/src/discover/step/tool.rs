@@ -182,8 +182,10 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     if framework.is_some() || depth > 3 {
         return framework;
     }
-    if first.starts_with("python") && rest.first() == Some(&"-m") {
-        return by_name(&rest[1..], depth + 1);
+    if first.starts_with("python")
+        && let Some(at) = python_module(rest)
+    {
+        return by_name(&rest[at..], depth + 1);
     }
     let inner = WRAPPERS
         .iter()
@@ -195,9 +197,42 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
                 .position(|word| !word.starts_with('-') && !word.contains('='))?;
             by_name(&rest[start..], depth + 1)
         });
-    // A script of the project that is named after its purpose.
-    let is_own = first.rsplit_once('.').map_or(*first, |(stem, _)| stem);
-    inner.or_else(|| (words.len() == 1 && is_task(is_own) && is_own != "test").then_some(None))
+    inner.or_else(|| is_own_script(first, rest).then_some(None))
+}
+
+/// The index of the module's name in the arguments of Python, as in `-W error -m pytest`.
+/// <https://docs.python.org/3/using/cmdline.html>
+pub(in crate::discover) fn python_module<W: AsRef<str>>(arguments: &[W]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += match arguments.get(at)?.as_ref() {
+            "-m" => return (at + 1 < arguments.len()).then_some(at + 1),
+            "-W" | "-X" => 2,
+            option if option.len() > 1 && option.starts_with('-') && option != "-c" => 1,
+            _ => return None,
+        };
+    }
+}
+
+/// Whether a command runs a script of the project that is named after its purpose, or is told it.
+fn is_own_script(first: &str, rest: &[&str]) -> bool {
+    let stem = first.rsplit_once('.').map_or(first, |(stem, _)| stem);
+    let is_named = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        is_task(name.strip_suffix(".sh").unwrap_or(name))
+    };
+    match (first, rest) {
+        ("bash" | "sh" | "dash", [script, rest @ ..]) if !script.starts_with('-') => {
+            is_named(script) || (script.ends_with(".sh") && rest.iter().any(|word| is_task(word)))
+        }
+        // `test` alone is a command of every shell.
+        (_, []) => is_task(stem) && first != "test",
+        ("node" | "python" | "python3" | "ruby" | "php" | "perl", [script, ..]) if !script.starts_with('-') => {
+            let mut parts = script.split(['/', '.', '-', '_']);
+            parts.any(|part| matches!(part, "test" | "tests" | "spec"))
+        }
+        _ => first.ends_with(".sh") && (is_named(first) || rest.iter().any(|word| is_task(word))),
+    }
 }
 
 /// Whether a command runs what a project names as its tests or checks, or a tool that does nothing else.
@@ -212,8 +247,13 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
             }
             _ => false,
         },
-        "make" | "just" | "task" | "composer" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt"
-        | "lein" | "deno" | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson" => has_task,
+        "composer" => {
+            let is_runner = |word: &&str| word.contains("phpunit") || word.contains("pest");
+            // `composer check-platform-reqs` is a command of Composer.
+            sub != "check-platform-reqs" && (has_task || rest.iter().any(is_runner))
+        }
+        "make" | "just" | "task" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt" | "lein" | "deno"
+        | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson" => has_task,
         "tox" | "nox" | "trunk" => true,
         other => CHECKS.contains(&other),
     }

@@ -1,0 +1,147 @@
+//! What a command of CI is for: all tests or a part of them, this machine or another one, the tests or the machine.
+
+use crate::framework::Ecosystem;
+use crate::test_command::TestCommand;
+
+/// Whether a command runs a part of the tests, as far as its words tell.
+pub(super) fn is_partial(command: &TestCommand) -> bool {
+    let words = || command.argv.iter().skip(1).map(String::as_str);
+    let has = |options: &[&str]| words().any(|word| options.contains(&word.split('=').next().unwrap_or(word)));
+    let plain = || words().filter(|word| !word.starts_with('-'));
+    match command.framework.spec().ecosystem {
+        Ecosystem::Rust => {
+            names_tests(&command.argv)
+                || has(&[
+                    "-p",
+                    "--package",
+                    "--test",
+                    "--bin",
+                    "--example",
+                    "--bench",
+                    "--doc",
+                    "--lib",
+                    "--no-default-features",
+                ])
+        }
+        Ecosystem::Go => has(&["-run", "-short"]) || names_packages(&command.argv),
+        Ecosystem::Python => {
+            let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
+            let mut paths = plain()
+                .filter(|word| !is_runner(word) && !word.contains('*'))
+                .peekable();
+            has(&["-k"]) || paths.peek().is_some() && paths.all(is_deep)
+        }
+        Ecosystem::Java => {
+            // Goals of Maven's plugins have colons, too.
+            let is_lifecycle = |word: &str| matches!(word, "test" | "package" | "verify" | "install");
+            has(&["-x", "-pl", "--projects", "--tests", "-Dtest", "-Dit.test"])
+                || plain().any(|word| word.contains(':')) && !(is_maven(command) && plain().any(is_lifecycle))
+        }
+        Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
+        _ => has(&["--filter", "--group", "--testsuite", "install"]),
+    }
+}
+
+fn is_maven(command: &TestCommand) -> bool {
+    let name = command.argv.first().and_then(|program| program.rsplit('/').next());
+    matches!(name, Some("mvn" | "mvnw"))
+}
+
+/// Whether `go test` is told a part of the packages: a word that is no value of an option. `.` may be the only one.
+fn names_packages(argv: &[String]) -> bool {
+    /// Options whose value may be the next word: <https://pkg.go.dev/cmd/go>
+    const VALUED: [&str; 22] = [
+        "-C",
+        "-asmflags",
+        "-benchtime",
+        "-blockprofile",
+        "-count",
+        "-covermode",
+        "-coverpkg",
+        "-coverprofile",
+        "-cpu",
+        "-exec",
+        "-gcflags",
+        "-ldflags",
+        "-mod",
+        "-modfile",
+        "-o",
+        "-p",
+        "-parallel",
+        "-shuffle",
+        "-skip",
+        "-tags",
+        "-timeout",
+        "-vet",
+    ];
+    let pairs = argv.iter().skip(1).zip(argv);
+    let mut plain = pairs.filter(|(word, before)| !word.starts_with('-') && !VALUED.contains(&before.as_str()));
+    plain.any(|(word, _)| word != "test" && word != "." && !word.ends_with("..."))
+}
+
+/// Whether a command builds for another target, or without instructions that this machine has.
+pub(super) fn is_for_another_machine(command: &TestCommand) -> bool {
+    let value = |name: &str| command.env.get(name).map_or("", String::as_str);
+    match command.framework.spec().ecosystem {
+        Ecosystem::Rust => {
+            let names_target = |word: &String| word == "--target" || word.starts_with("--target=");
+            command.argv.iter().any(names_target) || value("RUSTFLAGS").contains("target-feature")
+        }
+        Ecosystem::Go => {
+            // Go's names differ from Rust's.
+            let own = match std::env::consts::ARCH {
+                "x86_64" => "amd64",
+                "aarch64" => "arm64",
+                other => other,
+            };
+            !["", own].contains(&value("GOARCH"))
+        }
+        _ => false,
+    }
+}
+
+/// Whether `cargo test` is told a part of the names of tests: a word before `--` that is no value of an option.
+fn names_tests(argv: &[String]) -> bool {
+    const VALUED: [&str; 10] = [
+        "--exclude",
+        "--features",
+        "-F",
+        "--manifest-path",
+        "--profile",
+        "--jobs",
+        "-j",
+        "--color",
+        "--config",
+        "-Z",
+    ];
+    let own = || argv.iter().take_while(|word| *word != "--");
+    let is_plain = |word: &str| !word.starts_with(['-', '+']);
+    let pairs = own().skip(1).zip(own());
+    let mut plain = pairs.filter(|(word, before)| is_plain(word) && !VALUED.contains(&before.as_str()));
+    // The first one is `test`.
+    plain.nth(1).is_some()
+}
+
+/// `tests/unit`, `tests/test_a.py::test_b`: not the directory of all tests.
+fn is_deep(word: &str) -> bool {
+    word.trim_start_matches("./").trim_end_matches('/').contains('/') || word.contains("::")
+}
+
+/// Whether a variable is for a tool or the tests. Workflows also keep versions and names in variables.
+pub(super) fn is_for_tools(name: &str) -> bool {
+    const PREFIXES: [&str; 16] = [
+        "RUST", "CARGO_", "GO", "CGO_", "PY", "DJANGO_", "NODE_", "JAVA_", "MAVEN_", "GRADLE_", "RUBY", "PHP_",
+        "DOTNET_", "LC_", "ASAN_", "UBSAN_",
+    ];
+    matches!(name, "TZ" | "LANG" | "COLUMNS" | "CFLAGS" | "CXXFLAGS" | "MAKEFLAGS")
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || name.split('_').any(|word| matches!(word, "TEST" | "TESTS" | "TESTING"))
+}
+
+/// `+nightly`, `+1.63`: rustup's toolchain of one leg of a matrix.
+pub(super) fn is_toolchain(word: &str) -> bool {
+    word.strip_prefix('+').is_some_and(|rest| {
+        rest.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
+    })
+}
