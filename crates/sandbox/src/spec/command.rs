@@ -177,7 +177,8 @@ impl Default for Limits {
             processes: 1024,
             file_size: GIB,
             disk: 4 * GIB,
-            open_files: 1024,
+            // Package managers unpack thousands of files at the same time.
+            open_files: 8192,
             output: 256 << 10,
         }
     }

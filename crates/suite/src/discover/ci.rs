@@ -50,15 +50,18 @@ pub(super) struct StepCommands<'a> {
 impl StepCommands<'_> {
     /// The command for tests of which no framework is known: in place of one of the files, or of none.
     pub(super) fn instead_of(&self, found: Option<&TestCommand>) -> Option<TestCommand> {
-        let is_own = |command: &&TestCommand| {
+        let has = |command: &TestCommand, word: Option<&String>| {
             let place = Directory {
                 checkout: self.checkout,
                 directory: command.directory.clone(),
             };
-            let words = command.argv.iter().take(2).map(|word| word.trim_start_matches("./"));
-            words.into_iter().any(|word| place.has(word))
+            word.is_some_and(|word| place.has(word.trim_start_matches("./")))
         };
         let Some(found) = found else {
+            let is_own = |command: &&TestCommand| {
+                let words = || command.argv.iter().take(2);
+                words().any(|word| has(command, Some(word))) && words().any(|word| names_a_test(word))
+            };
             return self.other.iter().find(is_own).cloned();
         };
         let here = || self.other.iter().filter(|command| command.directory == found.directory);
@@ -66,7 +69,9 @@ impl StepCommands<'_> {
         let is_target = |command: &&TestCommand| command.argv.first() == found.argv.first() && command.argv.len() == 2;
         // A build tool of the project, such as `./sbt test`. Other scripts may test anything.
         let is_tool = |command: &&TestCommand| {
-            is_own(command) && command.argv.len() > 1 && !command.argv[0].trim_start_matches("./").contains('/')
+            let name = command.argv.first();
+            let is_at_root = name.is_some_and(|name| !name.trim_start_matches("./").contains('/'));
+            is_at_root && has(command, name) && command.argv.iter().skip(1).any(|word| names_a_test(word))
         };
         here().find(is_target).or_else(|| here().find(is_tool)).cloned()
     }
@@ -131,6 +136,12 @@ impl StepCommands<'_> {
             self.other.push(command);
         }
     }
+}
+
+/// Whether a word is named after tests, and not after checks.
+fn names_a_test(word: &str) -> bool {
+    word.split(['/', '.', '-', '_', ':'])
+        .any(|part| matches!(part, "test" | "tests" | "spec" | "unit"))
 }
 
 /// The arguments of a script of the tree, by number.

@@ -56,11 +56,22 @@ const OTHER_PURPOSE: [&str; 52] = [
     "browsers",
 ];
 
-/// 0 for a name that says "test", 1 for others. `None` for one with another purpose.
+/// 0 for a name that says no more than "test", 1 for one that says it among other things, 2 for others. `None` for one with
+/// another purpose.
 pub(super) fn rank(name: &str) -> Option<u32> {
     let name = name.to_ascii_lowercase();
+    let name = name
+        .strip_suffix(".yml")
+        .or(name.strip_suffix(".yaml"))
+        .unwrap_or(&name);
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
-    let has_other_purpose = words().any(|word| OTHER_PURPOSE.contains(&word));
-    let is_for_tests = words().any(|word| matches!(word, "test" | "tests" | "ci"));
-    (!has_other_purpose).then(|| u32::from(!is_for_tests))
+    let is_for_tests = |word: &str| matches!(word, "test" | "tests" | "ci" | "unit");
+    if words().any(|word| OTHER_PURPOSE.contains(&word)) {
+        return None;
+    }
+    Some(match (words().all(is_for_tests), words().any(is_for_tests)) {
+        (true, _) => 0,
+        (_, true) => 1,
+        _ => 2,
+    })
 }

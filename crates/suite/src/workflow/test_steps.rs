@@ -108,6 +108,8 @@ impl CalledWorkflow {
                 Some(_) => self.rank,
                 None => continue,
             };
+            // It tests in another system than this one.
+            let rank = rank + u32::from(job.get("container").is_some());
             let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
                 // A computed matrix: the steps may still be the same for all of its jobs.
                 Some(node) => matrix::combinations(node, &self.scope).unwrap_or_else(|| vec![Vec::new()]),

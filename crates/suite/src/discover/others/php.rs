@@ -30,6 +30,17 @@ fn scripted(place: &Directory<'_>, composer: &str) -> Option<TestCommand> {
         Value::Array(lines) if lines.len() == 1 => lines[0].as_str()?,
         _ => "",
     };
+    let all = script_lines(place, name).unwrap_or_default();
+    let is_runner = |line: &&String| {
+        let program = line.split_whitespace().next().and_then(|word| word.rsplit('/').next());
+        matches!(program, Some("phpunit" | "pest"))
+    };
+    let mut runs_tests = all.iter().filter(is_runner);
+    // Without the checks around it.
+    let line = match (runs_tests.next(), runs_tests.next()) {
+        (Some(one), None) => one,
+        _ => line,
+    };
     let words = if needs_shell(line) { None } else { shlex::split(line) };
     let words = words.unwrap_or_default();
     // PHPUnit itself can be asked for a report and for single tests; Composer may pass such options to another

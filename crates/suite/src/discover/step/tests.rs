@@ -76,6 +76,7 @@ fn the_line_with_the_tests_is_found() {
     check("bash tools/test.sh -q", Some(("bash tools/test.sh -q", Other)));
     check("node test/runTests.js", Some(("node test/runTests.js", Other)));
     check("node tools/check-size.js", None);
+    check("php ./phpunit -v", Some(("php ./phpunit -v", Framework::Phpunit)));
     check(
         "set -euo pipefail\npip install -e .[test]\npython -m pytest tests \\\n  --maxfail=1 # slow\necho done",
         Some(("python -m pytest tests '--maxfail=1'", Pytest)),

@@ -187,6 +187,15 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     {
         return by_name(&rest[at..], depth + 1);
     }
+    if matches!(*first, "php" | "ruby" | "node" | "perl") {
+        // A tool that is part of the project: `php ./phpunit`, `ruby -Ilib exe/rake`, `node bin/mocha.js`.
+        let script = rest.iter().position(|word| !word.starts_with('-'))?;
+        let name = rest[script].rsplit('/').next().unwrap_or_default();
+        let stem = name.strip_suffix(".js").or(name.strip_suffix(".cjs")).unwrap_or(name);
+        let as_tool: Vec<&str> = [stem].into_iter().chain(rest[script + 1..].iter().copied()).collect();
+        let tool = by_name(&as_tool, depth + 1).filter(|tool| tool.is_some() || stem == "rake");
+        return tool.or_else(|| is_own_script(first, &rest[script..]).then_some(None));
+    }
     let inner = WRAPPERS
         .iter()
         .filter(|wrapper| words.starts_with(wrapper))

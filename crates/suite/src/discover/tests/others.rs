@@ -111,7 +111,14 @@ fn php_and_dotnet_projects() {
         "vendor/bin/phpunit --testsuite unit [Phpunit, -] from `composer.json`",
     );
     check(
-        &[("composer.json", r#"{"scripts":{"test":["@lint","phpunit"]}}"#)],
+        &[(
+            "composer.json",
+            r#"{"scripts":{"test":["@lint","@unit"],"lint":"phpstan","unit":"phpunit -v"}}"#,
+        )],
+        "vendor/bin/phpunit -v [Phpunit, -] from `composer.json`",
+    );
+    check(
+        &[("composer.json", r#"{"scripts":{"test":["phpunit a","phpunit b"]}}"#)],
         "composer run-script test [Phpunit, -] from `composer.json`",
     );
     check(
