@@ -197,11 +197,13 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
     if is_extra || is_built_before || command.framework.is_linter() {
         return None;
     }
-    let is_wanted = |name: &str| own_env.contains(name) || is_for_tools(name);
+    // Switches are for a tool, no matter which.
+    let is_switch = |value: &str| matches!(value, "0" | "1" | "true" | "false");
+    let is_wanted = |name: &str, value: &str| own_env.contains(name) || is_switch(value) || is_for_tools(name);
     // A path of the runner is another one here.
     command
         .env
-        .retain(|name, value| is_wanted(name) && !value.contains(WORKSPACE));
+        .retain(|name, value| is_wanted(name, value) && !value.contains(WORKSPACE));
     if command.framework.spec().ecosystem == Ecosystem::Python {
         // Once more, without the words around the runner.
         if is_partial(&command) {

@@ -282,19 +282,25 @@ fn spaced(range: &str) -> String {
     joined
 }
 
-/// The version of a package manager that `package.json` asks for, without its hash:
-/// <https://nodejs.org/api/packages.html#packagemanager>
+/// The version of a package manager that `package.json` asks for, without its hash, or the newest of the major version
+/// that it needs at least:
+/// <https://nodejs.org/api/packages.html#packagemanager>, <https://docs.npmjs.com/cli/configuring-npm/package-json#engines>
 fn asked_for(package: &serde_json::Value, tool: &str) -> Option<String> {
-    let text = package
-        .get("packageManager")?
-        .as_str()?
-        .strip_prefix(tool)?
-        .strip_prefix('@')?;
-    let version = text.split('+').next()?;
-    let is_version = version
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
-    (is_version && !version.is_empty()).then(|| version.to_owned())
+    let exact = || {
+        let text = package.get("packageManager")?.as_str()?;
+        let version = text.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?;
+        let is_version = version
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+        (is_version && !version.is_empty()).then(|| version.to_owned())
+    };
+    let at_least = || {
+        let range = package.get("engines")?.get(tool)?.as_str()?;
+        let version = range.trim().trim_start_matches(['>', '=', '^', '~', 'v', ' ']);
+        let major: String = version.chars().take_while(char::is_ascii_digit).take(3).collect();
+        (!major.is_empty()).then_some(major)
+    };
+    exact().or_else(at_least)
 }
 
 /// A package manager of this machine, or a step that installs it: the version that the project asks for, else another.
@@ -332,6 +338,24 @@ fn fetched((package, tool): (&str, &str), wanted: Option<String>, otherwise: &st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_package_manager_is_the_one_that_the_project_asks_for() {
+        let asked = |text: &str| asked_for(&serde_json::from_str(text).unwrap(), "pnpm");
+        let exact = r#"{"packageManager": "pnpm@9.1.0+sha512.abc", "engines": {"pnpm": ">=10"}}"#;
+        assert_eq!(asked(exact).as_deref(), Some("9.1.0"));
+        for range in [">= 10", "^10.2.0", "10.x", "~10"] {
+            let text = format!(r#"{{"packageManager": "yarn@4.0.0", "engines": {{"pnpm": "{range}"}}}}"#);
+            assert_eq!(asked(&text).as_deref(), Some("10"), "{range}");
+        }
+        for none in [
+            "{}",
+            r#"{"engines": {"pnpm": "<11 || $(id)"}}"#,
+            r#"{"packageManager": "pnpm@$(id)"}"#,
+        ] {
+            assert_eq!(asked(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn another_node_is_installed_where_this_one_is_not_accepted() {

@@ -10,6 +10,7 @@ mod matrix;
 mod node;
 mod other_ci;
 mod purpose;
+mod shown;
 mod steps;
 mod test_steps;
 
