@@ -307,8 +307,23 @@ impl Checkout {
                 std::os::unix::fs::symlink(to, &target).map_err(at(&target))?;
             }
         }
+        let repository = workspace.directory.join(".git");
+        empty_repository(&repository).map_err(at(&repository))?;
         Ok(workspace)
     }
+}
+
+/// Creates a repository without commits. Tests and builds of projects ask git where the repository begins and what it is
+/// configured to, and install hooks; without any repository, git refuses all of that.
+fn empty_repository(directory: &Path) -> io::Result<()> {
+    for name in ["objects", "refs/heads"] {
+        fs::create_dir_all(directory.join(name))?;
+    }
+    fs::write(directory.join("HEAD"), "ref: refs/heads/main\n")?;
+    fs::write(
+        directory.join("config"),
+        "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n",
+    )
 }
 
 /// A copy of the tree that untrusted code may write to; deleted when dropped.

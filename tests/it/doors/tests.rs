@@ -76,6 +76,22 @@ async fn named_tests_run_alone() {
     assert_eq!(document["outcome"], "passed");
 }
 
+/// As in a checkout of CI, though there is no history.
+#[tokio::test]
+async fn tests_that_ask_git_find_a_repository() {
+    let suite = b"import os\nimport subprocess\nimport unittest\n\n\nclass Git(unittest.TestCase):\n\
+        \x20   def git(self, *words):\n        return subprocess.check_output(['git', *words], text=True)\n\n\
+        \x20   def test_where_it_begins(self):\n        top = self.git('rev-parse', '--show-toplevel').strip()\n        \
+        self.assertTrue(os.path.samefile(top, os.getcwd()))\n\n\
+        \x20   def test_that_nothing_is_changed(self):\n        self.git('diff', '--exit-code')\n        \
+        self.assertIn('test_git.py', self.git('status', '--porcelain'))\n        \
+        self.assertNotIn('secret', self.git('config', '--list'))\n";
+    let config = b"[remote \"origin\"]\n\turl = https://secret@github.com/a/b\n";
+    let checkout = written(&[("test_git.py", suite), (".git/config", config)]);
+    let document = document(&tests(checkout.path(), &["--json"]).await.with(0));
+    assert_eq!(document["passed"], 2, "{document:#}");
+}
+
 #[tokio::test]
 async fn a_list_runs_nothing() {
     let suite = b"import unittest\nraise SystemExit('this ran')\n";

@@ -9,7 +9,7 @@ use greenlight_tree::checkout::{self, Checkout};
 use sha2::{Digest, Sha256};
 
 use super::registries::Tools;
-use super::steps::{Phase, Plan, VisibleFiles};
+use super::steps::{Phase, Plan, StepDirectory, VisibleFiles};
 
 /// Must change when the same plan leads to a different result.
 const VERSION: u32 = 1;
@@ -91,7 +91,20 @@ impl Plan {
                 let files = files
                     .iter()
                     .filter_map(|path| Some((path.clone(), checkout.read(path)?)));
-                InstallTree::Only(empty.chain(files).collect())
+                let mut all: BTreeMap<RepoPath, Blob> = empty.chain(files).collect();
+                // A step may run in a directory of which the installation sees nothing.
+                for step in &self.steps {
+                    let StepDirectory::Workspace(Some(directory)) = &step.place else {
+                        continue;
+                    };
+                    let below = format!("{directory}/");
+                    if !all.keys().any(|path| path.as_str().starts_with(&below))
+                        && let Ok(path) = format!("{below}.gitignore").parse()
+                    {
+                        all.insert(path, nothing.clone());
+                    }
+                }
+                InstallTree::Only(all)
             }
         }
     }

@@ -39,6 +39,15 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
+/// `tox`, `tox>=4`, and its plugins.
+fn is_tox(requirement: &str) -> bool {
+    let name = requirement
+        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
+        .next()
+        .unwrap_or_default();
+    name == "tox" || name.starts_with("tox-")
+}
+
 const BUILT: &str = "not every package has a wheel, so some were built, which runs their code";
 
 fn with_pip(project: &Project<'_>) -> Option<Plan> {
@@ -51,7 +60,10 @@ fn with_pip(project: &Project<'_>) -> Option<Plan> {
     };
     let needs_build = needs_building(project, table.as_ref());
     let is_built = (needs.is_empty() || !needs.extras.is_empty()) && needs_build;
-    if needs.is_empty() && !is_built {
+    // CI may install no more than tox, which installs the rest.
+    let has_tox = needs.requirements.iter().any(|line| is_tox(line));
+    needs.requirements.retain(|line| !is_tox(line));
+    if has_tox || (needs.is_empty() && !is_built) {
         of_tox(project, &lists, &mut needs.options, &mut needs.requirements);
     }
     let runner = project.framework.spec().package;
@@ -117,7 +129,7 @@ fn with_pip(project: &Project<'_>) -> Option<Plan> {
 /// version is set by variables.
 const IN_PLACE: &str = r#"export SETUPTOOLS_SCM_PRETEND_VERSION=999.0.0 POETRY_DYNAMIC_VERSIONING_BYPASS=999.0.0 PBR_VERSION=999.0.0
 find . -type f | sort > "$TMPDIR/before"; "$@" || exit
-find . -type f | sort | comm -13 "$TMPDIR/before" - | grep -v -e '^./build/' -e __pycache__ | head -n 500 | while IFS= read -r file
+find . -type f | sort | comm -13 "$TMPDIR/before" - | grep -v -e '^./build/' -e '^./.git/' -e __pycache__ | head -n 500 | while IFS= read -r file
 do mkdir -p "$KEPT/${file%/*}" && cp "$file" "$KEPT/$file"; done"#;
 
 fn in_place(project: &Project<'_>, argv: &[&str]) -> Step {

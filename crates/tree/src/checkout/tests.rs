@@ -73,3 +73,20 @@ fn a_link_out_of_the_tree_is_not_read_through() {
     assert_eq!(checkout.read_text("leak"), None);
     assert_eq!(checkout.read_text("out/key"), None);
 }
+
+#[test]
+fn a_copy_is_a_repository_without_anything_of_the_original() {
+    let dir = tree(&[
+        ("a.txt", "1\n"),
+        (".git/config", "[core]\n\tfsmonitor = evil\n"),
+        (".git/hooks/x", ""),
+    ]);
+    let workspaces = tempfile::tempdir().unwrap();
+    let copy = Checkout::open(dir.path())
+        .unwrap()
+        .workspace(workspaces.path())
+        .unwrap();
+    let config = fs::read_to_string(copy.path().join(".git/config")).unwrap();
+    assert!(config.contains("bare = false") && !config.contains("evil"), "{config}");
+    assert!(!copy.path().join(".git/hooks").exists());
+}
