@@ -64,6 +64,14 @@ fn manifests_say_how_tests_run() {
         )],
         "sh -c 'mocha a \"$@\" && A=b tsc && A=b mocha c \"$@\"' sh [Mocha, -] from `package.json`",
     );
+    // Each script begins in the directory of the manifest.
+    check(
+        &[(
+            "package.json",
+            r#"{"scripts":{"test":"npm-run-all a b","a":"cd config && npm install","b":"mocha b"}}"#,
+        )],
+        "sh -c 'npm run a && mocha b \"$@\"' sh [Mocha, -] from `package.json`",
+    );
     check(
         &[("package.json", r#"{"scripts":{"test":"vitest run && node --test"}}"#)],
         "vitest run && node --test [Other, -] from `package.json`",

@@ -12,7 +12,7 @@ use super::registries::Tools;
 use super::steps::{Phase, Plan, StepDirectory, VisibleFiles};
 
 /// Must change when the same plan leads to a different result.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The files of an installation.
 pub(super) enum InstallTree {

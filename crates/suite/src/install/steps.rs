@@ -161,6 +161,16 @@ impl Project<'_> {
     }
 }
 
+/// Tells packages not to download a browser from hosts that an installation cannot reach: that would fail, and what other
+/// packages build after it would be missing.
+const NO_BROWSERS: [(&str, &str); 5] = [
+    ("CYPRESS_INSTALL_BINARY", "0"),
+    ("ELECTRON_SKIP_BINARY_DOWNLOAD", "1"),
+    ("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
+    ("PUPPETEER_SKIP_CHROMIUM_DOWNLOAD", "1"),
+    ("PUPPETEER_SKIP_DOWNLOAD", "1"),
+];
+
 impl Plan {
     /// The same plan with more notes for people.
     pub(super) fn noting(mut self, notes: Vec<String>) -> Self {
@@ -259,6 +269,7 @@ impl Plan {
             // own loader.
             env.push(("YARN_IGNORE_PATH", "1".into()));
             env.push(("YARN_NODE_LINKER", "node-modules".into()));
+            env.extend(NO_BROWSERS.map(|(name, value)| (name, value.to_owned())));
         }
         if uses(&["cargo"]) {
             env.push(("CARGO_HOME", format!("{INSTALLED}/cargo")));

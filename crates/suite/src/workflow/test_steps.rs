@@ -127,36 +127,28 @@ impl CalledWorkflow {
                     },
                 })
                 .collect();
-            match job.get("uses").and_then(Node::text) {
-                Some(uses) => {
-                    for leg in &legs {
-                        let before = found.len();
-                        if let Some(called) = self.called(uses, job, &leg.scope, rank, files) {
-                            called.find(files, found);
-                        }
-                        if found.len() > before {
-                            break;
-                        }
-                    }
+            if job.get("uses").is_none() {
+                found.extend(self.in_job(&legs, files).into_iter().map(|step| (rank, step)));
+                continue;
+            }
+            for leg in &legs {
+                let before = found.len();
+                if let Some(called) = self.called(job, &leg.scope, rank, files) {
+                    called.find(files, found);
                 }
-                None => found.extend(self.in_job(&legs, files).into_iter().map(|step| (rank, step))),
+                if found.len() > before {
+                    break;
+                }
             }
         }
     }
 
     /// The workflow of this repository that a job calls.
-    fn called(
-        &self,
-        uses: &str,
-        job: &Node,
-        scope: &Scope,
-        rank: u32,
-        files: &mut WorkflowFiles<'_, '_>,
-    ) -> Option<Self> {
+    fn called(&self, job: &Node, scope: &Scope, rank: u32, files: &mut WorkflowFiles<'_, '_>) -> Option<Self> {
         if self.depth >= MAX_CALLS || files.look_at(1).is_none() {
             return None;
         }
-        let path = local(uses)?;
+        let path = local(job.get("uses")?.text()?)?;
         Some(Self {
             scope: called_scope(job, scope, &path, files)?,
             workflow: files.document(&path)?,

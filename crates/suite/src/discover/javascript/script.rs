@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::runner::{only_looks, only_prepares_the_machine};
+use super::runner::{only_looks, only_prepares_the_machine, runner};
 use crate::discover::directory::Directory;
 use crate::shell::{Word, commands};
 
@@ -110,12 +110,22 @@ impl Package {
                 {
                     last.extend(more.iter().cloned());
                 }
+                let mut expanded = Vec::new();
                 for command in inner {
                     let command: Vec<Word> = set.iter().cloned().chain(command).collect();
-                    all.extend(self.expand(&command, depth)?);
-                    if all.len() > MAX_COMMANDS {
+                    expanded.extend(self.expand(&command, depth)?);
+                    if all.len() + expanded.len() > MAX_COMMANDS {
                         return None;
                     }
+                }
+                let changes_directory = expanded
+                    .iter()
+                    .any(|command| command.first().is_some_and(|word| word.plain == "cd"));
+                if changes_directory && !expanded.iter().any(|command| starts_tests(command)) {
+                    // Another script does not start there.
+                    all.push(["npm", "run", &part].map(Word::new).into());
+                } else {
+                    all.extend(expanded);
                 }
             }
         }
@@ -218,6 +228,11 @@ impl Package {
         }
         self.script(name).map(|_| name.to_string()).into_iter().collect()
     }
+}
+
+fn starts_tests(command: &[Word]) -> bool {
+    let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
+    runner(&plain).is_some_and(|runner| !runner.framework.is_linter())
 }
 
 /// Whether a script's name says that it only checks the code.
