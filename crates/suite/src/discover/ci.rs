@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
-use self::purpose::{is_for_another_machine, is_for_tools, is_partial, is_toolchain};
+use self::purpose::{is_for_another_machine, is_for_tools, is_maven, is_partial, is_toolchain};
 use super::directory::Directory;
 use super::step::Unset;
 use super::{javascript, python, recipes, step};
@@ -129,7 +129,11 @@ impl StepCommands<'_> {
         };
         let command = TestCommand { source, ..command };
         if let Some(command) = usable(self.checkout, command.clone(), &own_env) {
-            if !self.known.iter().any(|other| is_alike(other, &command)) {
+            // A job may run two frameworks one after the other; two jobs may run the same tests in two ways.
+            let is_known = |other: &TestCommand| {
+                is_alike(other, &command) && (other.framework == command.framework || other.source != command.source)
+            };
+            if !self.known.iter().any(is_known) {
                 self.known.push(command);
             }
         } else if command.framework == Framework::Other {
@@ -212,6 +216,10 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
         command.import_root = command.import_root.or_else(|| Some(".".into()));
     }
     command.argv.retain(|word| !is_toolchain(word));
+    if is_maven(&command) {
+        // Goals of plugins, such as `javadoc:jar`, come after the tests and test nothing.
+        command.argv.retain(|word| word.starts_with('-') || !word.contains(':'));
+    }
     Some(command)
 }
 

@@ -90,8 +90,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             let own = places(checkout, &hints.near);
             let steps = ci::commands(checkout, &hints.ci);
             let mut of_ci = steps.known.clone();
-            // Where nothing says which part of the tree counts, CI does.
-            let first = if hints.near.is_empty() {
+            // Where nothing says which part of the tree counts, CI does, unless it says nothing about the root.
+            let first = if hints.near.is_empty() && of_ci.iter().any(|command| command.directory.is_none()) {
                 std::mem::take(&mut of_ci)
             } else {
                 Vec::new()

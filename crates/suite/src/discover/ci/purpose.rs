@@ -25,11 +25,21 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
         }
         Ecosystem::Go => has(&["-run", "-short"]) || names_packages(&command.argv),
         Ecosystem::Python => {
+            const VALUED: [&str; 9] = ["-W", "-X", "-c", "-m", "-n", "-o", "-p", "--tb", "--durations"];
             let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
-            let mut paths = plain()
+            let mut paths = arguments(&command.argv, &VALUED)
                 .filter(|word| !is_runner(word) && !word.contains('*'))
                 .peekable();
             has(&["-k"]) || paths.peek().is_some() && paths.all(is_deep)
+        }
+        Ecosystem::Php => {
+            let is_runner = |word: &str| matches!(word.rsplit('/').next(), Some("phpunit" | "pest"));
+            let mut after = plain().skip_while(|word| !is_runner(word));
+            let names_paths = match after.next() {
+                Some(_) => after.any(is_deep),
+                None => plain().any(is_deep),
+            };
+            names_paths || has(&["--filter", "--group", "--testsuite"])
         }
         Ecosystem::Java => {
             // Goals of Maven's plugins have colons, too.
@@ -38,13 +48,20 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
                 || plain().any(|word| word.contains(':')) && !(is_maven(command) && plain().any(is_lifecycle))
         }
         Ecosystem::JavaScript => plain().any(|word| word.contains('.') || is_deep(word)),
-        _ => has(&["--filter", "--group", "--testsuite", "install"]),
+        _ => has(&["--filter", "--group", "install"]),
     }
 }
 
-fn is_maven(command: &TestCommand) -> bool {
+pub(super) fn is_maven(command: &TestCommand) -> bool {
     let name = command.argv.first().and_then(|program| program.rsplit('/').next());
     matches!(name, Some("mvn" | "mvnw"))
+}
+
+/// The arguments of a program that are neither options nor values of these options.
+fn arguments<'a>(argv: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    let pairs = argv.iter().skip(1).zip(argv);
+    let plain = pairs.filter(|(word, before)| !word.starts_with('-') && !valued.contains(&before.as_str()));
+    plain.map(|(word, _)| word.as_str())
 }
 
 /// Whether `go test` is told a part of the packages: a word that is no value of an option. `.` may be the only one.
@@ -74,9 +91,7 @@ fn names_packages(argv: &[String]) -> bool {
         "-timeout",
         "-vet",
     ];
-    let pairs = argv.iter().skip(1).zip(argv);
-    let mut plain = pairs.filter(|(word, before)| !word.starts_with('-') && !VALUED.contains(&before.as_str()));
-    plain.any(|(word, _)| word != "test" && word != "." && !word.ends_with("..."))
+    arguments(argv, &VALUED).any(|word| word != "test" && word != "." && !word.ends_with("..."))
 }
 
 /// Whether a command builds for another target, or without instructions that this machine has.

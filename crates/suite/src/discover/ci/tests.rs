@@ -75,6 +75,18 @@ fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
         check(&[all], &[all]);
     }
     check(&["go test ./inner"], &[]);
+    let all = "vendor/bin/phpunit";
+    for part in [
+        "vendor/bin/phpunit src/Component/A",
+        "php ./phpunit tests/unit",
+        "vendor/bin/phpunit --testsuite a",
+    ] {
+        check(&[part, all], &[all]);
+    }
+    check(&["php ./phpunit -v", all], &["php ./phpunit -v"]);
+    check(&["mvn verify javadoc:jar -B", "mvn test"], &["mvn verify -B"]);
+    check(&["vendor/bin/phpunit\nvendor/bin/pest"], &[all, "vendor/bin/pest"]);
+    check(&["pytest -o addopts= tests/test_a.py tests/test_b.py"], &[]);
     let all = "go test -race ./...";
     for part in [
         "go test -run TestA ./...",
