@@ -2,10 +2,13 @@
 
 A reader takes the text, and returns the counts that it found and a list of failing ids. `read` strips escape
 sequences, calls the reader, and returns None where nothing was found. Several commands in one `test` add up.
+A row whose commands print in several formats names its readers with `+` between them.
 """
 
 import re
 from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
 
 KEYS = ("passed", "failed", "skipped", "xfailed")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -37,8 +40,14 @@ def unittest(text):
 
 
 def tap(text):
-    """Top-level test points, as `# tests` of node-tap and tape count subtests in other ways."""
+    """The summary of node-tap's own reporter, or else top-level test points, as `# tests` counts subtests."""
     counts, failing = Counter(), []
+    names = {"pass": "passed", "fail": "failed", "skip": "skipped", "todo": "xfailed"}
+    for summary in re.findall(r"^# \{ (total: \d+.*) \}$", text, re.M):
+        for kind, number in re.findall(r"(pass|fail|skip|todo): (\d+)", summary):
+            counts[names[kind]] += int(number)
+    if counts:
+        return counts, failing
     for outcome, name, comment in re.findall(r"^(ok|not ok)\b *\d*(?: -)? ?([^#\n]*)(#[^\n]*)?$", text, re.M):
         directive = comment.lower()
         if "# skip" in directive or "#skip" in directive:
@@ -201,20 +210,60 @@ def phpunit(text):
     return counts, re.findall(r"^\d+\) (\S+::\S.*)$", text, re.M)
 
 
+def text(printed):
+    """The closing lines of test programs without a framework: sbt, QUnit on a terminal, libxml2 and util-linux."""
+    counts = Counter()
+    for numbers in re.findall(r"^\[\w+\] (?:Passed|Failed): Total (\d+, .*)$", printed, re.M):
+        said = {kind: int(number) for kind, number in re.findall(r"(\w+) (\d+)", numbers)}
+        counts.update(passed=said.get("Passed", 0), failed=said.get("Failed", 0) + said.get("Errors", 0))
+        counts.update(skipped=said.get("Skipped", 0) + said.get("Ignored", 0) + said.get("Canceled", 0))
+    for passed, failed in re.findall(r"^\s*PASS: (\d+)\s+FAIL: (\d+)\s+TOTAL: \d+", printed, re.M):
+        counts.update(passed=int(passed), failed=int(failed))
+    for total, failed in re.findall(r"^Total (\d+) tests, (no|\d+) errors", printed, re.M):
+        failed = int(failed.replace("no", "0"))
+        counts.update(passed=int(total) - failed, failed=failed)
+    for total in re.findall(r"^  All (\d+) tests PASSED$", printed, re.M):
+        counts.update(passed=int(total))
+    for failed, total in re.findall(r"^  (\d+) tests of (\d+) FAILED$", printed, re.M):
+        counts.update(passed=int(total) - int(failed), failed=int(failed))
+    return counts, []
+
+
+def gradle(folder):
+    """The JUnit XML files that Gradle leaves below `build/test-results`, as it prints no totals."""
+    counts, failing = Counter(), []
+    for path in sorted(Path(folder).glob("**/build/test-results/**/TEST-*.xml")):
+        for case in ElementTree.parse(path).iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None:
+                counts["failed"] += 1
+                failing.append(f"{case.get('classname')}.{case.get('name')}")
+            else:
+                counts["passed" if case.find("skipped") is None else "skipped"] += 1
+    return counts, failing
+
+
 READERS = {
     reader.__name__: reader
     for reader in (
         *(pytest, unittest, tap, node, mocha, jest, vitest, ava, cargo, go, surefire, ctest, automake, meson),
-        *(minitest, rspec, phpunit),
+        *(minitest, rspec, phpunit, text),
     )
 }
 
 
-def read(reader, text):
-    """The counts and failing ids of `text`, or None where the reader finds none or there is no such reader."""
-    if reader not in READERS:
-        return None
-    counts, failing = READERS[reader](ESCAPES.sub("", text).replace("\r\n", "\n"))
+def read(reader, printed, folder):
+    """The counts and failing ids, or None where the reader finds none or there is no such reader.
+
+    Readers of files look below `folder`, where the tests ran; the others read what was `printed`.
+    """
+    printed = ESCAPES.sub("", printed).replace("\r\n", "\n")
+    counts, failing = Counter(), []
+    for name in reader.split("+"):
+        if name not in {*READERS, "gradle"}:
+            return None
+        found = gradle(folder) if name == "gradle" else READERS[name](printed)
+        counts.update(found[0])
+        failing += found[1]
     if not any(counts.values()):
         return None
     return {key: counts.get(key, 0) for key in KEYS}, failing

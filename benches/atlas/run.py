@@ -114,7 +114,7 @@ def by_hand(project, into, work):
     text = log.read_text(errors="replace")
     _, mark, after = text.rpartition("\natlas: installed\n")
     took = round(time.monotonic() - began)
-    found = counts.read(project["reader"], after) if mark else None
+    found = counts.read(project["reader"], after, into) if mark else None
     return {
         "exit": code,
         "is_installed": bool(mark),
