@@ -219,8 +219,8 @@ def text(printed):
         counts.update(skipped=said.get("Skipped", 0) + said.get("Ignored", 0) + said.get("Canceled", 0))
     for passed, failed in re.findall(r"^\s*PASS: (\d+)\s+FAIL: (\d+)\s+TOTAL: \d+", printed, re.M):
         counts.update(passed=int(passed), failed=int(failed))
-    for total, failed in re.findall(r"^Total (\d+) tests, (no|\d+) errors", printed, re.M):
-        failed = int(failed.replace("no", "0"))
+    for total, errors in re.findall(r"^Total (\d+) tests, (no|\d+) errors", printed, re.M):
+        failed = int(errors.replace("no", "0"))
         counts.update(passed=int(total) - failed, failed=failed)
     for total in re.findall(r"^  All (\d+) tests PASSED$", printed, re.M):
         counts.update(passed=int(total))

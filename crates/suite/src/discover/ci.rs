@@ -76,6 +76,12 @@ impl StepCommands<'_> {
         here().find(is_target).or_else(|| here().find(is_tool)).cloned()
     }
 
+    /// Whether the root is tested, but by no command of a known framework.
+    pub(super) fn leaves_the_root_to_files(&self) -> bool {
+        let is_root = |command: &TestCommand| command.directory.is_none();
+        !self.known.iter().any(is_root) && self.other.iter().any(is_root)
+    }
+
     fn read(&mut self, step: &CiStep, depth: usize) {
         let Some(scripts) = self.scripts.checked_sub(1) else {
             return;

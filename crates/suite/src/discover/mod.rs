@@ -90,8 +90,9 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             let own = places(checkout, &hints.near);
             let steps = ci::commands(checkout, &hints.ci);
             let mut of_ci = steps.known.clone();
-            // Where nothing says which part of the tree counts, CI does, unless it says nothing about the root.
-            let first = if hints.near.is_empty() && of_ci.iter().any(|command| command.directory.is_none()) {
+            // Where nothing says which part of the tree counts, CI does, unless it tests the root in a way that the files
+            // know better.
+            let first = if hints.near.is_empty() && !steps.leaves_the_root_to_files() {
                 std::mem::take(&mut of_ci)
             } else {
                 Vec::new()
