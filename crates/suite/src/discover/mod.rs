@@ -90,6 +90,7 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             let own = places(checkout, &hints.near);
             let steps = ci::commands(checkout, &hints.ci);
             let mut of_ci = steps.known.clone();
+            of_ci.sort_by_key(|command| command.directory.is_some());
             // Where nothing says which part of the tree counts, CI does, unless it tests the root in a way that the files
             // know better.
             let first = if hints.near.is_empty() && !steps.leaves_the_root_to_files() {

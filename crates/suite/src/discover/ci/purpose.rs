@@ -39,7 +39,7 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
                 Some(_) => after.any(is_deep),
                 None => plain().any(is_deep),
             };
-            names_paths || has(&["--filter", "--group", "--testsuite"])
+            names_paths || has(&["--filter", "--group", "--testsuite", "install"])
         }
         Ecosystem::Java => {
             // Goals of Maven's plugins have colons, too.

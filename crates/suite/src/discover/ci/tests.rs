@@ -80,6 +80,7 @@ fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
         "vendor/bin/phpunit src/Component/A",
         "php ./phpunit tests/unit",
         "vendor/bin/phpunit --testsuite a",
+        "./phpunit install",
     ] {
         check(&[part, all], &[all]);
     }
