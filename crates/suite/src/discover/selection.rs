@@ -211,6 +211,9 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
     if is_same_place {
         return true;
     }
+    if outer.framework == inner.framework && starts_at(inner, outer.directory.as_ref()) {
+        return true;
+    }
     let Some(below) = below(outer, inner) else {
         return false;
     };
@@ -242,6 +245,14 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
             Ecosystem::Python => !is_python_project(checkout, inner) || python::searches_all(&place, &outer.argv),
             Ecosystem::Ruby | Ecosystem::Php | Ecosystem::Dotnet | Ecosystem::C | Ecosystem::Any => true,
         }
+}
+
+/// Whether `unittest discover -s` is told to start in this directory.
+fn starts_at(command: &TestCommand, directory: Option<&RepoPath>) -> bool {
+    let mut pairs = command.argv.windows(2);
+    command.directory.is_none()
+        && directory
+            .is_some_and(|directory| pairs.any(|pair| pair[0] == "-s" && pair[1].as_str() == directory.as_str()))
 }
 
 fn is_python_project(checkout: &Checkout, command: &TestCommand) -> bool {
