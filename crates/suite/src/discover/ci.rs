@@ -1,7 +1,8 @@
 //! The commands with which a project's CI runs its tests, for when no failed step is known.
 //!
-//! Only commands of a known framework that run all tests are used: a task runner such as `make test` says less than the
-//! files it reads, and a job for a part of the tests says nothing about the others.
+//! Targets and scripts of the project are read to find the commands in them. Commands of known frameworks that run all
+//! tests come first; a job for a part of the tests says nothing about the others. A target or script in which no such
+//! command is found is used only where the project's files know nothing better.
 
 mod purpose;
 

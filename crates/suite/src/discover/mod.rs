@@ -91,8 +91,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             let steps = ci::commands(checkout, &hints.ci);
             let mut of_ci = steps.known.clone();
             of_ci.sort_by_key(|command| command.directory.is_some());
-            // Where nothing says which part of the tree counts, CI does, unless it tests the root in a way that the files
-            // know better.
+            // Where nothing says which part of the tree counts, CI does, unless its command for the root is of no known
+            // framework.
             let first = if hints.near.is_empty() && !steps.leaves_the_root_to_files() {
                 std::mem::take(&mut of_ci)
             } else {

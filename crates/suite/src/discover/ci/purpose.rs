@@ -129,10 +129,8 @@ fn names_tests(argv: &[String]) -> bool {
         "--config",
         "-Z",
     ];
-    let own = || argv.iter().take_while(|word| *word != "--");
-    let is_plain = |word: &str| !word.starts_with(['-', '+']);
-    let pairs = own().skip(1).zip(own());
-    let mut plain = pairs.filter(|(word, before)| is_plain(word) && !VALUED.contains(&before.as_str()));
+    let end = argv.iter().position(|word| word == "--").unwrap_or(argv.len());
+    let mut plain = arguments(&argv[..end], &VALUED).filter(|word| !word.starts_with('+'));
     // The first one is `test`.
     plain.nth(1).is_some()
 }

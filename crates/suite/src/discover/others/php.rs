@@ -1,5 +1,7 @@
 //! PHP: PHPUnit and Pest, from Composer's scripts or its own settings.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -74,13 +76,21 @@ pub(crate) fn script_lines(place: &Directory<'_>, name: &str) -> Option<Vec<Stri
         .ok()?
         .scripts;
     let mut lines = Vec::new();
-    scripts
-        .contains_key(name)
-        .then(|| collect(&scripts, name, MAX_DEPTH, &mut lines))?;
+    let (name, _) = scripts.get_key_value(name)?;
+    collect(&scripts, name, (MAX_DEPTH, &mut BTreeSet::new()), &mut lines);
     Some(lines)
 }
 
-fn collect(scripts: &serde_json::Map<String, Value>, name: &str, depth: usize, lines: &mut Vec<String>) {
+/// Each script is read once, no matter how often others call it.
+fn collect<'s>(
+    scripts: &'s serde_json::Map<String, Value>,
+    name: &'s str,
+    (depth, seen): (usize, &mut BTreeSet<&'s str>),
+    lines: &mut Vec<String>,
+) {
+    if !seen.insert(name) {
+        return;
+    }
     let own = match scripts.get(name) {
         Some(Value::Array(lines)) => lines.as_slice(),
         Some(line) => std::slice::from_ref(line),
@@ -95,7 +105,7 @@ fn collect(scripts: &serde_json::Map<String, Value>, name: &str, depth: usize, l
                 Some(line) => lines.push(line.to_owned()),
                 None if depth > 0 => {
                     let name = called.split_whitespace().next().unwrap_or_default();
-                    collect(scripts, name, depth - 1, lines);
+                    collect(scripts, name, (depth - 1, &mut *seen), lines);
                 }
                 None => {}
             },
@@ -134,5 +144,28 @@ fn of_program(command: &str) -> Framework {
         Framework::Pest
     } else {
         Framework::Phpunit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use greenlight_tree::checkout::Checkout;
+
+    use super::*;
+
+    #[test]
+    fn scripts_that_call_each_other_many_times_are_read_once() {
+        let many = vec!["@a"; 20_000];
+        let scripts = serde_json::json!({"a": many, "b": many, "test": ["@b", "@a", "phpunit"]});
+        let tree = tempfile::tempdir().unwrap();
+        let text = serde_json::json!({"scripts": scripts}).to_string();
+        std::fs::write(tree.path().join("composer.json"), text).unwrap();
+        let checkout = Checkout::open(tree.path()).unwrap();
+        let place = Directory {
+            checkout: &checkout,
+            directory: None,
+        };
+        assert_eq!(script_lines(&place, "test").unwrap(), ["vendor/bin/phpunit"]);
+        assert_eq!(script_lines(&place, "c"), None);
     }
 }
