@@ -8,6 +8,7 @@ use super::retention::{MIRRORS, delete_bundles};
 use super::worktree::INSTALLED;
 use super::{App, Broken, Interrupt, pull_request};
 use crate::domain::id::{InstallationId, PullRequestId, Repository};
+use crate::domain::run::Run;
 use crate::journal;
 
 /// How long active work has to stop.
@@ -36,17 +37,31 @@ pub(super) async fn installation_changed(
 /// Ends the runs of a suspended installation. GitHub would refuse anything they still do.
 async fn end_all(app: &App, installation: Option<InstallationId>) -> Result<(), Broken> {
     let runs = app.journal.open_runs().await?;
-    for mut run in runs.into_iter().filter(|run| run.started.installation == installation) {
+    for run in runs.into_iter().filter(|run| run.started.installation == installation) {
         if let Some(id) = run.started.pull_request().cloned() {
             stop(app, |other| other.may_be(&id)).await;
         }
-        match pull_request::end_unsaid(app, &mut run).await {
-            // It advanced meanwhile; GitHub will refuse its next request.
-            Err(Broken::Journal(journal::Error::Taken)) => {}
-            ended => ended?,
-        }
+        end_with_all_its_steps(app, run).await?;
     }
     Ok(())
+}
+
+/// Ends a run even if its worker appended more steps before it stopped. Gives up on a run that still advances after
+/// [`LAST_WORDS`]: GitHub refuses its next request, and that ends it.
+async fn end_with_all_its_steps(app: &App, mut run: Run) -> Result<(), Broken> {
+    let ended = async {
+        loop {
+            match pull_request::end_unsaid(app, &mut run).await {
+                Err(Broken::Journal(journal::Error::Taken)) => {}
+                ended => return ended,
+            }
+            match app.journal.find(run.id()).await? {
+                Some(now) if !now.is_over() => run = now,
+                _ => return Ok(()),
+            }
+        }
+    };
+    tokio::time::timeout(LAST_WORDS, ended).await.unwrap_or(Ok(()))
 }
 
 /// Stops active work, and waits until it has stopped.

@@ -94,13 +94,10 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         Ok(()) => Ok(()),
         // Another worker continues it.
         Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
+        Err(broken) if broken.is_not_installed() => end_refused(context.app, &mut run, broken).await,
         Err(broken) if run.end.is_some() => Err(broken),
         // The next process resumes the run.
         Err(_) if is_ending().await => std::future::pending().await,
-        Err(broken) if broken.is_not_installed() => {
-            end_unsaid(context.app, &mut run).await?;
-            Err(broken)
-        }
         // Nothing can be posted now. The run stays open, and resumes when the rate limit is reset.
         Err(broken) if broken.not_before().is_some() => Err(broken),
         Err(broken) => {
@@ -113,8 +110,20 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
                 },
             )
             .await?;
-            drive(&mut door, &mut run).boxed().await
+            match drive(&mut door, &mut run).boxed().await {
+                Err(broken) if broken.is_not_installed() => end_refused(context.app, &mut run, broken).await,
+                done => done,
+            }
         }
+    }
+}
+
+/// Ends a run that cannot say anything any more, because greenlight is not installed there.
+async fn end_refused(app: &App, run: &mut Run, refused: Broken) -> Result<(), Broken> {
+    match end_unsaid(app, run).await {
+        // Whoever handled the change of the installation ended it already.
+        Ok(()) | Err(Broken::Journal(journal::Error::Taken)) => Err(refused),
+        broken => broken,
     }
 }
 
