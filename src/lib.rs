@@ -24,6 +24,7 @@ pub use greenlight_repair as repair;
 pub mod git;
 pub mod github;
 pub mod journal;
+pub mod lease;
 
 pub mod config;
 pub mod engine;

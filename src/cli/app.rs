@@ -24,6 +24,10 @@ pub(super) fn app(
     if let Ok(sandbox) = &sandbox {
         hidden::check(settings, sandbox, None)?;
     }
+    let interrupts = match journal.shared() {
+        Some(_) => Interrupts::shared(),
+        None => Interrupts::default(),
+    };
     Ok(App {
         github,
         journal,
@@ -32,7 +36,7 @@ pub(super) fn app(
         who: settings.engine(),
         folder: settings.data_dir()?,
         allow_list: settings.allow_list.clone(),
-        interrupts: Interrupts::default(),
+        interrupts,
         voices: ModelStream::default(),
         bundles: settings.bundles.clone(),
         retention: settings.retention,

@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::Exit;
+use crate::config::addresses::JournalAddress;
 use crate::config::secrets::PrivatePath;
 use crate::config::settings::Settings;
 use crate::private;
@@ -54,15 +55,21 @@ pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Pa
 /// # Errors
 /// When a setting is invalid.
 pub(super) fn tighten(settings: &Settings) -> Result<(), Exit> {
-    let (data, database) = (settings.data_dir()?, settings.database()?);
-    if holds_nothing_else(&data, &database) {
+    let data = settings.data_dir()?;
+    let database = match settings.database()? {
+        JournalAddress::File(file) => Some(file),
+        JournalAddress::Postgres(_) => None,
+    };
+    if holds_nothing_else(&data, database.as_deref()) {
         restrict(&data, private::FOLDER);
     }
     restrict(&data.join(".lock"), private::FILE);
     for ending in ["", "-wal", "-shm", "-journal"] {
-        let mut name = database.clone().into_os_string();
-        name.push(ending);
-        restrict(Path::new(&name), private::FILE);
+        if let Some(file) = &database {
+            let mut name = file.clone().into_os_string();
+            name.push(ending);
+            restrict(Path::new(&name), private::FILE);
+        }
     }
     for folder in FOLDERS.map(|name| data.join(name)) {
         restrict(&folder, private::FOLDER);
@@ -85,13 +92,13 @@ pub(super) fn tighten(settings: &Settings) -> Result<(), Exit> {
 }
 
 /// Whether a folder contains only greenlight's files: somebody may have configured one that others use as well.
-fn holds_nothing_else(data: &Path, database: &Path) -> bool {
+fn holds_nothing_else(data: &Path, database: Option<&Path>) -> bool {
     let is_own = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_database = path.parent() == database.parent()
-            && database
-                .file_name()
-                .is_some_and(|base| name.starts_with(&*base.to_string_lossy()));
+        let is_database = database.is_some_and(|database| {
+            let base = database.file_name().unwrap_or_default().to_string_lossy();
+            path.parent() == database.parent() && !base.is_empty() && name.starts_with(&*base)
+        });
         is_database || name == ".lock" || FOLDERS.contains(&&*name)
     };
     entries(data).iter().all(|path| is_own(path))

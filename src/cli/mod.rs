@@ -4,6 +4,7 @@ mod action;
 mod annotation;
 mod answer;
 mod app;
+mod database;
 mod demo;
 mod doctor;
 mod exit;
@@ -77,6 +78,10 @@ enum Verb {
     Demo(demo::DemoArguments),
     /// Serve a GitHub App: webhooks in, reviews out
     Serve(serve::ServeArguments),
+    /// Do the work of `greenlight serve` on this machine; both share a PostgreSQL database
+    Worker(serve::WorkerArguments),
+    /// Create or update the tables of a service's journal, and exit; `serve` does so at its start, too
+    Migrate(database::MigrateArguments),
     /// Handle the event of a GitHub workflow, as one of its steps
     Action(action::ActionArguments),
     /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
@@ -115,6 +120,8 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
+            Verb::Worker(arguments) => serve::worker(arguments).await.report(),
+            Verb::Migrate(arguments) => database::migrate(arguments).await.report(),
             Verb::Action(arguments) => action::action(arguments).await.report(),
             Verb::Suggest(arguments) => suggest::suggest(arguments).await.report(),
             Verb::Sandbox(arguments) => sandbox::sandbox(arguments).await.unwrap_or_else(Exit::report),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
 use super::settings_error::SettingsError;
@@ -56,27 +57,42 @@ pub(super) fn base_url(setting: &'static str, text: &str) -> Result<Url, Setting
     Ok(url)
 }
 
-/// The path in `sqlite://relative`, `sqlite:///absolute` or `sqlite:path`, parsed like sqlx does.
+/// Where the journal of a service is.
+#[derive(Debug, Clone)]
+pub enum JournalAddress {
+    /// An SQLite file of this process. It need not exist yet.
+    File(PathBuf),
+    /// The URL of a PostgreSQL database, which several processes may share. Secret, because it contains a password.
+    Postgres(SecretString),
+}
+
+/// The journal in `sqlite://relative`, `sqlite:///absolute`, `sqlite:path` or `postgres://user@host/database`, parsed
+/// like sqlx does.
 ///
 /// # Errors
 /// When the URL is for another database, or contains more than a path.
-pub(super) fn sqlite_path(url: &str) -> Result<PathBuf, SettingsError> {
+pub(super) fn journal(url: &SecretString) -> Result<JournalAddress, SettingsError> {
     let wrong = |problem: &str| {
         SettingsError::new(
             "GREENLIGHT_DATABASE_URL",
             problem,
-            "use sqlite:// and the path of a file",
+            "use sqlite:// and the path of a file, or postgres://user:password@host/database",
         )
     };
-    let (scheme, rest) = url.split_once(':').ok_or_else(|| wrong("is not a URL"))?;
+    let text = url.expose_secret();
+    let (scheme, rest) = text.split_once(':').ok_or_else(|| wrong("is not a URL"))?;
     match scheme {
         "sqlite" => {}
         "postgres" | "postgresql" => {
-            return Err(wrong(
-                "is a PostgreSQL URL, but this version keeps its journal in SQLite",
-            ));
+            let parsed = Url::parse(text).map_err(|_| wrong("is not a URL"))?;
+            if !is_on_this_machine(&parsed) && !parsed.query_pairs().any(|(name, _)| name == "sslmode") {
+                let remedy = "add `?sslmode=verify-full`, or `?sslmode=disable` on a network that only you use";
+                let problem = "does not say whether the connection to another machine is encrypted";
+                return Err(SettingsError::new("GREENLIGHT_DATABASE_URL", problem, remedy));
+            }
+            return Ok(JournalAddress::Postgres(url.clone()));
         }
-        _ => return Err(wrong("is not an SQLite URL")),
+        _ => return Err(wrong("is neither an SQLite nor a PostgreSQL URL")),
     }
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() || path.starts_with(":memory:") {
@@ -86,8 +102,16 @@ pub(super) fn sqlite_path(url: &str) -> Result<PathBuf, SettingsError> {
         return Err(wrong("has options after a `?`, which are not understood"));
     }
     let path = percent_encoding::percent_decode_str(path).decode_utf8();
-    path.map(|path| PathBuf::from(path.as_ref()))
+    path.map(|path| JournalAddress::File(PathBuf::from(path.as_ref())))
         .map_err(|_| wrong("is not UTF-8"))
+}
+
+/// Whether a URL of PostgreSQL names a Unix socket or a loopback address.
+fn is_on_this_machine(url: &Url) -> bool {
+    let host = url.query_pairs().find(|(name, _)| name == "host").map(|(_, host)| host);
+    let host = host.unwrap_or_else(|| url.host_str().unwrap_or_default().to_string().into());
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host.starts_with('/') || host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -132,20 +156,47 @@ mod tests {
         assert_eq!(url(" https://models.example "), "https://models.example/");
     }
 
+    fn path(url: &str) -> Result<String, SettingsError> {
+        journal(&SecretString::from(url)).map(|address| match address {
+            JournalAddress::File(path) => path.display().to_string(),
+            JournalAddress::Postgres(_) => "PostgreSQL".into(),
+        })
+    }
+
+    #[test]
+    fn a_password_goes_to_another_machine_only_as_somebody_decided() {
+        for good in [
+            "postgres://me:sesame@localhost/greenlight",
+            "postgresql://me@127.0.0.1:5432/greenlight",
+            "postgres://me@[::1]/greenlight",
+            "postgres://me@localhost/greenlight?host=/run/postgresql",
+            "postgres://me:sesame@db/greenlight?sslmode=verify-full",
+            "postgres://me:sesame@db/greenlight?sslmode=disable",
+        ] {
+            assert_eq!(path(good).unwrap(), "PostgreSQL", "{good}");
+        }
+        for bad in [
+            "postgres://me:sesame@db/greenlight",
+            "postgres://me:sesame@10.0.0.1/greenlight?application_name=sslmode",
+            "postgres://me:sesame@localhost/greenlight?host=db",
+            "postgres://me:sesame@[/greenlight",
+        ] {
+            let error = path(bad).unwrap_err().to_string();
+            assert!(
+                error.contains("GREENLIGHT_DATABASE_URL") && !error.contains("sesame"),
+                "{error}"
+            );
+        }
+    }
+
     #[test]
     fn the_file_of_the_journal() {
-        let path = |text| sqlite_path(text).map(|path| path.display().to_string());
         assert_eq!(
             path("sqlite:///var/lib/greenlight/journal.db").unwrap(),
             "/var/lib/greenlight/journal.db"
         );
         assert_eq!(path("sqlite://journal.db").unwrap(), "journal.db");
         assert_eq!(path("sqlite:a%20b.db").unwrap(), "a b.db");
-        let error = path("postgres://me:sesame@db/greenlight").unwrap_err().to_string();
-        assert!(
-            error.contains("keeps its journal in SQLite") && !error.contains("sesame"),
-            "{error}"
-        );
         for bad in [
             "",
             "journal.db",

@@ -6,7 +6,7 @@
 //! repository makes for itself come from its base branch ([`repository`]) and its default branch ([`stricter`]),
 //! never from a head.
 
-mod addresses;
+pub mod addresses;
 pub mod allow_list;
 pub mod environment;
 pub mod flags;

@@ -7,10 +7,10 @@
 use std::path::PathBuf;
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use url::Url;
 
-use super::addresses::{github_url, sqlite_path};
+use super::addresses::{self, JournalAddress, github_url};
 use super::allow_list::AllowList;
 use super::environment::Environment;
 use super::flags::Flags;
@@ -215,7 +215,9 @@ impl Settings {
     pub fn private_places(&self) -> Result<Vec<PrivatePath>, SettingsError> {
         let mut places = self.named_files.clone();
         places.push(PrivatePath::new("GREENLIGHT_DATA_DIR", self.data_dir()?));
-        places.push(PrivatePath::new("GREENLIGHT_DATABASE_URL", self.database()?));
+        if let JournalAddress::File(file) = self.database()? {
+            places.push(PrivatePath::new("GREENLIGHT_DATABASE_URL", file));
+        }
         places.extend(
             self.bundles
                 .as_ref()
@@ -224,14 +226,14 @@ impl Settings {
         Ok(places)
     }
 
-    /// The file of the journal; it need not exist yet.
+    /// Where the journal is; an SQLite file in the data folder if nothing is set.
     ///
     /// # Errors
-    /// When the URL is not for SQLite, or there is no data folder for the default.
-    pub fn database(&self) -> Result<PathBuf, SettingsError> {
+    /// When the URL is for another database, or there is no data folder for the default.
+    pub fn database(&self) -> Result<JournalAddress, SettingsError> {
         match &self.database_url {
-            None => Ok(self.data_dir()?.join(DATABASE_NAME)),
-            Some(url) => sqlite_path(url.expose_secret()).map_err(|error| error.told_of(&self.given)),
+            None => Ok(JournalAddress::File(self.data_dir()?.join(DATABASE_NAME))),
+            Some(url) => addresses::journal(url).map_err(|error| error.told_of(&self.given)),
         }
     }
 }

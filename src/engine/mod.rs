@@ -61,6 +61,7 @@ pub use split::split;
 
 use crate::config::allow_list::AllowList;
 use crate::config::retention::Retention;
+use crate::domain::command::{self, Command};
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{CommitSha, InstallationId, PullRequestId, RepositoryName};
 use crate::domain::mode::Mode;
@@ -71,7 +72,7 @@ use crate::github::{GitHub, PullRequest};
 use crate::journal::Journal;
 use crate::openai::OpenAi;
 use crate::sandbox::{Sandbox, Unusable};
-use crate::{agent, checkout, git, github, journal, sandbox, suite};
+use crate::{agent, checkout, git, github, journal, lease, sandbox, suite};
 
 /// The engine's dependencies; created once by each entry point.
 pub struct App {
@@ -145,6 +146,13 @@ impl Broken {
         self.github()?.not_before()
     }
 
+    /// Whether another process took over, so that this one leaves everything as it is.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Self::Journal(journal::Error::Taken))
+            || matches!(self.github(), Some(github::Error::LeaseLost))
+            || !lease::may_act()
+    }
+
     /// Whether greenlight is not installed there, so that nothing can be posted.
     pub fn is_not_installed(&self) -> bool {
         matches!(self.github(), Some(github::Error::NotInstalled(_)))
@@ -197,20 +205,32 @@ pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
 /// # Errors
 /// When GitHub cannot be reached.
 pub async fn stop_at_once(app: &App, event: Event) -> Result<(), Broken> {
-    let Fact::CommentCreated(comment) = &event.fact else {
-        return Ok(());
+    let (id, by, is_bot) = match &event.fact {
+        Fact::CommentCreated(comment) if cancels(comment.body.clone()).await => {
+            (&comment.pull_request, &comment.author, comment.author_is_bot)
+        }
+        Fact::CommandGiven {
+            pull_request,
+            by,
+            command: Command::Cancel,
+            ..
+        } => (pull_request, by, false),
+        _ => return Ok(()),
     };
-    let client = app
-        .github
-        .client(event.installation, &comment.pull_request.repository)
-        .await?;
-    let repository = &comment.pull_request.repository;
-    let permission = client.permission(repository, &comment.author).await?;
-    if let Ok(request) = authorize(Cancel, &comment.author, comment.author_is_bot, permission) {
-        app.interrupts
-            .interrupt(&comment.pull_request, &Interrupt::Cancelled(request));
+    let client = app.github.client(event.installation, &id.repository).await?;
+    let permission = client.permission(&id.repository, by).await?;
+    if let Ok(request) = authorize(Cancel, by, is_bot, permission) {
+        app.interrupts.interrupt(id, &Interrupt::Cancelled(request));
     }
     Ok(())
+}
+
+/// Whether a comment contains the command to cancel.
+async fn cancels(body: String) -> bool {
+    let parsing = tokio::task::spawn_blocking(move || command::parse(&body));
+    parsing
+        .await
+        .is_ok_and(|commands| commands.contains(&Ok(Command::Cancel)))
 }
 
 async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken> {

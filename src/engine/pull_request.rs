@@ -93,7 +93,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
     match drive(&mut door, &mut run).boxed().await {
         Ok(()) => Ok(()),
         // Another worker continues it.
-        Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
+        Err(broken) if broken.is_taken() => Ok(()),
         Err(broken) if broken.is_not_installed() => end_refused(context.app, &mut run, broken).await,
         Err(broken) if run.end.is_some() => Err(broken),
         // The next process resumes the run.

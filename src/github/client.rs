@@ -17,6 +17,7 @@ use super::answer_cache::AnswerCache;
 use super::error::{Error, Holder, HttpAnswer, judge, unsent};
 use super::limit::RateLimit;
 use super::redirect::{MAX_HOPS, Redirect};
+use crate::lease;
 
 /// The maximum size of a response. A page of comments always fits: each has at most 65,536 characters, of at most six
 /// bytes in JSON.
@@ -270,6 +271,10 @@ impl Client {
         accept: &'static str,
     ) -> Result<HttpAnswer, Error> {
         let permit = self.limit.permit(route).await?;
+        // Asked after all waiting, right before the request.
+        if method != Method::GET && !lease::may_act() {
+            return Err(Error::LeaseLost);
+        }
         let known = self.known.as_ref().filter(|_| method == Method::GET);
         let read = known.and_then(|(known, number)| known.find(*number, route, accept));
         let mut request = http::Request::builder()

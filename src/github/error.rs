@@ -37,6 +37,9 @@ pub enum Error {
         /// The permission that would have allowed it, if GitHub says that one is missing.
         lacks: Option<MissingPermission>,
     },
+    /// Another process may have taken over what this one was doing, so it changes nothing any more.
+    #[error("another process took over")]
+    LeaseLost,
     /// The App is not installed there, or its installation is suspended. Nothing can be done or posted.
     #[error("greenlight's App is not installed there, or is suspended: {0}")]
     NotInstalled(String),

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use sqlx::Row as _;
 
 use super::columns::broken;
-use super::sqlite::Sqlite;
+use super::database::Database;
 use super::{Admission, Error, Journal};
 use crate::domain::id::DeliveryId;
 
@@ -16,7 +16,7 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn arrive(&self, id: &DeliveryId) -> Result<Admission, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.arrive(id).await,
+            Self::Database(database) => database.arrive(id).await,
             Self::Refs(_) => Ok(Admission::New),
         }
     }
@@ -27,7 +27,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn unread(&self) -> Result<Vec<(DeliveryId, Timestamp)>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.unread().await,
+            Self::Database(database) => database.unread().await,
             Self::Refs(_) => Ok(Vec::new()),
         }
     }
@@ -38,15 +38,15 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn has_read(&self, id: &DeliveryId) -> Result<(), Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.has_read(id).await,
+            Self::Database(database) => database.has_read(id).await,
             Self::Refs(_) => Ok(()),
         }
     }
 }
 
-impl Sqlite {
+impl Database {
     async fn arrive(&self, id: &DeliveryId) -> Result<Admission, Error> {
-        let written = sqlx::query("INSERT INTO arrival (id, at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING")
+        let written = sqlx::query("INSERT INTO arrival (id, at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING")
             .bind(&id.0)
             .bind(Timestamp::now().to_string())
             .execute(&self.pool)
@@ -75,7 +75,7 @@ impl Sqlite {
     }
 
     async fn has_read(&self, id: &DeliveryId) -> Result<(), Error> {
-        sqlx::query("DELETE FROM arrival WHERE id = ?")
+        sqlx::query("DELETE FROM arrival WHERE id = $1")
             .bind(&id.0)
             .execute(&self.pool)
             .await

@@ -1,7 +1,7 @@
 //! Converts the columns of the database.
 
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 
 use super::Error;
 use crate::domain::id::{InstallationId, RepositoryId};
@@ -15,7 +15,7 @@ pub(super) fn number(id: Option<RepositoryId>) -> Result<Option<i64>, Error> {
     id.map(|RepositoryId(id)| i64::try_from(id).map_err(broken)).transpose()
 }
 
-pub(super) fn installation(row: &SqliteRow) -> Result<Option<InstallationId>, Error> {
+pub(super) fn installation(row: &AnyRow) -> Result<Option<InstallationId>, Error> {
     let id: Option<i64> = row.try_get("installation").map_err(broken)?;
     id.map(|id| Ok(InstallationId(u64::try_from(id).map_err(broken)?)))
         .transpose()

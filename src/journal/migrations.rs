@@ -5,26 +5,31 @@
 use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
+use super::dialect::Dialect;
+
 /// Version, name and statements, in the order of the versions.
-const MIGRATIONS: [(i64, &str, &str); 6] = [
-    (1, "runs", include_str!("migrations/0001_runs.sql")),
-    (2, "identity", include_str!("migrations/0002_identity.sql")),
-    (10, "marks", include_str!("migrations/0010_marks.sql")),
-    (11, "pushes", include_str!("migrations/0011_pushes.sql")),
-    (20, "arrivals", include_str!("migrations/0020_arrivals.sql")),
-    (30, "format", include_str!("migrations/0030_format.sql")),
+type Listed = (i64, &'static str, &'static str);
+
+const SQLITE: [Listed; 6] = [
+    (1, "runs", include_str!("migrations/sqlite/0001_runs.sql")),
+    (2, "identity", include_str!("migrations/sqlite/0002_identity.sql")),
+    (10, "marks", include_str!("migrations/sqlite/0010_marks.sql")),
+    (11, "pushes", include_str!("migrations/sqlite/0011_pushes.sql")),
+    (20, "arrivals", include_str!("migrations/sqlite/0020_arrivals.sql")),
+    (30, "format", include_str!("migrations/sqlite/0030_format.sql")),
 ];
 
-/// Applies the migrations that a database lacks.
-pub(super) fn migrator() -> Migrator {
-    let migrations = MIGRATIONS.map(|(version, name, statements)| {
-        Migration::new(
-            version,
-            name.into(),
-            MigrationType::Simple,
-            statements.into_sql_str(),
-            false,
-        )
-    });
-    Migrator::with_migrations(migrations.into())
+const POSTGRES: [Listed; 1] = [(1, "journal", include_str!("migrations/postgres/0001_journal.sql"))];
+
+/// Applies the migrations that a database lacks. On PostgreSQL, one process does so at a time.
+pub(super) fn migrator(dialect: Dialect) -> Migrator {
+    let listed: &[Listed] = match dialect {
+        Dialect::Sqlite => &SQLITE,
+        Dialect::Postgres => &POSTGRES,
+    };
+    let migration = |(version, name, statements): &Listed| {
+        let statements = statements.into_sql_str();
+        Migration::new(*version, (*name).into(), MigrationType::Simple, statements, false)
+    };
+    Migrator::with_migrations(listed.iter().map(migration).collect())
 }

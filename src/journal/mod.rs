@@ -1,4 +1,5 @@
-//! Stores runs as their steps: in SQLite if there is a disk, otherwise in a git ref of the repository.
+//! Stores runs as their steps: in a database (SQLite or PostgreSQL), or in a git ref of the repository if there is
+//! neither.
 //!
 //! Every step is appended at a place in its run, and each place can be taken only once: if two processes work on the
 //! same run, one of them gets [`Error::Taken`]. The state of a run is never stored; it is folded from the steps
@@ -7,22 +8,30 @@
 mod activity_log;
 mod arrivals;
 mod columns;
+mod database;
+mod deliveries;
+mod dialect;
 mod file;
 mod format;
+mod lanes;
 mod migrations;
 mod once;
+mod pieces;
 mod pushes;
 mod refs;
+mod repositories;
 mod retention;
 mod rows;
-mod sqlite;
+mod runs;
 mod unreadable;
 
+pub use database::Database;
 pub use file::{Opened, RunFile};
 pub use format::{FIRST, FORMAT, Newer, Unread, fold};
 use jiff::Timestamp;
+pub use lanes::{Class, TRUST, Waiting};
+pub use pieces::{Piece, PieceKind};
 pub use refs::Refs;
-pub use sqlite::Sqlite;
 pub use unreadable::Unreadable;
 
 use crate::domain::event::Event;
@@ -73,18 +82,18 @@ pub struct Unidentified {
 
 /// The journal's backend.
 pub enum Journal {
-    Sqlite(Sqlite),
+    Database(Database),
     Refs(Refs),
 }
 
 impl Journal {
-    /// Records a delivery before it is acknowledged.
+    /// Records a delivery before it is acknowledged, and where its work waits if several processes share the journal.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn admit(&self, id: &DeliveryId, event: &Event) -> Result<Admission, Error> {
+    pub async fn admit(&self, id: &DeliveryId, event: &Event, waiting: &Waiting) -> Result<Admission, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.admit(id, event).await,
+            Self::Database(database) => database.admit(id, event, waiting).await,
             Self::Refs(_) => Ok(Admission::New),
         }
     }
@@ -95,7 +104,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn knows(&self, id: &DeliveryId) -> Result<bool, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.knows(id).await,
+            Self::Database(database) => database.knows(id).await,
             Self::Refs(_) => Ok(false),
         }
     }
@@ -106,7 +115,7 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn finish(&self, id: &DeliveryId) -> Result<(), Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.finish(id).await,
+            Self::Database(database) => database.finish(id).await,
             Self::Refs(_) => Ok(()),
         }
     }
@@ -117,7 +126,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn unfinished(&self) -> Result<Vec<(DeliveryId, Event)>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.unfinished().await,
+            Self::Database(database) => database.unfinished().await,
             Self::Refs(_) => Ok(Vec::new()),
         }
     }
@@ -129,7 +138,7 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn know(&self, repository: &Repository, installation: Option<InstallationId>) -> Result<(), Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.know(repository, installation).await,
+            Self::Database(database) => database.know(repository, installation).await,
             Self::Refs(_) => Ok(()),
         }
     }
@@ -140,7 +149,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn unidentified(&self) -> Result<Vec<Unidentified>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.unidentified().await,
+            Self::Database(database) => database.unidentified().await,
             Self::Refs(_) => Ok(Vec::new()),
         }
     }
@@ -157,7 +166,7 @@ impl Journal {
         created: Option<Timestamp>,
     ) -> Result<(), Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.identify(name, is, created).await,
+            Self::Database(database) => database.identify(name, is, created).await,
             Self::Refs(_) => Ok(()),
         }
     }
@@ -168,7 +177,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn was_pushed_since(&self, id: &PullRequestId, moment: Timestamp) -> Result<bool, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.was_pushed_since(id, moment).await,
+            Self::Database(database) => database.was_pushed_since(id, moment).await,
             Self::Refs(_) => Ok(false),
         }
     }
@@ -177,7 +186,7 @@ impl Journal {
     /// git refs.
     pub fn is_own(&self) -> bool {
         match self {
-            Self::Sqlite(_) => true,
+            Self::Database(_) => true,
             Self::Refs(_) => false,
         }
     }
@@ -186,7 +195,7 @@ impl Journal {
     /// steps that this process wrote itself; all others are claims.
     pub fn vouches_for(&self, run: &RunId, place: usize) -> bool {
         match self {
-            Self::Sqlite(_) => true,
+            Self::Database(_) => true,
             Self::Refs(refs) => refs.has_written(run, place),
         }
     }
@@ -197,7 +206,7 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn begin(&self, started: Started) -> Result<Run, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.begin(&started).await?,
+            Self::Database(database) => database.begin(&started).await?,
             Self::Refs(refs) => refs.begin(&started).await?,
         }
         match self.load(pull_request(&started)?, &started.run).await? {
@@ -212,7 +221,7 @@ impl Journal {
     /// [`Error::Taken`] when another process appended first.
     pub async fn append(&self, run: &mut Run, step: Step) -> Result<(), Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.append(run, &step).await?,
+            Self::Database(database) => database.append(run, &step).await?,
             Self::Refs(refs) => refs.append(run, &step).await?,
         }
         activity_log::tell(run, &step);
@@ -234,7 +243,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.runs_of(pull_request).await,
+            Self::Database(database) => database.runs_of(pull_request).await,
             Self::Refs(refs) => refs.runs_of(pull_request).await,
         }
     }
@@ -246,7 +255,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.runs_in(repository, limit).await,
+            Self::Database(database) => database.runs_in(repository, limit).await,
             Self::Refs(refs) => refs.runs_in(repository, limit).await,
         }
     }
@@ -257,7 +266,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.find(id).await,
+            Self::Database(database) => database.find(id).await,
             Self::Refs(refs) => Ok(refs.loaded_runs().await?.into_iter().find(|run| run.id() == id)),
         }
     }
@@ -269,7 +278,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.steps(id, from, limit).await,
+            Self::Database(database) => database.steps(id, from, limit).await,
             Self::Refs(refs) => Ok(refs.steps(id, from, limit).await),
         }
     }
@@ -280,7 +289,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn loaded_runs(&self) -> Result<Vec<Run>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.open_runs().await,
+            Self::Database(database) => database.open_runs().await,
             Self::Refs(refs) => refs.loaded_runs().await,
         }
     }
@@ -291,7 +300,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn open_runs(&self) -> Result<Vec<Run>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.open_runs().await,
+            Self::Database(database) => database.open_runs().await,
             Self::Refs(_) => Ok(Vec::new()),
         }
     }

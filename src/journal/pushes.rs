@@ -4,33 +4,34 @@
 //! to the code that its author could see.
 
 use jiff::Timestamp;
+use sqlx::{Any, Executor};
 
 use super::Error;
 use super::columns::broken;
-use super::sqlite::Sqlite;
+use super::database::Database;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::PullRequestId;
 
-impl Sqlite {
-    /// Records the time of a push, if the admitted event is one.
-    pub(super) async fn note_push(&self, event: &Event) -> Result<(), Error> {
-        let Fact::PullRequestPushed { pull_request, .. } = &event.fact else {
-            return Ok(());
-        };
-        sqlx::query(
-            "INSERT INTO push (pull_request, at) VALUES (?, ?) \
-             ON CONFLICT (pull_request) DO UPDATE SET at = max(at, excluded.at)",
-        )
-        .bind(pull_request.key())
-        .bind(event.received.as_microsecond())
-        .execute(&self.pool)
-        .await
-        .map_err(broken)?;
-        Ok(())
-    }
+/// Records the time of a push, if the admitted event is one.
+pub(super) async fn note_push<'e>(executor: impl Executor<'e, Database = Any>, event: &Event) -> Result<(), Error> {
+    let Fact::PullRequestPushed { pull_request, .. } = &event.fact else {
+        return Ok(());
+    };
+    sqlx::query(
+        "INSERT INTO push (pull_request, at) VALUES ($1, $2) ON CONFLICT (pull_request) DO UPDATE \
+         SET at = CASE WHEN excluded.at > push.at THEN excluded.at ELSE push.at END",
+    )
+    .bind(pull_request.key())
+    .bind(event.received.as_microsecond())
+    .execute(executor)
+    .await
+    .map_err(broken)?;
+    Ok(())
+}
 
+impl Database {
     pub(super) async fn was_pushed_since(&self, id: &PullRequestId, moment: Timestamp) -> Result<bool, Error> {
-        let found = sqlx::query("SELECT 1 FROM push WHERE pull_request = ? AND at >= ?")
+        let found = sqlx::query("SELECT 1 FROM push WHERE pull_request = $1 AND at >= $2")
             .bind(id.key())
             .bind(moment.as_microsecond())
             .fetch_optional(&self.pool)

@@ -5,7 +5,8 @@
 use jiff::Timestamp;
 
 use super::columns::{broken, number};
-use super::sqlite::Sqlite;
+use super::database::Database;
+use super::dialect::Dialect;
 use super::{Error, Journal};
 use crate::domain::id::{Repository, RunId};
 
@@ -16,7 +17,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn mark(&self, name: &'static str) -> Result<Option<Timestamp>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.mark(name).await,
+            Self::Database(database) => database.mark(name).await,
             Self::Refs(_) => Ok(None),
         }
     }
@@ -27,7 +28,7 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn set_mark(&self, name: &'static str, at: Timestamp) -> Result<(), Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.set_mark(name, at).await,
+            Self::Database(database) => database.set_mark(name, at).await,
             Self::Refs(_) => Ok(()),
         }
     }
@@ -39,7 +40,7 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<Vec<RunId>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.prune(deliveries_before, runs_before).await,
+            Self::Database(database) => database.prune(deliveries_before, runs_before).await,
             Self::Refs(_) => Ok(Vec::new()),
         }
     }
@@ -50,7 +51,7 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn forget(&self, repository: &Repository) -> Result<Vec<RunId>, Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.forget(repository).await,
+            Self::Database(database) => database.forget(repository).await,
             Self::Refs(_) => Ok(Vec::new()),
         }
     }
@@ -61,15 +62,15 @@ impl Journal {
     /// When the journal cannot be written.
     pub async fn empty_the_log(&self) -> Result<(), Error> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.empty_the_log().await,
+            Self::Database(database) => database.empty_the_log().await,
             Self::Refs(_) => Ok(()),
         }
     }
 }
 
-impl Sqlite {
+impl Database {
     async fn mark(&self, name: &str) -> Result<Option<Timestamp>, Error> {
-        let at: Option<String> = sqlx::query_scalar("SELECT at FROM mark WHERE name = ?")
+        let at: Option<String> = sqlx::query_scalar("SELECT at FROM mark WHERE name = $1")
             .bind(name)
             .fetch_optional(&self.pool)
             .await
@@ -78,7 +79,7 @@ impl Sqlite {
     }
 
     async fn set_mark(&self, name: &str, at: Timestamp) -> Result<(), Error> {
-        sqlx::query("INSERT INTO mark (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at")
+        sqlx::query("INSERT INTO mark (name, at) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET at = excluded.at")
             .bind(name)
             .bind(at.to_string())
             .execute(&self.pool)
@@ -89,25 +90,25 @@ impl Sqlite {
 
     async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<Vec<RunId>, Error> {
         let mut transaction = self.pool.begin().await.map_err(broken)?;
-        sqlx::query("DELETE FROM delivery WHERE done = 1 AND received < ?")
+        sqlx::query("DELETE FROM delivery WHERE done = 1 AND received < $1")
             .bind(deliveries_before.to_string())
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;
-        sqlx::query("DELETE FROM push WHERE at < ?")
+        sqlx::query("DELETE FROM push WHERE at < $1")
             .bind(deliveries_before.as_microsecond())
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;
         let before = runs_before.to_string();
-        let runs = sqlx::query_scalar("SELECT id FROM run WHERE is_over = 1 AND started < ?")
+        let runs = sqlx::query_scalar("SELECT id FROM run WHERE is_over = 1 AND started < $1")
             .bind(&before)
             .fetch_all(&mut *transaction)
             .await
             .map_err(broken)?;
         for statement in [
-            "DELETE FROM step WHERE run IN (SELECT id FROM run WHERE is_over = 1 AND started < ?)",
-            "DELETE FROM run WHERE is_over = 1 AND started < ?",
+            "DELETE FROM step WHERE run IN (SELECT id FROM run WHERE is_over = 1 AND started < $1)",
+            "DELETE FROM run WHERE is_over = 1 AND started < $1",
         ] {
             sqlx::query(statement)
                 .bind(&before)
@@ -127,7 +128,7 @@ impl Sqlite {
         let key = format!("comment {}#", repository.key());
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         // Runs of earlier versions were recorded under a name alone.
-        let meant = "(repository_id = ?1 OR (repository_id IS NULL AND repository = ?2 COLLATE NOCASE))";
+        let meant = "(repository_id = $1 OR (repository_id IS NULL AND lower(repository) = lower($2)))";
         let runs = format!("SELECT id FROM run WHERE {meant}");
         let runs = sqlx::query_scalar(sqlx::AssertSqlSafe(runs))
             .bind(id)
@@ -138,7 +139,7 @@ impl Sqlite {
         for statement in [
             format!("DELETE FROM step WHERE run IN (SELECT id FROM run WHERE {meant})"),
             format!("DELETE FROM run WHERE {meant}"),
-            "DELETE FROM repository WHERE id = ?1 AND ?2 <> ''".into(),
+            "DELETE FROM repository WHERE id = $1 AND $2 <> ''".into(),
         ] {
             sqlx::query(sqlx::AssertSqlSafe(statement))
                 .bind(id)
@@ -147,19 +148,32 @@ impl Sqlite {
                 .await
                 .map_err(broken)?;
         }
-        sqlx::query("DELETE FROM delivery WHERE substr(id, 1, length(?1)) = ?1")
+        sqlx::query("DELETE FROM delivery WHERE substr(id, 1, length($1)) = $1")
             .bind(key)
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;
-        sqlx::query("DELETE FROM push WHERE substr(pull_request, 1, length(?1)) = ?1")
+        sqlx::query("DELETE FROM push WHERE substr(pull_request, 1, length($1)) = $1")
             .bind(format!("{}#", repository.key()))
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;
+        if self.dialect == Dialect::Postgres {
+            for statement in [
+                "DELETE FROM delivery WHERE id IN (SELECT delivery FROM work WHERE repository = $1)",
+                "DELETE FROM work WHERE repository = $1",
+                "DELETE FROM interrupt WHERE repository = $1",
+            ] {
+                sqlx::query(statement)
+                    .bind(repository.key())
+                    .execute(&mut *transaction)
+                    .await
+                    .map_err(broken)?;
+            }
+        }
         for (id, event) in unfinished {
             if event.repository().is_some_and(|its| its.may_be(repository)) {
-                sqlx::query("DELETE FROM delivery WHERE id = ?")
+                sqlx::query("DELETE FROM delivery WHERE id = $1")
                     .bind(&id.0)
                     .execute(&mut *transaction)
                     .await
@@ -171,9 +185,12 @@ impl Sqlite {
         Ok(runs.into_iter().map(RunId).collect())
     }
 
-    /// Moves the content of the write-ahead log into the database and empties it, because it still contains deleted
-    /// data.
+    /// Moves the content of SQLite's write-ahead log into the database and empties it, because it still contains
+    /// deleted data.
     async fn empty_the_log(&self) -> Result<(), Error> {
+        if self.dialect != Dialect::Sqlite {
+            return Ok(());
+        }
         sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
             .execute(&self.pool)
             .await

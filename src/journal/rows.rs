@@ -1,7 +1,7 @@
 //! Runs from rows of the database.
 
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 
 use super::Error;
 use super::columns::{broken, installation};
@@ -19,9 +19,9 @@ pub(super) struct Folded {
 }
 
 /// Folds rows that are grouped by run, each in order. An unreadable run is logged once and left out.
-pub(super) fn fold(rows: &[SqliteRow], reported: &ReportedOnce) -> Folded {
+pub(super) fn fold(rows: &[AnyRow], reported: &ReportedOnce) -> Folded {
     let mut folded = Folded::default();
-    let id = |row: &SqliteRow| row.try_get::<String, _>("id").unwrap_or_default();
+    let id = |row: &AnyRow| row.try_get::<String, _>("id").unwrap_or_default();
     for rows in rows.chunk_by(|one, other| id(one) == id(other)) {
         let Some(first) = rows.first() else { continue };
         match run(first, rows) {
@@ -37,14 +37,14 @@ pub(super) fn fold(rows: &[SqliteRow], reported: &ReportedOnce) -> Folded {
     folded
 }
 
-fn run(first: &SqliteRow, rows: &[SqliteRow]) -> Result<Run, Unread> {
+fn run(first: &AnyRow, rows: &[AnyRow]) -> Result<Run, Unread> {
     let steps: Result<Vec<Option<Step>>, Newer> = rows.iter().map(step).collect();
     let mut run = Run::salvage(steps?).map_err(|_| Unread::NoStart)?;
     readdress(&mut run, first).map_err(|_| Unread::NoStart)?;
     Ok(run)
 }
 
-fn step(row: &SqliteRow) -> Result<Option<Step>, Newer> {
+fn step(row: &AnyRow) -> Result<Option<Step>, Newer> {
     // A format that is not a number counts as a newer one.
     let format = row.try_get("format").map(|format: i64| u32::try_from(format));
     let format = format.map_or(u32::MAX, |format| format.unwrap_or(u32::MAX));
@@ -53,7 +53,7 @@ fn step(row: &SqliteRow) -> Result<Option<Step>, Newer> {
 }
 
 /// Replaces the recorded repository of a run by its current name and installation.
-fn readdress(run: &mut Run, row: &SqliteRow) -> Result<(), Error> {
+fn readdress(run: &mut Run, row: &AnyRow) -> Result<(), Error> {
     let started = &mut run.started;
     let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;
     let name: Option<String> = row.try_get("name").map_err(broken)?;

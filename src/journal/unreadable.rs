@@ -4,8 +4,8 @@
 use sqlx::Row as _;
 
 use super::columns::{broken, number};
+use super::database::Database;
 use super::format::{FORMAT, Newer, Unread};
-use super::sqlite::Sqlite;
 use super::{Error, Journal};
 use crate::domain::id::{PullRequestId, Repository, RunId};
 
@@ -31,7 +31,7 @@ impl Journal {
     /// When the journal cannot be read.
     pub async fn unreadable(&self, repository: &Repository, of: Option<u64>) -> Result<Vec<Unreadable>, Error> {
         match (self, of) {
-            (Self::Sqlite(sqlite), of) => sqlite.unreadable(repository, of).await,
+            (Self::Database(database), of) => database.unreadable(repository, of).await,
             (Self::Refs(refs), Some(number)) => {
                 let repository = repository.clone();
                 refs.unreadable(&PullRequestId { repository, number }).await
@@ -55,18 +55,20 @@ impl Journal {
     }
 }
 
-impl Sqlite {
+impl Database {
     async fn unreadable(&self, repository: &Repository, of: Option<u64>) -> Result<Vec<Unreadable>, Error> {
         let rows = sqlx::query(
             "SELECT run.id, run.number, run.is_over, MAX(step.format) AS format FROM addressed AS run JOIN step ON step.run = run.id \
-             WHERE run.repository_id IS ?1 AND (?1 IS NOT NULL OR run.repository = ?2 COLLATE NOCASE) \
-             AND (?3 IS NULL OR run.number = ?3) GROUP BY run.id HAVING MAX(step.format) > ?4 OR run.unreadable \
-             ORDER BY run.started DESC, run.nth DESC LIMIT ?5",
+             WHERE (run.repository_id = $1 OR ($1 IS NULL AND run.repository_id IS NULL AND \
+             lower(run.repository) = lower($2))) \
+             AND ($3 IS NULL OR run.number = $3) GROUP BY run.id, run.number, \
+             run.is_over, run.unreadable, run.started, run.nth HAVING MAX(step.format) > $4 OR run.unreadable = 1 \
+             ORDER BY run.started DESC, run.nth DESC LIMIT $5",
         )
         .bind(number(repository.id)?)
         .bind(repository.name.to_string())
         .bind(of.map(i64::try_from).transpose().map_err(broken)?)
-        .bind(FORMAT)
+        .bind(i64::from(FORMAT))
         .bind(MAX_LISTED)
         .fetch_all(&self.pool)
         .await
@@ -82,7 +84,7 @@ impl Sqlite {
                 Ok(Unreadable {
                     run: RunId(id),
                     number: u64::try_from(number).map_err(broken)?,
-                    is_over: row.try_get("is_over").map_err(broken)?,
+                    is_over: row.try_get::<i64, _>("is_over").map_err(broken)? != 0,
                     why: if format > FORMAT {
                         Newer(format).into()
                     } else {
@@ -96,7 +98,7 @@ impl Sqlite {
     /// Ends runs whose start cannot be read, because their pull request is unknown.
     pub(super) async fn end_without_start(&self, runs: &[String]) -> Result<(), Error> {
         for run in runs {
-            sqlx::query("UPDATE run SET is_over = 1, unreadable = 1 WHERE id = ?")
+            sqlx::query("UPDATE run SET is_over = 1, unreadable = 1 WHERE id = $1")
                 .bind(run)
                 .execute(&self.pool)
                 .await

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::fleet;
 use super::queue::Queue;
 use super::work::Work;
 use crate::domain::run::Run;
@@ -23,6 +24,11 @@ const MAX_PAUSE: u64 = 64;
 pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
+    if queue.fleet().is_some() {
+        tokio::spawn(fleet::claim_on(queue.clone()));
+        tokio::spawn(fleet::beat_on(queue.clone()));
+        return;
+    }
     match queue.app().journal.open_runs().await {
         Ok(runs) => tracing::info!(open_runs = runs.len(), "resuming the runs that an earlier process left"),
         Err(error) => tracing::error!(%error, "open runs could not be read"),
@@ -40,6 +46,10 @@ pub async fn watch(queue: Queue, every: Duration) {
         tick.tick().await;
         pauses.tick();
         identify(&queue, |name| pauses.is_over(name)).await;
+        if queue.fleet().is_some() {
+            // The database knows what is due.
+            continue;
+        }
         let now = Timestamp::now();
         let is_due = |run: &Run| {
             let gates = run.open_gates();
@@ -56,6 +66,9 @@ pub(super) async fn prune_on(queue: Queue) {
     let mut tick = tokio::time::interval(PRUNE);
     loop {
         tick.tick().await;
+        if !queue.leads().await {
+            continue;
+        }
         if let Err(error) = engine::prune(queue.app(), Timestamp::now()).await {
             tracing::warn!(%error, "old data could not be deleted");
         }

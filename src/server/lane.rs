@@ -9,6 +9,7 @@ use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, Event, Fact};
 use crate::domain::id::{PullRequestId, Repository};
 use crate::domain::run::{Origin, Run};
+use crate::journal::{Class, Waiting};
 
 /// The lane of a piece of work, and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,26 @@ pub(super) enum Needs {
 }
 
 impl Route {
+    /// Where the work of an event waits, if several processes share the journal.
+    pub(super) fn waiting(&self, event: &Event) -> Waiting {
+        let pull_request = self.lane.split(' ').next().filter(|key| key.contains('#'));
+        let stops = matches!(
+            event.fact,
+            Fact::PullRequestPushed { .. } | Fact::PullRequestClosed { .. } | Fact::PullRequestRetargeted { .. }
+        );
+        Waiting {
+            lane: self.lane.clone(),
+            class: match &self.needs {
+                Needs::Answering | Needs::Stopping | Needs::Noting => Class::Light,
+                Needs::Worker(share) if share.is_asked_for => Class::Asked,
+                Needs::Worker(_) => Class::Unasked,
+            },
+            repository: event.repository().map(Repository::key).unwrap_or_default(),
+            pull_request: pull_request.unwrap_or_default().to_string(),
+            interrupts: stops || self.stops_first || self.needs == Needs::Stopping,
+        }
+    }
+
     /// Reads the commands of a comment, which takes milliseconds, so it must not run on the threads that answer
     /// webhooks.
     pub(super) fn of(work: &Work) -> Self {

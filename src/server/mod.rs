@@ -5,6 +5,7 @@ mod again;
 mod api;
 mod clock;
 mod connections;
+mod fleet;
 mod lane;
 mod queue;
 mod sweep;
@@ -71,10 +72,24 @@ pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, u
     pruner.abort();
 }
 
+/// Does the work of a shared journal without serving anything, until `until` resolves, and then drains.
+pub async fn work(queue: Queue, until: impl Future<Output = ()> + Send) {
+    take_up(&queue).await;
+    let clock = tokio::spawn(watch(queue.clone(), TICK));
+    let sweeper = tokio::spawn(sweep::sweep_on(queue.clone()));
+    let pruner = tokio::spawn(clock::prune_on(queue.clone()));
+    until.await;
+    tracing::info!("shutting down: no more work is claimed");
+    queue.drain(DRAIN).await;
+    clock.abort();
+    sweeper.abort();
+    pruner.abort();
+}
+
 async fn get_readyz(State(door): State<webhook::Door>) -> StatusCode {
     let queue = door.queue();
     let journal_is_well = match &queue.app().journal {
-        Journal::Sqlite(sqlite) => sqlite.is_well().await,
+        Journal::Database(database) => database.is_well().await,
         Journal::Refs(_) => true,
     };
     if journal_is_well && queue.has_room() {

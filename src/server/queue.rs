@@ -11,12 +11,14 @@ use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
 use super::again::{Again, log};
+use super::fleet::Fleet;
 use super::lane::{self, Needs, Route};
 use super::work::Work;
 use super::workers::{Worker, Workers};
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{DeliveryId, PullRequestId};
 use crate::engine::{self, App, Broken, Interrupt};
+use crate::lease::{self, Lease};
 
 /// How many pieces of work may wait. Beyond that, a delivery is answered with 503.
 const CAPACITY: usize = 2_000;
@@ -30,6 +32,9 @@ const MAX_NOTING: usize = 16;
 /// How long after its arrival a delivery that met an outage of GitHub is retried. By default, a gate is open for as
 /// long.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
+
+/// How long to wait before asking the database again whether work is due.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The queue is full, or greenlight is shutting down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +53,8 @@ struct Inner {
     noting: Semaphore,
     tasks: TaskTracker,
     is_draining: AtomicBool,
+    /// Set where several processes share the work. It then waits in the database instead of in `held`.
+    fleet: Option<Fleet>,
 }
 
 #[derive(Default)]
@@ -86,9 +93,15 @@ impl InHand {
 }
 
 impl Queue {
+    /// A queue of this many workers. With none, which only a journal that is shared allows, others do the work.
     pub fn new(app: Arc<App>, workers: usize) -> Self {
+        let fleet = app
+            .journal
+            .shared()
+            .map(|database| Fleet::new(database.clone(), workers));
         Self(Arc::new(Inner {
             app,
+            fleet,
             held: Mutex::default(),
             workers: Workers::new(workers),
             answering: Semaphore::new(MAX_ANSWERING),
@@ -101,6 +114,33 @@ impl Queue {
 
     pub fn app(&self) -> &App {
         &self.0.app
+    }
+
+    pub(super) fn shared_app(&self) -> Arc<App> {
+        Arc::clone(&self.0.app)
+    }
+
+    pub(super) fn fleet(&self) -> Option<&Fleet> {
+        self.0.fleet.as_ref()
+    }
+
+    /// Whether this process does what only one has to do. It also tidies up the lanes then.
+    pub(super) async fn leads(&self) -> bool {
+        let Some(fleet) = self.fleet() else { return true };
+        let leads = fleet.leads().await;
+        if leads && let Err(error) = fleet.database().tidy_lanes().await {
+            tracing::warn!(%error, "old lanes could not be deleted");
+        }
+        leads
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.0.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Runs something that a shutdown waits for.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(work);
     }
 
     /// Whether the queue would accept a delivery now.
@@ -158,6 +198,14 @@ impl Queue {
     pub(super) fn push_as(&self, route: Route, work: Work) -> Result<(), QueueFull> {
         if !self.has_room() {
             return Err(QueueFull);
+        }
+        if let Some(fleet) = self.fleet() {
+            // It waits in the database already. What it stops here is stopped at once.
+            if let Work::Delivery(_, event) = &work {
+                self.interrupt(event);
+            }
+            fleet.wake();
+            return Ok(());
         }
         if let Work::Delivery(id, event) = &work {
             {
@@ -219,7 +267,7 @@ impl Queue {
 
     /// A push or the end of the pull request interrupts the run on the old head at once. The run itself checks the
     /// reason, and writes its end in its own lane.
-    fn interrupt(&self, event: &Event) {
+    pub(super) fn interrupt(&self, event: &Event) {
         let (pull_request, why) = match &event.fact {
             Fact::PullRequestPushed { pull_request, head } => (pull_request, Interrupt::Superseded(head.clone())),
             Fact::PullRequestClosed { pull_request } => (pull_request, Interrupt::Closed),
@@ -274,19 +322,7 @@ impl Queue {
             }
             Work::Delivery(id, event) => {
                 let received = event.received;
-                let (again, pieces) = if lane::is_of_several(&event) {
-                    let outcome = tokio::spawn(async move { engine::split(&app, *event).await }).await;
-                    log(outcome)
-                } else {
-                    let needs = Route::of_event(&event).needs;
-                    let outcome = if matches!(needs, Needs::Worker(_)) {
-                        tokio::spawn(async move { engine::handle(&app, *event).await }).await
-                    } else {
-                        self.note(*event).await
-                    };
-                    let (again, ()) = log(outcome);
-                    (again, Vec::new())
-                };
+                let (again, pieces) = self.deliver(*event, None).await;
                 for event in pieces {
                     self.held().deliveries.entry(id.clone()).or_default().open += 1;
                     let route = Route::of_event(&event);
@@ -299,13 +335,32 @@ impl Queue {
         }
     }
 
-    /// Does work that needs no worker, and queues its consequences for one in the lane of the pull request.
-    async fn note(&self, event: Event) -> Result<Result<(), Broken>, JoinError> {
+    /// Handles an event, or splits it into parts, under a lease if there is one.
+    pub(super) async fn deliver(&self, event: Event, lease: Option<Arc<Lease>>) -> (Again, Vec<Event>) {
         let app = self.0.app.clone();
-        let outcome = tokio::spawn(async move { engine::note(&app, event).await }).await;
+        if lane::is_of_several(&event) {
+            let splitting = lease::under(lease, async move { engine::split(&app, event).await });
+            return log(tokio::spawn(splitting).await);
+        }
+        let outcome = if matches!(Route::of_event(&event).needs, Needs::Worker(_)) {
+            let handling = lease::under(lease, async move { engine::handle(&app, event).await });
+            tokio::spawn(handling).await
+        } else {
+            self.note(event, lease).await
+        };
+        let (again, ()) = log(outcome);
+        (again, Vec::new())
+    }
+
+    /// Does work that needs no worker, and queues its consequences for one in the lane of the pull request.
+    async fn note(&self, event: Event, lease: Option<Arc<Lease>>) -> Result<Result<(), Broken>, JoinError> {
+        let app = self.0.app.clone();
+        let noting = lease::under(lease, async move { engine::note(&app, event).await });
+        let outcome = tokio::spawn(noting).await;
         outcome.map(|result| {
             result.map(|left| {
-                for run in left {
+                // Shared work finds them in the database.
+                for run in left.into_iter().filter(|_| self.0.fleet.is_none()) {
                     let work = Work::Resume(Box::new(run));
                     self.enqueue(Route::of(&work), work);
                 }
@@ -341,9 +396,15 @@ impl Queue {
 
     /// Waits until no work is waiting or in progress.
     pub async fn idle(&self) {
-        self.0.tasks.close();
-        self.0.tasks.wait().await;
-        self.0.tasks.reopen();
+        loop {
+            self.0.tasks.close();
+            self.0.tasks.wait().await;
+            self.0.tasks.reopen();
+            match self.fleet().filter(|_| !self.is_draining()) {
+                Some(fleet) if !fleet.is_idle().await => tokio::time::sleep(LOOK_AGAIN).await,
+                _ => return,
+            }
+        }
     }
 
     /// Accepts no more work, interrupts active work, and waits a limited time for it to stop.

@@ -34,6 +34,9 @@ pub(super) async fn sweep_on(queue: Queue) {
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
+        if !queue.leads().await {
+            continue;
+        }
         sweep(&queue).await;
         // Data that was deleted meanwhile is also removed from the log.
         if let Err(error) = queue.app().journal.empty_the_log().await {
@@ -124,7 +127,7 @@ async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broke
         return Ok(false);
     }
     let id = event.identity(id);
-    if app.journal.admit(&id, &event).await? == Admission::New {
+    if app.journal.admit(&id, &event, &route.waiting(&event)).await? == Admission::New {
         let (kind, action) = event.named();
         let repository = event.repository().map(tracing::field::display);
         tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted late");

@@ -212,7 +212,9 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, WebhookRe
         return Ok(StatusCode::NO_CONTENT);
     };
     let id = event.identity(DeliveryId(id));
-    if app.journal.admit(&id, &event).await.map_err(not_written(&id.0))? == Admission::New {
+    let waiting = route.waiting(&event);
+    let admitted = app.journal.admit(&id, &event, &waiting).await;
+    if admitted.map_err(not_written(&id.0))? == Admission::New {
         let (kind, action) = event.named();
         let repository = event.repository().map(tracing::field::display);
         tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted");

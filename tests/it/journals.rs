@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use greenlight::domain::reply;
 use greenlight::domain::run::{Run, Step};
-use greenlight::journal::{self, FIRST, FORMAT, Journal, Sqlite};
+use greenlight::journal::{self, Database, FIRST, FORMAT, Journal};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use sqlx::Connection as _;
@@ -128,7 +128,7 @@ async fn a_database_reads_every_format_as_a_ref_does() {
         for (_, text) in files(format) {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("greenlight.db");
-            let journal = Journal::Sqlite(Sqlite::open(&file).await.unwrap());
+            let journal = Journal::Database(Database::open(&file).await.unwrap());
             let run = journal::fold(&text).unwrap();
             // A run on a checkout is stored in a file.
             let Some(id) = run.started.pull_request() else {

@@ -24,7 +24,7 @@ use crate::domain::command;
 use crate::engine::{App, Interrupts, ModelStream};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
-use crate::journal::{Journal, Sqlite};
+use crate::journal::{Database, Journal};
 use crate::server::{self, Queue};
 
 /// The webhook secret of the played GitHub. It protects nothing.
@@ -118,7 +118,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         key_pem: app_credentials.private_key.into(),
     };
     let api = double.url().parse().map_err(fault)?;
-    let journal = Sqlite::open(&folder.join("greenlight.db")).await.map_err(fault)?;
+    let journal = Database::open(&folder.join("greenlight.db")).await.map_err(fault)?;
     let sandbox = app::sandbox(settings).await?;
     match &sandbox {
         Ok(sandbox) => needs::check(sandbox, folder).await?,
@@ -128,7 +128,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         bundles: None,
         retention: settings.retention,
         github: GitHub::new(&api, credentials).map_err(fault)?,
-        journal: Journal::Sqlite(journal),
+        journal: Journal::Database(journal),
         sandbox,
         model: app::model_of(settings)?,
         who: settings.engine(),

@@ -41,6 +41,7 @@ use serde_json::{Value, json};
 use self::problem::Problem;
 use self::view::{RunSummary, RunView, UnreadableRun};
 use self::who::{Access, Caller};
+use super::lane::Route;
 use super::queue::Queue;
 use super::work::Work;
 use crate::domain::command::{Command, MAXIMUM_TEXT};
@@ -240,7 +241,8 @@ async fn give(api: &Api, caller: &Caller, (run, on): (&Run, PullRequestId), comm
         },
     };
     let id = DeliveryId(format!("api {}", ulid::Ulid::new()));
-    api.queue.app().journal.admit(&id, &event).await?;
+    let waiting = Route::of_event(&event).waiting(&event);
+    api.queue.app().journal.admit(&id, &event, &waiting).await?;
     tracing::info!(run.id = %run.id(), login = %caller.account, "a command was received through the API");
     // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
     let _picked_up_later = api.queue.push(Work::Delivery(id, Box::new(event))).await;

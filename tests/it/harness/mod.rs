@@ -3,6 +3,7 @@
 pub(crate) mod gullible;
 pub(crate) mod model;
 pub(crate) mod openapi;
+pub(crate) mod postgres;
 pub(crate) mod story;
 pub(crate) mod whole;
 

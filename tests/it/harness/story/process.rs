@@ -12,10 +12,11 @@ use greenlight::domain::run::Run;
 use greenlight::engine::{App, Interrupts, ModelStream};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
-use greenlight::journal::{Journal, Sqlite};
+use greenlight::journal::{Database, Journal};
 use greenlight::openai::{self, OpenAi};
 use greenlight::sandbox::{Sandbox, Unusable};
 use greenlight::server::{self, Queue, Work};
+use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -38,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) sandbox: Result<Sandbox, Unusable>,
     pub(crate) allow_list: AllowList,
     pub(crate) workers: usize,
+    /// The URL of a PostgreSQL database. `None`: SQLite in the data folder.
+    pub(crate) postgres: Option<SecretString>,
 }
 
 /// The log of a story.
@@ -130,17 +133,24 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         settings.prices = prices;
         (OpenAi::new(settings).unwrap(), "scripted".to_string())
     });
+    let journal = match &settings.postgres {
+        Some(url) => Database::connect(url).await.unwrap(),
+        None => Database::open(&folder.join("greenlight.db")).await.unwrap(),
+    };
     let app = App {
         bundles: Some(folder.join("bundles")),
         retention: Retention::default(),
         github: GitHub::new(&settings.api.parse().unwrap(), settings.credentials).unwrap(),
-        journal: Journal::Sqlite(Sqlite::open(&folder.join("greenlight.db")).await.unwrap()),
+        journal: Journal::Database(journal),
         sandbox: settings.sandbox,
         model,
         who: settings.who,
         folder: folder.to_path_buf(),
         allow_list: settings.allow_list,
-        interrupts: Interrupts::default(),
+        interrupts: match settings.postgres {
+            Some(_) => Interrupts::shared(),
+            None => Interrupts::default(),
+        },
         voices: ModelStream::default(),
     };
     let queue = Queue::new(Arc::new(app), settings.workers);

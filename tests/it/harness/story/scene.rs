@@ -7,10 +7,12 @@ use greenlight::config::allow_list::AllowList;
 use greenlight::domain::model::{Price, Who};
 use greenlight::github::Credentials;
 use greenlight::sandbox::Sandbox;
+use secrecy::SecretString;
 
 use super::process::Settings;
 use super::{SECRET, Story};
 use crate::harness::model::{ScriptedModel, Turn};
+use crate::harness::postgres;
 
 const FARE: &str = "def fare(stops):\n    return 200 + 50 * stops\n";
 /// The module in the pull request.
@@ -88,6 +90,9 @@ pub(crate) struct Scene {
     /// Additional configuration for triage.
     triage: &'static str,
 }
+
+/// Set to run all stories on PostgreSQL instead of SQLite.
+const ON_POSTGRES: &str = "GREENLIGHT_TEST_ON_POSTGRES";
 
 /// Default triage settings for stories that are not about triage: without them, every failing test would run five
 /// times.
@@ -315,6 +320,10 @@ impl Scene {
             }),
             allow_list: self.allow_list,
             workers: self.workers,
+            postgres: match std::env::var_os(ON_POSTGRES) {
+                Some(_) => postgres::new_database().await.map(SecretString::from),
+                None => None,
+            },
         };
         let mut story = Story {
             double,

@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
+
 use super::*;
 use crate::domain::event::{Comment, CommentPlace, Fact};
-use crate::domain::id::{Account, RepositoryId};
-use crate::domain::run::Origin;
+use crate::domain::id::{Account, DeliveryId, InstallationId, PullRequestId, Repository, RepositoryId, RepositoryName};
+use crate::domain::run::{Origin, Run};
+use crate::journal::{Admission, Class, Unidentified, Waiting};
 
 const STARTED: &str = r#"{"started":{"run":"r123456789","pull_request":{"repository":"Acme/rail_","number":3},"installation":77,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"comment":{"id":9,"by":"ada"}},"consent":{"command":{"by":"ada"}},"asks_about_tests":false,"approvers":2,"gate_seconds":86400,"at":"2026-03-01T10:00:00Z"}}"#;
 const ASKED: &str = r#"{"gate_opened":{"id":"gaaaa2","kind":{"land":{"files":1}},"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","digest":"00","approvers":2,"opened":"2026-03-01T10:01:00Z","expires":"2030-03-01T10:00:00Z"}}"#;
@@ -17,7 +21,7 @@ async fn old(folder: &Path) -> std::path::PathBuf {
     let file = folder.join("greenlight.db");
     let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
     let pool = SqlitePool::connect_with(options).await.unwrap();
-    let mut migrator = migrator();
+    let mut migrator = migrator(Dialect::Sqlite);
     migrator.migrations = Cow::Owned(migrator.migrations.iter().take(1).cloned().collect());
     migrator.run(&pool).await.unwrap();
     let run = "INSERT INTO run (id, repository, number, started) VALUES ('r123456789', 'Acme/rail_', 3, '2026-03-01T10:00:00Z')";
@@ -52,7 +56,7 @@ fn third(repository: Repository) -> PullRequestId {
 #[tokio::test]
 async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
     let folder = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
+    let sqlite = Database::open(&old(folder.path()).await).await.unwrap();
     let unidentified = sqlite.unidentified().await.unwrap();
     let name: RepositoryName = "Acme/rail_".parse().unwrap();
     let installation = Some(InstallationId(77));
@@ -89,7 +93,14 @@ async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
     let (_, mut event) = sqlite.unfinished().await.unwrap().remove(0);
     *event.repository_mut().unwrap() = now;
     let again = event.identity(DeliveryId("again".into()));
-    assert_eq!(sqlite.admit(&again, &event).await.unwrap(), Admission::Known);
+    let waiting = Waiting {
+        lane: String::new(),
+        class: Class::Light,
+        repository: String::new(),
+        pull_request: String::new(),
+        interrupts: false,
+    };
+    assert_eq!(sqlite.admit(&again, &event, &waiting).await.unwrap(), Admission::Known);
     let Fact::CommentCreated(Comment { place, author, .. }) = event.fact else {
         panic!("no comment");
     };
@@ -99,7 +110,7 @@ async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
 #[tokio::test]
 async fn runs_older_than_the_repository_of_that_name_are_over() {
     let folder = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
+    let sqlite = Database::open(&old(folder.path()).await).await.unwrap();
     let name: RepositoryName = "Acme/rail_".parse().unwrap();
     let strangers = repository(6, "Acme/rail_");
     let made: Timestamp = "2026-04-01T00:00:00Z".parse().unwrap();
@@ -110,13 +121,13 @@ async fn runs_older_than_the_repository_of_that_name_are_over() {
     assert_eq!(sqlite.unidentified().await.unwrap(), []);
 }
 
-async fn execute(sqlite: &Sqlite, statement: &'static str) {
+async fn execute(sqlite: &Database, statement: &'static str) {
     sqlx::query(statement).execute(&sqlite.pool).await.unwrap();
 }
 
 /// An intact run of the first format, beside the run that a test breaks.
-async fn with_another(folder: &Path) -> Sqlite {
-    let sqlite = Sqlite::open(&old(folder).await).await.unwrap();
+async fn with_another(folder: &Path) -> Database {
+    let sqlite = Database::open(&old(folder).await).await.unwrap();
     for statement in [
         "INSERT INTO run (id, repository, number, started) SELECT 'r2', repository, number, started FROM run",
         "INSERT INTO step (run, place, step) SELECT 'r2', place, replace(step, 'r123456789', 'r2') FROM step",
@@ -127,7 +138,7 @@ async fn with_another(folder: &Path) -> Sqlite {
 }
 
 /// The runs that each kind of query finds.
-async fn found(sqlite: &Sqlite) -> [Vec<String>; 3] {
+async fn found(sqlite: &Database) -> [Vec<String>; 3] {
     let repository: Repository = "Acme/rail_".parse::<RepositoryName>().unwrap().into();
     let names = |runs: Vec<Run>| runs.into_iter().map(|run| run.id().0.clone()).collect();
     [
@@ -180,7 +191,7 @@ async fn a_run_of_a_newer_greenlight_is_listed_and_nothing_else() {
     .await;
     assert_eq!(found(&sqlite).await, [["r2"], ["r2"], ["r2"]]);
     let name: RepositoryName = "Acme/rail_".parse().unwrap();
-    let journal = super::super::Journal::Sqlite(sqlite);
+    let journal = super::super::Journal::Database(sqlite);
     let listed = journal.unreadable(&name.clone().into(), None).await.unwrap();
     let listed: Vec<_> = listed.iter().map(|run| (run.run.0.as_str(), run.why)).collect();
     assert_eq!(listed, [("r123456789", super::super::Newer(99).into())]);
@@ -192,21 +203,21 @@ async fn a_run_of_a_newer_greenlight_is_listed_and_nothing_else() {
 async fn a_database_of_a_newer_greenlight_is_not_opened() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("greenlight.db");
-    let sqlite = Sqlite::open(&file).await.unwrap();
+    let sqlite = Database::open(&file).await.unwrap();
     execute(
         &sqlite,
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', 1, x'00', 0)",
     )
     .await;
     sqlite.pool.close().await;
-    let refused = Sqlite::open(&file).await.err().unwrap().to_string();
+    let refused = Database::open(&file).await.err().unwrap().to_string();
     assert!(refused.contains("upgrade greenlight"), "{refused}");
 }
 
 #[tokio::test]
 async fn a_delivery_that_cannot_be_read_harms_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
+    let sqlite = Database::open(&old(folder.path()).await).await.unwrap();
     execute(
         &sqlite,
         "INSERT INTO delivery (id, event, received) VALUES ('x', '{', '2026-03-01T10:00:00Z')",

@@ -1,0 +1,121 @@
+//! The journal in a database: SQLite, with a write-ahead log and a single writing connection, or PostgreSQL, which
+//! several processes share. Every commit is on disk before it counts.
+//!
+//! Both understand the same statements, with numbered parameters. What differs is in [`Dialect`] and in the migrations.
+
+use std::path::Path;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::MigrateError;
+use sqlx::{AnyPool, Executor as _};
+
+use super::Error;
+use super::columns::broken;
+use super::dialect::Dialect;
+use super::migrations::migrator;
+use super::once::ReportedOnce;
+use crate::private;
+
+/// How long to wait for a free connection.
+const ACQUIRE: Duration = Duration::from_secs(30);
+/// How many connections a process keeps to PostgreSQL, which allows 100 in all by default.
+/// <https://www.postgresql.org/docs/current/runtime-config-connection.html>
+const CONNECTIONS: u32 = 8;
+/// Settings of each connection to SQLite.
+const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+                       PRAGMA busy_timeout = 10000; PRAGMA secure_delete = ON";
+/// Settings of each session of PostgreSQL: a process that is gone holds no lock for long, and no statement hangs.
+const SESSION: &str = "SET synchronous_commit = on; SET statement_timeout = '60s'; SET lock_timeout = '30s'; \
+                       SET idle_in_transaction_session_timeout = '60s'";
+
+#[derive(Clone)]
+pub struct Database {
+    pub(super) pool: AnyPool,
+    pub(super) dialect: Dialect,
+    /// The unreadable data that was already logged.
+    pub(super) told: ReportedOnce,
+}
+
+impl Database {
+    /// Opens an SQLite file, creating it or migrating its tables if necessary.
+    ///
+    /// # Errors
+    /// When the file cannot be created, is not a database, or is newer than this program.
+    pub async fn open(file: &Path) -> Result<Self, Error> {
+        let of_file = |error: &dyn std::fmt::Display| Error::Broken(format!("{}: {error}", file.display()));
+        if let Some(folder) = file.parent() {
+            private::folder(folder).map_err(|error| Error::Broken(format!("{}: {error}", folder.display())))?;
+        }
+        // SQLite gives the files beside it the same permissions, see <https://www.sqlite.org/src/file/src/os_unix.c>
+        // (findCreateFileMode).
+        private::file().open(file).map_err(|error| of_file(&error))?;
+        let path = percent_encoding::utf8_percent_encode(
+            file.to_str().ok_or_else(|| of_file(&"the path is not UTF-8"))?,
+            percent_encoding::NON_ALPHANUMERIC,
+        );
+        let database = Self::connected(&format!("sqlite:{path}"), Dialect::Sqlite)
+            .await
+            .map_err(|error| of_file(&error))?;
+        database.migrate().await.map_err(|error| match error {
+            Error::Broken(problem) => of_file(&problem),
+            error => error,
+        })?;
+        Ok(database)
+    }
+
+    /// Connects to PostgreSQL, and migrates its tables if necessary. Several processes may do so at once.
+    ///
+    /// # Errors
+    /// When the database does not respond, or is newer than this program.
+    pub async fn connect(url: &SecretString) -> Result<Self, Error> {
+        let database = Self::connected(url.expose_secret(), Dialect::Postgres)
+            .await
+            .map_err(broken)?;
+        database.migrate().await?;
+        Ok(database)
+    }
+
+    async fn connected(url: &str, dialect: Dialect) -> Result<Self, sqlx::Error> {
+        sqlx::any::install_default_drivers();
+        let settings = match dialect {
+            Dialect::Sqlite => PRAGMAS,
+            Dialect::Postgres => SESSION,
+        };
+        let connections = match dialect {
+            Dialect::Sqlite => 1,
+            Dialect::Postgres => CONNECTIONS,
+        };
+        let pool = AnyPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(ACQUIRE)
+            .after_connect(move |connection, _| Box::pin(async move { connection.execute(settings).await.map(|_| ()) }))
+            .connect_with(AnyConnectOptions::from_str(url)?)
+            .await?;
+        let told = ReportedOnce::default();
+        Ok(Self { pool, dialect, told })
+    }
+
+    /// Applies the migrations that the database lacks.
+    async fn migrate(&self) -> Result<(), Error> {
+        migrator(self.dialect)
+            .run(&self.pool)
+            .await
+            .map_err(|error| match error {
+                MigrateError::VersionMissing(_) => Error::Broken(
+                    "a newer version of greenlight wrote it: upgrade greenlight, or start with another database".into(),
+                ),
+                error => broken(error),
+            })
+    }
+
+    /// Whether the database responds.
+    pub async fn is_well(&self) -> bool {
+        sqlx::query("SELECT 1").execute(&self.pool).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;

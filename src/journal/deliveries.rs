@@ -1,0 +1,98 @@
+//! Deliveries: each is admitted once, and done once.
+
+use jiff::Timestamp;
+use sqlx::{Any, Executor, Row as _};
+
+use super::columns::broken;
+use super::database::Database;
+use super::dialect::Dialect;
+use super::lanes::Waiting;
+use super::pushes::note_push;
+use super::{Admission, Error, pieces};
+use crate::domain::event::Event;
+use crate::domain::id::DeliveryId;
+
+/// How many unfinished deliveries a restart resumes at most.
+const MAX_UNFINISHED: i64 = 10_000;
+
+impl Database {
+    pub(super) async fn admit(&self, id: &DeliveryId, event: &Event, waiting: &Waiting) -> Result<Admission, Error> {
+        let json = serde_json::to_string(event).map_err(broken)?;
+        if self.dialect == Dialect::Sqlite {
+            let is_new = insert(&self.pool, id, &json).await?;
+            note_push(&self.pool, event).await?;
+            return Ok(admission(is_new));
+        }
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        let is_new = insert(&mut *transaction, id, &json).await?;
+        note_push(&mut *transaction, event).await?;
+        if is_new {
+            pieces::put(&mut transaction, waiting, (&id.0, None)).await?;
+            if waiting.interrupts {
+                sqlx::query("INSERT INTO interrupt (pull_request, repository, event) VALUES ($1, $2, $3)")
+                    .bind(&waiting.pull_request)
+                    .bind(&waiting.repository)
+                    .bind(&json)
+                    .execute(&mut *transaction)
+                    .await
+                    .map_err(broken)?;
+            }
+        }
+        transaction.commit().await.map_err(broken)?;
+        Ok(admission(is_new))
+    }
+
+    pub(super) async fn knows(&self, id: &DeliveryId) -> Result<bool, Error> {
+        let found = sqlx::query("SELECT 1 FROM delivery WHERE id = $1")
+            .bind(&id.0)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(found.is_some())
+    }
+
+    pub(super) async fn finish(&self, id: &DeliveryId) -> Result<(), Error> {
+        sqlx::query("UPDATE delivery SET done = 1, event = '' WHERE id = $1")
+            .bind(&id.0)
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(())
+    }
+
+    pub(super) async fn unfinished(&self) -> Result<Vec<(DeliveryId, Event)>, Error> {
+        let rows = sqlx::query(self.dialect.unfinished())
+            .bind(MAX_UNFINISHED)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)?;
+        let mut deliveries = Vec::new();
+        for row in rows {
+            let id: String = row.try_get("id").map_err(broken)?;
+            let event: String = row.try_get("event").map_err(broken)?;
+            match serde_json::from_str(&event) {
+                Ok(event) => deliveries.push((DeliveryId(id), event)),
+                Err(_) if self.told.is_news(&id) => tracing::error!(delivery.id = id, "a delivery cannot be read"),
+                Err(_) => {}
+            }
+        }
+        Ok(deliveries)
+    }
+}
+
+/// Inserts a delivery. Returns false if it is there already.
+async fn insert<'e>(executor: impl Executor<'e, Database = Any>, id: &DeliveryId, json: &str) -> Result<bool, Error> {
+    let insert = "INSERT INTO delivery (id, event, received) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
+    let written = sqlx::query(insert)
+        .bind(&id.0)
+        .bind(json)
+        .bind(Timestamp::now().to_string())
+        .execute(executor)
+        .await
+        .map_err(broken)?;
+    Ok(written.rows_affected() == 1)
+}
+
+fn admission(is_new: bool) -> Admission {
+    if is_new { Admission::New } else { Admission::Known }
+}

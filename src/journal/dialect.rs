@@ -1,0 +1,76 @@
+//! What SQLite and PostgreSQL express differently.
+
+/// Which database it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+impl Dialect {
+    /// Marks a run as over. $1 is its id.
+    pub(super) fn run_is_over(self) -> &'static [&'static str] {
+        match self {
+            Self::Sqlite => &["UPDATE run SET is_over = 1 WHERE id = $1"],
+            Self::Postgres => &[
+                "UPDATE run SET is_over = 1 WHERE id = $1",
+                "DELETE FROM work WHERE run = $1",
+            ],
+        }
+    }
+
+    /// Selects unfinished deliveries, oldest first. $1 is how many.
+    pub(super) fn unfinished(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SELECT id, event FROM delivery WHERE done = 0 ORDER BY received, rowid LIMIT $1",
+            Self::Postgres => "SELECT id, event FROM delivery WHERE done = 0 ORDER BY received, nth LIMIT $1",
+        }
+    }
+
+    /// Selects the repository names of runs without an id, each with an installation. $1 is how many.
+    pub(super) fn unidentified(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "SELECT run.repository AS name, MAX(run.rowid), CASE WHEN json_valid(step.step) \
+                 THEN json_extract(step.step, '$.started.installation') END AS installation FROM run JOIN step ON \
+                 step.run = run.id AND step.place = 0 \
+                 WHERE run.repository_id IS NULL GROUP BY run.repository LIMIT $1"
+            }
+            Self::Postgres => {
+                "SELECT DISTINCT ON (run.repository) run.repository AS name, \
+                 (step.step::json #>> '{started,installation}')::bigint AS installation FROM run JOIN step ON \
+                 step.run = run.id AND step.place = 0 \
+                 WHERE run.repository_id IS NULL ORDER BY run.repository, run.nth DESC LIMIT $1"
+            }
+        }
+    }
+
+    /// Selects the steps of a repository's newest runs. Of what a model said, only the usage. $1 is the repository's
+    /// id, $2 its name, and $3 how many runs.
+    ///
+    /// PostgreSQL's functions refuse JSON with `\u0000`, which tests print, so there the short form is stored beside
+    /// the step.
+    pub(super) fn runs_without_transcripts(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "SELECT run.*, step.format, CASE \
+                   WHEN NOT json_valid(step.step) THEN step.step \
+                   WHEN json_type(step.step, '$.said.reply') = 'object' THEN json_object('said', json_object('reply', \
+                     json_object('usage', json_extract(step.step, '$.said.reply.usage')))) \
+                   WHEN json_type(step.step, '$.said') IS NOT NULL THEN '{\"said\":null}' \
+                   ELSE step.step END AS step \
+                 FROM (SELECT * FROM addressed \
+                   WHERE repository_id = $1 OR ($1 IS NULL AND repository_id IS NULL AND lower(repository) = lower($2)) \
+                   ORDER BY started DESC, nth DESC LIMIT $3) AS run \
+                 JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
+            }
+            Self::Postgres => {
+                "SELECT run.*, step.format, COALESCE(step.brief, step.step) AS step \
+                 FROM (SELECT * FROM addressed \
+                   WHERE repository_id = $1 OR ($1 IS NULL AND repository_id IS NULL AND lower(repository) = lower($2)) \
+                   ORDER BY started DESC, nth DESC LIMIT $3) AS run \
+                 JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
+            }
+        }
+    }
+}

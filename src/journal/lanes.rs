@@ -1,0 +1,221 @@
+//! Lanes of work that several processes share, in PostgreSQL.
+//!
+//! A process claims a lane, does its work one piece after the other, and releases it. It holds the lane by a lease,
+//! which it extends while it works; whoever takes the lane over gets a larger fencing token. The database's clock alone
+//! decides when a lease ends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::Row as _;
+
+use super::columns::broken;
+use super::database::Database;
+use super::dialect::Dialect;
+use super::{Error, Journal};
+use crate::domain::event::Event;
+use crate::lease::Lease;
+
+/// How long a lease lasts after it was last extended.
+const LEASE: &str = "interval '24 seconds'";
+/// How long a process trusts a lease after it was last extended. The rest is for a request that is on its way.
+pub const TRUST: Duration = Duration::from_secs(10);
+/// How many interruptions are read at a time.
+const MAX_INTERRUPTIONS: i64 = 200;
+
+/// What a piece of work needs from the process that does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// No worker: it reads, answers, stops or notes something.
+    Light,
+    /// A worker, and a person asked for it.
+    Asked,
+    /// A worker, and nobody asked for it, such as red CI.
+    Unasked,
+}
+
+impl Class {
+    pub(super) fn number(self) -> i64 {
+        match self {
+            Self::Light => 0,
+            Self::Asked => 1,
+            Self::Unasked => 2,
+        }
+    }
+
+    pub(super) fn read(number: i64) -> Self {
+        match number {
+            0 => Self::Light,
+            1 => Self::Asked,
+            _ => Self::Unasked,
+        }
+    }
+}
+
+/// The lane in which a piece of work waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    pub lane: String,
+    pub class: Class,
+    /// The key of its repository, and of its pull request; empty if it concerns none.
+    pub repository: String,
+    pub pull_request: String,
+    /// Whether it may stop an active run at once, in whichever process that is.
+    pub interrupts: bool,
+}
+
+impl Journal {
+    /// The database, if several processes may share it.
+    pub fn shared(&self) -> Option<&Database> {
+        match self {
+            Self::Database(database) if database.dialect == Dialect::Postgres => Some(database),
+            _ => None,
+        }
+    }
+}
+
+impl Database {
+    /// Claims the next lane with work of this class that no process holds. Repositories take turns; at most `most`
+    /// lanes of a repository are held at once for work that needs workers.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn claim(&self, holder: &str, class: Class, most: usize) -> Result<Option<Arc<Lease>>, Error> {
+        let asked = Instant::now();
+        let claim = format!(
+            "WITH next AS (
+                SELECT found.lane, turn.repository FROM turn CROSS JOIN LATERAL (
+                    SELECT work.lane FROM work JOIN lane ON lane.name = work.lane
+                    WHERE work.repository = turn.repository AND work.class = $2 AND work.not_before <= now()
+                        AND (lane.until IS NULL OR lane.until < now())
+                        AND NOT EXISTS (SELECT 1 FROM work AS earlier WHERE earlier.lane = work.lane
+                            AND earlier.not_before <= now() AND earlier.nth < work.nth)
+                    ORDER BY work.nth LIMIT 1 FOR UPDATE OF lane SKIP LOCKED
+                ) AS found
+                WHERE $2 = 0 OR $3 > (SELECT count(*) FROM lane AS held WHERE held.repository = turn.repository
+                    AND held.until >= now() AND held.class > 0)
+                ORDER BY turn.served LIMIT 1
+            ), served AS (
+                UPDATE turn SET served = clock_timestamp() FROM next WHERE turn.repository = next.repository
+            )
+            UPDATE lane SET holder = $1, token = nextval('fencing_token'), until = now() + {LEASE}, class = $2
+            FROM next WHERE lane.name = next.lane RETURNING lane.name, lane.token"
+        );
+        let row = sqlx::query(sqlx::AssertSqlSafe(claim))
+            .bind(holder)
+            .bind(class.number())
+            .bind(i64::try_from(most).map_err(broken)?)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(broken)?;
+        let lease = |row: sqlx::any::AnyRow| {
+            let (lane, token) = (row.try_get("name"), row.try_get("token"));
+            Ok(Arc::new(Lease::new(
+                lane.map_err(broken)?,
+                token.map_err(broken)?,
+                asked + TRUST,
+            )))
+        };
+        row.map(lease).transpose()
+    }
+
+    /// Extends all leases of a process. Returns the tokens that it still holds.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn extend(&self, holder: &str) -> Result<Vec<i64>, Error> {
+        let extend =
+            format!("UPDATE lane SET until = now() + {LEASE} WHERE holder = $1 AND until >= now() RETURNING token");
+        sqlx::query_scalar(sqlx::AssertSqlSafe(extend))
+            .bind(holder)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)
+    }
+
+    /// Gives a lane back.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn release(&self, lease: &Lease) -> Result<(), Error> {
+        sqlx::query("UPDATE lane SET holder = NULL, until = NULL, class = 0 WHERE name = $1 AND token = $2")
+            .bind(&lease.lane)
+            .bind(lease.token)
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(())
+    }
+
+    /// Whether this process leads: it does what only one has to do, such as looking for missed deliveries.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn leads(&self, holder: &str, for_seconds: i64) -> Result<bool, Error> {
+        let led = sqlx::query(
+            "INSERT INTO lane (name, repository, pull_request, holder, until) \
+             VALUES ('leader', '', '', $1, now() + $2 * interval '1 second') ON CONFLICT (name) DO UPDATE \
+             SET holder = excluded.holder, until = excluded.until \
+             WHERE lane.holder = excluded.holder OR lane.until IS NULL OR lane.until < now()",
+        )
+        .bind(holder)
+        .bind(for_seconds)
+        .execute(&self.pool)
+        .await
+        .map_err(broken)?;
+        Ok(led.rows_affected() == 1)
+    }
+
+    /// The newest events that may stop a run in a lane of this process, each with its number.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn interruptions(&self, holder: &str) -> Result<Vec<(i64, Event)>, Error> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT interrupt.nth, interrupt.event FROM interrupt \
+             JOIN lane ON lane.pull_request = interrupt.pull_request \
+             WHERE lane.holder = $1 AND interrupt.at > now() - interval '1 minute' ORDER BY interrupt.nth LIMIT $2",
+        )
+        .bind(holder)
+        .bind(MAX_INTERRUPTIONS)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        let mut read = Vec::new();
+        for row in rows {
+            let event: String = row.try_get("event").map_err(broken)?;
+            if let Ok(event) = serde_json::from_str(&event) {
+                read.push((row.try_get("nth").map_err(broken)?, event));
+            }
+        }
+        Ok(read)
+    }
+
+    /// Deletes old interruptions, and lanes without work. For the leader.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn tidy_lanes(&self) -> Result<(), Error> {
+        for statement in [
+            "DELETE FROM interrupt WHERE at < now() - interval '1 minute'",
+            "DELETE FROM lane WHERE until IS NULL AND NOT EXISTS (SELECT 1 FROM work WHERE work.lane = lane.name)",
+            "DELETE FROM turn WHERE served < now() - interval '1 day' \
+             AND NOT EXISTS (SELECT 1 FROM work WHERE work.repository = turn.repository)",
+        ] {
+            sqlx::query(statement).execute(&self.pool).await.map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    /// How many lanes have work that is due.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn lanes_due(&self) -> Result<u64, Error> {
+        let due: i64 = sqlx::query_scalar("SELECT count(DISTINCT lane) FROM work WHERE not_before <= now()")
+            .fetch_one(&self.pool)
+            .await
+            .map_err(broken)?;
+        u64::try_from(due).map_err(broken)
+    }
+}

@@ -1,0 +1,241 @@
+//! Pieces of work in lanes, in PostgreSQL: deliveries, their parts, and runs that are to be resumed.
+
+use jiff::Timestamp;
+use sqlx::Row as _;
+
+use super::Error;
+use super::columns::broken;
+use super::database::Database;
+use super::lanes::{Class, Waiting};
+use crate::domain::event::Event;
+use crate::domain::id::RunId;
+use crate::lease::Lease;
+
+/// One piece of work of a claimed lane.
+#[derive(Debug)]
+pub struct Piece {
+    pub nth: i64,
+    pub class: Class,
+    pub what: PieceKind,
+}
+
+#[derive(Debug)]
+pub enum PieceKind {
+    Delivery(Box<Event>),
+    Resume(RunId),
+    /// Its delivery cannot be read.
+    Unreadable(String),
+}
+
+impl Database {
+    /// The next piece of a claimed lane: runs first, then deliveries in the order of their arrival.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn next_piece(&self, lease: &Lease) -> Result<Option<Piece>, Error> {
+        let row = sqlx::query(
+            "SELECT work.nth, work.class, work.run, work.delivery, COALESCE(work.event, delivery.event) AS event \
+             FROM work LEFT JOIN delivery ON delivery.id = work.delivery \
+             WHERE work.lane = $1 AND work.not_before <= now() ORDER BY work.run IS NULL, work.nth LIMIT 1",
+        )
+        .bind(&lease.lane)
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(broken)?;
+        let Some(row) = row else { return Ok(None) };
+        let run: Option<String> = row.try_get("run").map_err(broken)?;
+        let what = if let Some(run) = run {
+            PieceKind::Resume(RunId(run))
+        } else {
+            let id: String = row.try_get("delivery").map_err(broken)?;
+            let event: Option<String> = row.try_get("event").map_err(broken)?;
+            match serde_json::from_str(&event.unwrap_or_default()) {
+                Ok(event) => PieceKind::Delivery(event),
+                Err(_) => PieceKind::Unreadable(id),
+            }
+        };
+        Ok(Some(Piece {
+            nth: row.try_get("nth").map_err(broken)?,
+            class: Class::read(row.try_get("class").map_err(broken)?),
+            what,
+        }))
+    }
+
+    /// Marks a piece of a delivery as done, and puts the parts into their lanes that it was split into. The delivery
+    /// is done with its last piece.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] when another process has the lane.
+    pub async fn complete(&self, lease: &Lease, nth: i64, parts: &[(Waiting, Event)]) -> Result<(), Error> {
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        fence(&mut transaction, lease).await?;
+        let delivery: Option<Option<String>> = sqlx::query_scalar("DELETE FROM work WHERE nth = $1 RETURNING delivery")
+            .bind(nth)
+            .fetch_optional(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        if let Some(delivery) = delivery.flatten() {
+            for (waiting, event) in parts {
+                let event = serde_json::to_string(event).map_err(broken)?;
+                put(&mut transaction, waiting, (&delivery, Some(&event))).await?;
+            }
+            sqlx::query(
+                "UPDATE delivery SET done = 1, event = '' WHERE id = $1 \
+                 AND NOT EXISTS (SELECT 1 FROM work WHERE work.delivery = $1)",
+            )
+            .bind(&delivery)
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        }
+        transaction.commit().await.map_err(broken)
+    }
+
+    /// Puts a piece off: until a moment, or for longer and longer.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] when another process has the lane.
+    pub async fn put_off(&self, lease: &Lease, nth: i64, until: Option<Timestamp>) -> Result<(), Error> {
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        fence(&mut transaction, lease).await?;
+        sqlx::query(
+            "UPDATE work SET tries = tries + 1, not_before = CASE WHEN $2 > 0 \
+             THEN to_timestamp($2::double precision / 1e6) \
+             ELSE now() + interval '1 minute' * power(2, LEAST(tries, 6)) END WHERE nth = $1",
+        )
+        .bind(nth)
+        .bind(until.map_or(0, Timestamp::as_microsecond))
+        .execute(&mut *transaction)
+        .await
+        .map_err(broken)?;
+        transaction.commit().await.map_err(broken)
+    }
+
+    /// Schedules the open runs of a pull request: those that wait for people resume when their request expires, and
+    /// all others now, or later and later if they do not advance. `but_not_before` holds for all of them. Runs in
+    /// other lanes are left to whoever holds those.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn schedule(
+        &self,
+        lease: &Lease,
+        pull_request: &str,
+        but_not_before: Option<Timestamp>,
+    ) -> Result<(), Error> {
+        let runs: Vec<String> = sqlx::query_scalar(
+            "SELECT run FROM work WHERE pull_request = $1 AND run IS NOT NULL AND (lane = $2 OR NOT EXISTS \
+             (SELECT 1 FROM lane WHERE lane.name = work.lane AND lane.until >= now()))",
+        )
+        .bind(pull_request)
+        .bind(&lease.lane)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        for id in runs {
+            let Some(run) = self.find(&RunId(id.clone())).await? else {
+                continue;
+            };
+            let gates = run.open_gates();
+            let expires = gates
+                .iter()
+                .map(|gate| gate.expires)
+                .min()
+                .filter(|_| run.end.is_none());
+            let at = expires.max(but_not_before).or(but_not_before);
+            // Only if the run did not advance since it was read.
+            sqlx::query(
+                "UPDATE work SET tries = CASE WHEN length = $2 THEN tries + 1 ELSE 0 END, length = $2, \
+                 not_before = CASE WHEN to_timestamp($3::double precision / 1e6) > now() \
+                 THEN to_timestamp($3::double precision / 1e6) \
+                 WHEN length = $2 THEN now() + interval '1 minute' * power(2, LEAST(tries, 6)) ELSE now() END \
+                 WHERE run = $1 AND $2 = (SELECT max(place) + 1 FROM step WHERE step.run = $1)",
+            )
+            .bind(&id)
+            .bind(i64::try_from(run.length).map_err(broken)?)
+            .bind(at.map_or(0, Timestamp::as_microsecond))
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        }
+        Ok(())
+    }
+}
+
+type Transaction<'a> = sqlx::Transaction<'a, sqlx::Any>;
+
+/// Fails if another process has the lane. The lane cannot change hands until the end of the transaction.
+pub(super) async fn fence(transaction: &mut Transaction<'_>, lease: &Lease) -> Result<(), Error> {
+    let held = sqlx::query("SELECT 1 FROM lane WHERE name = $1 AND token = $2 FOR SHARE")
+        .bind(&lease.lane)
+        .bind(lease.token)
+        .fetch_optional(&mut **transaction)
+        .await
+        .map_err(broken)?;
+    match held {
+        Some(_) if lease.is_trusted() => Ok(()),
+        _ => Err(Error::Taken),
+    }
+}
+
+/// Puts a delivery, or a part of one, into its lane.
+pub(super) async fn put(
+    transaction: &mut Transaction<'_>,
+    waiting: &Waiting,
+    (delivery, part): (&str, Option<&str>),
+) -> Result<(), Error> {
+    open_lane(transaction, waiting).await?;
+    sqlx::query(
+        "INSERT INTO work (lane, repository, pull_request, class, delivery, event) VALUES ($1, $2, $3, $4, $5, $6) \
+         ON CONFLICT (delivery, lane) DO NOTHING",
+    )
+    .bind(&waiting.lane)
+    .bind(&waiting.repository)
+    .bind(&waiting.pull_request)
+    .bind(waiting.class.number())
+    .bind(delivery)
+    .bind(part)
+    .execute(&mut **transaction)
+    .await
+    .map_err(broken)?;
+    Ok(())
+}
+
+/// Puts a run that begins into the lane in which it begins.
+pub(super) async fn put_run(transaction: &mut Transaction<'_>, waiting: &Waiting, run: &RunId) -> Result<(), Error> {
+    open_lane(transaction, waiting).await?;
+    sqlx::query(
+        "INSERT INTO work (lane, repository, pull_request, class, run) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (run) DO NOTHING",
+    )
+    .bind(&waiting.lane)
+    .bind(&waiting.repository)
+    .bind(&waiting.pull_request)
+    .bind(waiting.class.number())
+    .bind(&run.0)
+    .execute(&mut **transaction)
+    .await
+    .map_err(broken)?;
+    Ok(())
+}
+
+/// Makes sure that a lane and its repository's turn exist. The lane's row stays locked, so that it is not deleted as
+/// empty meanwhile.
+async fn open_lane(transaction: &mut Transaction<'_>, waiting: &Waiting) -> Result<(), Error> {
+    sqlx::query("INSERT INTO turn (repository) VALUES ($1) ON CONFLICT (repository) DO NOTHING")
+        .bind(&waiting.repository)
+        .execute(&mut **transaction)
+        .await
+        .map_err(broken)?;
+    sqlx::query(
+        "INSERT INTO lane (name, repository, pull_request) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE \
+         SET repository = excluded.repository",
+    )
+    .bind(&waiting.lane)
+    .bind(&waiting.repository)
+    .bind(&waiting.pull_request)
+    .execute(&mut **transaction)
+    .await
+    .map_err(broken)?;
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Runs and their steps.
+
+use serde_json::{Value, json};
+use sqlx::Row as _;
+
+use super::columns::{self, broken};
+use super::database::Database;
+use super::dialect::Dialect;
+use super::format::FORMAT;
+use super::lanes::{Class, Waiting};
+use super::rows::{self, Folded};
+use super::{Error, pieces};
+use crate::domain::id::{PullRequestId, Repository, RunId};
+use crate::domain::run::{Run, Started, Step};
+use crate::lease;
+
+impl Database {
+    pub(super) async fn begin(&self, started: &Started) -> Result<(), Error> {
+        let step = serde_json::to_string(&Step::Started(Box::new(started.clone()))).map_err(broken)?;
+        let PullRequestId { repository, number } = super::pull_request(started)?;
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        sqlx::query(
+            "INSERT INTO run (id, repository, repository_id, number, started) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) \
+             DO NOTHING",
+        )
+        .bind(&started.run.0)
+        .bind(repository.name.to_string())
+        .bind(columns::number(repository.id)?)
+        .bind(i64::try_from(*number).map_err(broken)?)
+        .bind(started.at.to_string())
+        .execute(&mut *transaction)
+        .await
+        .map_err(broken)?;
+        sqlx::query(
+            "INSERT INTO step (run, place, step, format) VALUES ($1, 0, $2, $3) ON CONFLICT (run, place) DO NOTHING",
+        )
+        .bind(&started.run.0)
+        .bind(step)
+        .bind(i64::from(FORMAT))
+        .execute(&mut *transaction)
+        .await
+        .map_err(broken)?;
+        if self.dialect == Dialect::Postgres {
+            let repository_key = repository.key();
+            let pull_request = format!("{repository_key}#{number}");
+            let lane = lease::current().map_or_else(|| pull_request.clone(), |lease| lease.lane.clone());
+            let waiting = Waiting {
+                lane,
+                class: Class::Asked,
+                repository: repository_key,
+                pull_request,
+                interrupts: false,
+            };
+            pieces::put_run(&mut transaction, &waiting, &started.run).await?;
+        }
+        transaction.commit().await.map_err(broken)
+    }
+
+    pub(super) async fn append(&self, run: &Run, step: &Step) -> Result<(), Error> {
+        let json = serde_json::to_string(step).map_err(broken)?;
+        let place = i64::try_from(run.length).map_err(broken)?;
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        if let Some(lease) = lease::current() {
+            pieces::fence(&mut transaction, &lease).await?;
+        }
+        let insert =
+            "INSERT INTO step (run, place, step, format) VALUES ($1, $2, $3, $4) ON CONFLICT (run, place) DO NOTHING";
+        let written = sqlx::query(insert)
+            .bind(&run.id().0)
+            .bind(place)
+            .bind(&json)
+            .bind(i64::from(FORMAT))
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        if written.rows_affected() != 1 {
+            return Err(Error::Taken);
+        }
+        if self.dialect == Dialect::Postgres
+            && let Some(brief) = brief(&json)
+        {
+            sqlx::query("UPDATE step SET brief = $3 WHERE run = $1 AND place = $2")
+                .bind(&run.id().0)
+                .bind(place)
+                .bind(brief)
+                .execute(&mut *transaction)
+                .await
+                .map_err(broken)?;
+        }
+        if *step == Step::Announced {
+            for over in self.dialect.run_is_over() {
+                sqlx::query(*over)
+                    .bind(&run.id().0)
+                    .execute(&mut *transaction)
+                    .await
+                    .map_err(broken)?;
+            }
+        }
+        transaction.commit().await.map_err(broken)
+    }
+
+    pub(super) async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
+        let PullRequestId { repository, number } = pull_request;
+        let rows = sqlx::query(
+            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id \
+             WHERE (run.repository_id = $1 OR ($1 IS NULL AND run.repository_id IS NULL AND \
+             lower(run.repository) = lower($2))) \
+             AND run.number = $3 ORDER BY run.started, run.nth, step.place",
+        )
+        .bind(columns::number(repository.id)?)
+        .bind(repository.name.to_string())
+        .bind(i64::try_from(*number).map_err(broken)?)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        Ok(rows::fold(&rows, &self.told).runs)
+    }
+
+    pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
+        let rows = sqlx::query(self.dialect.runs_without_transcripts())
+            .bind(columns::number(repository.id)?)
+            .bind(repository.name.to_string())
+            .bind(i64::try_from(limit).map_err(broken)?)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(rows::fold(&rows, &self.told).runs)
+    }
+
+    /// One run by its id alone.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn find_run(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        self.find(id).await
+    }
+
+    pub(super) async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        let rows = sqlx::query(
+            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id WHERE run.id = \
+             $1 ORDER BY step.place",
+        )
+        .bind(&id.0)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        Ok(rows::fold(&rows, &self.told).runs.pop())
+    }
+
+    pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
+        let rows = sqlx::query("SELECT place, step FROM step WHERE run = $1 AND place >= $2 ORDER BY place LIMIT $3")
+            .bind(&id.0)
+            .bind(i64::try_from(from).map_err(broken)?)
+            .bind(i64::try_from(limit).map_err(broken)?)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)?;
+        rows.iter()
+            .map(|row| {
+                let place: i64 = row.try_get("place").map_err(broken)?;
+                Ok((
+                    usize::try_from(place).map_err(broken)?,
+                    row.try_get("step").map_err(broken)?,
+                ))
+            })
+            .collect()
+    }
+
+    pub(super) async fn open_runs(&self) -> Result<Vec<Run>, Error> {
+        let rows = sqlx::query(
+            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id \
+             WHERE run.is_over = 0 ORDER BY run.started, run.nth, step.place",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        let Folded { runs, without_start } = rows::fold(&rows, &self.told);
+        self.end_without_start(&without_start).await?;
+        Ok(runs)
+    }
+}
+
+/// A step of a transcript without what was said, only with its usage. `None` for other steps.
+fn brief(step: &str) -> Option<String> {
+    if !step.starts_with("{\"said\":") {
+        return None;
+    }
+    let step: Value = serde_json::from_str(step).ok()?;
+    let said = match step["said"].get("reply").filter(|reply| reply.is_object()) {
+        Some(reply) => json!({ "reply": { "usage": reply["usage"] } }),
+        None => Value::Null,
+    };
+    Some(json!({ "said": said }).to_string())
+}
