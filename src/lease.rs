@@ -4,6 +4,7 @@
 //! neither in the journal nor on GitHub, because another process may already have taken over. The idea is Chubby's
 //! sequencer and River's leadership term: <https://research.google/pubs/the-chubby-lock-service-for-loosely-coupled-distributed-systems/>.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -19,6 +20,8 @@ pub struct Lease {
     /// The fencing token: whoever takes the lane later has a larger one.
     pub token: i64,
     trusted_until: Mutex<Instant>,
+    /// The number of the piece of work that is in progress. Later pieces have larger numbers.
+    piece: AtomicI64,
 }
 
 impl Lease {
@@ -27,7 +30,17 @@ impl Lease {
             lane,
             token,
             trusted_until: Mutex::new(trusted_until),
+            piece: AtomicI64::new(0),
         }
+    }
+
+    /// A piece of work begins.
+    pub fn begin(&self, piece: i64) {
+        self.piece.store(piece, Ordering::Release);
+    }
+
+    pub fn piece(&self) -> i64 {
+        self.piece.load(Ordering::Acquire)
     }
 
     /// The lease is confirmed, and trusted until this moment.

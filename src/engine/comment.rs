@@ -190,6 +190,7 @@ async fn carry_out(
         Request::Reject(request) => answer::reject(context, &request, Some(said_in)).await,
         Request::Cancel(request) => {
             context.app.interrupts.cancelled(context.id(), received);
+            context.app.journal.note_cancel(context.id(), received).await?;
             cancel::cancel(context, &request).await
         }
         Request::Retry(request) => retry::retry(context, &request).await,
@@ -204,7 +205,9 @@ async fn begin_on_comment(
     (comment, received): (&Comment, Timestamp),
     request: &Authorized<Mode>,
 ) -> Result<VerbResult, Broken> {
-    if context.app.interrupts.was_cancelled_after(context.id(), received) {
+    if context.app.interrupts.was_cancelled_after(context.id(), received)
+        || context.app.journal.was_cancelled_after(context.id(), received).await?
+    {
         return Ok(Ok(Some("This was cancelled before it started.".into())));
     }
     if was_pushed_since(context, comment, received).await? {

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::id::{CommitSha, PullRequestId};
 use crate::domain::permission::{Authorized, Cancel};
+use crate::lease;
 
 /// Why a run has to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,8 @@ struct Entry {
     head: CommitSha,
     token: CancellationToken,
     why: Option<Interrupt>,
+    /// The piece of work that it belongs to, where several processes share the work.
+    piece: Option<i64>,
 }
 
 impl Entry {
@@ -114,6 +117,7 @@ impl Interrupts {
             head: head.clone(),
             token: token.clone(),
             why: None,
+            piece: lease::current().map(|lease| lease.piece()),
         };
         self.lock().insert(ticket, entry);
         Working {
@@ -125,13 +129,18 @@ impl Interrupts {
 
     /// Interrupts every active run of this pull request. Returns false if there is none.
     pub fn interrupt(&self, pull_request: &PullRequestId, why: &Interrupt) -> bool {
+        self.interrupt_earlier(pull_request, why, None)
+    }
+
+    /// Like [`Self::interrupt`], but only work that arrived before this piece: a `fix` after a `cancel` goes ahead.
+    pub fn interrupt_earlier(&self, pull_request: &PullRequestId, why: &Interrupt, than: Option<i64>) -> bool {
         self.touch(|watched| watched.may_be(pull_request));
         let mut reached = false;
         for entry in self.lock().values_mut() {
             let is_meant = match why {
                 Interrupt::Superseded(head) => *head != entry.head,
                 _ => true,
-            };
+            } && than.is_none_or(|than| entry.piece.is_none_or(|piece| piece < than));
             if entry.pull_request.may_be(pull_request) && is_meant {
                 entry.interrupt(why.clone());
                 reached = true;

@@ -199,12 +199,12 @@ pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
     Ok(runs.into_iter().filter(is_left).collect())
 }
 
-/// Interrupts the active run of a pull request if the author of this comment may cancel it. The rest of the comment
-/// is handled in its lane.
+/// Interrupts the active run of a pull request if the author of this command may cancel it; with a number, only if the
+/// run's work arrived before that piece. The rest of the comment is handled in its lane.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
-pub async fn stop_at_once(app: &App, event: Event) -> Result<(), Broken> {
+pub async fn stop_at_once(app: &App, event: Event, before: Option<i64>) -> Result<(), Broken> {
     let (id, by, is_bot) = match &event.fact {
         Fact::CommentCreated(comment) if cancels(comment.body.clone()).await => {
             (&comment.pull_request, &comment.author, comment.author_is_bot)
@@ -220,7 +220,8 @@ pub async fn stop_at_once(app: &App, event: Event) -> Result<(), Broken> {
     let client = app.github.client(event.installation, &id.repository).await?;
     let permission = client.permission(&id.repository, by).await?;
     if let Ok(request) = authorize(Cancel, by, is_bot, permission) {
-        app.interrupts.interrupt(id, &Interrupt::Cancelled(request));
+        app.interrupts
+            .interrupt_earlier(id, &Interrupt::Cancelled(request), before);
     }
     Ok(())
 }

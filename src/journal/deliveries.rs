@@ -27,9 +27,10 @@ impl Database {
         let is_new = insert(&mut *transaction, id, &json).await?;
         note_push(&mut *transaction, event).await?;
         if is_new {
-            pieces::put(&mut transaction, waiting, (&id.0, None)).await?;
+            let nth = pieces::put(&mut transaction, waiting, (&id.0, None)).await?;
             if waiting.interrupts {
-                sqlx::query("INSERT INTO interrupt (pull_request, repository, event) VALUES ($1, $2, $3)")
+                sqlx::query("INSERT INTO interrupt (nth, pull_request, repository, event) VALUES ($1, $2, $3, $4)")
+                    .bind(nth)
                     .bind(&waiting.pull_request)
                     .bind(&waiting.repository)
                     .bind(&json)

@@ -124,8 +124,10 @@ impl Database {
     /// # Errors
     /// When the database cannot be used.
     pub async fn extend(&self, holder: &str) -> Result<Vec<i64>, Error> {
-        let extend =
-            format!("UPDATE lane SET until = now() + {LEASE} WHERE holder = $1 AND until >= now() RETURNING token");
+        let extend = format!(
+            "UPDATE lane SET until = now() + {LEASE} WHERE holder = $1 AND until >= now() AND token IS NOT NULL \
+             RETURNING token"
+        );
         sqlx::query_scalar(sqlx::AssertSqlSafe(extend))
             .bind(holder)
             .fetch_all(&self.pool)
@@ -191,6 +193,18 @@ impl Database {
         Ok(read)
     }
 
+    /// Makes all work due, also runs that wait for people and deliveries that were put off.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn visit_all(&self) -> Result<(), Error> {
+        sqlx::query("UPDATE work SET not_before = now(), tries = 0 WHERE not_before > now()")
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(())
+    }
+
     /// Deletes old interruptions, and lanes without work. For the leader.
     ///
     /// # Errors
@@ -199,6 +213,7 @@ impl Database {
         for statement in [
             "DELETE FROM interrupt WHERE at < now() - interval '1 minute'",
             "DELETE FROM lane WHERE until IS NULL AND NOT EXISTS (SELECT 1 FROM work WHERE work.lane = lane.name)",
+            "DELETE FROM cancelled WHERE at < extract(epoch FROM now() - interval '1 day') * 1e6",
             "DELETE FROM turn WHERE served < now() - interval '1 day' \
              AND NOT EXISTS (SELECT 1 FROM work WHERE work.repository = turn.repository)",
         ] {

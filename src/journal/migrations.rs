@@ -19,7 +19,10 @@ const SQLITE: [Listed; 6] = [
     (30, "format", include_str!("migrations/sqlite/0030_format.sql")),
 ];
 
-const POSTGRES: [Listed; 1] = [(1, "journal", include_str!("migrations/postgres/0001_journal.sql"))];
+const POSTGRES: [Listed; 2] = [
+    (1, "journal", include_str!("migrations/postgres/0001_journal.sql")),
+    (2, "lanes", include_str!("migrations/postgres/0002_lanes.sql")),
+];
 
 /// Applies the migrations that a database lacks. On PostgreSQL, one process does so at a time.
 pub(super) fn migrator(dialect: Dialect) -> Migrator {

@@ -178,16 +178,16 @@ pub(super) async fn fence(transaction: &mut Transaction<'_>, lease: &Lease) -> R
     }
 }
 
-/// Puts a delivery, or a part of one, into its lane.
+/// Puts a delivery, or a part of one, into its lane. Returns the number of the piece, or `None` if it is there already.
 pub(super) async fn put(
     transaction: &mut Transaction<'_>,
     waiting: &Waiting,
     (delivery, part): (&str, Option<&str>),
-) -> Result<(), Error> {
+) -> Result<Option<i64>, Error> {
     open_lane(transaction, waiting).await?;
-    sqlx::query(
+    sqlx::query_scalar(
         "INSERT INTO work (lane, repository, pull_request, class, delivery, event) VALUES ($1, $2, $3, $4, $5, $6) \
-         ON CONFLICT (delivery, lane) DO NOTHING",
+         ON CONFLICT (delivery, lane) DO NOTHING RETURNING nth",
     )
     .bind(&waiting.lane)
     .bind(&waiting.repository)
@@ -195,10 +195,9 @@ pub(super) async fn put(
     .bind(waiting.class.number())
     .bind(delivery)
     .bind(part)
-    .execute(&mut **transaction)
+    .fetch_optional(&mut **transaction)
     .await
-    .map_err(broken)?;
-    Ok(())
+    .map_err(broken)
 }
 
 /// Puts a run that begins into the lane in which it begins.

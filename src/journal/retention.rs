@@ -100,6 +100,13 @@ impl Database {
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;
+        if self.dialect == Dialect::Postgres {
+            sqlx::query("DELETE FROM interrupt WHERE at < to_timestamp($1::double precision / 1e6)")
+                .bind(deliveries_before.as_microsecond())
+                .execute(&mut *transaction)
+                .await
+                .map_err(broken)?;
+        }
         let before = runs_before.to_string();
         let runs = sqlx::query_scalar("SELECT id FROM run WHERE is_over = 1 AND started < $1")
             .bind(&before)
@@ -163,6 +170,9 @@ impl Database {
                 "DELETE FROM delivery WHERE id IN (SELECT delivery FROM work WHERE repository = $1)",
                 "DELETE FROM work WHERE repository = $1",
                 "DELETE FROM interrupt WHERE repository = $1",
+                "DELETE FROM cancelled WHERE substr(pull_request, 1, length($1) + 1) = $1 || '#'",
+                "DELETE FROM lane WHERE repository = $1 AND until IS NULL",
+                "DELETE FROM turn WHERE repository = $1",
             ] {
                 sqlx::query(statement)
                     .bind(repository.key())

@@ -24,7 +24,8 @@ const MAX_PAUSE: u64 = 64;
 pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
-    if queue.fleet().is_some() {
+    if let Some(fleet) = queue.fleet() {
+        fleet.stand_for_leader().await;
         tokio::spawn(fleet::claim_on(queue.clone()));
         tokio::spawn(fleet::beat_on(queue.clone()));
         return;
@@ -66,7 +67,7 @@ pub(super) async fn prune_on(queue: Queue) {
     let mut tick = tokio::time::interval(PRUNE);
     loop {
         tick.tick().await;
-        if !queue.leads().await {
+        if !queue.leads() {
             continue;
         }
         if let Err(error) = engine::prune(queue.app(), Timestamp::now()).await {

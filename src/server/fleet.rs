@@ -5,6 +5,7 @@
 //! others claim its lanes and resume the runs.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,9 @@ const MAX_LIGHT: usize = 32;
 /// How many lanes of a repository may have workers at once, in all processes.
 const MAX_OF_REPOSITORY: usize = 4;
 /// How long a leader leads without confirming it, in seconds.
-const LEAD: i64 = 600;
+const LEAD: i64 = 30;
+/// After how many heartbeats it is confirmed.
+const CONFIRM: u32 = 10;
 /// How long after its arrival a delivery that met an outage of GitHub is retried.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
@@ -45,6 +48,7 @@ pub(super) struct Fleet {
     /// At most half of the workers do what nobody asked for.
     unasked: Arc<Semaphore>,
     wake: Notify,
+    leads: AtomicBool,
     seen: Mutex<HashSet<i64>>,
 }
 
@@ -58,6 +62,7 @@ impl Fleet {
             heavy: Arc::new(Semaphore::new(workers)),
             unasked: Arc::new(Semaphore::new(workers.div_ceil(2))),
             wake: Notify::new(),
+            leads: AtomicBool::new(false),
             seen: Mutex::default(),
         }
     }
@@ -67,24 +72,30 @@ impl Fleet {
         self.wake.notify_one();
     }
 
-    /// Whether this process does what only one has to do. Not if the database does not respond.
-    pub(super) async fn leads(&self) -> bool {
-        match self.database.leads(&self.holder, LEAD).await {
-            Ok(leads) => leads,
-            Err(error) => {
-                tracing::warn!(%error, "it is unknown which process leads");
-                false
-            }
+    /// Whether this process does what only one has to do.
+    pub(super) fn leads(&self) -> bool {
+        self.leads.load(Ordering::Acquire)
+    }
+
+    /// Becomes the leader, stays it, or follows another process. A new leader looks at all open runs once: while no
+    /// process ran, nobody heard of pushes.
+    pub(super) async fn stand_for_leader(&self) {
+        let leads = self.database.leads(&self.holder, LEAD).await;
+        let led = self.leads.swap(matches!(leads, Ok(true)), Ordering::AcqRel);
+        let tidied = match leads {
+            Ok(true) if led => self.database.tidy_lanes().await,
+            Ok(true) => self.database.visit_all().await,
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = tidied {
+            tracing::warn!(%error, "the leader's work was not done");
         }
     }
 
     /// Whether no work is in progress here, and none is due.
     pub(super) async fn is_idle(&self) -> bool {
         self.held().is_empty() && matches!(self.database.lanes_due().await, Ok(0))
-    }
-
-    pub(super) fn database(&self) -> &Database {
-        &self.database
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Lease>>> {
@@ -135,8 +146,13 @@ pub(super) async fn claim_on(queue: Queue) {
 pub(super) async fn beat_on(queue: Queue) {
     let mut tick = tokio::time::interval(HEARTBEAT);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut beats: u32 = 0;
     while let Some(fleet) = queue.fleet() {
         tick.tick().await;
+        beats = beats.wrapping_add(1);
+        if beats.is_multiple_of(CONFIRM) {
+            fleet.stand_for_leader().await;
+        }
         if fleet.held().is_empty() {
             continue;
         }
@@ -174,22 +190,18 @@ pub(super) async fn beat_on(queue: Queue) {
 
 /// Does at once what an event stops. What was seen before is forgotten as soon as it is no longer reported.
 fn interrupt(queue: &Queue, fleet: &Fleet, events: Vec<(i64, Event)>) {
-    let fresh: Vec<Event> = {
+    let fresh: Vec<(i64, Event)> = {
         let mut seen = fleet.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let reported: HashSet<i64> = events.iter().map(|(nth, _)| *nth).collect();
-        let fresh = events
-            .into_iter()
-            .filter(|(nth, _)| !seen.contains(nth))
-            .map(|(_, event)| event);
-        let fresh = fresh.collect();
+        let fresh = events.into_iter().filter(|(nth, _)| !seen.contains(nth)).collect();
         *seen = reported;
         fresh
     };
-    for event in fresh {
-        queue.interrupt(&event);
+    for (nth, event) in fresh {
+        queue.interrupt(&event, Some(nth));
         let stopping = queue.clone();
         queue.spawn(async move {
-            if let Err(error) = engine::stop_at_once(stopping.app(), event).await {
+            if let Err(error) = engine::stop_at_once(stopping.app(), event, Some(nth)).await {
                 tracing::warn!(%error, "a run could not be stopped at once");
             }
         });
@@ -224,6 +236,7 @@ async fn work_off(queue: &Queue, lease: Arc<Lease>, slot: Slot) {
 /// Does one piece of work. Returns whether the lane's next piece may follow.
 async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) -> Result<bool, journal::Error> {
     let app = queue.shared_app();
+    lease.begin(piece.nth);
     let (again, parts) = match piece.what {
         PieceKind::Unreadable(id) => {
             tracing::error!(delivery.id = id, "a delivery cannot be read");
@@ -256,12 +269,15 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
     if queue.is_draining() || !lease.is_trusted() {
         return Ok(false);
     }
+    let until = match again {
+        Again::NotBefore(until) => Some(until),
+        Again::Never | Again::Sometime => None,
+    };
     match again {
         Again::Never => fleet.database.complete(lease, piece.nth, &parts).await?,
-        Again::Sometime => fleet.database.put_off(lease, piece.nth, None).await?,
-        Again::NotBefore(until) => fleet.database.put_off(lease, piece.nth, Some(until)).await?,
+        Again::Sometime | Again::NotBefore(_) => fleet.database.put_off(lease, piece.nth, until).await?,
     }
-    fleet.database.schedule(lease, pull_request(lease), None).await?;
+    fleet.database.schedule(lease, pull_request(lease), until).await?;
     fleet.wake();
     Ok(true)
 }

@@ -124,14 +124,9 @@ impl Queue {
         self.0.fleet.as_ref()
     }
 
-    /// Whether this process does what only one has to do. It also tidies up the lanes then.
-    pub(super) async fn leads(&self) -> bool {
-        let Some(fleet) = self.fleet() else { return true };
-        let leads = fleet.leads().await;
-        if leads && let Err(error) = fleet.database().tidy_lanes().await {
-            tracing::warn!(%error, "old lanes could not be deleted");
-        }
-        leads
+    /// Whether this process does what only one has to do.
+    pub(super) fn leads(&self) -> bool {
+        self.fleet().is_none_or(Fleet::leads)
     }
 
     pub(super) fn is_draining(&self) -> bool {
@@ -200,10 +195,7 @@ impl Queue {
             return Err(QueueFull);
         }
         if let Some(fleet) = self.fleet() {
-            // It waits in the database already. What it stops here is stopped at once.
-            if let Work::Delivery(_, event) = &work {
-                self.interrupt(event);
-            }
+            // It waits in the database already, and so does what it interrupts.
             fleet.wake();
             return Ok(());
         }
@@ -221,7 +213,7 @@ impl Queue {
                     },
                 );
             }
-            self.interrupt(event);
+            self.interrupt(event, None);
         }
         if route.stops_first
             && let Work::Delivery(_, event) = &work
@@ -265,16 +257,17 @@ impl Queue {
         self.0.tasks.spawn(async move { queue.process_lane(&route.lane).await });
     }
 
-    /// A push or the end of the pull request interrupts the run on the old head at once. The run itself checks the
+    /// A push or the end of the pull request interrupts the run on the old head at once; with a number, only work that
+    /// arrived before that piece. The run itself checks the
     /// reason, and writes its end in its own lane.
-    pub(super) fn interrupt(&self, event: &Event) {
+    pub(super) fn interrupt(&self, event: &Event, before: Option<i64>) {
         let (pull_request, why) = match &event.fact {
             Fact::PullRequestPushed { pull_request, head } => (pull_request, Interrupt::Superseded(head.clone())),
             Fact::PullRequestClosed { pull_request } => (pull_request, Interrupt::Closed),
             Fact::PullRequestRetargeted { pull_request } => (pull_request, Interrupt::Retargeted),
             _ => return,
         };
-        self.0.app.interrupts.interrupt(pull_request, &why);
+        self.0.app.interrupts.interrupt_earlier(pull_request, &why, before);
     }
 
     async fn process_lane(&self, name: &str) {
@@ -318,7 +311,7 @@ impl Queue {
             }
             Work::Stop(event) => {
                 let _said: (Again, ()) =
-                    log(tokio::spawn(async move { engine::stop_at_once(&app, *event).await }).await);
+                    log(tokio::spawn(async move { engine::stop_at_once(&app, *event, None).await }).await);
             }
             Work::Delivery(id, event) => {
                 let received = event.received;

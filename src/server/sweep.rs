@@ -34,7 +34,7 @@ pub(super) async fn sweep_on(queue: Queue) {
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if !queue.leads().await {
+        if !queue.leads() {
             continue;
         }
         sweep(&queue).await;

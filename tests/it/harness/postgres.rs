@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::{Connection as _, PgConnection};
 use tempfile::TempDir;
 
@@ -37,6 +38,44 @@ pub(crate) async fn new_database() -> Option<String> {
         .unwrap();
     connection.close().await.unwrap();
     Some(server.url(&name))
+}
+
+/// Ends all leases, as if the time of processes that were killed had passed.
+pub(crate) async fn let_leases_end(url: &SecretString) {
+    let mut connection = PgConnection::connect(url.expose_secret()).await.unwrap();
+    // A new database has no tables yet.
+    let _none = sqlx::query("UPDATE lane SET until = now()")
+        .execute(&mut connection)
+        .await;
+    connection.close().await.unwrap();
+}
+
+/// Every row of every table that contains this text.
+pub(crate) async fn rows_with(url: &SecretString, text: &str) -> Vec<String> {
+    let mut connection = PgConnection::connect(url.expose_secret()).await.unwrap();
+    let mut found = Vec::new();
+    for table in [
+        "delivery",
+        "run",
+        "step",
+        "repository",
+        "mark",
+        "push",
+        "arrival",
+        "lane",
+        "work",
+        "turn",
+        "interrupt",
+    ] {
+        let select = format!("SELECT row::text FROM {table} AS row WHERE strpos(row::text, $1) > 0");
+        let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(select))
+            .bind(text)
+            .fetch_all(&mut connection)
+            .await;
+        found.extend::<Vec<String>>(rows.unwrap());
+    }
+    connection.close().await.unwrap();
+    found
 }
 
 impl Server {

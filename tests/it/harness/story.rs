@@ -26,6 +26,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tempfile::TempDir;
 
 use super::model::ScriptedModel;
+use super::postgres;
 
 /// greenlight is idle long before; a story that waits longer hangs.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -147,6 +148,9 @@ impl Story {
 
     /// Starts greenlight with its previous data folder.
     pub(crate) async fn start(&mut self) {
+        if let Some(url) = &self.settings.postgres {
+            postgres::let_leases_end(url).await;
+        }
         let process = Process::start(&self.settings, self.folder.path(), &self.log).await;
         self.double.set_webhook(&format!("{}/webhook", process.url), SECRET);
         self.process = Some(process);

@@ -25,13 +25,13 @@ fn files(folder: &Path, into: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// The files of the data folder that contain this text.
-fn told_in(story: &Story, text: &str) -> Vec<String> {
+/// The files of the data folder, and the rows of the database, that contain this text.
+async fn told_in(story: &Story, text: &str) -> Vec<String> {
     let mut all = BTreeMap::new();
     files(story.folder(), &mut all);
     let has = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     all.retain(|_, bytes| has(bytes));
-    all.into_keys().collect()
+    all.into_keys().chain(story.rows_with(text).await).collect()
 }
 
 /// The number of files below a folder of the data folder.
@@ -53,7 +53,7 @@ async fn lived() -> Story {
     story.maintainer_says("/greenlight fix").await;
     let runs = story.runs().await;
     assert!(runs[0].is_over() && !runs[1].is_over(), "{runs:?}");
-    assert!(!told_in(&story, CANARY).is_empty());
+    assert!(!told_in(&story, CANARY).await.is_empty());
     assert!(below(&story, "mirrors") > 0 && below(&story, "bundles") >= 2);
     story
 }
@@ -82,7 +82,7 @@ async fn what_is_old_is_deleted_and_what_waits_is_not() {
     assert_eq!(left.len(), 1);
     assert!(!left[0].is_over());
     assert_eq!(below(&story, "bundles"), bundles - 1);
-    assert_eq!(told_in(&story, CANARY), [""; 0]);
+    assert_eq!(told_in(&story, CANARY).await, [""; 0]);
     // It can still be answered.
     let head = story.head();
     story.maintainer_says("/greenlight approve").await;
@@ -102,8 +102,8 @@ async fn nothing_is_left_of_a_repository_that_was_taken_away() {
         }
         story.settle().await;
         assert!(story.runs().await.is_empty());
-        assert_eq!(told_in(&story, CANARY), [""; 0]);
-        assert_eq!(told_in(&story, "/greenlight"), [""; 0]);
+        assert_eq!(told_in(&story, CANARY).await, [""; 0]);
+        assert_eq!(told_in(&story, "/greenlight").await, [""; 0]);
         for folder in ["mirrors", "bundles", "installed", "trees", "copies", "workspaces"] {
             assert_eq!(below(&story, folder), 0, "{folder}");
         }

@@ -44,10 +44,18 @@ CREATE INDEX turn_next ON turn (served);
 
 -- Deliveries that may stop a run at once, for whichever process is at work on it. Kept for a minute.
 CREATE TABLE interrupt (
-    nth          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- The work of the delivery. Only what began before it is stopped.
+    nth          BIGINT PRIMARY KEY,
     pull_request TEXT NOT NULL,
     repository   TEXT NOT NULL,
     event        TEXT NOT NULL,
     at           TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 CREATE INDEX interrupt_of ON interrupt (pull_request, at);
+
+-- When the newest command to cancel a pull request's run arrived, in microseconds since 1970. What was asked for
+-- earlier does not begin.
+CREATE TABLE cancelled (
+    pull_request TEXT PRIMARY KEY,
+    at           BIGINT NOT NULL
+);

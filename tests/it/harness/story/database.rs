@@ -5,6 +5,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{Connection as _, Row as _};
 
 use super::Story;
+use crate::harness::postgres;
 
 /// Names a folder: each story writes its runs there when it ends, for use as journal fixtures.
 const KEEP: &str = "GREENLIGHT_KEEP_JOURNALS";
@@ -13,6 +14,14 @@ impl Story {
     async fn database(&self) -> SqliteConnection {
         let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
         SqliteConnection::connect_with(&options).await.unwrap()
+    }
+
+    /// The rows of a PostgreSQL database that contain this text. With SQLite, its file is searched instead.
+    pub(crate) async fn rows_with(&self, text: &str) -> Vec<String> {
+        match &self.settings.postgres {
+            Some(url) => postgres::rows_with(url, text).await,
+            None => Vec::new(),
+        }
     }
 
     /// Changes the last step of a run.
