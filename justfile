@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts examples test test-as-user
+check: format-is-right lint doc deny workflows scripts examples test test-on-postgres test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -21,6 +21,12 @@ fmt-scripts:
 # Runs the tests.
 test *arguments:
     cargo test {{ arguments }}
+
+# Runs stories about interruptions, answers and memory once more, with the journal in PostgreSQL. Skipped: what looks into the file of SQLite.
+test-on-postgres:
+    GREENLIGHT_TEST_ON_POSTGRES=1 cargo test --test it -- \
+        stories::{approve,cancel,forgotten,lifecycle,memory,missed,reject,restart,retarget,undo,uninstalled,workers}:: \
+        --skip nobody_answered_in_time --skip nowhere_on_disk
 
 # Takes over the secret rules of a release of gitleaks, such as v8.30.1.
 secret-rules version:

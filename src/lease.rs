@@ -17,7 +17,7 @@ tokio::task_local! {
 pub struct Lease {
     /// The name of the lane.
     pub lane: String,
-    /// The fencing token: whoever takes the lane later has a larger one.
+    /// The fencing token. Later holders of the lane have larger ones.
     pub token: i64,
     trusted_until: Mutex<Instant>,
     /// The number of the piece of work that is in progress. Later pieces have larger numbers.

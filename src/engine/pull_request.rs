@@ -121,7 +121,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
 /// Ends a run that cannot say anything any more, because greenlight is not installed there.
 async fn end_refused(app: &App, run: &mut Run, refused: Broken) -> Result<(), Broken> {
     match end_unsaid(app, run).await {
-        // Whoever handled the change of the installation ended it already.
+        // The handler of the change of the installation ended it already.
         Ok(()) | Err(Broken::Journal(journal::Error::Taken)) => Err(refused),
         broken => broken,
     }

@@ -1,7 +1,7 @@
 //! Lanes of work that several processes share, in PostgreSQL.
 //!
 //! A process claims a lane, does its work one piece after the other, and releases it. It holds the lane by a lease,
-//! which it extends while it works; whoever takes the lane over gets a larger fencing token. The database's clock alone
+//! which it extends while it works; the next holder gets a larger fencing token. The database's clock alone
 //! decides when a lease ends.
 
 use std::sync::Arc;

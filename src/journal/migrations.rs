@@ -8,9 +8,9 @@ use sqlx::migrate::{Migration, MigrationType, Migrator};
 use super::dialect::Dialect;
 
 /// Version, name and statements, in the order of the versions.
-type Listed = (i64, &'static str, &'static str);
+type SchemaChange = (i64, &'static str, &'static str);
 
-const SQLITE: [Listed; 6] = [
+const SQLITE: [SchemaChange; 6] = [
     (1, "runs", include_str!("migrations/sqlite/0001_runs.sql")),
     (2, "identity", include_str!("migrations/sqlite/0002_identity.sql")),
     (10, "marks", include_str!("migrations/sqlite/0010_marks.sql")),
@@ -19,18 +19,18 @@ const SQLITE: [Listed; 6] = [
     (30, "format", include_str!("migrations/sqlite/0030_format.sql")),
 ];
 
-const POSTGRES: [Listed; 2] = [
+const POSTGRES: [SchemaChange; 2] = [
     (1, "journal", include_str!("migrations/postgres/0001_journal.sql")),
     (2, "lanes", include_str!("migrations/postgres/0002_lanes.sql")),
 ];
 
 /// Applies the migrations that a database lacks. On PostgreSQL, one process does so at a time.
 pub(super) fn migrator(dialect: Dialect) -> Migrator {
-    let listed: &[Listed] = match dialect {
+    let listed: &[SchemaChange] = match dialect {
         Dialect::Sqlite => &SQLITE,
         Dialect::Postgres => &POSTGRES,
     };
-    let migration = |(version, name, statements): &Listed| {
+    let migration = |(version, name, statements): &SchemaChange| {
         let statements = statements.into_sql_str();
         Migration::new(*version, (*name).into(), MigrationType::Simple, statements, false)
     };

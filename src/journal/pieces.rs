@@ -113,7 +113,7 @@ impl Database {
 
     /// Schedules the open runs of a pull request: those that wait for people resume when their request expires, and
     /// all others now, or later and later if they do not advance. `but_not_before` holds for all of them. Runs in
-    /// other lanes are left to whoever holds those.
+    /// other lanes are left to the processes that hold those.
     ///
     /// # Errors
     /// When the database cannot be used.

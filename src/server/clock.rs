@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fleet;
 use super::queue::Queue;
+use super::shared;
 use super::work::Work;
 use crate::domain::run::Run;
 use crate::engine;
@@ -26,8 +26,8 @@ pub async fn take_up(queue: &Queue) {
     identify(queue, |_| true).await;
     if let Some(fleet) = queue.fleet() {
         fleet.stand_for_leader().await;
-        tokio::spawn(fleet::claim_on(queue.clone()));
-        tokio::spawn(fleet::beat_on(queue.clone()));
+        tokio::spawn(shared::claim_on(queue.clone()));
+        tokio::spawn(shared::beat_on(queue.clone()));
         return;
     }
     match queue.app().journal.open_runs().await {

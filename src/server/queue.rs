@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
 use super::again::{Again, log};
@@ -17,8 +16,7 @@ use super::work::Work;
 use super::workers::{Worker, Workers};
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{DeliveryId, PullRequestId};
-use crate::engine::{self, App, Broken, Interrupt};
-use crate::lease::{self, Lease};
+use crate::engine::{self, App, Interrupt};
 
 /// How many pieces of work may wait. Beyond that, a delivery is answered with 503.
 const CAPACITY: usize = 2_000;
@@ -244,7 +242,7 @@ impl Queue {
         self.held().reading.contains(id)
     }
 
-    fn enqueue(&self, route: Route, work: Work) {
+    pub(super) fn enqueue(&self, route: Route, work: Work) {
         let mut held = self.held();
         if let Some(lane) = held.lanes.get_mut(&route.lane) {
             lane.push_back((route.needs, work));
@@ -326,39 +324,6 @@ impl Queue {
                 self.finish(&id, again != Again::Never && is_young).await;
             }
         }
-    }
-
-    /// Handles an event, or splits it into parts, under a lease if there is one.
-    pub(super) async fn deliver(&self, event: Event, lease: Option<Arc<Lease>>) -> (Again, Vec<Event>) {
-        let app = self.0.app.clone();
-        if lane::is_of_several(&event) {
-            let splitting = lease::under(lease, async move { engine::split(&app, event).await });
-            return log(tokio::spawn(splitting).await);
-        }
-        let outcome = if matches!(Route::of_event(&event).needs, Needs::Worker(_)) {
-            let handling = lease::under(lease, async move { engine::handle(&app, event).await });
-            tokio::spawn(handling).await
-        } else {
-            self.note(event, lease).await
-        };
-        let (again, ()) = log(outcome);
-        (again, Vec::new())
-    }
-
-    /// Does work that needs no worker, and queues its consequences for one in the lane of the pull request.
-    async fn note(&self, event: Event, lease: Option<Arc<Lease>>) -> Result<Result<(), Broken>, JoinError> {
-        let app = self.0.app.clone();
-        let noting = lease::under(lease, async move { engine::note(&app, event).await });
-        let outcome = tokio::spawn(noting).await;
-        outcome.map(|result| {
-            result.map(|left| {
-                // Shared work finds them in the database.
-                for run in left.into_iter().filter(|_| self.0.fleet.is_none()) {
-                    let work = Work::Resume(Box::new(run));
-                    self.enqueue(Route::of(&work), work);
-                }
-            })
-        })
     }
 
     /// Marks a piece of a delivery as done. The delivery is done with its last piece, unless one of them met an

@@ -18,6 +18,7 @@ mod guard;
 mod harness;
 mod install;
 mod journals;
+mod lanes;
 mod openapi;
 mod recorded;
 mod repair;

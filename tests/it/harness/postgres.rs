@@ -27,7 +27,7 @@ struct Server {
 static SERVER: OnceLock<Option<Server>> = OnceLock::new();
 
 /// The URL of a new, empty database. `None` if PostgreSQL is not installed, which is said once.
-pub(crate) async fn new_database() -> Option<String> {
+pub(crate) async fn new_database() -> Option<SecretString> {
     let server = SERVER.get_or_init(start).as_ref()?;
     let name = format!("story{}", server.databases.fetch_add(1, Ordering::Relaxed));
     let mut connection = PgConnection::connect(&server.url("postgres")).await.unwrap();
@@ -37,7 +37,14 @@ pub(crate) async fn new_database() -> Option<String> {
         .await
         .unwrap();
     connection.close().await.unwrap();
-    Some(server.url(&name))
+    Some(server.url(&name).into())
+}
+
+/// Executes a statement in a database.
+pub(crate) async fn execute(url: &SecretString, statement: &'static str) {
+    let mut connection = PgConnection::connect(url.expose_secret()).await.unwrap();
+    sqlx::query(statement).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
 }
 
 /// Ends all leases, as if the time of processes that were killed had passed.

@@ -18,9 +18,10 @@ pub(crate) use gateway::Gateway;
 use github_double::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
 use greenlight::domain::id::{PullRequestId, Repository, RepositoryId};
 use greenlight::domain::run::Run;
-pub(crate) use process::SECRET;
-use process::{Log, Process, Settings};
+use process::{Log, Settings};
+pub(crate) use process::{Process, SECRET};
 pub(crate) use scene::{CHANGE, FEW_RUNS, FIXED, LOG, Scene, TESTS};
+use secrecy::SecretString;
 use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tempfile::TempDir;
@@ -204,6 +205,19 @@ impl Story {
         self.kill().await;
         self.start().await;
         self.settle().await;
+    }
+
+    /// Starts another process of the same service, which shares the PostgreSQL database and has its own folder.
+    pub(crate) async fn join(&self, workers: usize) -> (Process, TempDir) {
+        let (folder, mut settings) = (tempfile::tempdir().unwrap(), self.settings.clone());
+        settings.workers = workers;
+        let process = Process::start(&settings, folder.path(), &self.log).await;
+        (process, folder)
+    }
+
+    /// The URL of the database that processes share.
+    pub(crate) fn postgres(&self) -> &SecretString {
+        self.settings.postgres.as_ref().unwrap()
     }
 
     /// Puts a gateway between greenlight and GitHub.

@@ -19,6 +19,7 @@ mod door;
 mod explain;
 mod faults;
 mod fix;
+mod fleet;
 mod forgotten;
 mod guard;
 mod gullible;

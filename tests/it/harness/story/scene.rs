@@ -89,6 +89,8 @@ pub(crate) struct Scene {
     workers: usize,
     /// Additional configuration for triage.
     triage: &'static str,
+    /// The URL of a PostgreSQL database for the journal.
+    postgres: Option<SecretString>,
 }
 
 /// Set to run all stories on PostgreSQL instead of SQLite.
@@ -136,6 +138,7 @@ impl Scene {
             allow_list: AllowList::All,
             sandbox: None,
             workers: 2,
+            postgres: None,
             triage: FEW_RUNS,
         }
     }
@@ -256,6 +259,12 @@ impl Scene {
         self
     }
 
+    /// Keeps the journal in PostgreSQL, which other processes may share.
+    pub(crate) fn on_postgres(mut self, url: SecretString) -> Self {
+        self.postgres = Some(url);
+        self
+    }
+
     /// Runs failing tests as often as by default.
     pub(crate) fn about_triage(mut self) -> Self {
         self.triage = "";
@@ -320,9 +329,10 @@ impl Scene {
             }),
             allow_list: self.allow_list,
             workers: self.workers,
-            postgres: match std::env::var_os(ON_POSTGRES) {
-                Some(_) => postgres::new_database().await.map(SecretString::from),
-                None => None,
+            postgres: match (self.postgres, std::env::var_os(ON_POSTGRES)) {
+                (Some(url), _) => Some(url),
+                (None, Some(_)) => postgres::new_database().await,
+                (None, None) => None,
             },
         };
         let mut story = Story {

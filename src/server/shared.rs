@@ -1,0 +1,203 @@
+//! The loops of a process that shares its work with others: it claims lanes, does their work one piece after the other,
+//! and gives them back.
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::again::{Again, log};
+use super::fleet::{Fleet, Slot};
+use super::lane::Route;
+use super::queue::Queue;
+use crate::domain::event::Event;
+use crate::domain::id::PullRequestId;
+use crate::engine::{self, Interrupt};
+use crate::journal::{self, Class, Piece, PieceKind, TRUST, Waiting};
+use crate::lease::{self, Lease};
+
+/// How often leases are extended and interruptions are read.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+/// How often to look for work. Work that arrives at this process is looked at right away.
+const LOOK: Duration = Duration::from_millis(500);
+/// How many lanes of a repository may have workers at once, in all processes.
+const MAX_OF_REPOSITORY: usize = 4;
+/// After how many heartbeats it is confirmed.
+const CONFIRM: u32 = 10;
+/// How long after its arrival a delivery that met an outage of GitHub is retried.
+const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
+
+/// Claims lanes until the shutdown.
+pub(super) async fn claim_on(queue: Queue) {
+    while let Some(fleet) = queue.fleet().filter(|_| !queue.is_draining()) {
+        let mut found = false;
+        for class in [Class::Light, Class::Asked, Class::Unasked] {
+            let Some(slot) = fleet.room(class) else { continue };
+            match fleet.database.claim(&fleet.holder, class, MAX_OF_REPOSITORY).await {
+                Ok(Some(lease)) => {
+                    found = true;
+                    fleet.held().insert(lease.lane.clone(), Arc::clone(&lease));
+                    let working = queue.clone();
+                    queue.spawn(async move { work_off(&working, lease, slot).await });
+                }
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "work could not be claimed"),
+            }
+        }
+        if !found {
+            let _woken = tokio::time::timeout(LOOK, fleet.wake.notified()).await;
+        }
+    }
+}
+
+/// Extends the leases, and passes interruptions on, until the process ends.
+pub(super) async fn beat_on(queue: Queue) {
+    let mut tick = tokio::time::interval(HEARTBEAT);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut beats: u32 = 0;
+    while let Some(fleet) = queue.fleet() {
+        tick.tick().await;
+        beats = beats.wrapping_add(1);
+        if beats.is_multiple_of(CONFIRM) {
+            fleet.stand_for_leader().await;
+        }
+        if fleet.held().is_empty() {
+            continue;
+        }
+        let asked = Instant::now();
+        match tokio::time::timeout(TRUST, fleet.database.extend(&fleet.holder)).await {
+            Ok(Ok(tokens)) => {
+                for lease in fleet.held().values() {
+                    if tokens.contains(&lease.token) {
+                        lease.extend(asked + TRUST);
+                    }
+                }
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "leases could not be extended"),
+            Err(_) => tracing::warn!("the database did not respond in time"),
+        }
+        let lost: Vec<Arc<Lease>> = {
+            let mut held = fleet.held();
+            let lost = held.extract_if(|_, lease| !lease.is_trusted());
+            lost.map(|(_, lease)| lease).collect()
+        };
+        for lease in lost {
+            tracing::warn!(
+                lane = lease.lane,
+                "a lease was lost: its work stops here, and resumes elsewhere"
+            );
+            let is_its = |id: &PullRequestId| lease.lane.split(' ').next() == Some(&id.key());
+            queue.app().interrupts.interrupt_where(is_its, &Interrupt::ShuttingDown);
+        }
+        match fleet.database.interruptions(&fleet.holder).await {
+            Ok(events) => interrupt(&queue, fleet, events),
+            Err(error) => tracing::warn!(%error, "interruptions could not be read"),
+        }
+    }
+}
+
+/// Does at once what an event stops. What was seen before is forgotten as soon as it is no longer reported.
+fn interrupt(queue: &Queue, fleet: &Fleet, events: Vec<(i64, Event)>) {
+    let fresh: Vec<(i64, Event)> = {
+        let mut seen = fleet.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let reported: HashSet<i64> = events.iter().map(|(nth, _)| *nth).collect();
+        let fresh = events.into_iter().filter(|(nth, _)| !seen.contains(nth)).collect();
+        *seen = reported;
+        fresh
+    };
+    for (nth, event) in fresh {
+        queue.interrupt(&event, Some(nth));
+        let stopping = queue.clone();
+        queue.spawn(async move {
+            if let Err(error) = engine::stop_at_once(stopping.app(), event, Some(nth)).await {
+                tracing::warn!(%error, "a run could not be stopped at once");
+            }
+        });
+    }
+}
+
+/// Does the work of a lane, piece by piece, until there is none or the lease is lost.
+async fn work_off(queue: &Queue, lease: Arc<Lease>, slot: Slot) {
+    let Some(fleet) = queue.fleet() else { return };
+    let mut done = Ok(true);
+    while let Ok(true) = done {
+        done = match fleet.database.next_piece(&lease).await {
+            Ok(Some(piece)) if slot.class != Class::Light || piece.class == Class::Light => {
+                work(queue, fleet, &lease, piece).await
+            }
+            // Nothing is left, or it needs a worker, for which the lane is claimed again.
+            Ok(_) => Ok(false),
+            Err(error) => Err(error),
+        };
+    }
+    if let Err(error) = done {
+        tracing::warn!(lane = lease.lane, %error, "the work of a lane was left to another process");
+    }
+    fleet.held().remove(&lease.lane);
+    drop(slot);
+    if let Err(error) = fleet.database.release(&lease).await {
+        tracing::warn!(lane = lease.lane, %error, "a lane could not be released; its lease ends soon");
+    }
+    fleet.wake();
+}
+
+/// Does one piece of work. Returns whether the lane's next piece may follow.
+async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) -> Result<bool, journal::Error> {
+    let app = queue.shared_app();
+    lease.begin(piece.nth);
+    let (again, parts) = match piece.what {
+        PieceKind::Unreadable(id) => {
+            tracing::error!(delivery.id = id, "a delivery cannot be read");
+            (Again::NotBefore(Timestamp::now() + MAX_AGE), Vec::new())
+        }
+        PieceKind::Resume(id) => {
+            let Some(run) = fleet.database.find_run(&id).await? else {
+                fleet.database.put_off(lease, piece.nth, None).await?;
+                return Ok(true);
+            };
+            let resumed = lease::under(Some(Arc::clone(lease)), async move { engine::resume(&app, run).await });
+            let (again, ()) = log(tokio::spawn(resumed).await);
+            if queue.is_draining() || !lease.is_trusted() {
+                return Ok(false);
+            }
+            let until = match again {
+                Again::NotBefore(until) => Some(until),
+                _ => None,
+            };
+            fleet.database.schedule(lease, pull_request(lease), until).await?;
+            return Ok(true);
+        }
+        PieceKind::Delivery(event) => {
+            let is_young = Timestamp::now().duration_since(event.received) < MAX_AGE;
+            let (again, parts) = queue.deliver(*event, Some(Arc::clone(lease))).await;
+            let again = if is_young { again } else { Again::Never };
+            (again, waiting(parts))
+        }
+    };
+    if queue.is_draining() || !lease.is_trusted() {
+        return Ok(false);
+    }
+    let until = match again {
+        Again::NotBefore(until) => Some(until),
+        Again::Never | Again::Sometime => None,
+    };
+    match again {
+        Again::Never => fleet.database.complete(lease, piece.nth, &parts).await?,
+        Again::Sometime | Again::NotBefore(_) => fleet.database.put_off(lease, piece.nth, until).await?,
+    }
+    fleet.database.schedule(lease, pull_request(lease), until).await?;
+    fleet.wake();
+    Ok(true)
+}
+
+/// Where the parts of a delivery wait.
+fn waiting(parts: Vec<Event>) -> Vec<(Waiting, Event)> {
+    let with_place = |event: Event| (Route::of_event(&event).waiting(&event), event);
+    parts.into_iter().map(with_place).collect()
+}
+
+/// The key of the pull request that a lane is about.
+fn pull_request(lease: &Lease) -> &str {
+    lease.lane.split(' ').next().unwrap_or_default()
+}

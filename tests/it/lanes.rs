@@ -1,0 +1,215 @@
+//! Lanes in PostgreSQL: who gets which, and what a process can still do that lost one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use greenlight::domain::event::{Event, Fact};
+use greenlight::domain::id::{DeliveryId, PullRequestId, Repository, RepositoryId};
+use greenlight::journal::{Admission, Class, Database, Error, Journal, PieceKind, Waiting};
+use greenlight::lease::{self, Lease};
+use jiff::Timestamp;
+use secrecy::SecretString;
+
+use crate::harness::postgres;
+
+fn pull_request(repository: u64, number: u64) -> PullRequestId {
+    PullRequestId {
+        repository: Repository {
+            id: Some(RepositoryId(repository)),
+            name: "a/b".parse().unwrap(),
+        },
+        number,
+    }
+}
+
+fn closed(of: &PullRequestId) -> Event {
+    Event {
+        installation: None,
+        received: Timestamp::now(),
+        fact: Fact::PullRequestClosed {
+            pull_request: of.clone(),
+        },
+    }
+}
+
+fn waiting(of: &PullRequestId, class: Class) -> Waiting {
+    Waiting {
+        lane: of.key(),
+        class,
+        repository: of.repository.key(),
+        pull_request: of.key(),
+        interrupts: false,
+    }
+}
+
+async fn admit(journal: &Journal, of: &PullRequestId, class: Class, id: &str) -> Admission {
+    let id = DeliveryId(id.into());
+    journal.admit(&id, &closed(of), &waiting(of, class)).await.unwrap()
+}
+
+async fn claim(database: &Database, holder: &str, class: Class) -> Option<Arc<Lease>> {
+    database.claim(holder, class, 4).await.unwrap()
+}
+
+async fn connect(url: &SecretString) -> Journal {
+    Journal::Database(Database::connect(url).await.unwrap())
+}
+
+#[tokio::test]
+async fn many_processes_may_create_the_tables_at_once() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let all = futures::future::join_all((0..10).map(|_| Database::connect(&url))).await;
+    for database in all {
+        assert!(database.unwrap().is_well().await);
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_greenlight_is_refused() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    drop(connect(&url).await);
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 VALUES (9999, 'newer', true, '', 0)";
+    postgres::execute(&url, newer).await;
+    let refused = Database::connect(&url).await.err().unwrap().to_string();
+    assert!(refused.contains("a newer version of greenlight"), "{refused}");
+}
+
+#[tokio::test]
+async fn repositories_take_turns_and_none_gets_all_workers() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    for number in 1..=40 {
+        admit(
+            &journal,
+            &pull_request(1, number),
+            Class::Asked,
+            &format!("big {number}"),
+        )
+        .await;
+    }
+    for number in 1..=3 {
+        admit(
+            &journal,
+            &pull_request(2, number),
+            Class::Asked,
+            &format!("small {number}"),
+        )
+        .await;
+    }
+    let mut claimed = Vec::new();
+    while let Some(lease) = claim(database, "one", Class::Asked).await {
+        claimed.push(lease.lane.clone());
+    }
+    assert_eq!(claimed, ["@1#1", "@2#1", "@1#2", "@2#2", "@1#3", "@2#3", "@1#4"]);
+    // Answers need no worker.
+    admit(&journal, &pull_request(1, 99), Class::Light, "help").await;
+    assert_eq!(claim(database, "one", Class::Light).await.unwrap().lane, "@1#99");
+}
+
+#[tokio::test]
+async fn a_lane_is_worked_in_order_and_by_one_process() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    let id = pull_request(1, 1);
+    for delivery in ["first", "second"] {
+        assert_eq!(admit(&journal, &id, Class::Light, delivery).await, Admission::New);
+    }
+    assert_eq!(admit(&journal, &id, Class::Light, "first").await, Admission::Known);
+    let lease = claim(database, "one", Class::Light).await.unwrap();
+    assert!(claim(database, "two", Class::Light).await.is_none());
+    let first = database.next_piece(&lease).await.unwrap().unwrap();
+    assert!(matches!(first.what, PieceKind::Delivery(_)));
+    database.complete(&lease, first.nth, &[]).await.unwrap();
+    let second = database.next_piece(&lease).await.unwrap().unwrap();
+    assert!(second.nth > first.nth);
+    database.put_off(&lease, second.nth, None).await.unwrap();
+    assert!(database.next_piece(&lease).await.unwrap().is_none());
+    database.release(&lease).await.unwrap();
+    assert!(claim(database, "two", Class::Light).await.is_none());
+    let unfinished = journal.unfinished().await.unwrap();
+    assert_eq!(
+        unfinished.iter().map(|(id, _)| id.0.as_str()).collect::<Vec<_>>(),
+        ["second"]
+    );
+}
+
+#[tokio::test]
+async fn a_delivery_is_done_with_its_last_part() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    let (whole, parts) = (pull_request(1, 1), [pull_request(1, 2), pull_request(1, 3)]);
+    admit(&journal, &whole, Class::Light, "d").await;
+    let lease = claim(database, "one", Class::Light).await.unwrap();
+    let piece = database.next_piece(&lease).await.unwrap().unwrap();
+    let parts = parts.each_ref().map(|part| (waiting(part, Class::Light), closed(part)));
+    database.complete(&lease, piece.nth, &parts).await.unwrap();
+    for left in [1, 0] {
+        assert_eq!(journal.unfinished().await.unwrap().len(), 1);
+        let lease = claim(database, "one", Class::Light).await.unwrap();
+        let piece = database.next_piece(&lease).await.unwrap().unwrap();
+        database.complete(&lease, piece.nth, &[]).await.unwrap();
+        assert_eq!(database.lanes_due().await.unwrap(), left);
+    }
+    assert!(journal.unfinished().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_lost_a_lane_changes_nothing_in_it() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let (journal, other) = (connect(&url).await, connect(&url).await);
+    let (database, others) = (journal.shared().unwrap(), other.shared().unwrap());
+    let id = pull_request(1, 1);
+    admit(&journal, &id, Class::Asked, "d").await;
+    let old = claim(database, "one", Class::Asked).await.unwrap();
+    let piece = database.next_piece(&old).await.unwrap().unwrap();
+    postgres::let_leases_end(&url).await;
+    let new = claim(others, "two", Class::Asked).await.unwrap();
+    assert!(new.token > old.token);
+    assert_eq!(database.extend("one").await.unwrap(), [0; 0]);
+    assert_eq!(others.extend("two").await.unwrap(), [new.token]);
+    for refused in [
+        database.complete(&old, piece.nth, &[]).await,
+        database.put_off(&old, piece.nth, None).await,
+    ] {
+        assert!(matches!(refused, Err(Error::Taken)), "{refused:?}");
+    }
+    database.release(&old).await.unwrap();
+    assert_eq!(others.extend("two").await.unwrap(), [new.token]);
+    others.complete(&new, piece.nth, &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lease_that_is_not_trusted_changes_nothing_even_if_the_lane_is_free() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    admit(&journal, &pull_request(1, 1), Class::Asked, "d").await;
+    let lease = claim(database, "one", Class::Asked).await.unwrap();
+    let piece = database.next_piece(&lease).await.unwrap().unwrap();
+    lease.lose();
+    assert!(matches!(
+        database.complete(&lease, piece.nth, &[]).await,
+        Err(Error::Taken)
+    ));
+    lease.extend(Instant::now() + Duration::from_secs(10));
+    lease::under(Some(Arc::clone(&lease)), async { assert!(lease::may_act()) }).await;
+    database.complete(&lease, piece.nth, &[]).await.unwrap();
+}

@@ -1,0 +1,126 @@
+//! Several processes share the work of one service through PostgreSQL.
+
+use github_double::{CheckRunView, Double, MAINTAINER};
+
+use crate::harness::postgres;
+use crate::harness::story::{Scene, Story};
+
+/// A service whose door has no workers. `None` without PostgreSQL.
+async fn door(scene: Scene) -> Option<Story> {
+    let url = postgres::new_database().await?;
+    Some(scene.on_postgres(url).workers(0).begin().await)
+}
+
+/// Tests that never end as long as there is a file `block`.
+fn endless() -> Scene {
+    Scene::tested_by("if test -e block; then sleep 3000; fi; python3 -m unittest -v").adds("block", "1\n")
+}
+
+fn is_at_work(double: &Double, number: u64) -> bool {
+    let ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
+    double.check_runs(&double.head(number).unwrap()).iter().any(ours)
+}
+
+async fn asks_and_waits_until_it_works(story: &Story) {
+    let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
+    comment.await.unwrap();
+    story.until("at work", |double| is_at_work(double, story.number)).await;
+}
+
+#[tokio::test]
+async fn a_door_without_workers_answers_and_leaves_the_rest_to_workers() {
+    let Some(story) = door(Scene::default()).await else {
+        return;
+    };
+    let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
+    comment.await.unwrap();
+    let help = story.double.comment(story.number, MAINTAINER, "/greenlight help");
+    help.await.unwrap();
+    let helped = |double: &Double| {
+        let comments = double.comments(story.number);
+        comments.iter().any(|comment| comment.body.contains("show this list"))
+    };
+    story.until("help", helped).await;
+    assert!(story.runs().await.is_empty());
+    let (worker, _folder) = story.join(1).await;
+    story.settle().await;
+    assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    worker.kill().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_cancel_reaches_the_process_that_is_at_work() {
+    let Some(story) = door(endless()).await else { return };
+    let (worker, _folder) = story.join(1).await;
+    asks_and_waits_until_it_works(&story).await;
+    story.maintainer_says("/greenlight cancel").await;
+    assert!(story.run().await.is_over());
+    // Its tests would run for most of an hour.
+    worker.queue.idle().await;
+    worker.kill().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_push_reaches_the_process_that_is_at_work() {
+    let Some(story) = door(endless()).await else { return };
+    let (worker, _folder) = story.join(1).await;
+    asks_and_waits_until_it_works(&story).await;
+    let files = [("note.md", Some(&b"more\n"[..]))];
+    story
+        .double
+        .push(story.number, github_double::AUTHOR, &files)
+        .await
+        .unwrap();
+    story.settle().await;
+    assert!(story.run().await.is_over());
+    worker.kill().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn another_process_resumes_the_work_of_one_that_was_killed() {
+    let Some(story) = door(endless()).await else { return };
+    let (first, _folder) = story.join(1).await;
+    asks_and_waits_until_it_works(&story).await;
+    let begun = story.run().await;
+    first.kill().await;
+    let (second, _other) = story.join(1).await;
+    let started = story.run().await.length;
+    assert!(started >= begun.length);
+    postgres::let_leases_end(story.postgres()).await;
+    story.maintainer_says("/greenlight cancel").await;
+    second.queue.idle().await;
+    assert_eq!(story.runs().await.len(), 1);
+    assert!(story.run().await.is_over());
+    second.kill().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_process_whose_lane_was_taken_over_stops_and_says_nothing() {
+    let Some(story) = door(endless()).await else { return };
+    let (worker, _folder) = story.join(1).await;
+    asks_and_waits_until_it_works(&story).await;
+    let take_over = "UPDATE lane SET holder = 'another', token = nextval('fencing_token'), until = now() + \
+                     interval '1 hour' WHERE name LIKE '%#%'";
+    postgres::execute(story.postgres(), take_over).await;
+    let (said, begun) = (story.comments(), story.run().await.length);
+    while !story.log().contains("a lease was lost") {
+        tokio::task::yield_now().await;
+    }
+    // Not `idle`: the work is still due, for the other process.
+    worker.queue.drain(std::time::Duration::from_secs(60)).await;
+    assert_eq!(story.run().await.length, begun);
+    assert_eq!(story.comments(), said);
+    worker.kill().await;
+    postgres::let_leases_end(story.postgres()).await;
+    let (next, _other) = story.join(1).await;
+    story.maintainer_says("/greenlight cancel").await;
+    assert!(story.run().await.is_over());
+    next.kill().await;
+    story.finish().await;
+}
