@@ -62,15 +62,18 @@ pub(super) async fn beat_on(queue: Queue) {
         if beats.is_multiple_of(CONFIRM) {
             fleet.stand_for_leader().await;
         }
-        if fleet.held().is_empty() {
+        // Lanes that are claimed from here on are not among those that the database extends.
+        let before: Vec<Arc<Lease>> = fleet.held().values().cloned().collect();
+        if before.is_empty() {
             continue;
         }
         let asked = Instant::now();
         match tokio::time::timeout(TRUST, fleet.database.extend(&fleet.holder)).await {
             Ok(Ok(tokens)) => {
-                for lease in fleet.held().values() {
-                    if tokens.contains(&lease.token) {
-                        lease.extend(asked + TRUST);
+                for lease in before {
+                    match tokens.contains(&lease.token) {
+                        true => lease.extend(asked + TRUST),
+                        false => lease.lose(),
                     }
                 }
             }

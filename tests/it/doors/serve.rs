@@ -2,6 +2,7 @@
 //! killed.
 
 mod crowd;
+mod fleet;
 mod log;
 
 use std::os::unix::fs::{MetadataExt as _, chown};

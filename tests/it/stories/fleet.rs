@@ -109,8 +109,9 @@ async fn a_process_whose_lane_was_taken_over_stops_and_says_nothing() {
                      interval '1 hour' WHERE name LIKE '%#%'";
     postgres::execute(story.postgres(), take_over).await;
     let (said, begun) = (story.comments(), story.run().await.length);
+    let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
     while !story.log().contains("a lease was lost") {
-        tokio::task::yield_now().await;
+        look.tick().await;
     }
     // Not `idle`: the work is still due, for the other process.
     worker.queue.drain(std::time::Duration::from_secs(60)).await;
