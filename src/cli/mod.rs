@@ -13,6 +13,7 @@ mod failures;
 mod fix;
 mod folder;
 mod hidden;
+mod init;
 mod live;
 mod local;
 mod memory;
@@ -71,6 +72,9 @@ enum Verb {
     /// Show how the tests of a checkout are run and why, run them in the sandbox, and show how the result was parsed
     #[command(after_help = exit::OF_TESTS)]
     Tests(tests::TestsArguments),
+    /// Set up a repository: look at a checkout, show what would be added as a diff, and write it
+    #[command(after_help = exit::OF_INIT)]
+    Init(init::InitArguments),
     /// Recompute the evidence for a fix in a local checkout
     #[command(after_help = exit::OF_VERIFY)]
     Verify(verify::VerifyArguments),
@@ -117,6 +121,7 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Explain(arguments) => explain::explain(arguments).await.report(),
             Verb::Memory(arguments) => memory::memory(arguments).report(),
             Verb::Tests(arguments) => tests::tests(arguments).await.report(),
+            Verb::Init(arguments) => init::init(arguments).await.report(),
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),

@@ -16,6 +16,13 @@ use crate::sandbox::Property;
 /// The path of the configuration in a repository.
 pub const FILE_NAME: &str = "greenlight.toml";
 
+/// Where the JSON schema of this version's `greenlight.toml` is published.
+pub const SCHEMA_URL: &str = concat!(
+    "https://raw.githubusercontent.com/greenlight-rs/greenlight/v",
+    env!("CARGO_PKG_VERSION"),
+    "/docs/greenlight.schema.json"
+);
+
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;

@@ -5,6 +5,7 @@ mod demo;
 mod fix;
 mod flags;
 mod hidden;
+mod init;
 mod modes;
 mod remembered;
 mod replay;

@@ -11,12 +11,13 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 27] = [
+const SHOWN_COMMANDS: [(&str, &str); 28] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
     ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
+    ("greenlight init", "tests/it/doors/init.rs"),
     ("greenlight tdd --spec spec.md", "tests/it/doors/modes.rs"),
     (
         "greenlight refactor 'reduce the complexity of fare' --in fares.py",
