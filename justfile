@@ -22,6 +22,11 @@ fmt-scripts:
 test *arguments:
     cargo test {{ arguments }}
 
+# Writes the JSON schema of greenlight.toml, which editors use and a test compares.
+schema:
+    cargo run --quiet -- config schema > target/schema.json
+    mv target/schema.json docs/greenlight.schema.json
+
 # Takes over the secret rules of a release of gitleaks, such as v8.30.1.
 secret-rules version:
     #!/usr/bin/env bash

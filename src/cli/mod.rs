@@ -4,6 +4,7 @@ mod action;
 mod annotation;
 mod answer;
 mod app;
+mod config;
 mod database;
 mod demo;
 mod doctor;
@@ -75,6 +76,9 @@ enum Verb {
     /// Set up a repository: look at a checkout, show what would be added as a diff, and write it
     #[command(after_help = exit::OF_INIT)]
     Init(init::InitArguments),
+    /// Check a greenlight.toml, show the settings in effect, or print the JSON schema
+    #[command(after_help = exit::OF_CONFIG)]
+    Config(config::ConfigArguments),
     /// Recompute the evidence for a fix in a local checkout
     #[command(after_help = exit::OF_VERIFY)]
     Verify(verify::VerifyArguments),
@@ -122,6 +126,7 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Memory(arguments) => memory::memory(arguments).report(),
             Verb::Tests(arguments) => tests::tests(arguments).await.report(),
             Verb::Init(arguments) => init::init(arguments).await.report(),
+            Verb::Config(arguments) => config::config(arguments).report(),
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),

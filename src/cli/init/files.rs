@@ -128,7 +128,7 @@ fn with_setup(text: &str, setup: &str) -> String {
 }
 
 /// A string as a YAML scalar on one line: as it is if nobody could read it as anything else, otherwise in double quotes.
-fn yaml(text: &str) -> String {
+pub(super) fn yaml(text: &str) -> String {
     let mut characters = text.chars();
     let is_plain = characters.next().is_some_and(|first| first.is_ascii_alphabetic())
         && characters.all(|c| c.is_ascii_alphanumeric() || " ._-/()".contains(c))

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::{Exit, app, folder, terminal};
-use super::files::{Blanks, COMMANDS_PATH, WORKFLOW_PATH};
+use super::files::{Blanks, COMMANDS_PATH, WORKFLOW_PATH, yaml};
 use crate::engine::worktree::Worktree;
 use crate::git::LocalRepository;
 use crate::suite::{self, CiWorkflow, TestCommand};
@@ -168,7 +168,8 @@ impl Found {
         }
         for workflow in &self.workflows {
             // A name may contain line breaks.
-            terminal::show(&format!("CI:       {:?} in {}", workflow.name, workflow.path));
+            let name = yaml(&workflow.name);
+            terminal::show(&format!("CI:       {name} in {}", workflow.path));
         }
         if self.workflows.is_empty() {
             terminal::show("CI:       no workflow that pull requests start");

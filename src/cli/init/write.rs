@@ -19,8 +19,8 @@ pub(super) enum Different {
     Keep,
 }
 
-/// A file that is missing, or has other content.
-pub(super) struct Change {
+/// A file that is missing, or has other content than wanted.
+pub(super) struct Wanted {
     path: RepoPath,
     before: Option<Vec<u8>>,
     after: String,
@@ -30,7 +30,7 @@ pub(super) struct Change {
 ///
 /// # Errors
 /// When a file cannot be read, or is a link, or is below one: nothing outside of the checkout is ever written.
-pub(super) fn changes(root: &Path, wanted: Vec<(&str, String)>) -> Result<Vec<Change>, Exit> {
+pub(super) fn changes(root: &Path, wanted: Vec<(&str, String)>) -> Result<Vec<Wanted>, Exit> {
     let mut changes = Vec::new();
     for (path, after) in wanted {
         let before = match files::read_result(root, Path::new(path), MAX_BYTES) {
@@ -40,7 +40,7 @@ pub(super) fn changes(root: &Path, wanted: Vec<(&str, String)>) -> Result<Vec<Ch
         };
         if before.as_deref() != Some(after.as_bytes()) {
             let path = path.parse().map_err(|_| Exit::Fault(format!("{path} is not a path")))?;
-            changes.push(Change { path, before, after });
+            changes.push(Wanted { path, before, after });
         }
     }
     Ok(changes)
@@ -50,7 +50,7 @@ pub(super) fn changes(root: &Path, wanted: Vec<(&str, String)>) -> Result<Vec<Ch
 ///
 /// # Errors
 /// Which files differ, and what to do.
-pub(super) fn allowed(mut changes: Vec<Change>, different: Different) -> Result<Vec<Change>, Exit> {
+pub(super) fn allowed(mut changes: Vec<Wanted>, different: Different) -> Result<Vec<Wanted>, Exit> {
     let names: Vec<&str> = changes
         .iter()
         .filter(|change| change.before.is_some())
@@ -72,7 +72,7 @@ pub(super) fn allowed(mut changes: Vec<Change>, different: Different) -> Result<
 }
 
 /// The changes as a diff.
-pub(super) fn diff(changes: &[Change]) -> String {
+pub(super) fn diff(changes: &[Wanted]) -> String {
     let changes = changes.iter().map(|change| {
         let file = FileChange {
             before: change.before.clone().map(Blob::regular),
@@ -84,7 +84,7 @@ pub(super) fn diff(changes: &[Change]) -> String {
 }
 
 /// The names of the changed files: "a, b".
-pub(super) fn names(changes: &[Change]) -> String {
+pub(super) fn names(changes: &[Wanted]) -> String {
     let names: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     names.join(", ")
 }
@@ -93,8 +93,8 @@ pub(super) fn names(changes: &[Change]) -> String {
 ///
 /// # Errors
 /// When one cannot be written.
-pub(super) fn write(root: &Path, changes: &[Change]) -> Result<(), Exit> {
-    for Change { path, after, .. } in changes {
+pub(super) fn write(root: &Path, changes: &[Wanted]) -> Result<(), Exit> {
+    for Wanted { path, after, .. } in changes {
         let path = path.as_str();
         files::write_file(root, Path::new(path), after.as_bytes(), false).map_err(|error| unusable(path, &error))?;
     }

@@ -58,7 +58,7 @@ async fn a_repository_is_looked_at_shown_as_a_diff_and_set_up() {
     assert_eq!(tree(checkout.path()), before);
     for part in [
         "`python3 -m unittest` (Python, found in",
-        "CI:       \"Tests\" in .github/workflows/ci.yml",
+        "CI:       Tests in .github/workflows/ci.yml",
         "github.com, default branch `main`",
         "+++ b/.github/workflows/greenlight.yml",
         "+    workflows: [Tests]",

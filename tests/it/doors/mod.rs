@@ -1,6 +1,7 @@
 //! The four doors as people use them: the real program, in a process with its own environment.
 
 mod action;
+mod config;
 mod demo;
 mod fix;
 mod flags;
