@@ -116,7 +116,7 @@ async fn run_tests(arguments: &InitArguments, found: &Found) -> Result<(), Exit>
         Exit::Stopped => Err(Exit::Stopped),
         exit => {
             if let Some(reason) = exit.reason() {
-                terminal::tell(&format!("note: {reason}"));
+                terminal::mention(&format!("note: {reason}"));
             }
             Ok(())
         }

@@ -4,6 +4,7 @@ mod action;
 mod annotation;
 mod answer;
 mod app;
+mod completions;
 mod config;
 mod database;
 mod demo;
@@ -44,11 +45,14 @@ pub const STACK: usize = 8 << 20;
 
 /// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer approves.
 #[derive(Debug, Parser)]
-#[command(version, about, long_about = None, after_help = exit::HELP)]
+#[command(version = env!("GREENLIGHT_VERSION"), about, long_about = None, after_help = exit::HELP)]
 pub struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     color: paint::When,
+    /// Leave out progress and notes; results, errors, warnings and questions stay
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -102,11 +106,18 @@ enum Verb {
     Replay(replay::ReplayArguments),
     /// Show which sandboxes work on this machine, what each one guarantees, and what the others lack
     Doctor(doctor::DoctorArguments),
+    /// Print what a shell needs to complete greenlight's commands and flags
+    Completions(completions::CompletionsArguments),
+    /// Print the manual page, or write those of all commands into a folder
+    Man(completions::ManArguments),
 }
 
 /// Runs one subcommand.
 pub fn main(cli: Cli) -> ExitCode {
     cli.color.decide();
+    if cli.quiet {
+        terminal::be_quiet();
+    }
     if let Err(error) = crate::sandbox::harden_self() {
         terminal::tell(&format!(
             "warning: other processes of this user may read greenlight's memory: {error}"
@@ -137,6 +148,8 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Sandbox(arguments) => sandbox::sandbox(arguments).await.unwrap_or_else(Exit::report),
             Verb::Replay(arguments) => replay::replay(arguments).await.report(),
             Verb::Doctor(arguments) => doctor::doctor(arguments).await.report(),
+            Verb::Completions(arguments) => completions::completions(arguments).report(),
+            Verb::Man(arguments) => completions::man(arguments).report(),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));

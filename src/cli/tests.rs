@@ -101,7 +101,7 @@ async fn try_tests(
     let (root, near) = whole.map_or((named, None), |whole| (whole.top, Some(whole.manifest)));
     if let Some(manifest) = &near {
         let top = root.display();
-        terminal::tell(&format!(
+        terminal::mention(&format!(
             "note: {manifest} is part of a workspace, so its tests run from {top}"
         ));
     }

@@ -26,5 +26,6 @@ mod stories;
 mod suggestions;
 mod suite;
 mod tidy;
+mod version;
 mod webhooks;
 mod workflows;

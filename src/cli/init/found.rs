@@ -51,7 +51,7 @@ pub(super) async fn look(path: &Path) -> Result<Found, Exit> {
     let placed = tokio::task::spawn_blocking(move || place(named)).await;
     let place = placed.map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(note) = &place.note {
-        terminal::tell(&format!("note: {note}"));
+        terminal::mention(&format!("note: {note}"));
     }
     // Nothing is run here, so no copies are made.
     let worktree = app::worktree(&place.root, PathBuf::new(), PathBuf::new()).await?;

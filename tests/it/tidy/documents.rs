@@ -11,12 +11,20 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 29] = [
+const SHOWN_COMMANDS: [(&str, &str); 31] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
     ),
     ("greenlight config check", "tests/it/doors/config.rs"),
+    (
+        "greenlight completions bash > ~/.local/share/bash-completion/completions/greenlight",
+        "tests/it/doors/flags.rs, into another folder",
+    ),
+    (
+        "greenlight man ~/.local/share/man/man1",
+        "tests/it/doors/flags.rs, into another folder",
+    ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
     ("greenlight init", "tests/it/doors/init.rs"),
     ("greenlight tdd --spec spec.md", "tests/it/doors/modes.rs"),
