@@ -20,6 +20,7 @@ mod install;
 mod journals;
 mod openapi;
 mod recorded;
+mod release;
 mod repair;
 mod sandbox;
 mod stories;
