@@ -42,8 +42,10 @@ pub(crate) fn commit(top: &Path) -> (Option<String>, Vec<PathBuf>) {
                 .map(|(commit, _)| commit.to_owned())
         };
         let commit = text(&loose).or_else(|| text(&packed).and_then(of_packed));
-        // A missing file would count as changed in every build.
-        read.extend([loose, packed].into_iter().filter(|file| file.exists()));
+        // The log changes with every commit, also if that makes the first loose file. A missing file would count as
+        // changed in every build.
+        let files = [loose, packed, git.join("logs/HEAD")];
+        read.extend(files.into_iter().filter(|file| file.exists()));
         commit
     });
     let is_name = |commit: &String| commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());

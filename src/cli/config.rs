@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{Exit, folder, terminal};
-use crate::config::RepoConfig;
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
-use crate::config::schema;
 use crate::config::settings::Settings;
+use crate::config::{RepoConfig, schema};
 use crate::engine::worktree::CONFIG_FILE;
 use crate::files::{self, FileError};
 

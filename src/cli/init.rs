@@ -138,15 +138,14 @@ fn next(arguments: &InitArguments, found: &Found) -> String {
         steps.push(format!("add the secret GREENLIGHT_GITHUB_COM_TOKEN: {what}"));
     }
     let branch = found.default_branch.as_deref().unwrap_or("the default branch");
-    let elsewhere = match &found.current_branch {
-        Some(current) if found.default_branch.as_ref().is_some_and(|default| default != current) => {
-            format!(" (now on {current})")
-        }
-        _ => String::new(),
-    };
-    steps.push(format!(
-        "commit the files, and merge them into {branch}{elsewhere}: they count only there"
-    ));
+    steps.push(
+        match found.current_branch.as_deref().filter(|current| *current != branch) {
+            Some(current) => {
+                format!("commit the files on {current}, and merge them into {branch}: they count only there")
+            }
+            None => format!("commit the files to {branch}: they count only there"),
+        },
+    );
     if arguments.app {
         steps.push(format!("create and install the App: {OF_APP}"));
     } else {

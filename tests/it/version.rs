@@ -41,6 +41,8 @@ fn the_commit_of_every_kind_of_checkout_is_found() {
     assert_eq!(found(top).as_ref(), Some(&head));
     run(&["pack-refs", "--all"]);
     assert_eq!(found(top).as_ref(), Some(&head));
+    // The next commit writes a file that is not there yet, and one that is watched.
+    assert!(commit(top).1.contains(&top.join(".git/logs/HEAD")));
     let linked = tempfile::tempdir().unwrap();
     let place = linked.path().join("linked");
     run(&["worktree", "add", "--quiet", place.to_str().unwrap()]);

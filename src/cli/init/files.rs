@@ -19,8 +19,9 @@ const RUNS_ON: &str = "    runs-on: ubuntu-24.04\n";
 const USES: &str = "      - uses: greenlight-rs/greenlight@v";
 const INPUTS: &str = "        with:\n          # github-token:";
 
-/// The release that this program is, and its commit if it was built as one.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The commit of this program, if the release workflow built it.
+const RELEASE: Option<&str> = option_env!("GREENLIGHT_RELEASE_COMMIT");
 
 /// Longer command lines are not repeated in `greenlight.toml`.
 const MAX_SHOWN_COMMAND: usize = 200;
@@ -92,7 +93,10 @@ pub(super) fn settings(blanks: &Blanks) -> String {
 fn shared(text: &str, blanks: &Blanks) -> String {
     let mut text: String = text
         .split_inclusive('\n')
-        .map(|line| if line.starts_with(USES) { uses() } else { line.into() })
+        .map(|line| match line.starts_with(USES) {
+            true => uses(RELEASE),
+            false => line.into(),
+        })
         .collect();
     if blanks.has_own_runners {
         text = text.replacen(
@@ -110,9 +114,9 @@ fn shared(text: &str, blanks: &Blanks) -> String {
     text
 }
 
-/// The line that names the Action: the commit of this release, or its tag if this program is not a release.
-fn uses() -> String {
-    match option_env!("GREENLIGHT_RELEASE_COMMIT").filter(|commit| !commit.is_empty()) {
+/// The line that names the Action: the commit of a release, or the tag of this version.
+fn uses(release: Option<&str>) -> String {
+    match release.filter(|commit| !commit.is_empty()) {
         Some(commit) => format!("      - uses: greenlight-rs/greenlight@{commit} # v{VERSION}\n"),
         None => format!("{USES}{VERSION} # <-- better: the full SHA of a release you have reviewed\n"),
     }
@@ -197,6 +201,17 @@ mod tests {
         assert_eq!(without_setup(&workflow(&blanks)), without_setup(WORKFLOW));
         assert_eq!(without_setup(&commands(&blanks)), without_setup(COMMANDS));
         assert!(!workflow(&blanks).contains("Setup") && !commands(&blanks).contains("Setup"));
+    }
+
+    #[test]
+    fn a_release_names_its_own_commit() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let pinned = format!("      - uses: greenlight-rs/greenlight@{commit} # v{VERSION}\n");
+        assert_eq!(uses(Some(commit)), pinned);
+        assert!(uses(None).contains(&format!("@v{VERSION} # <-- ")));
+        assert_eq!(uses(Some("")), uses(None));
+        let workflow = include_str!("../../../.github/workflows/release.yml");
+        assert!(workflow.contains("GREENLIGHT_RELEASE_COMMIT: ${{ github.sha }}"));
     }
 
     #[test]

@@ -217,7 +217,7 @@ async fn another_server_and_another_branch_are_noticed() {
         .saying("the repository begins at");
     for part in [
         "github.example.org, taken for GitHub Enterprise Server, default branch `main`",
-        "merge them into main (now on set-up)",
+        "commit the files on set-up, and merge them into main",
         "GREENLIGHT_GITHUB_COM_TOKEN",
     ] {
         assert!(done.out.contains(part), "{part}: {}", done.out);
