@@ -1,6 +1,7 @@
 //! Lists the operator's settings for `greenlight config show`. Of a secret it says only whether there is one.
 
 use super::{LogFormat, Settings};
+use crate::config::addresses::JournalAddress;
 use crate::config::settings_error::SettingsError;
 use crate::domain::model::{Api, ToolUse, Who};
 
@@ -23,6 +24,10 @@ impl Settings {
         let log_format = match self.log_format {
             LogFormat::Text => "text",
             LogFormat::Json => "json",
+        };
+        let database = match self.database()? {
+            JournalAddress::File(path) => format!("sqlite://{}", path.display()),
+            JournalAddress::Postgres(_) => "a PostgreSQL database, not shown".into(),
         };
         let mut shown = vec![
             ("GREENLIGHT_ENGINE", engine.into()),
@@ -61,10 +66,7 @@ impl Settings {
             ),
             ("GREENLIGHT_DOCKER_SOCKET", path(&self.docker_socket)),
             ("GREENLIGHT_DATA_DIR", self.data_dir()?.display().to_string()),
-            (
-                "GREENLIGHT_DATABASE_URL",
-                format!("sqlite://{}", self.database()?.display()),
-            ),
+            ("GREENLIGHT_DATABASE_URL", database),
             ("GREENLIGHT_BUNDLES", path(&self.bundles)),
             ("GREENLIGHT_GITHUB_API_URL", self.github_api_url.to_string()),
             ("GREENLIGHT_APP_ID", or_not(self.app_id.map(|id| id.to_string()))),

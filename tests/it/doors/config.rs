@@ -70,6 +70,10 @@ async fn settings_are_shown_and_secrets_are_not() {
     for (name, value) in [
         ("GREENLIGHT_MODEL", "some-model"),
         ("GREENLIGHT_MODEL_API_KEY", SECRET),
+        (
+            "GREENLIGHT_DATABASE_URL",
+            "postgres://ada:sesame-of-a-test@localhost/greenlight",
+        ),
         ("GITHUB_TOKEN", SECRET),
         ("GREENLIGHT_WEBHOOK_SECRET_FILE", file.to_str().unwrap()),
     ] {
@@ -87,6 +91,7 @@ async fn settings_are_shown_and_secrets_are_not() {
         "# GREENLIGHT_GITHUB_TOKEN: set, not shown\n",
         "# GREENLIGHT_WEBHOOK_SECRET: set, not shown\n",
         "# GREENLIGHT_PRIVATE_KEY: not set\n",
+        "# GREENLIGHT_DATABASE_URL: a PostgreSQL database, not shown\n",
     ] {
         assert!(ended.out.contains(part), "{part}: {}", ended.out);
     }
