@@ -28,6 +28,15 @@ test-on-postgres:
         stories::{approve,cancel,forgotten,lifecycle,memory,missed,reject,restart,retarget,undo,uninstalled,workers}:: \
         --skip nobody_answered_in_time --skip nowhere_on_disk
 
+# Writes the JSON schema of greenlight.toml, which editors use and a test compares.
+schema:
+    cargo run --quiet -- config schema > target/schema.json
+    mv target/schema.json docs/greenlight.schema.json
+
+# Writes what a release is made of: a bill of materials, and the licences of all dependencies with their texts.
+describe folder="target/described":
+    .ci/describe {{ folder }}
+
 # Takes over the secret rules of a release of gitleaks, such as v8.30.1.
 secret-rules version:
     #!/usr/bin/env bash

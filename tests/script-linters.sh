@@ -20,7 +20,7 @@ check() {
   esac
 }
 
-mapfile -t shell < <(git ls-files '*.sh' .ci/run .ci/tool)
+mapfile -t shell < <(git ls-files '*.sh' .ci/run .ci/tool .ci/describe)
 check "ruff format" .ci/tool ruff format --check
 check "ruff check" .ci/tool ruff check
 check "biome" .ci/tool biome ci

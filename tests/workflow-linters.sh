@@ -48,15 +48,31 @@ END
 sed 's/runs-on:/runson:/' workflows/greenlight.yml > "$broken/schema.yml"
 sed 's/using: composite/using: nothing/' action.yml > "$broken/action.yml"
 
+# What `greenlight init` writes, here for a hostile repository on another server, has to be as good as what is shipped.
+made="$broken/made"
+mkdir -p "$made/.github/workflows" "$made/.git/refs" "$made/.git/objects"
+echo "ref: refs/heads/main" > "$made/.git/HEAD"
+printf '[remote "origin"]\n\turl = https://github.example.org/acme/rail\n' > "$made/.git/config"
+number=0
+for name in 'CI' '"a: b # c"' '"]\npermissions: write-all\nx: ["' "'\${{ github.event.pull_request.title }}'"; do
+  number=$((number + 1))
+  printf 'name: %s\non: pull_request\njobs: {test: {runs-on: ubuntu-24.04, steps: [{run: pytest}]}}\n' "$name" \
+    > "$made/.github/workflows/ci$number.yml"
+done
+cargo run --quiet -- init "$made" > "$broken/init" || { cat "$broken/init"; exit 1; }
+written=("$made/.github/workflows/greenlight.yml" "$made/.github/workflows/greenlight-commands.yml")
+grep -qF 'permissions: write-all\nx: [' "${written[0]}" || { echo "init left out a workflow"; exit 1; }
+workflows+=("${written[@]}")
+
 check actionlint "${workflows[@]}"
 finds actionlint "$broken/queue.yml"
-check zizmor --offline --quiet --config .github/zizmor.yml .github/workflows workflows/*.yml action.yml
+check zizmor --offline --quiet --config .github/zizmor.yml .github/workflows workflows/*.yml action.yml "${written[@]}"
 finds zizmor --offline --quiet --config .github/zizmor.yml "$broken/unsafe.yml"
 check check-jsonschema --builtin-schema vendor.github-workflows "${workflows[@]}"
 finds check-jsonschema --builtin-schema vendor.github-workflows "$broken/schema.yml"
 check check-jsonschema --builtin-schema vendor.github-actions action.yml
 finds check-jsonschema --builtin-schema vendor.github-actions "$broken/action.yml"
-for file in workflows/*.yml; do
+for file in workflows/*.yml "${written[@]}"; do
   check act --list --workflows "$file"
 done
 finds act --list --workflows "$broken/queue.yml"

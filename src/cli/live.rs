@@ -67,12 +67,12 @@ impl Voice {
 fn tell(line: &str) {
     let line = crate::domain::redact::redact(line.trim_end());
     if !line.trim().is_empty() {
-        terminal::tell(&format!("  │ {line}"));
+        terminal::mention(&format!("  │ {line}"));
     }
 }
 
 fn show_call(call: &ToolCall) {
-    terminal::tell(&format!("  {}", does(call)));
+    terminal::mention(&format!("  {}", does(call)));
 }
 
 /// What a call does, in a few words.

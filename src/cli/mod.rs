@@ -4,6 +4,8 @@ mod action;
 mod annotation;
 mod answer;
 mod app;
+mod completions;
+mod config;
 mod database;
 mod demo;
 mod doctor;
@@ -13,6 +15,7 @@ mod failures;
 mod fix;
 mod folder;
 mod hidden;
+mod init;
 mod live;
 mod local;
 mod memory;
@@ -42,11 +45,14 @@ pub const STACK: usize = 8 << 20;
 
 /// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer approves.
 #[derive(Debug, Parser)]
-#[command(version, about, long_about = None, after_help = exit::HELP)]
+#[command(version = env!("GREENLIGHT_VERSION"), about, long_about = None, after_help = exit::HELP)]
 pub struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     color: paint::When,
+    /// Leave out progress and notes; results, errors, warnings and questions stay
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -71,6 +77,12 @@ enum Verb {
     /// Show how the tests of a checkout are run and why, run them in the sandbox, and show how the result was parsed
     #[command(after_help = exit::OF_TESTS)]
     Tests(tests::TestsArguments),
+    /// Set up a repository: look at a checkout, show what would be added as a diff, and write it
+    #[command(after_help = exit::OF_INIT)]
+    Init(init::InitArguments),
+    /// Check a greenlight.toml, show the settings in effect, or print the JSON schema
+    #[command(after_help = exit::OF_CONFIG)]
+    Config(config::ConfigArguments),
     /// Recompute the evidence for a fix in a local checkout
     #[command(after_help = exit::OF_VERIFY)]
     Verify(verify::VerifyArguments),
@@ -94,11 +106,18 @@ enum Verb {
     Replay(replay::ReplayArguments),
     /// Show which sandboxes work on this machine, what each one guarantees, and what the others lack
     Doctor(doctor::DoctorArguments),
+    /// Print what a shell needs to complete greenlight's commands and flags
+    Completions(completions::CompletionsArguments),
+    /// Print the manual page, or write those of all commands into a folder
+    Man(completions::ManArguments),
 }
 
 /// Runs one subcommand.
 pub fn main(cli: Cli) -> ExitCode {
     cli.color.decide();
+    if cli.quiet {
+        terminal::be_quiet();
+    }
     if let Err(error) = crate::sandbox::harden_self() {
         terminal::tell(&format!(
             "warning: other processes of this user may read greenlight's memory: {error}"
@@ -117,6 +136,8 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Explain(arguments) => explain::explain(arguments).await.report(),
             Verb::Memory(arguments) => memory::memory(arguments).report(),
             Verb::Tests(arguments) => tests::tests(arguments).await.report(),
+            Verb::Init(arguments) => init::init(arguments).await.report(),
+            Verb::Config(arguments) => config::config(arguments).report(),
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
@@ -127,6 +148,8 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Sandbox(arguments) => sandbox::sandbox(arguments).await.unwrap_or_else(Exit::report),
             Verb::Replay(arguments) => replay::replay(arguments).await.report(),
             Verb::Doctor(arguments) => doctor::doctor(arguments).await.report(),
+            Verb::Completions(arguments) => completions::completions(arguments).report(),
+            Verb::Man(arguments) => completions::man(arguments).report(),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));

@@ -23,7 +23,9 @@ const MOST: Duration = Duration::from_secs(20);
 
 /// Does the work, and says what it is and how long it has taken so far.
 pub(super) async fn telling<T>(what: &'static str, work: impl Future<Output = T>) -> T {
-    if std::io::stderr().is_terminal() {
+    if terminal::is_quiet() {
+        work.await
+    } else if std::io::stderr().is_terminal() {
         redrawing(what, work).await
     } else {
         printing(what, work).await
@@ -56,7 +58,7 @@ async fn printing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;
             done = &mut work => return done,
-            _ = tick.tick() => terminal::tell(&format!("  {what} for {}", whole_seconds(began.elapsed()))),
+            _ = tick.tick() => terminal::mention(&format!("  {what} for {}", whole_seconds(began.elapsed()))),
         }
     }
 }
@@ -87,10 +89,13 @@ impl SearchProgress {
 
     /// Reports how many edits were tried, out of about how many.
     pub(super) fn report(&mut self, tried: u32, about: u32) {
+        if terminal::is_quiet() {
+            return;
+        }
         let about = about.max(tried);
         if !std::io::stderr().is_terminal() {
             if let Some(line) = self.line(tried, about, Instant::now()) {
-                terminal::tell(&format!("  {line}"));
+                terminal::mention(&format!("  {line}"));
             }
             return;
         }

@@ -40,7 +40,7 @@ pub(super) async fn supply(
         suite.installed = suite::reuse_installed(worktree.checkout.root(), &suite.command, active);
     }
     for note in suite.command.lacks().iter().chain(&suite.installed.notes) {
-        terminal::tell(&format!("note: {note}"));
+        terminal::mention(&format!("note: {note}"));
     }
     Ok(())
 }
@@ -48,7 +48,7 @@ pub(super) async fn supply(
 /// Says that the configuration would install something, but that `--install` is needed.
 pub(super) fn offer(worktree: &Worktree) {
     if worktree.install_settings(Vec::new()).asks_for_something() {
-        terminal::tell(&format!(
+        terminal::mention(&format!(
             "note: {CONFIG_FILE} has an install command; `--install` runs it"
         ));
     }
@@ -59,7 +59,7 @@ async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationTo
     let mut granted = worktree.install_settings(Vec::new());
     granted.registries = true;
     let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
-    terminal::tell(&format!(
+    terminal::mention(&format!(
         "installing the dependencies (network: {})",
         hosts.collect::<Vec<_>>().join(", ")
     ));

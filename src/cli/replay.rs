@@ -65,7 +65,7 @@ async fn try_replay(arguments: &ReplayArguments, cancel: &CancellationToken) -> 
         let looked = nothing.looked_for.join(", ");
         Exit::Usage(format!("the tree in the bundle has no tests; looked for {looked}"))
     })?;
-    terminal::tell(&format!("replaying the run, with `{command}`"));
+    terminal::mention(&format!("replaying the run, with `{command}`"));
     let suite = worktree.suite(&sandbox, command);
     let replayed = replay::replay((worktree, Some(suite)), &manifest, steps, cancel).await?;
     if cancel.is_cancelled() {

@@ -125,7 +125,7 @@ fn find(arguments: &SuggestArguments) -> Result<CheckedPatch, Exit> {
     let base = repository.merge_base(&base, &head).map_err(usage)?;
     if base == head {
         let named = arguments.base.as_deref().unwrap_or_default();
-        terminal::tell(&format!(
+        terminal::mention(&format!(
             "note: {named} already contains {}, so no line can carry a suggestion",
             head.short()
         ));

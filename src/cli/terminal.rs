@@ -1,6 +1,7 @@
 //! Terminal input and output: text without strangers' control characters, and questions only if somebody can answer.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,7 +15,27 @@ const GRACE: Duration = Duration::from_secs(3);
 /// The maximum length of an answer, in bytes.
 const MAX_ANSWER: usize = 8 << 10;
 
-/// Prints one line to standard error: progress, or an error. A closed pipe is ignored.
+/// Whether progress and notes are left out.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out progress and notes from now on.
+pub(super) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+pub(super) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints one line of progress, or a note, to standard error, unless `--quiet` was given.
+pub(super) fn mention(line: &str) {
+    if !is_quiet() {
+        tell(line);
+    }
+}
+
+/// Prints one line to standard error that nobody may miss: an error, a warning, or a part of a question. A closed pipe is
+/// ignored.
 pub(super) fn tell(line: &str) {
     tell_exactly(&redact(&visible(line)));
 }
@@ -47,7 +68,8 @@ fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-fn print(text: &str) {
+/// Prints greenlight's own text to standard output exactly. Never use it for text from others.
+pub(super) fn print(text: &str) {
     let _nobody_listens = redrawn::suspended(|| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush())

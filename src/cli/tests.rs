@@ -53,6 +53,23 @@ pub(super) struct TestsArguments {
     log: LogFlags,
 }
 
+impl TestsArguments {
+    /// All suites of a checkout, without installing anything.
+    pub(super) fn of(path: PathBuf, (data, sandbox, log): (FolderFlags, SandboxFlags, LogFlags)) -> Self {
+        Self {
+            path,
+            json: false,
+            install: false,
+            list: false,
+            only: Vec::new(),
+            verbose: false,
+            data,
+            sandbox,
+            log,
+        }
+    }
+}
+
 pub(super) async fn tests(arguments: TestsArguments) -> Exit {
     let as_json = arguments.json;
     let mut report = TestsReport::default();
@@ -84,7 +101,7 @@ async fn try_tests(
     let (root, near) = whole.map_or((named, None), |whole| (whole.top, Some(whole.manifest)));
     if let Some(manifest) = &near {
         let top = root.display();
-        terminal::tell(&format!(
+        terminal::mention(&format!(
             "note: {manifest} is part of a workspace, so its tests run from {top}"
         ));
     }

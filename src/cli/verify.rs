@@ -172,7 +172,7 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     let mut suites = worktree.selection().wanted.into_iter().skip(1);
     let mut command = first;
     let (suite, before) = loop {
-        terminal::tell(&format!(
+        terminal::mention(&format!(
             "running `{command}` on {} and on the patched tree{merged}",
             head.short()
         ));
@@ -206,7 +206,7 @@ async fn install(
     let mut settings = worktree.install_settings(Vec::new());
     if !granted {
         if settings.asks_for_something() {
-            terminal::tell(&format!(
+            terminal::mention(&format!(
                 "note: {CONFIG_FILE} has an install command; `--install` runs it"
             ));
         }
@@ -217,7 +217,7 @@ async fn install(
         .into_iter()
         .chain(settings.hosts.iter().map(String::as_str));
     let hosts = hosts.collect::<Vec<_>>().join(", ");
-    terminal::tell(&format!("installing the dependencies (network: {hosts})"));
+    terminal::mention(&format!("installing the dependencies (network: {hosts})"));
     worktree
         .install(suite, &settings, cancel)
         .await?

@@ -9,12 +9,14 @@
 pub mod addresses;
 pub mod allow_list;
 pub mod environment;
+mod field_schema;
 pub mod flags;
 mod model;
 pub mod parse;
 pub mod protect;
 pub mod repository;
 pub mod retention;
+pub mod schema;
 pub mod secrets;
 pub mod settings;
 mod settings_error;

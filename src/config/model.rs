@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use url::Url;
 
@@ -40,6 +40,11 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
+    /// Whether requests are sent without a key.
+    pub fn has_no_key(&self) -> bool {
+        self.api_key.expose_secret().is_empty()
+    }
+
     /// Combines flags and environment. `None` if no model is named.
     ///
     /// # Errors

@@ -3,11 +3,18 @@
 //! [`super::repository`] defines its fields.
 
 use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize as _;
+use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::repository::{FILE_NAME, RepoConfig};
 
 /// More than a hundred times the size of the example; a larger file is a mistake.
 const MAX_BYTES: usize = 256 * 1024;
+
+/// How many mistakes are looked for in one file.
+const MAX_MISTAKES: usize = 50;
 
 impl RepoConfig {
     /// Parses the text of a `greenlight.toml`.
@@ -15,16 +22,68 @@ impl RepoConfig {
     /// # Errors
     /// The first unknown field or invalid value, with its line.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        if text.len() > MAX_BYTES {
-            return Err(ConfigError {
-                line: None,
-                field: None,
-                problem: format!("the file is larger than {MAX_BYTES} bytes"),
-                known: Vec::new(),
-            });
-        }
+        check_size(text)?;
         toml::from_str(text).map_err(|error| ConfigError::new(text, error))
     }
+
+    /// All mistakes of a `greenlight.toml`, the first fifty. While its syntax is wrong, only those are listed.
+    pub fn mistakes(text: &str) -> Vec<ConfigError> {
+        if let Err(error) = check_size(text) {
+            return vec![error];
+        }
+        let (mut table, wrong) = DeTable::parse_recoverable(text);
+        let wrong = wrong.into_iter().take(MAX_MISTAKES);
+        let mut mistakes: Vec<ConfigError> = wrong.map(|error| ConfigError::new(text, error)).collect();
+        let has_syntax = mistakes.is_empty();
+        while has_syntax && mistakes.len() < MAX_MISTAKES {
+            let Err(error) = Self::deserialize(Deserializer::from(table.clone())) else {
+                break;
+            };
+            let place = error.span();
+            mistakes.push(ConfigError::new(text, error));
+            // The next mistake shows once this one is gone.
+            if !place.is_some_and(|place| remove(table.get_mut(), &place)) {
+                break;
+            }
+        }
+        mistakes.sort_by_key(|mistake| mistake.line);
+        mistakes
+    }
+}
+
+fn check_size(text: &str) -> Result<(), ConfigError> {
+    if text.len() <= MAX_BYTES {
+        return Ok(());
+    }
+    Err(ConfigError {
+        line: None,
+        field: None,
+        problem: format!("the file is larger than {MAX_BYTES} bytes"),
+        known: Vec::new(),
+    })
+}
+
+/// Removes the entry whose key or value is at this place. Tables are as deep as the parser allows.
+fn remove(table: &mut DeTable<'_>, place: &Range<usize>) -> bool {
+    let holds = |span: Range<usize>| span.start <= place.start && place.end <= span.end;
+    let mut found = None;
+    for (key, value) in table.iter_mut() {
+        let is_it = match value.get_mut() {
+            _ if key.span() == *place => true,
+            DeValue::Table(inner) => {
+                if remove(inner, place) {
+                    return true;
+                }
+                false
+            }
+            _ => holds(value.span()),
+        };
+        if is_it {
+            found = Some(key.get_ref().to_string());
+            break;
+        }
+    }
+    found.is_some_and(|key| table.remove(key.as_str()).is_some())
 }
 
 /// A mistake in a `greenlight.toml`. Text quoted from the file is bounded and on one line.
@@ -231,6 +290,30 @@ mod tests {
         greenlight.toml line 1: unclosed table, expected ']'
         greenlight.toml line 2: duplicate key
         "#);
+    }
+
+    #[test]
+    fn every_mistake_is_listed_once() {
+        let text = "excution = \"approve\"\nlimits.turns = 0\n[test]\ntimeout = \"1s\"\ncomand = \"x\"\n\
+                    [sandbox]\nnetwork = [\n  \"pypi.org\",\n  5,\n]\nmemory = \"2GB\"\n\
+                    trigger = { ci = 1, label = 2 }\n[nonsense]\na = 1\n";
+        let mistakes: Vec<String> = RepoConfig::mistakes(text).iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(mistakes.join("\n"), @r#"
+        greenlight.toml line 1, `excution`: there is no such field; did you mean `execution`?
+        greenlight.toml line 2, `limits.turns`: 0 is not between 1 and 200
+        greenlight.toml line 5, `test.comand`: there is no such field; did you mean `command`?
+        greenlight.toml line 9, `sandbox.network`: invalid type: integer '5', expected a string
+        greenlight.toml line 11, `sandbox.memory`: "2GB" is not a size such as "512MiB" or "2GiB"
+        greenlight.toml line 12, `sandbox.trigger`: there is no such field; there is `memory`, `processes`, `disk`, `network`, `require`
+        greenlight.toml line 13, `nonsense`: there is no such field; there is `execution`, `trigger`, `test`, `triage`, `repair`, `gate`, `limits`, `protect`, `sandbox`
+        "#);
+        assert_eq!(RepoConfig::mistakes("[limits]\nturns = 3\n"), []);
+        assert_eq!(RepoConfig::mistakes(&"#".repeat(300_000)).len(), 1);
+        let many: String = (0..1_000).map(|number| format!("a{number} = 1\n")).collect();
+        assert_eq!(RepoConfig::mistakes(&many).len(), MAX_MISTAKES);
+        let text = "a = \n[limits]\nturns = 0\nturns = 4\nb = \n";
+        let of_syntax: Vec<Option<usize>> = RepoConfig::mistakes(text).iter().map(|mistake| mistake.line).collect();
+        assert_eq!(of_syntax, [Some(1), Some(4), Some(5)]);
     }
 
     #[test]

@@ -18,8 +18,8 @@ const BUILT_IN: [&str; 6] = [
     "**/.gitmodules",
 ];
 
-const MAX_PATTERNS: usize = 200;
-const MAX_PATTERN_BYTES: usize = 256;
+pub(super) const MAX_PATTERNS: usize = 200;
+pub(super) const MAX_PATTERN_BYTES: usize = 256;
 
 /// The built-in protected paths and those of a repository.
 #[derive(Debug, Clone)]

@@ -5,8 +5,10 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
+use super::field_schema;
 use super::protect::Protected;
 use super::values::{command, duration, hosts, label, money, size, some_duration, some_money, some_whole, whole};
 use crate::domain::budget::Allowance;
@@ -16,12 +18,19 @@ use crate::sandbox::Property;
 /// The path of the configuration in a repository.
 pub const FILE_NAME: &str = "greenlight.toml";
 
+/// Where the JSON schema of this version's `greenlight.toml` is published.
+pub const SCHEMA_URL: &str = concat!(
+    "https://raw.githubusercontent.com/greenlight-rs/greenlight/v",
+    env!("CARGO_PKG_VERSION"),
+    "/docs/greenlight.schema.json"
+);
+
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// The configuration of one repository.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+/// The settings that a repository makes for itself.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RepoConfig {
     pub execution: Execution,
@@ -36,7 +45,7 @@ pub struct RepoConfig {
 }
 
 /// When code may run before anybody approved it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Execution {
     /// Never.
@@ -47,42 +56,48 @@ pub enum Execution {
 }
 
 /// What starts a run besides a command.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Trigger {
     /// Answer red CI on pull requests.
     pub ci: bool,
-    /// Answer when this label is added. `None` if the label is empty.
+    /// Answer when this label is added; an empty one disables it.
     #[serde(deserialize_with = "label")]
+    #[schemars(schema_with = "field_schema::label")]
     pub label: Option<String>,
 }
 
 /// How the tests are run. Missing fields are found automatically.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TestConfig {
     /// Runs the tests, as one line of shell.
     #[serde(deserialize_with = "command")]
+    #[schemars(schema_with = "field_schema::command")]
     pub command: Option<String>,
     /// Installs what the tests need, as one line of shell.
     #[serde(deserialize_with = "command")]
+    #[schemars(schema_with = "field_schema::command")]
     pub install: Option<String>,
     /// How long one test run may take.
     #[serde(deserialize_with = "duration::<_, 1, { 2 * HOUR }>")]
+    #[schemars(schema_with = "field_schema::duration::<1, { 2 * HOUR }>")]
     pub timeout: Duration,
     /// Prove fixes with runs that compile everything themselves, instead of finding dependencies compiled.
     pub cold_proof: bool,
 }
 
 /// How triage tells a failing test from a flaky one before any work begins.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Triage {
     /// The most runs of a failing test, each on the head and on the merge base.
     #[serde(deserialize_with = "whole::<_, _, 2, 20>")]
+    #[schemars(schema_with = "field_schema::whole::<2, 20>")]
     pub runs: u32,
     /// How certain a verdict must be to stop early, in per cent.
     #[serde(deserialize_with = "whole::<_, _, 50, 99>")]
+    #[schemars(schema_with = "field_schema::whole::<50, 99>")]
     pub confidence: u32,
 }
 
@@ -97,52 +112,62 @@ impl Triage {
 }
 
 /// How long greenlight searches for a fix without a model.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Repair {
     /// The most small edits that are tried.
     #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
+    #[schemars(schema_with = "field_schema::whole::<1, 1_000_000>")]
     pub candidates: u32,
     /// The time limit of the search.
     #[serde(deserialize_with = "duration::<_, 1, { 6 * HOUR }>")]
+    #[schemars(schema_with = "field_schema::duration::<1, { 6 * HOUR }>")]
     pub wall: Duration,
     /// The time limit if a model continues after an unsuccessful search. With 0, the model starts at once.
     #[serde(deserialize_with = "duration::<_, 0, { 6 * HOUR }>")]
+    #[schemars(schema_with = "field_schema::duration::<0, { 6 * HOUR }>")]
     pub before_model: Duration,
 }
 
 /// How approvals work.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Gate {
     /// How long a gate stays open.
     #[serde(deserialize_with = "duration::<_, MINUTE, { 30 * DAY }>")]
+    #[schemars(schema_with = "field_schema::duration::<MINUTE, { 30 * DAY }>")]
     pub expires: Duration,
     /// How many people with write access must approve.
     #[serde(deserialize_with = "whole::<_, _, 1, 10>")]
+    #[schemars(schema_with = "field_schema::whole::<1, 10>")]
     pub approvers: u32,
     /// Ask about the tests of a specification before the code for them is written.
     pub tests: bool,
 }
 
 /// The limits of one run.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RunLimits {
     /// Round-trips to the model.
     #[serde(deserialize_with = "whole::<_, _, 1, 200>")]
+    #[schemars(schema_with = "field_schema::whole::<1, 200>")]
     pub turns: u32,
     /// Tokens read and written by the model.
     #[serde(deserialize_with = "whole::<_, _, 1_000, 100_000_000>")]
+    #[schemars(schema_with = "field_schema::whole::<1_000, 100_000_000>")]
     pub tokens: u64,
     /// Money for the model, in US dollars.
     #[serde(deserialize_with = "money::<_, 1_000>")]
+    #[schemars(schema_with = "field_schema::money::<1_000>")]
     pub cost_usd: f64,
     /// Time from start to proposal, without the time that gates are open.
     #[serde(deserialize_with = "duration::<_, MINUTE, { 6 * HOUR }>")]
+    #[schemars(schema_with = "field_schema::duration::<MINUTE, { 6 * HOUR }>")]
     pub wall: Duration,
     /// Removed plus added lines of a proposal.
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
+    #[schemars(schema_with = "field_schema::whole::<1, 10_000>")]
     pub patch_lines: u32,
     /// The limits for all runs of one pull request.
     #[serde(deserialize_with = "allowed_pull_request")]
@@ -157,54 +182,64 @@ pub struct RunLimits {
 /// What several runs may use together. `None` means that only the limits of each run count. The limits for a pull
 /// request and for a day have defaults for turns and tokens, which count even if the model's price is unknown, and
 /// for money.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Allowed {
     /// Round-trips to the model.
     #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
+    #[schemars(schema_with = "field_schema::whole::<1, 1_000_000>")]
     pub turns: Option<u32>,
     /// Tokens read and written by the model.
     #[serde(deserialize_with = "some_whole::<_, _, 1_000, 100_000_000_000>")]
+    #[schemars(schema_with = "field_schema::whole::<1_000, 100_000_000_000>")]
     pub tokens: Option<u64>,
     /// Money for the model, in US dollars.
     #[serde(deserialize_with = "some_money::<_, 1_000_000>")]
+    #[schemars(schema_with = "field_schema::money::<1_000_000>")]
     pub cost_usd: Option<f64>,
     /// Working time, over all runs.
     #[serde(deserialize_with = "some_duration::<_, MINUTE, { 1_000 * HOUR }>")]
+    #[schemars(schema_with = "field_schema::duration::<MINUTE, { 1_000 * HOUR }>")]
     pub wall: Option<Duration>,
     /// Removed plus added lines of all proposals.
     #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
+    #[schemars(schema_with = "field_schema::whole::<1, 1_000_000>")]
     pub patch_lines: Option<u32>,
 }
 
 /// What a proposal must not change.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Protect {
     /// Paths in addition to the built-in ones.
+    #[schemars(schema_with = "field_schema::patterns")]
     pub paths: Protected,
 }
 
 /// What code under test may use.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Sandbox {
     /// Bytes of memory, over all processes.
     #[serde(deserialize_with = "size::<_, 64, { 1 << 20 }>")]
+    #[schemars(schema_with = "field_schema::size::<64, { 1 << 20 }>")]
     pub memory: u64,
     /// Processes and threads at one time.
     #[serde(deserialize_with = "whole::<_, _, 8, 65_536>")]
+    #[schemars(schema_with = "field_schema::whole::<8, 65_536>")]
     pub processes: u32,
     /// Bytes written to disk.
     #[serde(deserialize_with = "size::<_, 64, { 16 << 20 }>")]
+    #[schemars(schema_with = "field_schema::size::<64, { 16 << 20 }>")]
     pub disk: u64,
-    /// Host names that the installation of dependencies may reach.
-    /// [`REGISTRIES`](crate::domain::execution::REGISTRIES) is one of them, and stands for the registries that the
-    /// machine's package tools are configured for. If there are any hosts, dependencies are installed before the
+    /// Host names that the installation of dependencies may reach. `registries` is one of them, for the registries that
+    /// the machine's package tools are configured for. If there are any hosts, dependencies are installed before the
     /// tests run, and approvals name the installation.
     #[serde(deserialize_with = "hosts")]
+    #[schemars(schema_with = "field_schema::hosts")]
     pub network: Vec<String>,
     /// Properties that must be enforced in addition to the mandatory ones; otherwise nothing is executed.
+    #[schemars(schema_with = "field_schema::properties")]
     pub require: Vec<Property>,
 }
 

@@ -4,6 +4,8 @@
 //! meaning. Secrets come from a variable or a file, and are never printed or part of an error. No setting in here
 //! comes from a repository.
 
+mod show;
+
 use std::path::PathBuf;
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};

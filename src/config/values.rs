@@ -11,11 +11,11 @@ use serde::de::{Deserialize, Deserializer, Error};
 use crate::domain::execution::REGISTRIES;
 
 /// Gate comments show shell commands in full, and nobody would read a longer one.
-const MAX_COMMAND_BYTES: usize = 2_000;
+pub(super) const MAX_COMMAND_BYTES: usize = 2_000;
 /// GitHub's own limit for the name of a label.
 /// <https://docs.github.com/en/issues/using-labels-and-milestones-to-track-work/managing-labels>
-const MAX_LABEL_CHARS: usize = 50;
-const MAX_HOSTS: usize = 50;
+pub(super) const MAX_LABEL_CHARS: usize = 50;
+pub(super) const MAX_HOSTS: usize = 50;
 
 /// A whole number from `MIN` to `MAX`.
 pub(super) fn whole<'de, D, T, const MIN: u64, const MAX: u64>(deserializer: D) -> Result<T, D::Error>

@@ -5,7 +5,7 @@ use git2::{Branch, Repository};
 use super::LocalRepository;
 
 /// The usual names of default branches.
-const USUAL: [&str; 2] = ["main", "master"];
+pub(super) const USUAL: [&str; 2] = ["main", "master"];
 
 /// A branch that the checked-out one may have come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -54,21 +54,6 @@ impl LocalRepository {
         self.work_tree.as_deref()
     }
 
-    /// `owner/name` from the URL of the remote `origin`, if it ends in one.
-    pub fn origin(&self) -> Option<String> {
-        let repository = Repository::open(&self.git).ok()?;
-        let remote = repository.find_remote("origin").ok()?;
-        let address = remote
-            .url()
-            .ok()?
-            .trim_end_matches('/')
-            .trim_end_matches(".git")
-            .to_owned();
-        let mut parts = address.rsplit(['/', ':']);
-        let (name, owner) = (parts.next()?, parts.next()?);
-        Some(format!("{owner}/{name}"))
-    }
-
     /// The commit that a name refers to: `HEAD`, a branch, a tag, a SHA, `main~2`.
     ///
     /// # Errors

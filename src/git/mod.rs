@@ -18,6 +18,7 @@ mod merge;
 mod mirrors;
 mod name;
 mod pull_request_diff;
+mod remote;
 mod store;
 mod tracked;
 mod transfer;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use clap::Args as _;
 use greenlight::config::flags::Flags;
-use greenlight::config::repository::RepoConfig;
+use greenlight::config::repository::{RepoConfig, SCHEMA_URL};
+use greenlight::config::schema::{schema, schema_text};
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -105,5 +106,48 @@ fn the_action_sets_variables_that_are_read() {
             .to_lowercase()
             .replace('_', "-");
         assert_eq!(meant, input);
+    }
+}
+
+/// The schema that is published is the generated one; `just schema` writes it.
+#[test]
+fn the_published_schema_is_up_to_date() {
+    let path = "docs/greenlight.schema.json";
+    assert!(SCHEMA_URL.ends_with(&format!("/v{}/{path}", env!("CARGO_PKG_VERSION"))));
+    assert!(
+        read(path) == schema_text(),
+        "{path} is outdated: `just schema` writes it"
+    );
+}
+
+#[test]
+fn the_schema_accepts_what_the_parser_accepts() {
+    let schema = schema();
+    assert!(jsonschema::draft7::meta::is_valid(&schema));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems = |text: &str| -> Vec<String> {
+        let file: serde_json::Value = toml::from_str(text).unwrap();
+        validator.iter_errors(&file).map(|error| error.to_string()).collect()
+    };
+    for good in [read("greenlight.example.toml"), uncommented(), String::new()] {
+        assert_eq!(problems(&good), [""; 0]);
+    }
+    for bad in [
+        "excution = \"approve\"",
+        "execution = \"always\"",
+        "limits.turns = 0",
+        "limits.day.turns = \"many\"",
+        "limits.cost_usd = -1",
+        "test.timeout = 600",
+        "test.timeout = \"600\"",
+        "test.command = \"a\\nb\"",
+        "sandbox.memory = \"2GB\"",
+        "sandbox.network = [\"https://pypi.org\"]",
+        "sandbox.require = [\"memmory\"]",
+        "protect.paths = [\"!a\"]",
+        "gate.no_such_field = 1",
+    ] {
+        assert_eq!(problems(bad).len(), 1, "{bad}");
+        assert!(RepoConfig::parse(bad).is_err(), "{bad}");
     }
 }

@@ -18,6 +18,24 @@ pub(crate) enum Ecosystem {
     Any,
 }
 
+impl Ecosystem {
+    /// Its name for people. `None` if it is not one.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Rust => "Rust",
+            Self::Python => "Python",
+            Self::JavaScript => "JavaScript",
+            Self::Go => "Go",
+            Self::Java => "Java",
+            Self::Ruby => "Ruby",
+            Self::Php => "PHP",
+            Self::Dotnet => ".NET",
+            Self::C => "C and C++",
+            Self::Any => return None,
+        })
+    }
+}
+
 macro_rules! frameworks {
     ($($(#[$doc:meta])* $variant:ident,)*) => {
         /// The program that prints the results, which decides how results are requested and parsed.

@@ -55,4 +55,4 @@ pub use self::run_clock::{Purpose, RunClock};
 pub use self::suite::Suite;
 pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
 pub use self::text::clean;
-pub use self::workflow::{Failed, ReadFile, failed_step, test_steps};
+pub use self::workflow::{CiWorkflow, Failed, ReadFile, ci_workflows, failed_step, test_steps};

@@ -78,6 +78,11 @@ impl TestCommand {
         self.ci_install.builds.iter().filter(is_for_it)
     }
 
+    /// The ecosystem of these tests, such as "Python". `None` if they may need any tools.
+    pub fn ecosystem(&self) -> Option<&'static str> {
+        self.framework.spec().ecosystem.name()
+    }
+
     /// Whether CI starts services for these tests.
     pub fn has_services(&self) -> bool {
         !self.ci_install.services.is_empty()

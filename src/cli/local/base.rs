@@ -48,7 +48,7 @@ impl Compared {
 
 /// Says what the checkout is compared with, or why it is not.
 pub(super) fn tell(found: &Result<Compared, &'static str>) {
-    terminal::tell(&match found {
+    terminal::mention(&match found {
         Ok(compared) => format!("compared with {}", compared.name()),
         Err(why) => format!("no base to compare with: {why}"),
     });

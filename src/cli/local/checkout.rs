@@ -215,7 +215,7 @@ impl<'a> OnCheckout<'a> {
         };
         let typed = question::ask(*manner, what, cancel).await?;
         if let Typed::Because(_) = typed {
-            terminal::tell(&match what {
+            terminal::mention(&match what {
                 What::TestsFirst => "writing other tests".into(),
                 What::Result(_) => format!("looking for another {}", ending::made(&run.started.mode)),
             });
@@ -306,7 +306,7 @@ impl Door for OnCheckout<'_> {
     fn engine(&self, run: &Run, worktree: &Worktree, may_execute: bool) -> Result<Engine<'_>, End> {
         let model = self.parts.model.as_ref().map(|(model, name)| (model, name.as_str()));
         let engine = Engine::choose(model, self.parts.who, (run, &worktree.left), may_execute)?;
-        terminal::tell(match engine {
+        terminal::mention(match engine {
             Engine::BuiltIn if !run.started.mode.is_debug() => return Ok(engine),
             Engine::BuiltIn => "searching small edits (built-in engine, no model)",
             Engine::Auto { .. } if run.started.mode.is_debug() && !run.search.is_over => {

@@ -89,11 +89,11 @@ pub(super) fn left_out(run: &Run, memory: &Memory) -> usize {
 pub(super) fn tell_left_out(count: usize, path: &Path) {
     match count {
         0 => {}
-        1 => terminal::tell(&format!(
+        1 => terminal::mention(&format!(
             "note: 1 fix turned down earlier is left out; {}",
             fix_hint(path)
         )),
-        count => terminal::tell(&format!(
+        count => terminal::mention(&format!(
             "note: {count} fixes turned down earlier are left out; {}",
             fix_hint(path)
         )),

@@ -145,7 +145,7 @@ async fn try_to(
     let command = ready::found(&worktree)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &worktree).await?;
-    terminal::tell(&format!("running `{command}` (from {})", command.source));
+    terminal::mention(&format!("running `{command}` (from {})", command.source));
     base::tell(&compared);
     report.is_committed = base::is_committed(&compared);
     let mut suite = worktree.suite(&sandbox, command);
@@ -235,7 +235,7 @@ fn open(file: PathBuf, otherwise: PathBuf, identity: &str) -> Result<(RunFile, O
 /// Resumes an interrupted run. The installed packages may have changed meanwhile, so the tests run again, unless the
 /// run waits for an answer about something that was already tested.
 fn resumed(mut run: Run) -> Run {
-    terminal::tell(&format!(
+    terminal::mention(&format!(
         "resuming the run that was interrupted, started at {}; `--restart` starts over",
         run.started.at.strftime("%Y-%m-%d %H:%M UTC")
     ));

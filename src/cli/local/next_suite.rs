@@ -33,7 +33,7 @@ impl NextSuite {
         if let Some(known) = known.filter(|known| known.command == command) {
             return Ok(known);
         }
-        terminal::tell(&format!("running `{command}` (from {})", command.source));
+        terminal::mention(&format!("running `{command}` (from {})", command.source));
         let mut suite = worktree.suite(&first.sandbox, command);
         suite.clock = first.clock.clone();
         match ready::supply(worktree, &mut suite, supplies, cancel).await {

@@ -160,13 +160,13 @@ impl RunReport {
     /// Names the checkout's other suites, because "green" covers only what ran.
     pub(super) fn tell_others(&self) {
         for (run, triage) in &self.others {
-            terminal::tell(&match triage.verdict {
+            terminal::mention(&match triage.verdict {
                 Verdict::Green => format!("`{}`: {}", run.command, run.summary()),
                 _ => triage.on(BASE).why_not(run),
             });
         }
         for other in &self.not_run {
-            terminal::tell(&format!("not run: `{other}`"));
+            terminal::mention(&format!("not run: `{other}`"));
         }
     }
 
@@ -250,7 +250,7 @@ pub(super) fn tell_set_aside(triage: &Triage) {
         let is_set_aside = test.verdict != Verdict::Deterministic;
         if is_set_aside || test.base.red > 0 {
             let aside = if is_set_aside { "; set aside" } else { "" };
-            terminal::tell(&format!(
+            terminal::mention(&format!(
                 "note: {}: {}{aside}",
                 test.name,
                 triage.on(BASE).numbers(test)

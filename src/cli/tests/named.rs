@@ -32,7 +32,7 @@ pub(super) async fn run(
     }
     let whole = match is_narrowed {
         true => {
-            terminal::tell("note: no test has exactly that name, so all tests run to find their names");
+            terminal::mention("note: no test has exactly that name, so all tests run to find their names");
             fresh(suite, checkout, &[], cancel).await?
         }
         false => first,
@@ -49,7 +49,7 @@ pub(super) async fn run(
         }
         if !found.contains(wanted.as_str()) {
             let found: Vec<&str> = found.iter().copied().collect();
-            terminal::tell(&format!("note: `{wanted}` is {}", listed(&found)));
+            terminal::mention(&format!("note: `{wanted}` is {}", listed(&found)));
         }
         meant.extend(found);
     }

@@ -40,6 +40,12 @@ async fn what_is_not_known_is_a_usage_error() {
     for (arguments, part) in [
         (&[] as &[&str], "Usage: greenlight"),
         (&["fixx"], "'fix'"),
+        (&["inti"], "'init'"),
+        (&["config", "chek"], "'check'"),
+        (&["config"], "Usage: greenlight config"),
+        (&["init", "--dry-rnu"], "'--dry-run'"),
+        (&["tests", "--quite"], "'--quiet'"),
+        (&["completions", "bsh"], "'bash'"),
         (&["fix", "--yess"], "'--yes'"),
         (&["fix", "one", "two"], "unexpected argument 'two'"),
         (&["fix", "--sandbox", "some"], "there is no sandbox \"some\""),
@@ -173,7 +179,7 @@ async fn every_flag_of_the_service_has_a_variable() {
 async fn help_says_how_a_verb_ends_and_what_it_needs() {
     let door = Door::new();
     for verb in [
-        "fix", "tdd", "refactor", "explain", "tests", "verify", "replay", "sandbox", "memory",
+        "fix", "tdd", "refactor", "explain", "tests", "verify", "replay", "sandbox", "memory", "init", "config",
     ] {
         let help = door.run([verb, "--help"]).await.with(0).out;
         assert!(help.contains("Exit codes: "), "{verb}: {help}");
@@ -190,4 +196,74 @@ async fn help_says_how_a_verb_ends_and_what_it_needs() {
     assert!(!explain.contains("working tree"), "{explain}");
     let demo = flat(door.run(["demo", "--help"]).await.with(0).out);
     assert!(demo.contains("without a terminal"), "{demo}");
+}
+
+#[tokio::test]
+async fn shells_complete_and_man_pages_exist() {
+    let door = Door::new();
+    for (shell, part) in [
+        ("bash", "_greenlight()"),
+        ("zsh", "#compdef greenlight"),
+        ("fish", "complete -c greenlight"),
+    ] {
+        let script = door.run(["completions", shell]).await.with(0);
+        assert!(
+            script.out.contains(part) && script.out.contains("dry-run"),
+            "{shell}: {}",
+            script.out
+        );
+    }
+    let script = door.run(["completions", "bash"]).await.with(0).out;
+    let asked =
+        "COMP_WORDS=(greenlight config sh)\nCOMP_CWORD=2\n_greenlight greenlight sh config\necho \"${COMPREPLY[*]}\"\n";
+    let file = door.data().join("completed.sh");
+    std::fs::write(&file, format!("{script}\n{asked}")).unwrap();
+    let completed = super::ended(door.command_of("bash".as_ref(), [&file]).spawn().unwrap())
+        .await
+        .with(0);
+    assert_eq!(completed.out, "show\n");
+
+    let page = door.run(["man"]).await.with(0);
+    assert!(
+        page.out.contains(".TH greenlight 1") && page.out.contains("greenlight\\-init(1)"),
+        "{}",
+        page.out
+    );
+    let folder = door.data().join("share/man1");
+    let quiet = door
+        .run(["man".as_ref(), "-q".as_ref(), folder.as_os_str()])
+        .await
+        .with(0);
+    assert_eq!((quiet.out, quiet.err), (String::new(), String::new()));
+    for page in ["greenlight.1", "greenlight-fix.1", "greenlight-config-check.1"] {
+        assert!(folder.join(page).is_file(), "{page}");
+    }
+    let file = door.data().join("completed.sh");
+    door.run(["man".as_ref(), file.as_os_str()])
+        .await
+        .with(2)
+        .saying("completed.sh");
+}
+
+#[tokio::test]
+async fn quiet_leaves_out_notes_and_nothing_else() {
+    let checkout = super::written(&[(
+        "test_a.py",
+        b"import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        self.fail('no')\n",
+    )]);
+    let tests = async |flags: &[&str]| {
+        let words = flags.iter().map(AsRef::<std::ffi::OsStr>::as_ref);
+        Door::new().run(words.chain([checkout.path().as_os_str()])).await
+    };
+    let only = ["tests", "--only", "A"];
+    let loud = tests(&only).await.with(1).saying("note: `A` is");
+    let quiet = tests(&[&only[..], &["-q"]].concat())
+        .await
+        .with(1)
+        .saying("greenlight: 1 failed");
+    assert!(!quiet.err.contains("note: "), "{}", quiet.err);
+    let headlines = [&loud.out, &quiet.out].map(|out| out.contains("Failed: 1 test, 1 failed"));
+    assert_eq!(headlines, [true, true]);
+    let unknown = tests(&["--quiet", "tests", "--only", "nonsense"]).await.with(2);
+    unknown.saying("there is no test called `nonsense`");
 }

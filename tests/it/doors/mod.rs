@@ -1,10 +1,12 @@
 //! The four doors as people use them: the real program, in a process with its own environment.
 
 mod action;
+mod config;
 mod demo;
 mod fix;
 mod flags;
 mod hidden;
+mod init;
 mod modes;
 mod remembered;
 mod replay;

@@ -11,12 +11,26 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 27] = [
+const SHOWN_COMMANDS: [(&str, &str); 32] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
     ),
+    ("greenlight config check", "tests/it/doors/config.rs"),
+    (
+        "greenlight completions bash > ~/.local/share/bash-completion/completions/greenlight",
+        "tests/it/doors/flags.rs, into another folder",
+    ),
+    (
+        "greenlight man ~/.local/share/man/man1",
+        "tests/it/doors/flags.rs, into another folder",
+    ),
+    (
+        "curl -fsSL https://github.com/greenlight-rs/greenlight/releases/latest/download/greenlight-x86_64-unknown-linux-musl.tar.gz | tar -xz greenlight",
+        "needs a release: tests/it/release.rs compares its name with what is packed",
+    ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
+    ("greenlight init", "tests/it/doors/init.rs"),
     ("greenlight tdd --spec spec.md", "tests/it/doors/modes.rs"),
     (
         "greenlight refactor 'reduce the complexity of fare' --in fares.py",

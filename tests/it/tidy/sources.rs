@@ -15,7 +15,13 @@ impl Tree {
             collect(Path::new(part), &mut files);
         }
         collect(Path::new("docs"), &mut files);
-        for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        for document in [
+            "README.md",
+            "ARCHITECTURE.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "SECURITY.md",
+        ] {
             files.extend(fs::read_to_string(document).map(|text| (document.into(), text)));
         }
         Self(files)

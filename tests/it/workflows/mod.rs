@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rules::{check_action, check_workflow};
 
-mod rules;
+pub(crate) mod rules;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -42,7 +42,7 @@ static OURS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^greenlight-rs/gree
 static VERSION_COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\s+# v?\d+(\.\d+)*").unwrap());
 
 /// Lists the problems of a workflow file.
-pub(super) fn check_workflow(text: &str) -> Vec<String> {
+pub(crate) fn check_workflow(text: &str) -> Vec<String> {
     let mut findings = Vec::new();
     let workflow = read(text, WORKFLOW_SCHEMA, &mut findings);
     check_permissions(&workflow, &mut findings);

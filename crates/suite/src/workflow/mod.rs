@@ -6,6 +6,7 @@
 
 mod expression;
 mod files;
+mod listed;
 mod matrix;
 mod node;
 mod other_ci;
@@ -21,6 +22,7 @@ use greenlight_readers::ci_step::CiStep;
 
 use self::expression::{Scope, interpolate, literals};
 use self::files::WorkflowFiles;
+pub use self::listed::{CiWorkflow, ci_workflows};
 use self::node::Node;
 pub use self::test_steps::test_steps;
 

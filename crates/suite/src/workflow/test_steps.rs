@@ -36,27 +36,9 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     let mut files = WorkflowFiles::new(read);
     let mut found: Vec<(u32, CiStep)> = Vec::new();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    for path in paths
-        .iter()
-        .copied()
-        .filter(|path| is_workflow(path))
-        .take(MAX_WORKFLOWS)
-    {
-        let Some(workflow) = files.document(path.as_str()) else {
-            continue;
-        };
-        let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
-        if workflow.get("on").is_some_and(is_for_changes)
-            && let Some(rank) = rank(stem)
-        {
-            let called = CalledWorkflow {
-                path: path.clone(),
-                workflow,
-                scope: Scope::default(),
-                rank,
-                depth: 0,
-            };
-            called.find(&mut files, &mut found);
+    for path in workflows(paths.iter().copied()) {
+        if let Some(workflow) = files.document(path.as_str()) {
+            found.extend(workflows_steps(path, &workflow, &mut files));
         }
     }
     if found.is_empty() {
@@ -71,6 +53,34 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     steps
 }
 
+/// The workflows among the files of a tree.
+pub(super) fn workflows<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> impl Iterator<Item = &'p RepoPath> {
+    paths.into_iter().filter(|path| is_workflow(path)).take(MAX_WORKFLOWS)
+}
+
+/// The steps of one workflow that run tests, with their ranks. None if it is not for changes of the code.
+pub(super) fn workflows_steps(
+    path: &RepoPath,
+    workflow: &Rc<Node>,
+    files: &mut WorkflowFiles<'_, '_>,
+) -> Vec<(u32, CiStep)> {
+    let mut found = Vec::new();
+    let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
+    if workflow.get("on").is_some_and(is_for_changes)
+        && let Some(rank) = rank(stem)
+    {
+        let called = CalledWorkflow {
+            path: path.clone(),
+            workflow: Rc::clone(workflow),
+            scope: Scope::default(),
+            rank,
+            depth: 0,
+        };
+        called.find(files, &mut found);
+    }
+    found
+}
+
 fn is_workflow(path: &RepoPath) -> bool {
     let name = path.as_str().strip_prefix(WORKFLOWS);
     name.is_some_and(|name| !name.contains('/') && (name.ends_with(".yml") || name.ends_with(".yaml")))
@@ -78,13 +88,14 @@ fn is_workflow(path: &RepoPath) -> bool {
 
 /// Whether the events of a workflow include a change of the code.
 fn is_for_changes(on: &Node) -> bool {
+    events(on).any(|event| EVENTS.contains(&event))
+}
+
+/// The events that start a workflow.
+pub(super) fn events(on: &Node) -> impl Iterator<Item = &str> {
     let names = on.items().iter().filter_map(Node::text);
     let keys = on.entries().iter().map(|(name, _)| name.as_str());
-    on.text()
-        .into_iter()
-        .chain(names)
-        .chain(keys)
-        .any(|event| EVENTS.contains(&event))
+    on.text().into_iter().chain(names).chain(keys)
 }
 
 /// A workflow that is started by a change, or called by one that is.

@@ -1,0 +1,112 @@
+//! Compares the files of `greenlight init` with those of the checkout, and writes them: all or none, and over a
+//! different file only if that was asked for.
+
+use std::path::Path;
+
+use super::super::Exit;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::{Blob, FileChange, Patch};
+use crate::files::{self, FileError};
+
+/// Nothing that greenlight would replace is larger.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What happens to files that exist with other content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Different {
+    Refuse,
+    Replace,
+    Keep,
+}
+
+/// A file that is missing, or has other content than wanted.
+pub(super) struct Wanted {
+    path: RepoPath,
+    before: Option<Vec<u8>>,
+    after: String,
+}
+
+/// The files that have to be written; those that are as wanted are left out.
+///
+/// # Errors
+/// When a file cannot be read, or is a link, or is below one: nothing outside of the checkout is ever written.
+pub(super) fn changes(root: &Path, wanted: Vec<(&str, String)>) -> Result<Vec<Wanted>, Exit> {
+    let mut changes = Vec::new();
+    for (path, after) in wanted {
+        let before = match files::read_result(root, Path::new(path), MAX_BYTES) {
+            Ok(before) => Some(before),
+            Err(FileError::Missing) => None,
+            Err(error) => return Err(unusable(path, &error)),
+        };
+        if before.as_deref() != Some(after.as_bytes()) {
+            let path = path.parse().map_err(|_| Exit::Fault(format!("{path} is not a path")))?;
+            changes.push(Wanted { path, before, after });
+        }
+    }
+    Ok(changes)
+}
+
+/// Without the files that exist with other content, if those are kept; an error if they are neither kept nor replaced.
+///
+/// # Errors
+/// Which files differ, and what to do.
+pub(super) fn allowed(mut changes: Vec<Wanted>, different: Different) -> Result<Vec<Wanted>, Exit> {
+    let names: Vec<&str> = changes
+        .iter()
+        .filter(|change| change.before.is_some())
+        .map(|change| change.path.as_str())
+        .collect();
+    match different {
+        Different::Refuse if !names.is_empty() => {
+            return Err(Exit::Usage(format!(
+                "{} {} already, with other content, so nothing was written; `--force` replaces that, and `--keep` keeps \
+                 it and writes only what is missing",
+                names.join(", "),
+                if names.len() == 1 { "exists" } else { "exist" },
+            )));
+        }
+        Different::Keep => changes.retain(|change| change.before.is_none()),
+        Different::Refuse | Different::Replace => {}
+    }
+    Ok(changes)
+}
+
+/// The changes as a diff.
+pub(super) fn diff(changes: &[Wanted]) -> String {
+    let changes = changes.iter().map(|change| {
+        let file = FileChange {
+            before: change.before.clone().map(Blob::regular),
+            after: Some(Blob::regular(change.after.clone())),
+        };
+        (change.path.clone(), file)
+    });
+    Patch::new(changes).unified()
+}
+
+/// The names of the changed files: "a, b".
+pub(super) fn names(changes: &[Wanted]) -> String {
+    let names: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+    names.join(", ")
+}
+
+/// Writes the files.
+///
+/// # Errors
+/// When one cannot be written.
+pub(super) fn write(root: &Path, changes: &[Wanted]) -> Result<(), Exit> {
+    for Wanted { path, after, .. } in changes {
+        let path = path.as_str();
+        files::write_file(root, Path::new(path), after.as_bytes(), false).map_err(|error| unusable(path, &error))?;
+    }
+    Ok(())
+}
+
+fn unusable(path: &str, error: &FileError) -> Exit {
+    Exit::Usage(match error {
+        FileError::NotOrdinary => format!(
+            "{path} is a symbolic link or no ordinary file, or one of its folders is; greenlight writes through none of \
+             them, so that nothing outside of the checkout changes. Replace it by an ordinary file or folder"
+        ),
+        error => format!("{path}: {error}"),
+    })
+}
