@@ -71,6 +71,10 @@ act *arguments="--list --workflows workflows":
 gh *arguments:
     .ci/tool gh {{ arguments }}
 
+# Checks metrics and alert rules: https://prometheus.io
+promtool *arguments:
+    .ci/tool promtool {{ arguments }}
+
 # An emulator of GitHub's API that others wrote: https://github.com/vercel-labs/emulate
 emulate *arguments="--help":
     .ci/tool emulate {{ arguments }}

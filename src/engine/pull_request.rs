@@ -24,6 +24,7 @@ use crate::domain::budget::Left;
 use crate::domain::memory::{self, Memory};
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::journal;
+use crate::metrics::StepTimer;
 use crate::sandbox::Code;
 use crate::suite::Suite;
 
@@ -55,11 +56,9 @@ pub(super) async fn resume(app: &App, mut run: Run) -> Result<(), Broken> {
 /// When the journal cannot be written.
 pub(super) async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
     if run.end.is_none() {
-        app.journal
-            .append(run, Step::Ended(End::Cancelled { by: None }))
-            .await?;
+        app.append(run, Step::Ended(End::Cancelled { by: None })).await?;
     }
-    Ok(app.journal.append(run, Step::Announced).await?)
+    Ok(app.append(run, Step::Announced).await?)
 }
 
 /// Appends the end of a run.
@@ -67,7 +66,7 @@ pub(super) async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
 /// # Errors
 /// When the journal cannot be written.
 pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Result<(), Broken> {
-    Ok(context.app.journal.append(run, Step::Ended(end)).await?)
+    Ok(context.app.append(run, Step::Ended(end)).await?)
 }
 
 /// Drives a run. An error on the way ends it, and is posted.
@@ -88,6 +87,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         is_vouched: context.app.journal.is_own(),
         shown: Mutex::default(),
         listed: OnceCell::new(),
+        timer: StepTimer::default(),
     };
     // Boxed, because the future is deeply nested.
     match drive(&mut door, &mut run).boxed().await {
@@ -153,6 +153,7 @@ struct OnPullRequest<'a> {
     shown: Mutex<Shown>,
     /// The files of the pull request, once they are listed.
     listed: OnceCell<Arc<ListedFiles>>,
+    timer: StepTimer,
 }
 
 impl OnPullRequest<'_> {
@@ -168,7 +169,8 @@ impl OnPullRequest<'_> {
 
 impl Door for OnPullRequest<'_> {
     async fn append(&self, run: &mut Run, step: Step) -> Result<(), Broken> {
-        Ok(self.context.app.journal.append(run, step).await?)
+        let took = Some(self.timer.lap());
+        Ok(self.context.app.append_timed(run, step, took).await?)
     }
 
     /// A model that acts by code needs an interpreter, and so permission to run code. And no model works on a
@@ -180,6 +182,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn turn(&mut self, run: &mut Run, next: Next) -> Result<Turn, Broken> {
+        self.timer.restart();
         let context = self.context;
         let next = vouch::or_proved_again(context, run, next);
         match stop(context, run, &next, &mut self.working).await? {

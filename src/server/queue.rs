@@ -279,7 +279,9 @@ impl Queue {
                 next
             };
             let Some((needs, work)) = work else { return };
+            let waiting = self.0.app.metrics.lanes.wait(needs.kind());
             let Some(_place) = self.place(needs).await else { return };
+            let _running = waiting.begin();
             if self.0.is_draining.load(Ordering::Acquire) {
                 // It is in the journal, and the next process resumes it.
                 continue;
