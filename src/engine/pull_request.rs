@@ -74,6 +74,8 @@ pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Resul
 /// # Errors
 /// When its end cannot be appended or posted.
 pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
+    // From here on, every line of the log about this work names it.
+    tracing::Span::current().record("run.id", tracing::field::display(run.id()));
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts the run. If there was an earlier one, the pull request is fetched again.
     let context = &context.up_to_date().await;
