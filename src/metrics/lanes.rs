@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -49,6 +50,8 @@ struct LaneGauges {
     running: Family<Kind, Gauge>,
     oldest: Family<Kind, Seconds>,
     waits: Durations<Kind>,
+    due: Gauge,
+    lost: Counter,
     tickets: Mutex<Tickets>,
 }
 
@@ -65,11 +68,18 @@ impl Lanes {
         let running = "Lanes (pull requests) that are being worked on";
         let oldest = "How long the lane that has waited longest for a place has waited";
         let waits = "How long lanes waited for a place until their next piece of work began";
+        let (due, lost) = (Gauge::default(), Counter::default());
+        let help = "Lanes in a database that several processes share whose work is due, claimed or not";
+        registry.register("lanes_due", help, due.clone());
+        let help = "Leases on lanes that this process lost, so that another one continues";
+        registry.register("leases_lost", help, lost.clone());
         let lanes = Self(Arc::new(LaneGauges {
             waiting: gauges(registry, "lanes_waiting", waiting),
             running: gauges(registry, "lanes_running", running),
             oldest: seconds(registry, "lane_oldest_wait", oldest),
             waits: durations(registry, ("lane_wait", waits), of_work),
+            due,
+            lost,
             tickets: Mutex::default(),
         }));
         for kind in LaneKind::ALL {
@@ -92,6 +102,25 @@ impl Lanes {
             ticket,
             since,
         }
+    }
+
+    /// A lane that this process has claimed is worked on until the result is dropped.
+    pub fn claim(&self, kind: LaneKind) -> RunningLane {
+        self.0.running.get_or_create(&kind.labels()).inc();
+        RunningLane {
+            of: Arc::clone(&self.0),
+            kind,
+        }
+    }
+
+    /// The lease on a lane was lost.
+    pub fn lose(&self) {
+        self.0.lost.inc();
+    }
+
+    /// How many lanes of a shared database have work that is due.
+    pub fn due(&self, number: u64) {
+        self.0.due.set(i64::try_from(number).unwrap_or(i64::MAX));
     }
 
     pub(super) fn refresh(&self) {
@@ -129,11 +158,7 @@ impl WaitingLane {
         let labels = self.kind.labels();
         let waited = self.since.elapsed().as_secs_f64();
         self.of.waits.get_or_create(&labels).observe(waited);
-        self.of.running.get_or_create(&labels).inc();
-        RunningLane {
-            of: Arc::clone(&self.of),
-            kind: self.kind,
-        }
+        Lanes(Arc::clone(&self.of)).claim(self.kind)
     }
 }
 

@@ -253,6 +253,19 @@ fn lanes_wait_run_and_leave() {
 }
 
 #[test]
+fn claimed_lanes_run_and_lost_ones_are_counted() {
+    let metrics = Metrics::default();
+    let claimed = metrics.lanes.claim(LaneKind::Worker);
+    metrics.lanes.due(7);
+    metrics.lanes.lose();
+    has(&metrics, r#"greenlight_lanes_running{kind="worker"} 1"#);
+    has(&metrics, "greenlight_lanes_due 7");
+    has(&metrics, "greenlight_leases_lost_total 1");
+    drop(claimed);
+    has(&metrics, r#"greenlight_lanes_running{kind="worker"} 0"#);
+}
+
+#[test]
 fn open_gates_are_those_of_the_journal() {
     let metrics = Metrics::default();
     let with = |kind: GateKind| {

@@ -5,6 +5,7 @@
 //! for a request that shows no sign of a proxy.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
@@ -17,6 +18,9 @@ use sha2::Sha256;
 
 use super::api::bearer;
 use crate::metrics::Format;
+
+/// How long the database may take to count. Prometheus waits ten seconds by default.
+const MAX_LOOK: Duration = Duration::from_secs(3);
 
 /// Headers that proxies add.
 const OF_PROXIES: [&str; 7] = [
@@ -79,7 +83,15 @@ async fn get_metrics(State(scraped): State<Scraped>, request: Request) -> Respon
         return (StatusCode::UNAUTHORIZED, challenge, FOR_THE_OPERATOR).into_response();
     }
     let format = format(headers);
-    match scraped.queue.app().metrics.render(format) {
+    let metrics = &scraped.queue.app().metrics;
+    if let Some(fleet) = scraped.queue.fleet() {
+        match tokio::time::timeout(MAX_LOOK, fleet.database().lanes_due()).await {
+            Ok(Ok(due)) => metrics.lanes.due(due),
+            // The other metrics say more then.
+            Ok(Err(_)) | Err(_) => tracing::warn!("the lanes that are due could not be counted"),
+        }
+    }
+    match metrics.render(format) {
         Ok(text) => ([(header::CONTENT_TYPE, format.content_type())], text).into_response(),
         Err(error) => {
             tracing::error!(%error, "the metrics could not be written");
