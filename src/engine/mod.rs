@@ -58,7 +58,7 @@ pub use drive::drive;
 pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
 pub use model_stream::{Chunk, ModelStream};
-pub use retention::prune;
+pub use retention::{Amount, Prunable, Stored, prunable, prune};
 pub use split::split;
 
 use crate::config::allow_list::AllowList;

@@ -6,6 +6,7 @@ mod fix;
 mod flags;
 mod hidden;
 mod modes;
+mod prune;
 mod remembered;
 mod replay;
 mod sandbox;
