@@ -84,8 +84,8 @@ async fn get_metrics(State(scraped): State<Scraped>, request: Request) -> Respon
     }
     let format = format(headers);
     let metrics = &scraped.queue.app().metrics;
-    if let Some(fleet) = scraped.queue.fleet() {
-        match tokio::time::timeout(MAX_LOOK, fleet.database().lanes_due()).await {
+    if let Some(database) = scraped.queue.app().journal.shared() {
+        match tokio::time::timeout(MAX_LOOK, database.lanes_due()).await {
             Ok(Ok(due)) => metrics.lanes.due(due),
             // The other metrics say more then.
             Ok(Err(_)) | Err(_) => tracing::warn!("the lanes that are due could not be counted"),

@@ -313,8 +313,10 @@ impl Queue {
                 self.rest(&id, again);
             }
             Work::Stop(event) => {
-                let _said: (Again, ()) =
-                    log(tokio::spawn(async move { engine::stop_at_once(&app, *event, None).await }.in_current_span()).await);
+                let _said: (Again, ()) = log(tokio::spawn(
+                    async move { engine::stop_at_once(&app, *event, None).await }.in_current_span(),
+                )
+                .await);
             }
             Work::Delivery(id, event) => {
                 let received = event.received;
