@@ -243,6 +243,11 @@ impl Story {
         }
     }
 
+    /// Whether other processes could share its journal.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.settings.postgres.is_some()
+    }
+
     pub(crate) fn process(&self) -> &Process {
         self.process.as_ref().unwrap()
     }
