@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts examples test test-on-postgres test-as-user
+check: format-is-right lint doc deny workflows scripts deploy examples test test-on-postgres test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -17,6 +17,10 @@ fmt-scripts:
     .ci/tool ruff check --select I --fix
     .ci/tool ruff format
     .ci/tool biome check --write
+
+# Holds the files in deploy/ against what others check such files with. Installs what is missing below target/ci.
+deploy:
+    tests/deploy-linters.sh
 
 # Runs the tests.
 test *arguments:
@@ -79,6 +83,10 @@ act *arguments="--list --workflows workflows":
 # GitHub's own command line.
 gh *arguments:
     .ci/tool gh {{ arguments }}
+
+# Checks metrics and alert rules: https://prometheus.io
+promtool *arguments:
+    .ci/tool promtool {{ arguments }}
 
 # An emulator of GitHub's API that others wrote: https://github.com/vercel-labs/emulate
 emulate *arguments="--help":

@@ -21,6 +21,8 @@ pub mod openai;
 /// Fixes without a model; its own crate.
 pub use greenlight_repair as repair;
 
+pub mod metrics;
+
 pub mod git;
 pub mod github;
 pub mod journal;

@@ -35,6 +35,7 @@ use self::stream_tap::StreamTap;
 use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn};
 use crate::domain::clock::{Clock, in_words};
 use crate::domain::model::{Api, Price, Prices, ToolUse};
+use crate::metrics::{ModelTraffic, ReplyCost};
 
 /// How often a request is repeated.
 const RETRIES: usize = 4;
@@ -110,6 +111,7 @@ pub struct OpenAi {
     idle: Duration,
     first_wait: Duration,
     clock: Clock,
+    traffic: Option<ModelTraffic>,
 }
 
 /// One model, and what was learned about it.
@@ -156,7 +158,13 @@ impl OpenAi {
             idle: settings.idle,
             first_wait: settings.first_wait,
             clock: Clock::default(),
+            traffic: None,
         })
+    }
+
+    /// Counts the requests from now on.
+    pub fn count(&mut self, traffic: &ModelTraffic) {
+        self.traffic = Some(traffic.clone());
     }
 
     /// How often and how long greenlight waited for answers, including retries.
@@ -237,10 +245,24 @@ impl OpenAi {
     async fn ask(&self, candidate: &Candidate, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         loop {
             let streaming = candidate.learned().streaming;
+            let pending = self.traffic.as_ref().map(ModelTraffic::ask);
             let failure = match self.send(candidate, question, streaming, live).await {
-                Ok(reply) => return Ok(reply),
+                Ok(reply) => {
+                    if let Some(pending) = pending {
+                        pending.answer(&ReplyCost {
+                            input: reply.usage.prompt_tokens,
+                            cached_input: reply.usage.cached_tokens,
+                            output: reply.usage.completion_tokens,
+                            micros: reply.usage.cost_micros,
+                        });
+                    }
+                    return Ok(reply);
+                }
                 Err(failure) => failure,
             };
+            if let Some(pending) = pending {
+                pending.fail(failure.word());
+            }
             let less = match streaming {
                 Streaming::WithUsage if failure.is_about(About::StreamUsage) => Streaming::Plain,
                 Streaming::WithUsage | Streaming::Plain if failure.is_about(About::Stream) => Streaming::Off,

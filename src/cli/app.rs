@@ -1,6 +1,7 @@
 //! Creates the engine's dependencies from settings.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::{Exit, hidden, terminal};
 use crate::config::repository::RepoConfig;
@@ -11,6 +12,7 @@ use crate::engine::{App, Interrupts, ModelStream};
 use crate::files::{self, FileError};
 use crate::github::{self, Credentials, GitHub};
 use crate::journal::Journal;
+use crate::metrics::Metrics;
 use crate::openai::{self, OpenAi};
 use crate::sandbox::{Backend, Choice, Code, Places, Sandbox, Unusable};
 
@@ -28,11 +30,16 @@ pub(super) fn app(
         Some(_) => Interrupts::shared(),
         None => Interrupts::default(),
     };
+    let metrics = Arc::<Metrics>::default();
+    let mut model = model_of(settings)?;
+    if let Some((model, _)) = &mut model {
+        model.count(&metrics.model);
+    }
     Ok(App {
-        github,
+        github: github.counted(&metrics),
         journal,
-        sandbox,
-        model: model_of(settings)?,
+        sandbox: sandbox.map(|sandbox| sandbox.watched(metrics.sandbox.watch())),
+        model,
         who: settings.engine(),
         folder: settings.data_dir()?,
         allow_list: settings.allow_list.clone(),
@@ -40,6 +47,7 @@ pub(super) fn app(
         voices: ModelStream::default(),
         bundles: settings.bundles.clone(),
         retention: settings.retention,
+        metrics,
     })
 }
 

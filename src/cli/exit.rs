@@ -28,6 +28,9 @@ pub(super) const OF_SANDBOX: &str = "Exit codes: the command's own · 124 timed 
      2 usage or configuration · 3 refused (no sandbox) · 70 an internal error";
 pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is no such entry";
 
+pub(super) const OF_PRUNE: &str = "Exit codes: 0 done, or nothing to do · 2 usage or configuration, or `serve` runs · \
+                                   70 an internal error";
+
 /// The end of a subcommand. A text goes to standard error.
 #[derive(Debug)]
 pub enum Exit {

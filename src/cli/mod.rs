@@ -22,6 +22,7 @@ mod memory;
 mod paint;
 mod patch_file;
 mod progress;
+mod prune;
 mod ready;
 mod redrawn;
 mod refactor;
@@ -94,6 +95,9 @@ enum Verb {
     Worker(serve::WorkerArguments),
     /// Create or update the tables of a service's journal, and exit; `serve` does so at its start, too
     Migrate(database::MigrateArguments),
+    /// Delete what `serve` keeps no longer, and show how much space that frees; `serve` does it every day
+    #[command(after_help = exit::OF_PRUNE)]
+    Prune(prune::PruneArguments),
     /// Handle the event of a GitHub workflow, as one of its steps
     Action(action::ActionArguments),
     /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
@@ -142,6 +146,7 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
             Verb::Worker(arguments) => serve::worker(arguments).await.report(),
+            Verb::Prune(arguments) => prune::prune(arguments).await.report(),
             Verb::Migrate(arguments) => database::migrate(arguments).await.report(),
             Verb::Action(arguments) => action::action(arguments).await.report(),
             Verb::Suggest(arguments) => suggest::suggest(arguments).await.report(),

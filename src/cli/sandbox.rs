@@ -13,6 +13,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::clock::in_words;
+use crate::domain::size;
 use crate::engine::worktree::Worktree;
 use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
 use crate::suite;
@@ -199,15 +200,15 @@ impl ConfinementReport<'_> {
             output.outcome,
             in_words(output.wall),
             in_words(output.cpu),
-            size(output.peak_memory),
+            size::in_words(output.peak_memory),
         ));
         terminal::tell(&format!(
             "limits: {} · {} memory · {} processes · {} disk · {} a file · {} open files · network {}",
             in_words(policy.limits.wall),
-            size(policy.limits.memory),
+            size::in_words(policy.limits.memory),
             policy.limits.processes,
-            size(policy.limits.disk),
-            size(policy.limits.file_size),
+            size::in_words(policy.limits.disk),
+            size::in_words(policy.limits.file_size),
             policy.limits.open_files,
             network(&policy.network)["mode"].as_str().unwrap_or_default(),
         ));
@@ -247,16 +248,4 @@ fn network(network: &Network) -> Value {
         Network::Loopback => json!({ "mode": "loopback" }),
         Network::Registries(hosts) => json!({ "mode": "registries", "hosts": hosts }),
     }
-}
-
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = if value.fract() < 0.05 { 0 } else { 1 };
-    format!("{value:.digits$} {}", UNITS[unit])
 }

@@ -13,7 +13,7 @@ use crate::config::settings::Settings;
 use crate::engine::App;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
-use crate::server::{self, Queue};
+use crate::server::{self, Queue, Secrets};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 const DEFAULT_WORKERS: usize = 2;
@@ -84,7 +84,11 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, "listening");
     let queue = Queue::new(app, workers);
-    server::serve(listener, queue, secret, terminal::stopped()).await;
+    let secrets = Secrets {
+        webhook: secret,
+        metrics: settings.metrics_token(),
+    };
+    server::serve(listener, queue, secrets, terminal::stopped()).await;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, paint, redrawn, wrap};
+use crate::config::settings::{LogFormat, Settings};
 use crate::domain::redact::{redact, visible, without_commands};
 
 /// How long the work has to stop after a request.
@@ -237,7 +238,7 @@ impl std::io::Write for Log {
 }
 
 /// Starts logging to standard error.
-pub(super) fn start_logging(settings: &crate::config::settings::Settings, default_filter: Option<&str>) {
+pub(super) fn start_logging(settings: &Settings, default_filter: Option<&str>) {
     use tracing_subscriber::EnvFilter;
     // The client library logs bodies that it cannot parse, and those contain code.
     let filter = default_filter
@@ -245,14 +246,20 @@ pub(super) fn start_logging(settings: &crate::config::settings::Settings, defaul
         .unwrap_or(&settings.log);
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let quiet = ["async_openai=off", "octocrab=off", "hyper=warn", "sqlx=warn"];
+    // Lines for people name what they are about, and no more. What machines read has it on every line.
+    let context = match settings.log_format {
+        LogFormat::Json => "greenlight::context=error",
+        LogFormat::Text => "greenlight::context=off",
+    };
     let filter = quiet
         .iter()
+        .chain([&context])
         .filter_map(|directive| directive.parse().ok())
         .fold(filter, EnvFilter::add_directive);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log);
     let started = match settings.log_format {
-        crate::config::settings::LogFormat::Json => builder.json().try_init(),
-        crate::config::settings::LogFormat::Text => builder
+        LogFormat::Json => builder.json().with_span_list(false).try_init(),
+        LogFormat::Text => builder
             .with_target(false)
             .with_ansi(paint::is_wanted(&std::io::stderr()))
             .try_init(),

@@ -28,6 +28,8 @@ pub struct Flags {
     #[command(flatten)]
     pub webhook: WebhookFlags,
     #[command(flatten)]
+    pub metrics: MetricsFlags,
+    #[command(flatten)]
     pub record: RecordFlags,
     #[command(flatten)]
     pub storage: StorageFlags,
@@ -48,6 +50,8 @@ impl Flags {
         let Self {
             github,
             webhook,
+            // Its only flag names the file of a secret.
+            metrics: _,
             record,
             storage,
             retention,
@@ -153,6 +157,15 @@ pub struct WebhookFlags {
     /// Only work on these repositories: `owner/name,owner/*` [env: GREENLIGHT_REPOSITORIES]
     #[arg(long, value_name = "LIST", help_heading = "GitHub")]
     pub repositories: Option<String>,
+}
+
+/// Who may read the metrics.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct MetricsFlags {
+    /// File with the token for reading `/metrics` from other machines; without one, only programs on this machine may
+    /// [env: GREENLIGHT_METRICS_TOKEN_FILE; the token itself: GREENLIGHT_METRICS_TOKEN]
+    #[arg(long, value_name = "FILE", help_heading = "Metrics")]
+    pub metrics_token_file: Option<PathBuf>,
 }
 
 /// Which records of runs are kept for later inspection.
@@ -290,7 +303,13 @@ mod tests {
 
     #[test]
     fn no_flag_takes_a_secret() {
-        for secret in ["--github-token", "--private-key", "--webhook-secret", "--model-api-key"] {
+        for secret in [
+            "--github-token",
+            "--private-key",
+            "--webhook-secret",
+            "--metrics-token",
+            "--model-api-key",
+        ] {
             let error = command()
                 .try_get_matches_from(["greenlight", secret, "x"])
                 .unwrap_err()

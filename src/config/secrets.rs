@@ -49,6 +49,13 @@ pub(super) const WEBHOOK_SECRET: SecretSource = SecretSource {
     common: None,
     exact: true,
 };
+pub(super) const METRICS_TOKEN: SecretSource = SecretSource {
+    variable: "GREENLIGHT_METRICS_TOKEN",
+    file_variable: "GREENLIGHT_METRICS_TOKEN_FILE",
+    flag: "--metrics-token-file",
+    common: None,
+    exact: false,
+};
 pub(super) const MODEL_API_KEY: SecretSource = SecretSource {
     variable: "GREENLIGHT_MODEL_API_KEY",
     file_variable: "GREENLIGHT_MODEL_API_KEY_FILE",

@@ -18,7 +18,9 @@ use super::environment::Environment;
 use super::flags::Flags;
 pub use super::model::ModelSettings;
 use super::retention::Retention;
-use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, PrivatePath, WEBHOOK_SECRET, private_key};
+use super::secrets::{
+    GITHUB_TOKEN, METRICS_TOKEN, MODEL_API_KEY, PRIVATE_KEY, PrivatePath, WEBHOOK_SECRET, private_key,
+};
 use super::settings_error::SettingsError;
 use crate::domain::model::Who;
 
@@ -46,6 +48,7 @@ pub struct Settings {
     private_key: Option<SecretString>,
     github_token: Option<SecretString>,
     webhook_secret: Option<SecretString>,
+    metrics_token: Option<SecretString>,
     /// Secret, because the URL of a database server contains a password.
     database_url: Option<SecretString>,
     /// The folder that each run is written to.
@@ -88,6 +91,7 @@ impl Settings {
         let Flags {
             github,
             webhook,
+            metrics,
             record,
             storage,
             retention,
@@ -106,6 +110,7 @@ impl Settings {
             PRIVATE_KEY.place(github.private_key_file.as_deref(), environment),
             GITHUB_TOKEN.place(github.github_token_file.as_deref(), environment),
             WEBHOOK_SECRET.place(webhook.webhook_secret_file.as_deref(), environment),
+            METRICS_TOKEN.place(metrics.metrics_token_file.as_deref(), environment),
             MODEL_API_KEY.place(model.model_api_key_file.as_deref(), environment),
             prices.map(|path| PrivatePath::new("GREENLIGHT_MODEL_PRICES", path)),
         ];
@@ -124,6 +129,7 @@ impl Settings {
             private_key: PRIVATE_KEY.read(github.private_key_file.as_deref(), environment)?,
             github_token: GITHUB_TOKEN.read(github.github_token_file.as_deref(), environment)?,
             webhook_secret: WEBHOOK_SECRET.read(webhook.webhook_secret_file.as_deref(), environment)?,
+            metrics_token: METRICS_TOKEN.read(metrics.metrics_token_file.as_deref(), environment)?,
             database_url: text(storage.database_url, &["GREENLIGHT_DATABASE_URL"]).map(SecretString::from),
             bundles: record
                 .bundles
@@ -170,6 +176,11 @@ impl Settings {
     pub fn webhook_secret(&self) -> Result<SecretString, SettingsError> {
         let missing = || WEBHOOK_SECRET.missing("the secret that the webhook is registered with");
         self.webhook_secret.clone().ok_or_else(missing)
+    }
+
+    /// The token for reading the metrics from other machines.
+    pub fn metrics_token(&self) -> Option<SecretString> {
+        self.metrics_token.clone()
     }
 
     /// The model; `None` for the built-in repair engine alone.

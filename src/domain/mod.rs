@@ -37,4 +37,4 @@ pub use greenlight_readers::{ci_step, test_path, test_run};
 /// Makes untrusted text safe to show; its own crate.
 pub use greenlight_redact as redact;
 /// Counts and durations, as people and records have them; their own crate.
-pub use greenlight_units::{clock, count};
+pub use greenlight_units::{clock, count, size};

@@ -15,7 +15,7 @@ use crate::suite;
 /// When GitHub or the journal cannot be used.
 pub(super) async fn is_vouched(context: &Context<'_>, run: &mut Run) -> Result<bool, Broken> {
     match vouch::doubts(context, run).await? {
-        Some(step) => context.app.journal.append(run, step).await?,
+        Some(step) => context.app.append(run, step).await?,
         None => {
             reread_log(context, run).await?;
             return Ok(true);
@@ -31,7 +31,7 @@ async fn reread_log(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> 
     run.forget_sightings(|place| journal.vouches_for(&id, place));
     if was_read && run.reading.is_none() {
         let reading = reading::read_log(context, run).await?;
-        journal.append(run, Step::Read(reading)).await?;
+        context.app.append(run, Step::Read(reading)).await?;
     }
     Ok(())
 }
@@ -51,7 +51,7 @@ pub(super) async fn verify(
     if run.places.reproduced.is_some() {
         let (before, triage) = (before.clone(), triage.clone());
         let seen = Step::Reproduced { before, triage };
-        context.app.journal.append(run, seen).await?;
+        context.app.append(run, seen).await?;
     }
     if !run.started.mode.is_debug() {
         let judged = Box::pin(work::judge_again((worktree, suite), (run, &proposal), &before, cancel)).await?;

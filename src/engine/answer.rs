@@ -275,7 +275,7 @@ async fn record(
         comment: said_in.map(|said_in| said_in.comment),
         at: Some(Timestamp::now()),
     };
-    context.app.journal.append(&mut run, step).await?;
+    context.app.append(&mut run, step).await?;
     continue_run(context, run).await
 }
 

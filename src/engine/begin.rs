@@ -75,7 +75,7 @@ async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result
         }
         let end = retarget::end(&other, &context.pull_request).unwrap_or(cancelled);
         match pull_request::end(context, &mut other, end).await {
-            Ok(()) => context.app.journal.append(&mut other, Step::Announced).await?,
+            Ok(()) => context.app.append(&mut other, Step::Announced).await?,
             Err(Broken::Journal(journal::Error::Taken)) => {}
             Err(broken) => return Err(broken),
         }

@@ -81,7 +81,7 @@ async fn forget(app: &App, repository: &Repository) -> Result<(), Broken> {
     stop(app, |id| id.repository.may_be(repository)).await;
     let runs = app.journal.forget(repository).await?;
     // The repository may have had another name when the bundles were written.
-    delete_bundles(app, runs).await;
+    delete_bundles(app.bundles.as_deref(), runs).await;
     let bundles = app
         .bundles
         .as_ref()

@@ -6,6 +6,7 @@
 mod again;
 mod announce;
 mod answer;
+mod append;
 mod attempt;
 mod base;
 mod begin;
@@ -49,6 +50,7 @@ pub mod worktree;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use context::Context;
 pub use door::{Door, Turn, Waiting};
@@ -56,7 +58,7 @@ pub use drive::drive;
 pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
 pub use model_stream::{Chunk, ModelStream};
-pub use retention::prune;
+pub use retention::{Amount, Prunable, Stored, prunable, prune};
 pub use split::split;
 
 use crate::config::allow_list::AllowList;
@@ -70,6 +72,7 @@ use crate::domain::permission::{Cancel, authorize};
 use crate::domain::run::{End, Run};
 use crate::github::{GitHub, PullRequest};
 use crate::journal::Journal;
+use crate::metrics::Metrics;
 use crate::openai::OpenAi;
 use crate::sandbox::{Sandbox, Unusable};
 use crate::{agent, checkout, git, github, journal, lease, sandbox, suite};
@@ -94,6 +97,7 @@ pub struct App {
     pub bundles: Option<PathBuf>,
     /// How long data is kept.
     pub retention: Retention,
+    pub metrics: Arc<Metrics>,
 }
 
 /// An error, as opposed to a refusal.

@@ -24,6 +24,7 @@ use crate::domain::budget::Left;
 use crate::domain::memory::{self, Memory};
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::journal;
+use crate::metrics::StepTimer;
 use crate::sandbox::Code;
 use crate::suite::Suite;
 
@@ -55,11 +56,9 @@ pub(super) async fn resume(app: &App, mut run: Run) -> Result<(), Broken> {
 /// When the journal cannot be written.
 pub(super) async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
     if run.end.is_none() {
-        app.journal
-            .append(run, Step::Ended(End::Cancelled { by: None }))
-            .await?;
+        app.append(run, Step::Ended(End::Cancelled { by: None })).await?;
     }
-    Ok(app.journal.append(run, Step::Announced).await?)
+    Ok(app.append(run, Step::Announced).await?)
 }
 
 /// Appends the end of a run.
@@ -67,7 +66,7 @@ pub(super) async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
 /// # Errors
 /// When the journal cannot be written.
 pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Result<(), Broken> {
-    Ok(context.app.journal.append(run, Step::Ended(end)).await?)
+    Ok(context.app.append(run, Step::Ended(end)).await?)
 }
 
 /// Drives a run. An error on the way ends it, and is posted.
@@ -75,6 +74,8 @@ pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Resul
 /// # Errors
 /// When its end cannot be appended or posted.
 pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
+    // From here on, every line of the log about this work names it.
+    tracing::Span::current().record("run.id", tracing::field::display(run.id()));
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts the run. If there was an earlier one, the pull request is fetched again.
     let context = &context.up_to_date().await;
@@ -88,6 +89,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         is_vouched: context.app.journal.is_own(),
         shown: Mutex::default(),
         listed: OnceCell::new(),
+        timer: StepTimer::default(),
     };
     // Boxed, because the future is deeply nested.
     match drive(&mut door, &mut run).boxed().await {
@@ -153,6 +155,7 @@ struct OnPullRequest<'a> {
     shown: Mutex<Shown>,
     /// The files of the pull request, once they are listed.
     listed: OnceCell<Arc<ListedFiles>>,
+    timer: StepTimer,
 }
 
 impl OnPullRequest<'_> {
@@ -168,7 +171,8 @@ impl OnPullRequest<'_> {
 
 impl Door for OnPullRequest<'_> {
     async fn append(&self, run: &mut Run, step: Step) -> Result<(), Broken> {
-        Ok(self.context.app.journal.append(run, step).await?)
+        let took = Some(self.timer.lap());
+        Ok(self.context.app.append_timed(run, step, took).await?)
     }
 
     /// A model that acts by code needs an interpreter, and so permission to run code. And no model works on a
@@ -180,6 +184,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn turn(&mut self, run: &mut Run, next: Next) -> Result<Turn, Broken> {
+        self.timer.restart();
         let context = self.context;
         let next = vouch::or_proved_again(context, run, next);
         match stop(context, run, &next, &mut self.working).await? {

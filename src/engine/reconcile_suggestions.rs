@@ -145,7 +145,7 @@ async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> R
             suggestions: suggestions.clone(),
             by_writers,
         };
-        match context.app.journal.append(&mut run, settled).await {
+        match context.app.append(&mut run, settled).await {
             Err(journal::Error::Taken) => {}
             result => return Ok(result.map(|()| Some(run))?),
         }

@@ -9,30 +9,63 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::worktree::INSTALLED;
 use super::{App, Broken};
+use crate::config::retention::Retention;
 use crate::domain::id::RunId;
+use crate::journal::Journal;
 use crate::{git, suite};
 
 /// The folder of the repositories' mirrors, in the data folder.
 pub(super) const MIRRORS: &str = "mirrors";
+/// Installed packages have no deeper directories.
+const MAX_PARTS: usize = 64;
+
+/// Stored data, and how long it is kept.
+#[derive(Clone, Copy)]
+pub struct Stored<'a> {
+    pub journal: &'a Journal,
+    pub retention: Retention,
+    pub folder: &'a Path,
+    pub bundles: Option<&'a Path>,
+}
+
+impl<'a> From<&'a App> for Stored<'a> {
+    fn from(app: &'a App) -> Self {
+        Self {
+            journal: &app.journal,
+            retention: app.retention,
+            folder: &app.folder,
+            bundles: app.bundles.as_deref(),
+        }
+    }
+}
+
+impl Stored<'_> {
+    /// The moments before which deliveries and runs are old.
+    fn moments(&self, now: Timestamp) -> (Timestamp, Timestamp) {
+        let before = |age| {
+            let age = SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX);
+            now.checked_sub(age).unwrap_or(Timestamp::MIN)
+        };
+        (before(self.retention.deliveries), before(self.retention.runs))
+    }
+
+    fn packages(&self) -> PathBuf {
+        self.folder.join(INSTALLED).join("github")
+    }
+}
 
 /// Deletes the deliveries and runs that have expired at this moment, the bundles of those runs, packages that were
 /// not used for long, and the mirrors beyond their bound.
 ///
 /// # Errors
 /// When the journal cannot be written, or this process is ending.
-pub async fn prune(app: &App, now: Timestamp) -> Result<(), Broken> {
-    let before = |age| {
-        let age = SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX);
-        now.checked_sub(age).unwrap_or(Timestamp::MIN)
-    };
-    let retention = app.retention;
-    let runs = app
-        .journal
-        .prune(before(retention.deliveries), before(retention.runs))
-        .await?;
-    delete_bundles(app, runs).await;
-    bound_mirrors(app).await;
-    let installed = app.folder.join(INSTALLED).join("github");
+pub async fn prune(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<(), Broken> {
+    let stored = stored.into();
+    let (deliveries_before, runs_before) = stored.moments(now);
+    let runs = stored.journal.prune(deliveries_before, runs_before).await?;
+    delete_bundles(stored.bundles, runs).await;
+    bound_mirrors(stored.folder, stored.retention).await;
+    let installed = stored.packages();
     in_background(move || {
         repositories(&installed)
             .iter()
@@ -42,31 +75,107 @@ pub async fn prune(app: &App, now: Timestamp) -> Result<(), Broken> {
     Ok(())
 }
 
+/// How many of something there are, and how much space they take.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    pub number: u64,
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// These files and directories.
+    fn of(paths: &[PathBuf]) -> Self {
+        Self {
+            number: paths.len() as u64,
+            bytes: paths.iter().map(|path| size(path, MAX_PARTS)).sum(),
+        }
+    }
+}
+
+/// What [`prune`] would delete.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Prunable {
+    /// Only their ids are stored.
+    pub deliveries: u64,
+    pub runs: Amount,
+    pub bundles: Amount,
+    pub packages: Amount,
+    pub mirrors: Amount,
+}
+
+/// Finds out what [`prune`] would delete at this moment, and deletes nothing.
+///
+/// # Errors
+/// When the journal cannot be read, or this process is ending.
+pub async fn prunable(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<Prunable, Broken> {
+    let stored = stored.into();
+    let (deliveries_before, runs_before) = stored.moments(now);
+    let expired = stored.journal.expired(deliveries_before, runs_before).await?;
+    let runs = Amount {
+        number: expired.runs.len() as u64,
+        bytes: expired.bytes,
+    };
+    let (bundles, installed) = (stored.bundles.map(Path::to_path_buf), stored.packages());
+    let (mirrors, most) = (stored.folder.join(MIRRORS), stored.retention.mirrors);
+    let looked = tokio::task::spawn_blocking(move || {
+        let bundles = bundles.map_or_else(Vec::new, |bundles| bundles_of(&bundles, expired.runs));
+        let packages: Vec<PathBuf> = repositories(&installed)
+            .iter()
+            .flat_map(|folder| suite::old_packages(folder))
+            .collect();
+        let (number, bytes) = git::mirrors_beyond(&mirrors, most);
+        Prunable {
+            deliveries: expired.deliveries,
+            runs,
+            bundles: Amount::of(&bundles),
+            packages: Amount::of(&packages),
+            mirrors: Amount { number, bytes },
+        }
+    });
+    looked.await.map_err(|error| Broken::Bug(error.to_string()))
+}
+
+/// The bytes of a file, or of all files in a directory. Links are not followed.
+fn size(path: &Path, depth: usize) -> u64 {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() && depth > 0 => entries(path).map(|entry| size(&entry, depth - 1)).sum(),
+        Ok(meta) if meta.is_dir() => 0,
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    }
+}
+
 /// Keeps the mirrors within their bound; a mirror in use is kept.
-pub(super) async fn bound_mirrors(app: &App) {
-    let (mirrors, bytes) = (app.folder.join(MIRRORS), app.retention.mirrors);
+pub(super) async fn bound_mirrors(folder: &Path, retention: Retention) {
+    let (mirrors, bytes) = (folder.join(MIRRORS), retention.mirrors);
     in_background(move || git::bound_mirrors(&mirrors, bytes)).await;
 }
 
 /// Deletes the bundles of these runs, no matter what their repositories were called then.
-pub(super) async fn delete_bundles(app: &App, runs: Vec<RunId>) {
-    let Some(bundles) = app.bundles.clone().filter(|_| !runs.is_empty()) else {
+pub(super) async fn delete_bundles(bundles: Option<&Path>, runs: Vec<RunId>) {
+    let Some(bundles) = bundles.map(Path::to_path_buf).filter(|_| !runs.is_empty()) else {
         return;
     };
-    let runs: HashSet<RunId> = runs.into_iter().collect();
     in_background(move || {
-        for file in repositories(&bundles).iter().flat_map(|folder| entries(folder)) {
-            let is_bundle = file.extension() == Some(OsStr::new("zip"));
-            let run = file.file_stem().map(|stem| RunId(stem.to_string_lossy().into_owned()));
-            if is_bundle
-                && run.is_some_and(|run| runs.contains(&run))
-                && let Err(error) = fs::remove_file(&file)
-            {
+        for file in bundles_of(&bundles, runs) {
+            if let Err(error) = fs::remove_file(&file) {
                 tracing::warn!(file = %file.display(), %error, "the bundle of a deleted run could not be removed");
             }
         }
     })
     .await;
+}
+
+fn bundles_of(bundles: &Path, runs: Vec<RunId>) -> Vec<PathBuf> {
+    let runs: HashSet<RunId> = runs.into_iter().collect();
+    let is_of_them = |file: &PathBuf| {
+        let run = file.file_stem().map(|stem| RunId(stem.to_string_lossy().into_owned()));
+        file.extension() == Some(OsStr::new("zip")) && run.is_some_and(|run| runs.contains(&run))
+    };
+    let files = repositories(bundles)
+        .into_iter()
+        .flat_map(|folder| entries(&folder).collect::<Vec<_>>());
+    files.filter(is_of_them).collect()
 }
 
 /// The folders of repositories below a folder: `@` and the repository's id, or its name in its owner's folder.

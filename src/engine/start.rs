@@ -49,7 +49,9 @@ pub(super) async fn start(
         at: jiff::Timestamp::now(),
     };
     tracing::info!(run.id = %started.run, pull_request = %pull_request.id, head = %started.head, "a run begins");
-    Ok(context.app.journal.begin(started).await?)
+    let run = context.app.journal.begin(started).await?;
+    context.app.metrics.runs.begin(&run.started);
+    Ok(run)
 }
 
 /// Whether the configuration allows sandboxed runs before any gate. This needs `execution = "sandbox"` on the base

@@ -43,7 +43,7 @@ pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> R
         Ok(commit) => {
             let answer = format!("Reverted with {}.", commit.short());
             if run.undone.is_none() {
-                context.app.journal.append(&mut run, Step::Undone { commit }).await?;
+                context.app.append(&mut run, Step::Undone { commit }).await?;
             }
             announce::announce(context, &run, &mut announce::Shown::default()).await?;
             Ok(Ok(Some(answer)))

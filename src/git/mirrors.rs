@@ -25,6 +25,32 @@ struct StoredMirror {
 /// Removes the least recently used mirrors below a folder until the rest has at most this many bytes together. A
 /// mirror that cannot be removed stays, and is logged.
 pub fn bound_mirrors(folder: &Path, bytes: u64) {
+    remove_remains(folder, MAX_DEPTH);
+    until_bounded(folder, bytes, |found| {
+        let is_removed = remove(folder, &found.directory)?;
+        if is_removed {
+            tracing::info!(mirror = %found.directory.display(), found.bytes, "a mirror was removed to make room");
+        }
+        Ok(is_removed)
+    });
+}
+
+/// How many mirrors [`bound_mirrors`] would remove, and their bytes.
+pub fn mirrors_beyond(folder: &Path, bytes: u64) -> (u64, u64) {
+    let (mut number, mut total) = (0, 0);
+    until_bounded(folder, bytes, |found| {
+        let lock = private::file().open(found.directory.join(IN_USE))?;
+        let is_free = lock.try_lock().is_ok();
+        if is_free {
+            (number, total) = (number + 1, total + found.bytes);
+        }
+        Ok(is_free)
+    });
+    (number, total)
+}
+
+/// Passes mirrors to `remove`, the least recently used first, until those that it did not remove are within bounds.
+fn until_bounded(folder: &Path, bytes: u64, mut remove: impl FnMut(&StoredMirror) -> std::io::Result<bool>) {
     let mut mirrors = Vec::new();
     find(folder, MAX_DEPTH, &mut mirrors);
     mirrors.sort_by_key(|found| found.used);
@@ -33,9 +59,8 @@ pub fn bound_mirrors(folder: &Path, bytes: u64) {
         if number <= MAX_MIRRORS && total <= bytes {
             return;
         }
-        match remove(folder, &found.directory) {
+        match remove(&found) {
             Ok(true) => {
-                tracing::info!(mirror = %found.directory.display(), found.bytes, "a mirror was removed to make room");
                 number -= 1;
                 total -= found.bytes;
             }
@@ -45,15 +70,26 @@ pub fn bound_mirrors(folder: &Path, bytes: u64) {
     }
 }
 
-fn find(folder: &Path, depth: usize, mirrors: &mut Vec<StoredMirror>) {
+/// Finishes removals during which an earlier process ended.
+fn remove_remains(folder: &Path, depth: usize) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let directory = entry.path();
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
         if entry.file_name().to_string_lossy().starts_with(REMOVED) {
-            // An earlier process ended during the removal.
             let _ = fs::remove_dir_all(&directory);
+        } else if depth > 1 && !directory.join(IN_USE).exists() {
+            remove_remains(&directory, depth - 1);
+        }
+    }
+}
+
+fn find(folder: &Path, depth: usize, mirrors: &mut Vec<StoredMirror>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let directory = entry.path();
+        let is_removed = entry.file_name().to_string_lossy().starts_with(REMOVED);
+        if is_removed || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
         match fs::metadata(directory.join(IN_USE)).and_then(|meta| meta.modified()) {

@@ -37,7 +37,7 @@ pub use branches::Upstream;
 use greenlight_anchor::ReadError;
 pub use local::LocalRepository;
 pub use merge::{Conflict, Merge};
-pub use mirrors::bound_mirrors;
+pub use mirrors::{bound_mirrors, mirrors_beyond};
 use secrecy::SecretString;
 pub use store::local_head;
 pub use tracked::tracked;

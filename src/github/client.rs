@@ -17,7 +17,9 @@ use super::answer_cache::AnswerCache;
 use super::error::{Error, Holder, HttpAnswer, judge, unsent};
 use super::limit::RateLimit;
 use super::redirect::{MAX_HOPS, Redirect};
+use super::traffic::execute;
 use crate::lease;
+use crate::metrics::Metrics;
 
 /// The maximum size of a response. A page of comments always fits: each has at most 65,536 characters, of at most six
 /// bytes in JSON.
@@ -61,6 +63,14 @@ impl Client {
         let number = REMEMBERING.fetch_add(1, Ordering::Relaxed);
         let known = Some((Arc::clone(known), number));
         Self { known, ..self }
+    }
+
+    /// The same client, whose requests are counted.
+    pub(super) fn counted(mut self, metrics: Option<&Arc<Metrics>>, installation: Option<u64>) -> Self {
+        if let Some(metrics) = metrics {
+            self.limit = Arc::new(RateLimit::counted(metrics, installation));
+        }
+        self
     }
 
     /// Gets a token of the installation if there is no valid one, so that requests side by side do not each get one.
@@ -294,7 +304,8 @@ impl Client {
         };
         let request =
             request.map_err(|error| Error::Setup(format!("the request {method} {route} cannot be built: {error}")))?;
-        let response = self.crab.execute(request).await.map_err(|error| unsent(&error))?;
+        let response = execute(&self.crab, (route, request), &self.limit).await;
+        let response = response.map_err(|error| unsent(&error))?;
         let (parts, body) = response.into_parts();
         self.limit.heed(route, &parts.headers);
         drop(permit);

@@ -2,7 +2,7 @@
 //!
 //! Not here: secondary limits, which each request waits for on its own.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
 use tokio::sync::Notify;
@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::error::{Error, Pause};
 use super::reset::{number, text, until_reset};
+use crate::metrics::Metrics;
 
 /// The only route with a separate limit.
 pub(super) const GRAPHQL: &str = "/graphql";
@@ -21,6 +22,17 @@ pub(super) const GRAPHQL: &str = "/graphql";
 pub(super) struct RateLimit {
     rest: Resource,
     graphql: Resource,
+    /// `None` if nobody counts.
+    pub(super) traffic: Option<Traffic>,
+}
+
+/// Who counts the requests that this limit is for.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    pub(super) metrics: Arc<Metrics>,
+    /// The number of the installation, under which its limit is recorded. `None` for the tokens of callers: what they
+    /// have left is nobody else's concern.
+    pub(super) installation: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -96,6 +108,18 @@ impl Drop for Permit<'_> {
 }
 
 impl RateLimit {
+    /// An unknown limit of requests that are counted.
+    pub(super) fn counted(metrics: &Arc<Metrics>, installation: Option<u64>) -> Self {
+        let traffic = Traffic {
+            metrics: Arc::clone(metrics),
+            installation,
+        };
+        Self {
+            traffic: Some(traffic),
+            ..Self::default()
+        }
+    }
+
     /// Whether a request may be sent now. If those under way may use up the limit, this waits for an answer, for as
     /// long as the timeouts of those requests.
     ///

@@ -29,6 +29,7 @@ mod rules;
 pub mod state;
 mod stream;
 mod threads;
+mod traffic;
 pub mod webhook;
 
 use std::collections::HashMap;
@@ -58,6 +59,7 @@ use tokio::sync::{Mutex, OnceCell};
 use self::answer_cache::AnswerCache;
 use self::clone_token::CloneTokens;
 use crate::domain::id::{Account, AccountId, InstallationId, Login, Repository, RepositoryId, RepositoryName};
+use crate::metrics::Metrics;
 
 /// How greenlight authenticates.
 #[derive(Debug, Clone)]
@@ -75,7 +77,11 @@ pub struct GitHub {
     api: url::Url,
     known: Arc<AnswerCache>,
     clone_tokens: CloneTokens,
+    metrics: Option<Arc<Metrics>>,
 }
+
+/// The number under which the limit of the App itself, or of a token, is recorded. Installations have others.
+const OWN: u64 = 0;
 
 enum Auth {
     App {
@@ -130,13 +136,26 @@ impl GitHub {
             api: api.clone(),
             known,
             clone_tokens: CloneTokens::default(),
+            metrics: None,
         })
+    }
+
+    /// The same GitHub, with its requests counted.
+    #[must_use]
+    pub fn counted(mut self, metrics: &Arc<Metrics>) -> Self {
+        let (Auth::App { app: client, .. } | Auth::Token { client, .. }) = &mut self.auth;
+        *client = client.clone().counted(Some(metrics), Some(OWN));
+        self.metrics = Some(Arc::clone(metrics));
+        self
     }
 
     /// A client that authenticates as the App itself. `None` with a token.
     pub(super) fn as_app(&self) -> Option<Client> {
         match &self.auth {
-            Auth::App { crab, .. } => Some(Client::new(&self.api, Arc::new((**crab).clone()), None)),
+            Auth::App { crab, .. } => {
+                let client = Client::new(&self.api, Arc::new((**crab).clone()), None);
+                Some(client.counted(self.metrics.as_ref(), Some(OWN)))
+            }
             Auth::Token { .. } => None,
         }
     }
@@ -166,7 +185,8 @@ impl GitHub {
             .map_err(|error| Error::Setup(error::describe(&error)))?;
         let client = Client::new(&self.api, Arc::new(installed), None)
             .beside(&self.api)
-            .remembering(&self.known);
+            .remembering(&self.known)
+            .counted(self.metrics.as_ref(), Some(id));
         clients.insert(id, client.clone());
         Ok(client)
     }

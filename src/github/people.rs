@@ -128,7 +128,7 @@ impl GitHub {
     fn client_of(&self, token: SecretString) -> Result<Client, Error> {
         let setup = |error: octocrab::Error| Error::Setup(error::describe(&error));
         let crab = builder(&self.api)?.personal_token(token).build().map_err(setup)?;
-        Ok(Client::new(&self.api, Arc::new(crab), None))
+        Ok(Client::new(&self.api, Arc::new(crab), None).counted(self.metrics.as_ref(), None))
     }
 }
 

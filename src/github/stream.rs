@@ -14,6 +14,7 @@ use url::Url;
 use super::client::{AGENT, Client};
 use super::error::{Error, HttpAnswer, describe, refusal, unsent};
 use super::redirect::{MAX_HOPS, Redirect};
+use super::traffic::execute;
 
 type Response = http::Response<BoxBody<Bytes, octocrab::Error>>;
 
@@ -102,7 +103,7 @@ impl Client {
         let mut at = route.to_string();
         for _ in 0..=MAX_HOPS {
             let permit = self.limit.permit(&at).await?;
-            let response = self.crab.execute(request(&at)?).await;
+            let response = execute(&self.crab, (&at, request(&at)?), &self.limit).await;
             let response = response.map_err(|error| unsent(&error))?;
             self.limit.heed(&at, response.headers());
             drop(permit);

@@ -11,6 +11,7 @@ mod columns;
 mod database;
 mod deliveries;
 mod dialect;
+mod expired;
 mod file;
 mod format;
 mod lanes;
@@ -26,6 +27,7 @@ mod runs;
 mod unreadable;
 
 pub use database::Database;
+pub use expired::Expired;
 pub use file::{Opened, RunFile};
 pub use format::{FIRST, FORMAT, Newer, Unread, fold};
 use jiff::Timestamp;

@@ -104,6 +104,17 @@ impl Failure {
         }
     }
 
+    /// The failure in one word, for counting.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::Refused { status: 429, .. } => "limited",
+            Self::Refused { status: 500.., .. } => "broken",
+            Self::Refused { .. } => "refused",
+            Self::Nonsense(_) => "nonsense",
+        }
+    }
+
     /// A description for the log, without any text from the endpoint.
     pub(super) fn kind(&self) -> String {
         match self {

@@ -95,6 +95,7 @@ async fn pick_up(
     let journal = &queue.app().journal;
     match journal.open_runs().await {
         Ok(runs) => {
+            queue.app().metrics.gates.look(&runs);
             for run in runs {
                 let has_lane = run.started.pull_request().is_none_or(|id| in_hand.has_lane_of(id));
                 let is_left = is_due(&run) && !has_lane;

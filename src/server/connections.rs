@@ -4,13 +4,14 @@
 //! in use, the connection whose request has been awaited longest is closed.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::Request;
+use axum::extract::{ConnectInfo, Request};
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -109,7 +110,7 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
     let accepting = async {
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
                     if places.available_permits() == 0 {
                         arriving.close_one();
                     }
@@ -117,7 +118,7 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
                         return;
                     };
                     let patience = Patience::new(&arriving);
-                    let connection = serve_one(stream, router.clone(), patience, ending.clone());
+                    let connection = serve_one((stream, from), router.clone(), patience, ending.clone());
                     connections.spawn(async move {
                         connection.await;
                         drop(place);
@@ -140,12 +141,17 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
 }
 
 /// Serves one connection. During a shutdown it may stay open for a few seconds only.
-async fn serve_one(stream: TcpStream, router: Router, patience: Patience, ending: CancellationToken) {
+async fn serve_one(
+    (stream, from): (TcpStream, SocketAddr),
+    router: Router,
+    patience: Patience,
+    ending: CancellationToken,
+) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "small responses may be delayed");
     }
     let at_this = patience.clone();
-    let service = tower::service_fn(move |request| answer(router.clone(), at_this.clone(), request));
+    let service = tower::service_fn(move |request| answer((router.clone(), from), at_this.clone(), request));
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
@@ -169,10 +175,11 @@ async fn serve_one(stream: TcpStream, router: Router, patience: Patience, ending
 
 /// Answers one request, and records when it has arrived completely and when the wait for the next one begins.
 async fn answer(
-    router: Router,
+    (router, from): (Router, SocketAddr),
     patience: Patience,
-    request: hyper::Request<hyper::body::Incoming>,
+    mut request: hyper::Request<hyper::body::Incoming>,
 ) -> Result<Response, std::convert::Infallible> {
+    request.extensions_mut().insert(ConnectInfo(from));
     let request: Request = if request.body().is_end_stream() {
         patience.ends();
         request.map(Body::new)

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinError;
 
+use tracing::Instrument as _;
+
 use super::again::{Again, log};
 use super::lane::{self, Needs, Route};
 use super::queue::Queue;
@@ -18,11 +20,11 @@ impl Queue {
         let app = self.shared_app();
         if lane::is_of_several(&event) {
             let splitting = lease::under(lease, async move { engine::split(&app, event).await });
-            return log(tokio::spawn(splitting).await);
+            return log(tokio::spawn(splitting.in_current_span()).await);
         }
         let outcome = if matches!(Route::of_event(&event).needs, Needs::Worker(_)) {
             let handling = lease::under(lease, async move { engine::handle(&app, event).await });
-            tokio::spawn(handling).await
+            tokio::spawn(handling.in_current_span()).await
         } else {
             self.note(event, lease).await
         };
@@ -34,7 +36,7 @@ impl Queue {
     async fn note(&self, event: Event, lease: Option<Arc<Lease>>) -> Result<Result<(), Broken>, JoinError> {
         let app = self.shared_app();
         let noting = lease::under(lease, async move { engine::note(&app, event).await });
-        let outcome = tokio::spawn(noting).await;
+        let outcome = tokio::spawn(noting.in_current_span()).await;
         outcome.map(|result| {
             result.map(|left| {
                 // Shared work finds them in the database.

@@ -10,6 +10,7 @@ use crate::domain::event::{Comment, Event, Fact};
 use crate::domain::id::{PullRequestId, Repository};
 use crate::domain::run::{Origin, Run};
 use crate::journal::{Class, Waiting};
+use crate::metrics::LaneKind;
 
 /// The lane of a piece of work, and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,18 @@ pub(super) enum Needs {
     Noting,
     /// It may work for hours.
     Worker(Share),
+}
+
+impl Needs {
+    /// How it is counted.
+    pub(super) fn kind(&self) -> LaneKind {
+        match self {
+            Self::Answering => LaneKind::Answering,
+            Self::Stopping => LaneKind::Stopping,
+            Self::Noting => LaneKind::Noting,
+            Self::Worker(_) => LaneKind::Worker,
+        }
+    }
 }
 
 impl Route {

@@ -8,6 +8,7 @@ mod connections;
 mod deliver;
 mod fleet;
 mod lane;
+mod metrics;
 mod queue;
 mod shared;
 mod sweep;
@@ -23,6 +24,7 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 pub use clock::{TICK, take_up, watch};
 pub use queue::{Queue, QueueFull};
+use secrecy::SecretString;
 pub use sweep::sweep;
 use tokio::net::TcpListener;
 pub use work::Work;
@@ -39,9 +41,27 @@ const DRAIN: Duration = Duration::from_secs(10);
 const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Read and answer runs over REST \
                             at /api/v1/runs?repository=owner/name, with your GitHub token. /readyz reports health.\n";
 
+/// What callers have to know.
+pub struct Secrets {
+    pub webhook: WebhookSecret,
+    /// For the metrics. `None` if only programs on this machine may read them.
+    pub metrics: Option<SecretString>,
+}
+
+impl From<WebhookSecret> for Secrets {
+    fn from(webhook: WebhookSecret) -> Self {
+        Self { webhook, metrics: None }
+    }
+}
+
 /// The routes.
-pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
+pub fn router(queue: Queue, secrets: impl Into<Secrets>) -> Router {
+    let Secrets {
+        webhook: secret,
+        metrics,
+    } = secrets.into();
     let api = api::router(queue.clone());
+    let metrics = metrics::router(queue.clone(), metrics.map(metrics::MetricsToken::new));
     Router::new()
         .route("/webhook", post(webhook::post_webhook))
         .route("/", get(async || WHAT_IS_HERE))
@@ -52,12 +72,19 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
             MAX_ARRIVAL,
         ))
         .with_state(webhook::Door::new(queue, secret))
+        .merge(metrics)
         .nest("/api/v1", api)
 }
 
 /// Resumes what an earlier process left, serves until `until` resolves, and then drains. Slow connections do not
 /// delay the return.
-pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
+pub async fn serve(
+    listener: TcpListener,
+    queue: Queue,
+    secrets: impl Into<Secrets>,
+    until: impl Future<Output = ()> + Send,
+) {
+    let router = router(queue.clone(), secrets);
     take_up(&queue).await;
     let clock = tokio::spawn(watch(queue.clone(), TICK));
     let sweeper = tokio::spawn(sweep::sweep_on(queue.clone()));
@@ -68,7 +95,7 @@ pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, u
         tracing::info!("shutting down: no more deliveries are accepted");
         draining.drain(DRAIN).await;
     };
-    connections::serve(&listener, &router(queue, secret), drained).await;
+    connections::serve(&listener, &router, drained).await;
     clock.abort();
     sweeper.abort();
     pruner.abort();

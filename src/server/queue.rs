@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use super::again::{Again, log};
 use super::fleet::Fleet;
@@ -279,12 +280,15 @@ impl Queue {
                 next
             };
             let Some((needs, work)) = work else { return };
+            let waiting = self.0.app.metrics.lanes.wait(needs.kind());
             let Some(_place) = self.place(needs).await else { return };
+            let _running = waiting.begin();
             if self.0.is_draining.load(Ordering::Acquire) {
                 // It is in the journal, and the next process resumes it.
                 continue;
             }
-            self.process(work).await;
+            let span = work.span();
+            self.process(work).instrument(span).await;
         }
     }
 
@@ -304,12 +308,15 @@ impl Queue {
         match work {
             Work::Resume(run) => {
                 let id = run.id().0.clone();
-                let (again, ()) = log(tokio::spawn(async move { engine::resume(&app, *run).await }).await);
+                let (again, ()) =
+                    log(tokio::spawn(async move { engine::resume(&app, *run).await }.in_current_span()).await);
                 self.rest(&id, again);
             }
             Work::Stop(event) => {
-                let _said: (Again, ()) =
-                    log(tokio::spawn(async move { engine::stop_at_once(&app, *event, None).await }).await);
+                let _said: (Again, ()) = log(tokio::spawn(
+                    async move { engine::stop_at_once(&app, *event, None).await }.in_current_span(),
+                )
+                .await);
             }
             Work::Delivery(id, event) => {
                 let received = event.received;

@@ -16,6 +16,7 @@ use crate::domain::id::PullRequestId;
 use crate::engine::{self, Interrupt};
 use crate::journal::{self, Class, Piece, PieceKind, TRUST, Waiting};
 use crate::lease::{self, Lease};
+use crate::metrics::LaneKind;
 
 /// How often leases are extended and interruptions are read.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -86,6 +87,7 @@ pub(super) async fn beat_on(queue: Queue) {
             lost.map(|(_, lease)| lease).collect()
         };
         for lease in lost {
+            queue.app().metrics.lanes.lose();
             tracing::warn!(
                 lane = lease.lane,
                 "a lease was lost: its work stops here, and resumes elsewhere"
@@ -123,6 +125,10 @@ fn interrupt(queue: &Queue, fleet: &Fleet, events: Vec<(i64, Event)>) {
 /// Does the work of a lane, piece by piece, until there is none or the lease is lost.
 async fn work_off(queue: &Queue, lease: Arc<Lease>, slot: Slot) {
     let Some(fleet) = queue.fleet() else { return };
+    let _running = queue.app().metrics.lanes.claim(match slot.class {
+        Class::Light => LaneKind::Noting,
+        Class::Asked | Class::Unasked => LaneKind::Worker,
+    });
     let mut done = Ok(true);
     while let Ok(true) = done {
         done = match fleet.database.next_piece(&lease).await {

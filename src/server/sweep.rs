@@ -17,6 +17,7 @@ use crate::domain::id::DeliveryId;
 use crate::domain::run::Origin;
 use crate::engine::Broken;
 use crate::journal::Admission;
+use crate::metrics::DeliveryOutcome;
 
 /// The interval between sweeps.
 pub(super) const SWEEP: Duration = Duration::from_secs(180);
@@ -131,6 +132,7 @@ async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broke
         let (kind, action) = event.named();
         let repository = event.repository().map(tracing::field::display);
         tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted late");
+        app.metrics.deliveries.count(DeliveryOutcome::AcceptedLate);
         // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
         let _picked_up_later = queue.push_as(route, Work::Delivery(id, Box::new(event)));
     }

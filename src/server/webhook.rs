@@ -19,6 +19,7 @@ use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
 use crate::github::webhook::{self, SignatureError, Verification, WebhookSecret};
 use crate::journal::{self, Admission};
+use crate::metrics::DeliveryOutcome;
 
 /// GitHub caps payloads at 25 MB.
 /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#payload-cap>
@@ -116,13 +117,39 @@ struct Delivery {
 }
 
 pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> Result<StatusCode, WebhookRefusal> {
+    match receive(&door, request).await {
+        // What becomes of it is counted when it was read.
+        Ok(None) => Ok(StatusCode::ACCEPTED),
+        Ok(Some(outcome)) => counted(&door.queue, Ok(outcome)).map(|outcome| match outcome {
+            DeliveryOutcome::Ignored => StatusCode::NO_CONTENT,
+            _ => StatusCode::ACCEPTED,
+        }),
+        Err(refusal) => counted(&door.queue, Err(refusal)).map(|_| StatusCode::ACCEPTED),
+    }
+}
+
+/// Counts what became of a delivery.
+fn counted(queue: &Queue, became: Result<DeliveryOutcome, WebhookRefusal>) -> Result<DeliveryOutcome, WebhookRefusal> {
+    let outcome = match &became {
+        Ok(outcome) => *outcome,
+        Err((StatusCode::UNAUTHORIZED, _)) => DeliveryOutcome::Unsigned,
+        Err((StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE, _)) => DeliveryOutcome::Malformed,
+        Err((_, sentence)) if sentence.starts_with(NO_ROOM) => DeliveryOutcome::NoRoom,
+        Err(_) => DeliveryOutcome::Failed,
+    };
+    queue.app().metrics.deliveries.count(outcome);
+    became
+}
+
+/// Receives a delivery. `None` if it is large, and read later.
+async fn receive(door: &Door, request: Request) -> Result<Option<DeliveryOutcome>, WebhookRefusal> {
     let room = door.reserve(request.headers())?;
     let (parts, body) = request.into_parts();
     let body = arrive(&door.secret, &parts.headers, body).await?;
     let delivery = named(&parts.headers, body)?;
     if !webhook::is_of_concern(&delivery.kind) {
         tracing::debug!(delivery.id, delivery.kind, "not ours");
-        return Ok(StatusCode::NO_CONTENT);
+        return Ok(Some(DeliveryOutcome::Ignored));
     }
     if !door.queue.has_room() {
         tracing::warn!(delivery.id, "no room for a delivery");
@@ -130,19 +157,20 @@ pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> 
     }
     if delivery.body.len() <= SMALL_PAYLOAD {
         drop(room);
-        return take(&door.queue, delivery).await;
+        return take(&door.queue, delivery).await.map(Some);
     }
     let id = DeliveryId(delivery.id.clone());
-    if door.queue.app().journal.arrive(&id).await.map_err(not_written(&id.0))? == Admission::New {
-        let queue = door.queue.clone();
-        door.queue.read_later(id, async move {
-            let _room = room;
-            let read = take(&queue, delivery).await;
-            // A delivery that could not be recorded is recovered by a sweep.
-            !matches!(read, Err((StatusCode::SERVICE_UNAVAILABLE, _)))
-        });
+    if door.queue.app().journal.arrive(&id).await.map_err(not_written(&id.0))? == Admission::Known {
+        return Ok(Some(DeliveryOutcome::Duplicate));
     }
-    Ok(StatusCode::ACCEPTED)
+    let queue = door.queue.clone();
+    door.queue.read_later(id, async move {
+        let _room = room;
+        let read = counted(&queue, take(&queue, delivery).await);
+        // A delivery that could not be recorded is recovered by a sweep.
+        !matches!(read, Err((StatusCode::SERVICE_UNAVAILABLE, _)))
+    });
+    Ok(None)
 }
 
 /// Checks the signature before anything in the body is parsed.
@@ -193,7 +221,7 @@ fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, WebhookRefusal>
 }
 
 /// Reads a delivery, records its event if it requires action, and queues it.
-async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, WebhookRefusal> {
+async fn take(queue: &Queue, delivery: Delivery) -> Result<DeliveryOutcome, WebhookRefusal> {
     // Not on the threads that answer other requests.
     let reading = tokio::task::spawn_blocking(move || read(&delivery).map(|read| (delivery.id, read)));
     let (id, read) = reading.await.map_err(|error| {
@@ -209,20 +237,21 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, WebhookRe
     };
     let Some((event, route)) = read.filter(|(event, _)| is_allowed(event)) else {
         tracing::debug!(delivery.id = id, "not ours");
-        return Ok(StatusCode::NO_CONTENT);
+        return Ok(DeliveryOutcome::Ignored);
     };
     let id = event.identity(DeliveryId(id));
     let waiting = route.waiting(&event);
     let admitted = app.journal.admit(&id, &event, &waiting).await;
-    if admitted.map_err(not_written(&id.0))? == Admission::New {
-        let (kind, action) = event.named();
-        let repository = event.repository().map(tracing::field::display);
-        tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted");
-        // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
-        let pushed = queue.push_as(route, Work::Delivery(id, Box::new(event)));
-        pushed.map_err(|QueueFull| refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM))?;
+    if admitted.map_err(not_written(&id.0))? == Admission::Known {
+        return Ok(DeliveryOutcome::Duplicate);
     }
-    Ok(StatusCode::ACCEPTED)
+    let (kind, action) = event.named();
+    let repository = event.repository().map(tracing::field::display);
+    tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted");
+    // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
+    let pushed = queue.push_as(route, Work::Delivery(id, Box::new(event)));
+    pushed.map_err(|QueueFull| refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM))?;
+    Ok(DeliveryOutcome::Accepted)
 }
 
 /// The event and its route. `None` if there is nothing to do.

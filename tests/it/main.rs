@@ -9,6 +9,7 @@
 mod agent;
 mod anchor;
 mod config;
+mod deploy;
 mod docs;
 mod doors;
 mod double;

@@ -44,11 +44,15 @@ pub use spec::error::{Error, Unusable};
 pub use spec::guarantees::{Guarantee, Guarantees, Property};
 pub use spec::output::{Captured, Outcome, Output};
 pub use spec::trust::Code;
+pub use spec::watch::{EndOfUse, Ended, Use, UseWatch};
 use tokio_util::sync::CancellationToken;
 
 /// Runs commands on this machine; a handle that is cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Sandbox(Arc<Inner>);
+pub struct Sandbox {
+    inner: Arc<Inner>,
+    watch: Option<UseWatch>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -91,47 +95,56 @@ impl Sandbox {
         found
     }
 
+    /// The same sandbox, whose every use is shown to `watch`.
+    #[must_use]
+    pub fn watched(self, watch: UseWatch) -> Self {
+        Self {
+            watch: Some(watch),
+            ..self
+        }
+    }
+
     /// Repeats the attacks from inside, and lists those that succeeded. It also tries to read the `planted` files,
     /// which must have existed before this sandbox was detected.
     ///
     /// # Errors
     /// When the self-test did not complete, with its message.
     pub async fn attack(&self, planted: &[PathBuf]) -> Result<Vec<String>, String> {
-        let (breaches, _) = detect::attack(&self.0, planted).await?;
+        let (breaches, _) = detect::attack(&self.inner, planted).await?;
         Ok(breaches.into_iter().map(|breach| breach.what).collect())
     }
 
     /// How commands are confined.
     pub fn backend(&self) -> Backend {
-        self.0.backend
+        self.inner.backend
     }
 
     /// The properties that were found to hold on this machine.
     pub fn guarantees(&self) -> &Guarantees {
-        &self.0.guarantees
+        &self.inner.guarantees
     }
 
     /// The directory for copies of a tree that this sandbox works in: `preferred`, unless its commands could not
     /// reach it.
     pub fn workspaces(&self, preferred: &Path) -> PathBuf {
-        let reachable = self.0.reachable.as_ref();
+        let reachable = self.inner.reachable.as_ref();
         reachable.map_or_else(|| preferred.to_owned(), |scratch| scratch.path().to_owned())
     }
 
     /// Whether untrusted code can read this file or directory of the host. Keys must not be stored in one.
     pub fn shows(&self, path: &Path) -> bool {
-        self.0.backend == Backend::None || self.0.toolchains.shows(path)
+        self.inner.backend == Backend::None || self.inner.toolchains.shows(path)
     }
 
     /// The directories in which the sandbox looks up programs, in the format of `PATH`.
     pub fn search_path(&self) -> &str {
-        self.0.toolchains.env.get("PATH").map_or("", String::as_str)
+        self.inner.toolchains.env.get("PATH").map_or("", String::as_str)
     }
 
     /// The configuration files of package tools for this machine and user, and where the tools look for them inside.
     /// A sandbox does not show them by default, because they may contain credentials.
     pub fn settings_of_tools(&self) -> Vec<(PathBuf, PathBuf)> {
-        toolchains::settings(&self.0.toolchains.home)
+        toolchains::settings(&self.inner.toolchains.home)
     }
 
     /// Runs one command to its end. When this returns, none of its processes is left.
@@ -146,7 +159,7 @@ impl Sandbox {
             let proxy = Proxy::start(hosts, World::internet())?;
             return self.exec_through(&proxy, command, policy, cancel).await;
         }
-        Ok(self.0.exec(command, policy, cancel).await?.0)
+        self.run(command, policy, cancel).await
     }
 
     /// The same with network access through a proxy, no matter what the policy says about the network. Environment
@@ -181,7 +194,19 @@ impl Sandbox {
                 });
             }
         }
-        Ok(self.0.exec(&command, &policy, cancel).await?.0)
+        self.run(&command, &policy, cancel).await
+    }
+
+    async fn run(&self, command: &Command, policy: &Policy, cancel: &CancellationToken) -> Result<Output, Error> {
+        let in_use = self.watch.as_ref().map(|watch| watch.begin(Use::Command));
+        let ran = self.inner.exec(command, policy, cancel).await;
+        if let Some(in_use) = in_use {
+            in_use(
+                ran.as_ref()
+                    .map_or(EndOfUse::Failed, |(output, _)| EndOfUse::Command(output)),
+            );
+        }
+        Ok(ran?.0)
     }
 }
 

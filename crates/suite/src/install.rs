@@ -228,6 +228,11 @@ pub fn remove_old_packages(directory: &Path) {
     }
 }
 
+/// The directories that [`remove_old_packages`] would remove.
+pub fn old_packages(directory: &Path) -> Vec<PathBuf> {
+    Store::open(directory).map_or_else(|_| Vec::new(), |store| store.old_directories())
+}
+
 /// The hosts of this installation: those that are granted, without those that are forbidden.
 fn hosts(settings: &InstallSettings, tools: &registries::Tools, plan: &Plan) -> Vec<String> {
     let own = tools.hosts_of(&plan.tools);

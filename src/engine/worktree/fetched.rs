@@ -40,7 +40,7 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
     let mirror = Mirror::open(&app.folder.join(MIRRORS).join(repository.key()))?;
     if !commits.iter().all(|commit| mirror.has(commit)) {
         fetch_into(context, &mirror, commits).await?;
-        retention::bound_mirrors(app).await;
+        retention::bound_mirrors(&app.folder, app.retention).await;
     }
     Ok(mirror)
 }

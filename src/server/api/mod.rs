@@ -276,7 +276,7 @@ async fn find(api: &Api, caller: &Caller, id: &str) -> Result<VisibleRun, Proble
 }
 
 /// The token of a request. It is never logged.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(axum::http::header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

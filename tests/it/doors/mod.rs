@@ -8,6 +8,7 @@ mod flags;
 mod hidden;
 mod init;
 mod modes;
+mod prune;
 mod remembered;
 mod replay;
 mod sandbox;

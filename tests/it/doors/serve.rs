@@ -4,6 +4,7 @@
 mod crowd;
 mod fleet;
 mod log;
+mod metrics;
 
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::process::Stdio;

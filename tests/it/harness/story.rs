@@ -19,7 +19,7 @@ use github_double::{CheckRunView, CommentView, Double, JobLog, LineComment, MAIN
 use greenlight::domain::id::{PullRequestId, Repository, RepositoryId};
 use greenlight::domain::run::Run;
 use process::{Log, Settings};
-pub(crate) use process::{Process, SECRET};
+pub(crate) use process::{METRICS_TOKEN, Process, SECRET};
 pub(crate) use scene::{CHANGE, FEW_RUNS, FIXED, LOG, Scene, TESTS};
 use secrecy::SecretString;
 use sqlx::Connection as _;
@@ -241,6 +241,11 @@ impl Story {
             self.kill().await;
             self.start().await;
         }
+    }
+
+    /// Whether other processes could share its journal.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.settings.postgres.is_some()
     }
 
     pub(crate) fn process(&self) -> &Process {

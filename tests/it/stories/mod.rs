@@ -32,6 +32,7 @@ mod limits;
 mod logins;
 mod memory;
 mod merged;
+mod metrics;
 mod minimal;
 mod missed;
 mod missing;

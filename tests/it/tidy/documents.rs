@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 32] = [
+const SHOWN_COMMANDS: [(&str, &str); 33] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
@@ -55,6 +55,7 @@ const SHOWN_COMMANDS: [(&str, &str); 32] = [
         "greenlight serve --listen 127.0.0.1:8080",
         "tests/it/doors/serve.rs, on a free port",
     ),
+    ("greenlight prune --dry-run", "tests/it/doors/prune.rs"),
     ("cargo test", ".ci/run"),
     ("cargo run --example review", "just examples"),
     ("cargo run --example confined", "just examples"),

@@ -68,7 +68,10 @@ pub(crate) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox
     if inner.engine.as_ref().is_some_and(|engine| !engine.limits_swap()) {
         inner.guarantees.memory = Guarantee::Partial;
     }
-    Ok(Sandbox(Arc::new(inner)))
+    Ok(Sandbox {
+        inner: Arc::new(inner),
+        watch: None,
+    })
 }
 
 /// A directory for copies. Root's own directories are closed to the user that root runs commands as, unless they are

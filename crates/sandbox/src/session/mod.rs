@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::spec::command::{Changes, Command, Mount, Policy};
 use crate::spec::error::Error;
 use crate::spec::output::Captured;
+use crate::spec::watch::{EndOfUse, Ended, Use};
 use crate::{Inner, Sandbox};
 
 /// The longest code of one cell, in bytes.
@@ -172,6 +173,7 @@ pub struct Session {
     /// Why there is no interpreter, until the next execution has reported it.
     lost: Option<LostReason>,
     spent: Spent,
+    in_use: Option<Ended>,
 }
 
 impl Sandbox {
@@ -183,7 +185,7 @@ impl Sandbox {
     pub async fn session(&self, language: Language, place: &SessionPaths, policy: &Policy) -> Result<Session, Error> {
         place.command(language.argv("/".as_ref())).check()?;
         let mut session = Session {
-            inner: Arc::clone(&self.0),
+            inner: Arc::clone(&self.inner),
             language,
             place: place.clone(),
             policy: policy.clone(),
@@ -191,6 +193,7 @@ impl Sandbox {
             interpreter: None,
             lost: None,
             spent: Spent::default(),
+            in_use: self.watch.as_ref().map(|watch| watch.begin(Use::Session)),
         };
         session.interpreter = Some(session.start(policy).await?);
         Ok(session)
@@ -284,6 +287,9 @@ impl Session {
         if let Some(interpreter) = self.interpreter.take() {
             let ending = interpreter.end().await?;
             self.count(&ending);
+        }
+        if let Some(in_use) = self.in_use.take() {
+            in_use(EndOfUse::Session(self.spent.cpu));
         }
         Ok(self.spent)
     }

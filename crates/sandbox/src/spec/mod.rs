@@ -8,3 +8,4 @@ pub(crate) mod error;
 pub(crate) mod guarantees;
 pub(crate) mod output;
 pub(crate) mod trust;
+pub(crate) mod watch;

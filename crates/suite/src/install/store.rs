@@ -121,6 +121,21 @@ impl Store {
 
     /// Removes results that are too old or too many, but none that may be in use.
     pub(crate) fn remove_old(&self, except: &str) {
+        for name in self.old(except) {
+            let _ = fs::remove_file(self.notes(&name));
+            if let Err(error) = files::remove_tree(&self.directory.join(&name)) {
+                tracing::warn!(name, %error, "installed packages could not be removed");
+            }
+        }
+    }
+
+    /// The directories of results that are too old or too many, without those that may be in use.
+    pub(crate) fn old_directories(&self) -> Vec<PathBuf> {
+        let old = self.old("").into_iter();
+        old.map(|name| self.directory.join(name)).collect()
+    }
+
+    fn old(&self, except: &str) -> Vec<String> {
         let mut results: Vec<(Duration, String)> = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -136,15 +151,11 @@ impl Store {
             results.push((age, name));
         }
         results.sort();
-        for (index, (age, name)) in results.iter().enumerate() {
+        let old = results.into_iter().enumerate().filter(|(index, (age, name))| {
             let is_old = *age > MAX_AGE || index + 1 >= MAX_RESULTS || name.starts_with(NEW);
-            if is_old && *age > IN_USE {
-                let _ = fs::remove_file(self.notes(name));
-                if let Err(error) = files::remove_tree(&self.directory.join(name)) {
-                    tracing::warn!(name, %error, "installed packages could not be removed");
-                }
-            }
-        }
+            is_old && *age > IN_USE
+        });
+        old.map(|(_, (_, name))| name).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! greenlight as if in a separate process: a separate runtime whose shutdown ends every task.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,9 +14,10 @@ use greenlight::engine::{App, Interrupts, ModelStream};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Database, Journal};
+use greenlight::metrics::Metrics;
 use greenlight::openai::{self, OpenAi};
 use greenlight::sandbox::{Sandbox, Unusable};
-use greenlight::server::{self, Queue, Work};
+use greenlight::server::{self, Queue, Secrets, Work};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -24,6 +26,8 @@ use crate::harness::model::KEY;
 
 /// The webhook secret of every story.
 pub(crate) const SECRET: &str = "story-webhook-secret-53c1";
+/// The token for the metrics of every story.
+pub(crate) const METRICS_TOKEN: &str = "story-metrics-token-9a04";
 /// How long tasks that cannot be cancelled may delay the end of a process.
 const LAST_BREATH: Duration = Duration::from_secs(30);
 
@@ -126,12 +130,14 @@ impl Drop for Process {
 }
 
 async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
-    let prices = settings.prices;
+    let (prices, metrics) = (settings.prices, Arc::<Metrics>::default());
     let model = settings.model.map(|url| {
         let mut settings = openai::Settings::new(url.parse().unwrap(), "scripted", KEY.into());
         settings.first_wait = Duration::from_millis(1);
         settings.prices = prices;
-        (OpenAi::new(settings).unwrap(), "scripted".to_string())
+        let mut model = OpenAi::new(settings).unwrap();
+        model.count(&metrics.model);
+        (model, "scripted".to_string())
     });
     let journal = match &settings.postgres {
         Some(url) => Database::connect(url).await.unwrap(),
@@ -140,9 +146,11 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
     let app = App {
         bundles: Some(folder.join("bundles")),
         retention: Retention::default(),
-        github: GitHub::new(&settings.api.parse().unwrap(), settings.credentials).unwrap(),
+        github: GitHub::new(&settings.api.parse().unwrap(), settings.credentials)
+            .unwrap()
+            .counted(&metrics),
         journal: Journal::Database(journal),
-        sandbox: settings.sandbox,
+        sandbox: settings.sandbox.map(|sandbox| sandbox.watched(metrics.sandbox.watch())),
         model,
         who: settings.who,
         folder: folder.to_path_buf(),
@@ -152,13 +160,19 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
             None => Interrupts::default(),
         },
         voices: ModelStream::default(),
+        metrics,
     };
     let queue = Queue::new(Arc::new(app), settings.workers);
     server::take_up(&queue).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let router = server::router(queue.clone(), WebhookSecret::new(SECRET.into()).unwrap());
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    let secrets = Secrets {
+        webhook: WebhookSecret::new(SECRET.into()).unwrap(),
+        metrics: Some(METRICS_TOKEN.to_string().into()),
+    };
+    let router = server::router(queue.clone(), secrets);
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move { axum::serve(listener, service).await });
     (queue, url)
 }
 
