@@ -25,6 +25,8 @@ pub(super) const OF_SANDBOX: &str = "Exit codes: the command's own · 124 timed 
      2 usage or configuration · 3 refused (no sandbox) · 70 an internal error";
 pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is no such entry";
 
+pub(super) const OF_READING: &str = "Exit codes: 0 done · 2 usage or configuration, or there is no such run";
+
 /// The end of a subcommand. A text goes to standard error.
 #[derive(Debug)]
 pub enum Exit {

@@ -14,6 +14,7 @@ mod dialect;
 mod file;
 mod format;
 mod lanes;
+mod look;
 mod migrations;
 mod once;
 mod pieces;

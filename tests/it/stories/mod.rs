@@ -30,6 +30,7 @@ mod lifecycle;
 mod limited;
 mod limits;
 mod logins;
+mod looked_at;
 mod memory;
 mod merged;
 mod minimal;
