@@ -46,7 +46,7 @@ struct ListArguments {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
     limit: u8,
     #[command(flatten)]
-    source: Source,
+    source: ReadFrom,
 }
 
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ struct ShowArguments {
     /// The id of the run, as `greenlight runs` and comments show it
     id: String,
     #[command(flatten)]
-    source: Source,
+    source: ReadFrom,
 }
 
 #[derive(Debug, clap::Args)]
@@ -66,12 +66,12 @@ pub(super) struct StatsArguments {
     #[arg(long, value_name = "OWNER/NAME")]
     repository: Option<RepositoryName>,
     #[command(flatten)]
-    source: Source,
+    source: ReadFrom,
 }
 
 /// Where runs are read from.
 #[derive(Debug, clap::Args)]
-struct Source {
+struct ReadFrom {
     /// Ask this `greenlight serve` over REST, with your GitHub token, instead of reading this machine's journals
     #[arg(long, value_name = "URL")]
     server: Option<String>,
@@ -85,7 +85,7 @@ struct Source {
     storage: StorageFlags,
 }
 
-impl Source {
+impl ReadFrom {
     fn settings(&self) -> Result<Settings, Exit> {
         let flags = Flags {
             storage: self.storage.clone(),

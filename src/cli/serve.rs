@@ -24,6 +24,10 @@ pub(super) struct ServeArguments {
     /// Host and port to listen on; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<String>,
+    /// Show the runs in a browser on this machine, at a link that is printed and works once. Only with a loopback
+    /// address
+    #[arg(long)]
+    page: bool,
     #[command(flatten)]
     workers: WorkersFlag,
     #[command(flatten)]
@@ -83,9 +87,20 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     tell_start(&settings, &app, workers).await?;
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, "listening");
+    let page = match arguments.page {
+        true => Some(page(address)?),
+        false => None,
+    };
     let queue = Queue::new(app, workers);
-    server::serve(listener, queue, secret, terminal::stopped()).await;
+    server::serve(listener, queue, server::Access { secret, page }, terminal::stopped()).await;
     Ok(())
+}
+
+/// The page, after its link was printed. The log does not have it, because others may read logs.
+fn page(address: std::net::SocketAddr) -> Result<server::LocalPage, Exit> {
+    let (page, link) = server::LocalPage::new(address).map_err(|error| Exit::Usage(format!("--page: {error}")))?;
+    terminal::show_exactly(&format!("The page, for one browser on this machine: {link}"));
+    Ok(page)
 }
 
 async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {

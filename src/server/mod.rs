@@ -8,6 +8,7 @@ mod connections;
 mod deliver;
 mod fleet;
 mod lane;
+mod page;
 mod queue;
 mod shared;
 mod sweep;
@@ -22,6 +23,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 pub use clock::{TICK, take_up, watch};
+pub use page::{LocalPage, NotLoopback};
 pub use queue::{Queue, QueueFull};
 pub use sweep::sweep;
 use tokio::net::TcpListener;
@@ -39,12 +41,29 @@ const DRAIN: Duration = Duration::from_secs(10);
 const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Read and answer runs over REST \
                             at /api/v1/runs?repository=owner/name, with your GitHub token. /readyz reports health.\n";
 
+/// What a server needs besides its work.
+pub struct Access {
+    pub secret: WebhookSecret,
+    /// `None`: there is no page.
+    pub page: Option<LocalPage>,
+}
+
+impl From<WebhookSecret> for Access {
+    fn from(secret: WebhookSecret) -> Self {
+        Self { secret, page: None }
+    }
+}
+
 /// The routes.
-pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
+pub fn router(queue: Queue, access: impl Into<Access>) -> Router {
+    let Access { secret, page } = access.into();
     let api = api::router(queue.clone());
+    let front = match page {
+        Some(page) => page::router(queue.clone(), page),
+        None => Router::new().route("/", get(async || WHAT_IS_HERE)),
+    };
     Router::new()
         .route("/webhook", post(webhook::post_webhook))
-        .route("/", get(async || WHAT_IS_HERE))
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(get_readyz))
         .layer(tower_http::timeout::TimeoutLayer::with_status_code(
@@ -53,11 +72,17 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
         ))
         .with_state(webhook::Door::new(queue, secret))
         .nest("/api/v1", api)
+        .merge(front)
 }
 
 /// Resumes what an earlier process left, serves until `until` resolves, and then drains. Slow connections do not
 /// delay the return.
-pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
+pub async fn serve(
+    listener: TcpListener,
+    queue: Queue,
+    access: impl Into<Access>,
+    until: impl Future<Output = ()> + Send,
+) {
     take_up(&queue).await;
     let clock = tokio::spawn(watch(queue.clone(), TICK));
     let sweeper = tokio::spawn(sweep::sweep_on(queue.clone()));
@@ -68,7 +93,7 @@ pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, u
         tracing::info!("shutting down: no more deliveries are accepted");
         draining.drain(DRAIN).await;
     };
-    connections::serve(&listener, &router(queue, secret), drained).await;
+    connections::serve(&listener, &router(queue, access), drained).await;
     clock.abort();
     sweeper.abort();
     pruner.abort();

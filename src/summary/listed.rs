@@ -62,7 +62,7 @@ impl RunSummary {
             head: started.head.clone(),
             mode: started.mode.name().into(),
             state: reply::state(run).into(),
-            outcome: reply::check(run, "the branch").title,
+            outcome: without_sign(&reply::check(run, "the branch").title),
             started: started.at,
             elapsed_ms: between(started.at, until),
             waits_for: open.iter().map(|gate| gate.id.to_string()).collect(),
@@ -144,6 +144,11 @@ pub(super) fn last_recorded(run: &Run) -> Timestamp {
 pub(super) fn is_accepted(run: &Run) -> bool {
     let is_taken = matches!(run.end, Some(End::Landed { .. } | End::Written));
     (is_taken || run.is_accepted_by_writers()) && run.undone.is_none()
+}
+
+/// A headline without the sign before it, which not every terminal and browser has.
+fn without_sign(headline: &str) -> String {
+    headline.trim_start_matches(|c: char| !c.is_alphanumeric()).into()
 }
 
 pub(super) fn later(at: Timestamp, millis: u64) -> Timestamp {

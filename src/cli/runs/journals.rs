@@ -23,6 +23,9 @@ const MAX_FILE: u64 = 64 << 20;
 /// How many steps are read at a time.
 const STEPS: usize = 500;
 
+/// A run, and its steps with their places.
+type WithSteps = (Run, Vec<(usize, Step)>);
+
 /// The newest runs, at most `limit`.
 pub(super) async fn newest(
     settings: &Settings,
@@ -98,7 +101,7 @@ async fn open(settings: &Settings) -> Result<Option<Journal>, Exit> {
 }
 
 /// The runs of checkouts that can be resumed, with their steps. A run that is over has no file.
-fn of_checkouts(settings: &Settings) -> Result<Vec<(Run, Vec<(usize, Step)>)>, Exit> {
+fn of_checkouts(settings: &Settings) -> Result<Vec<WithSteps>, Exit> {
     let folder = settings.data_dir()?.join(INSTALLED).join("local");
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Ok(Vec::new());
@@ -110,7 +113,7 @@ fn of_checkouts(settings: &Settings) -> Result<Vec<(Run, Vec<(usize, Step)>)>, E
     Ok(files.filter_map(|path| of_checkout(&path)).collect())
 }
 
-fn of_checkout(path: &PathBuf) -> Option<(Run, Vec<(usize, Step)>)> {
+fn of_checkout(path: &PathBuf) -> Option<WithSteps> {
     let mut text = String::new();
     File::open(path).ok()?.take(MAX_FILE).read_to_string(&mut text).ok()?;
     // Somebody may be writing the last line.

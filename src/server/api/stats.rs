@@ -21,7 +21,7 @@ const MAX_DAYS: u32 = 3_650;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct Counting {
     repository: RepositoryName,
     days: Option<u32>,
 }
@@ -29,10 +29,10 @@ pub(super) struct Wanted {
 pub(super) async fn get_stats(
     State(api): State<Api>,
     caller: Caller,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    wanted: Result<Query<Counting>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     let explained = |_| Problem::BadRequest("say which, as in `?repository=owner/name&days=30`".into());
-    let Query(Wanted { repository, days }) = wanted.map_err(explained)?;
+    let Query(Counting { repository, days }) = wanted.map_err(explained)?;
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
     let runs = api.queue.app().journal.runs_in(&access.repository, MAX_COUNTED).await?;
     let days = days.unwrap_or(DAYS).clamp(1, MAX_DAYS);

@@ -213,6 +213,7 @@ fn a_list_says_what_a_run_waits_for_and_for_how_long() {
     let run = fold(asked(0, Author::BuiltIn).0);
     let line = RunSummary::of(&run, at(12));
     assert_eq!((line.state.as_str(), line.elapsed_ms), ("waiting", 12 * 60_000));
+    assert!(line.outcome.starts_with(char::is_alphanumeric), "{}", line.outcome);
     assert_eq!((line.waiting[0].kind.as_str(), line.waiting[0].opened), ("land", at(5)));
     let over = RunSummary::of(&fold(landed(0, 10, Author::BuiltIn)), at(900));
     assert_eq!((over.state.as_str(), over.elapsed_ms), ("landed", 10 * 60_000));

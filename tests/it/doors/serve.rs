@@ -3,6 +3,7 @@
 
 mod crowd;
 mod log;
+mod page;
 
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::process::Stdio;

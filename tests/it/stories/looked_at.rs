@@ -80,7 +80,11 @@ async fn a_terminal_shows_the_numbers_of_the_journal_and_of_the_server() {
         let shown: Value = serde_json::from_str(&shown.out).unwrap();
         assert_eq!(shown["timeline"], whole["timeline"]);
         let counted = door
-            .run(["stats", "--repository", "acme/rail"].iter().chain(more))
+            .run(
+                ["stats", "--since", "30d", "--repository", "acme/rail"]
+                    .iter()
+                    .chain(more),
+            )
             .await
             .with(0);
         let counted: Value = serde_json::from_str(&counted.out).unwrap();

@@ -39,6 +39,7 @@ mod missing;
 mod model;
 mod monorepo;
 mod other_ci;
+mod page;
 mod posting;
 mod recorded;
 mod refactor;
