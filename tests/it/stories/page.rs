@@ -324,7 +324,7 @@ async fn a_browser_runs_the_script_of_the_page_and_no_other() {
     story.finish().await;
 }
 
-/// Pictures for the manual, and to look at: `just screenshots FOLDER`.
+/// Pictures for the manual, and to look at: `just screenshots`.
 #[tokio::test]
 async fn pictures_of_the_page() {
     let (Some(program), Some(folder)) = (chromium(), std::env::var_os("GREENLIGHT_SCREENSHOTS")) else {
