@@ -261,6 +261,7 @@ async fn the_page_is_told_of_new_steps() {
 }
 
 /// Debian's Chromium, if this machine has it.
+#[expect(clippy::print_stderr, reason = "what is not tested is named")]
 fn chromium() -> Option<PathBuf> {
     let path = PathBuf::from("/usr/bin/chromium");
     if path.exists() {
