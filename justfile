@@ -51,6 +51,12 @@ secret-rules version:
     curl --fail --silent --show-error --location "$from/config/gitleaks.toml" --output target/ci/gitleaks.toml
     .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > crates/redact/src/gitleaks.toml
 
+# Takes pictures of the page with Debian's Chromium, to look at, and replaces those of the manual.
+screenshots folder="target/screenshots":
+    mkdir -p {{ folder }}
+    GREENLIGHT_SCREENSHOTS="$(realpath {{ folder }})" cargo test --test it pictures_of_the_page
+    cp {{ folder }}/page-overview.png {{ folder }}/page-run.png docs/pictures/
+
 # Downloads recorded answers of GitHub, and reads those of every endpoint that greenlight uses. Needs npm, and pip for python3.
 recorded:
     python3 tests/recorded.py target/recorded

@@ -28,6 +28,9 @@ pub mod github;
 pub mod journal;
 pub mod lease;
 
+/// What people see of runs: lists, timelines, statistics.
+pub mod summary;
+
 pub mod config;
 pub mod engine;
 pub mod server;

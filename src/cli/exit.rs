@@ -30,6 +30,7 @@ pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is n
 
 pub(super) const OF_PRUNE: &str = "Exit codes: 0 done, or nothing to do · 2 usage or configuration, or `serve` runs · \
                                    70 an internal error";
+pub(super) const OF_READING: &str = "Exit codes: 0 done · 2 usage or configuration, or there is no such run";
 
 /// The end of a subcommand. A text goes to standard error.
 #[derive(Debug)]

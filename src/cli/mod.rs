@@ -27,6 +27,7 @@ mod ready;
 mod redrawn;
 mod refactor;
 mod replay;
+mod runs;
 mod sandbox;
 mod serve;
 mod suggest;
@@ -91,6 +92,12 @@ enum Verb {
     Demo(demo::DemoArguments),
     /// Serve a GitHub App: webhooks in, reviews out
     Serve(serve::ServeArguments),
+    /// List runs, with what they wait for
+    #[command(after_help = exit::OF_READING)]
+    Runs(runs::RunsArguments),
+    /// Show how many fixes are accepted, how long they take, and what they cost
+    #[command(after_help = exit::OF_READING)]
+    Stats(runs::StatsArguments),
     /// Do the work of `greenlight serve` on this machine; both share a PostgreSQL database
     Worker(serve::WorkerArguments),
     /// Create or update the tables of a service's journal, and exit; `serve` does so at its start, too
@@ -145,6 +152,8 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
+            Verb::Runs(arguments) => runs::runs(arguments).await.report(),
+            Verb::Stats(arguments) => runs::stats(arguments).await.report(),
             Verb::Worker(arguments) => serve::worker(arguments).await.report(),
             Verb::Prune(arguments) => prune::prune(arguments).await.report(),
             Verb::Migrate(arguments) => database::migrate(arguments).await.report(),

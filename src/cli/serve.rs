@@ -13,7 +13,7 @@ use crate::config::settings::Settings;
 use crate::engine::App;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
-use crate::server::{self, Queue, Secrets};
+use crate::server::{self, Queue};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 const DEFAULT_WORKERS: usize = 2;
@@ -24,6 +24,10 @@ pub(super) struct ServeArguments {
     /// Host and port to listen on; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<String>,
+    /// Show the runs in a browser on this machine, at a link that is printed and works once. Only with a loopback
+    /// address
+    #[arg(long)]
+    page: bool,
     #[command(flatten)]
     workers: WorkersFlag,
     #[command(flatten)]
@@ -83,13 +87,25 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     tell_start(&settings, &app, workers).await?;
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, "listening");
+    let page = match arguments.page {
+        true => Some(page(address)?),
+        false => None,
+    };
     let queue = Queue::new(app, workers);
-    let secrets = Secrets {
+    let access = server::Access {
         webhook: secret,
         metrics: settings.metrics_token(),
+        page,
     };
-    server::serve(listener, queue, secrets, terminal::stopped()).await;
+    server::serve(listener, queue, access, terminal::stopped()).await;
     Ok(())
+}
+
+/// The page, after its link was printed. The log does not have it, because others may read logs.
+fn page(address: std::net::SocketAddr) -> Result<server::LocalPage, Exit> {
+    let (page, link) = server::LocalPage::new(address).map_err(|error| Exit::Usage(format!("--page: {error}")))?;
+    terminal::show_exactly(&format!("The page, for one browser on this machine: {link}"));
+    Ok(page)
 }
 
 async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {

@@ -12,7 +12,16 @@ use super::settings_error::SettingsError;
 /// # Errors
 /// When the URL is not HTTP(S), or would send the token unencrypted to another machine.
 pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
-    let url = base_url("GREENLIGHT_GITHUB_API_URL", text)?;
+    server_url("GREENLIGHT_GITHUB_API_URL", text)
+}
+
+/// The URL of a server that receives a token, from this setting. Unencrypted connections are allowed only to this
+/// machine.
+///
+/// # Errors
+/// When the URL is not HTTP(S), or would send the token unencrypted to another machine.
+pub fn server_url(setting: &'static str, text: &str) -> Result<Url, SettingsError> {
+    let url = base_url(setting, text)?;
     let this_machine = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
@@ -23,11 +32,7 @@ pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
         return Ok(url);
     }
     let problem = "is not encrypted, so the token would be sent in clear text";
-    Err(SettingsError::new(
-        "GREENLIGHT_GITHUB_API_URL",
-        problem,
-        "use its https:// address",
-    ))
+    Err(SettingsError::new(setting, problem, "use its https:// address"))
 }
 
 /// A URL that paths can be appended to. Errors do not repeat it, because URLs may contain passwords.

@@ -33,7 +33,7 @@ pub mod weakening;
 pub use greenlight_anchor as anchor;
 pub use greenlight_anchor::patch;
 /// Test runs and their results, which files are tests, and steps of CI; types of the crate that reads results.
-pub use greenlight_readers::{ci_step, test_path, test_run};
+pub use greenlight_readers::{ci_step, test_path, test_run, text};
 /// Makes untrusted text safe to show; its own crate.
 pub use greenlight_redact as redact;
 /// Counts and durations, as people and records have them; their own crate.

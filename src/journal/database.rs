@@ -78,7 +78,7 @@ impl Database {
         Ok(database)
     }
 
-    async fn connected(url: &str, dialect: Dialect) -> Result<Self, sqlx::Error> {
+    pub(super) async fn connected(url: &str, dialect: Dialect) -> Result<Self, sqlx::Error> {
         sqlx::any::install_default_drivers();
         let settings = match dialect {
             Dialect::Sqlite => PRAGMAS,

@@ -15,6 +15,7 @@ mod expired;
 mod file;
 mod format;
 mod lanes;
+mod look;
 mod migrations;
 mod once;
 mod pieces;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tokio::task::JoinError;
-
 use tracing::Instrument as _;
 
 use super::again::{Again, log};

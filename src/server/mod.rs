@@ -9,6 +9,7 @@ mod deliver;
 mod fleet;
 mod lane;
 mod metrics;
+mod page;
 mod queue;
 mod shared;
 mod sweep;
@@ -23,6 +24,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 pub use clock::{TICK, take_up, watch};
+pub use page::{LocalPage, NotLoopback};
 pub use queue::{Queue, QueueFull};
 use secrecy::SecretString;
 pub use sweep::sweep;
@@ -41,39 +43,46 @@ const DRAIN: Duration = Duration::from_secs(10);
 const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Read and answer runs over REST \
                             at /api/v1/runs?repository=owner/name, with your GitHub token. /readyz reports health.\n";
 
-/// What callers have to know.
-pub struct Secrets {
+/// Who may do what, besides GitHub's accounts.
+pub struct Access {
     pub webhook: WebhookSecret,
-    /// For the metrics. `None` if only programs on this machine may read them.
+    /// The token for the metrics. `None` if only programs on this machine may read them.
     pub metrics: Option<SecretString>,
+    /// `None`: there is no page.
+    pub page: Option<LocalPage>,
 }
 
-impl From<WebhookSecret> for Secrets {
+impl From<WebhookSecret> for Access {
     fn from(webhook: WebhookSecret) -> Self {
-        Self { webhook, metrics: None }
+        Self {
+            webhook,
+            metrics: None,
+            page: None,
+        }
     }
 }
 
 /// The routes.
-pub fn router(queue: Queue, secrets: impl Into<Secrets>) -> Router {
-    let Secrets {
-        webhook: secret,
-        metrics,
-    } = secrets.into();
+pub fn router(queue: Queue, access: impl Into<Access>) -> Router {
+    let Access { webhook, metrics, page } = access.into();
     let api = api::router(queue.clone());
     let metrics = metrics::router(queue.clone(), metrics.map(metrics::MetricsToken::new));
+    let front = match page {
+        Some(page) => page::router(queue.clone(), page),
+        None => Router::new().route("/", get(async || WHAT_IS_HERE)),
+    };
     Router::new()
         .route("/webhook", post(webhook::post_webhook))
-        .route("/", get(async || WHAT_IS_HERE))
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(get_readyz))
         .layer(tower_http::timeout::TimeoutLayer::with_status_code(
             StatusCode::REQUEST_TIMEOUT,
             MAX_ARRIVAL,
         ))
-        .with_state(webhook::Door::new(queue, secret))
+        .with_state(webhook::Door::new(queue, webhook))
         .merge(metrics)
         .nest("/api/v1", api)
+        .merge(front)
 }
 
 /// Resumes what an earlier process left, serves until `until` resolves, and then drains. Slow connections do not
@@ -81,10 +90,10 @@ pub fn router(queue: Queue, secrets: impl Into<Secrets>) -> Router {
 pub async fn serve(
     listener: TcpListener,
     queue: Queue,
-    secrets: impl Into<Secrets>,
+    access: impl Into<Access>,
     until: impl Future<Output = ()> + Send,
 ) {
-    let router = router(queue.clone(), secrets);
+    let router = router(queue.clone(), access);
     take_up(&queue).await;
     let clock = tokio::spawn(watch(queue.clone(), TICK));
     let sweeper = tokio::spawn(sweep::sweep_on(queue.clone()));

@@ -34,7 +34,8 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-fn without_escapes(line: &str) -> Cow<'_, str> {
+/// One line without the escape sequences of terminals.
+pub fn without_escapes(line: &str) -> Cow<'_, str> {
     // ECMA-48: control sequences, operating system commands, and two-character escapes.
     static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(

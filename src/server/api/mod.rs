@@ -3,11 +3,12 @@
 //! | route | what it does |
 //! |---|---|
 //! | `GET /api/v1/runs?repository=owner/name&limit=20` | lists runs, newest first: `{ "runs": [RunSummary] }` |
-//! | `GET /api/v1/runs/{id}` | one run with its requests: `Run` |
+//! | `GET /api/v1/runs/{id}` | one run with its requests and its timeline: `Run` |
 //! | `GET /api/v1/runs/{id}/events` | its journal as it grows, and the model's output, as SSE or over a WebSocket |
 //! | `POST /api/v1/runs/{id}/gates/{gate}/approve` | approves |
 //! | `POST /api/v1/runs/{id}/gates/{gate}/reject` | rejects; the body is `{ "reason": "…" }` or empty |
 //! | `POST /api/v1/runs/{id}/cancel` | cancels |
+//! | `GET /api/v1/stats?repository=owner/name&days=30` | what the runs of a repository show: `Statistics` |
 //!
 //! Every request carries the caller's own GitHub token, `Authorization: Bearer <token>`. GitHub says whose token it
 //! is. That person's permission in the repository is fetched with greenlight's own credentials, as for a comment:
@@ -22,6 +23,7 @@
 
 mod events;
 mod problem;
+mod stats;
 mod tokens;
 mod view;
 mod who;
@@ -39,7 +41,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::problem::Problem;
-use self::view::{RunSummary, RunView, UnreadableRun};
+use self::view::{RunView, UnreadableRun};
 use self::who::{Access, Caller};
 use super::lane::Route;
 use super::queue::Queue;
@@ -48,7 +50,9 @@ use crate::domain::command::{Command, MAXIMUM_TEXT};
 use crate::domain::event::{Event, Fact};
 use crate::domain::gate::GateId;
 use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
-use crate::domain::run::Run;
+use crate::domain::run::{Run, Step};
+use crate::journal::Journal;
+use crate::summary::{RunSummary, TimelineEntry, timeline};
 
 /// The maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
@@ -57,6 +61,8 @@ const MAX_ANSWER: Duration = Duration::from_secs(40);
 /// How many runs a list contains at most, and by default.
 const MAX_LISTED: usize = 100;
 const LISTED: usize = 20;
+/// How many steps are read at a time.
+const STEPS: usize = 500;
 /// The maximum length of an id.
 const MAX_ID: usize = 64;
 
@@ -78,6 +84,7 @@ pub(super) fn router(queue: Queue) -> Router {
     Router::new()
         .route("/runs", get(get_runs))
         .route("/runs/{id}", get(get_run))
+        .route("/stats", get(stats::get_stats))
         .route("/runs/{id}/events", get(events::get_events))
         .route("/runs/{id}/gates/{gate}/approve", post(post_approve))
         .route("/runs/{id}/gates/{gate}/reject", post(post_reject))
@@ -117,18 +124,40 @@ async fn get_runs(
             id.repository = access.repository.clone();
         }
     }
-    let summary = |run| Some(RunSummary::of(run, run.started.pull_request()?));
-    let runs: Vec<RunSummary> = runs.iter().filter_map(summary).collect();
+    let now = Timestamp::now();
+    let runs: Vec<RunSummary> = runs.iter().map(|run| RunSummary::of(run, now)).collect();
     let unreadable = api.queue.app().journal.unreadable(&access.repository, None).await?;
     let unreadable: Vec<UnreadableRun> = unreadable.iter().map(UnreadableRun::of).collect();
     Ok(Json(json!({ "runs": runs, "unreadable": unreadable })))
 }
 
 async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>) -> Result<Json<RunView>, Problem> {
-    let VisibleRun { run, on, access } = find(&api, &caller, &id).await?;
+    let VisibleRun { mut run, on, access } = find(&api, &caller, &id).await?;
+    if let Some(id) = run.started.pull_request_mut() {
+        *id = on.clone();
+    }
     let now = access.client.pull_request(&on).await;
     let branch = now.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
-    Ok(Json(RunView::of(&run, &on, &branch)))
+    let timeline = timeline_of(&api.queue.app().journal, run.id()).await?;
+    Ok(Json(RunView::of(&run, timeline, &branch)))
+}
+
+/// The timeline of a run.
+async fn timeline_of(journal: &Journal, id: &RunId) -> Result<Vec<TimelineEntry>, Problem> {
+    let mut steps: Vec<(usize, Step)> = Vec::new();
+    let mut from = 0;
+    loop {
+        let some = journal.steps(id, from, STEPS).await?;
+        let is_last = some.len() < STEPS;
+        from = some.last().map_or(from, |(place, _)| place + 1);
+        let readable = some
+            .into_iter()
+            .filter_map(|(place, step)| Some((place, serde_json::from_str(&step).ok()?)));
+        steps.extend(readable);
+        if is_last {
+            return Ok(timeline(steps.iter().map(|(place, step)| (*place, step))));
+        }
+    }
 }
 
 async fn post_approve(

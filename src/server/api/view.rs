@@ -5,54 +5,11 @@ use serde::Serialize;
 
 use crate::domain::execution::Execution;
 use crate::domain::gate::Circumstances;
-use crate::domain::id::{CommitSha, Login, PullRequestId, RepositoryName, RunId};
-use crate::domain::mode::Mode;
+use crate::domain::id::{CommitSha, Login, RunId};
 use crate::domain::reply;
 use crate::domain::run::{Asked, End, Run};
-use crate::domain::spend::Spend;
 use crate::journal::Unreadable;
-
-/// A run in a list.
-#[derive(Serialize)]
-pub(super) struct RunSummary {
-    id: RunId,
-    repository: RepositoryName,
-    pull_request: u64,
-    /// The head of the pull request that the run works on.
-    head: CommitSha,
-    /// `debug`, `tdd`, `refactor` or `explain`.
-    mode: &'static str,
-    /// `working`, `waiting`, `landed`, `explained`, `suggested`, `rejected`, `refused`, `nothing-to-fix`,
-    /// `not-judged`, `not-reproduced`, `gave-up`, `superseded`, `cancelled` or `expired`.
-    state: &'static str,
-    started: Timestamp,
-    /// Ids of the requests that wait for an answer.
-    waits_for: Vec<String>,
-    /// Turns, tokens, millionths of a US dollar, and milliseconds at work.
-    spent: Spend,
-}
-
-impl RunSummary {
-    pub(super) fn of(run: &Run, id: &PullRequestId) -> Self {
-        let started = &run.started;
-        Self {
-            id: run.id().clone(),
-            repository: id.repository.name.clone(),
-            pull_request: id.number,
-            head: started.head.clone(),
-            mode: match started.mode {
-                Mode::Debug => "debug",
-                Mode::Tdd { .. } => "tdd",
-                Mode::Refactor { .. } => "refactor",
-                Mode::Explain => "explain",
-            },
-            state: reply::state(run),
-            started: started.at,
-            waits_for: run.open_gates().iter().map(|gate| gate.id.to_string()).collect(),
-            spent: run.spent,
-        }
-    }
-}
+use crate::summary::{RunSummary, TimelineEntry};
 
 /// An unreadable run in a list.
 #[derive(Serialize)]
@@ -86,6 +43,8 @@ pub(super) struct RunView {
     commit: Option<CommitSha>,
     /// The comment of the pull request, in GitHub's Markdown.
     comment: String,
+    /// What happened, with durations as far as they are recorded.
+    timeline: Vec<TimelineEntry>,
     /// The number of steps in its journal: `events` with a `Last-Event-ID` of one less begins after them.
     steps: usize,
 }
@@ -116,10 +75,10 @@ struct GateView {
 }
 
 impl RunView {
-    pub(super) fn of(run: &Run, on: &PullRequestId, branch: &str) -> Self {
+    pub(super) fn of(run: &Run, timeline: Vec<TimelineEntry>, branch: &str) -> Self {
         let found_by = run.proposal.as_ref().and_then(|proposal| proposal.found_by.as_ref());
         Self {
-            summary: RunSummary::of(run, on),
+            summary: RunSummary::of(run, Timestamp::now()),
             gates: run.gates.iter().map(|asked| GateView::of(run, asked, branch)).collect(),
             rung: found_by.map(|found_by| found_by.rung.name()),
             commit: match &run.end {
@@ -127,6 +86,7 @@ impl RunView {
                 _ => None,
             },
             comment: reply::sticky(run, branch),
+            timeline,
             steps: run.length,
         }
     }

@@ -5,6 +5,7 @@ mod crowd;
 mod fleet;
 mod log;
 mod metrics;
+mod page;
 
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::process::Stdio;

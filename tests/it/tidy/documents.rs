@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 33] = [
+const SHOWN_COMMANDS: [(&str, &str); 37] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
@@ -41,6 +41,19 @@ const SHOWN_COMMANDS: [(&str, &str); 33] = [
     ("greenlight replay run.zip", "tests/it/doors/modes.rs"),
     ("greenlight tests .", "tests/it/doors/tests.rs"),
     ("greenlight memory list", "tests/it/doors/remembered.rs"),
+    (
+        "greenlight runs --repository acme/rail --state waiting",
+        "tests/it/stories/looked_at.rs",
+    ),
+    ("greenlight runs show RUN", "tests/it/stories/looked_at.rs"),
+    (
+        "greenlight stats --since 30d --repository acme/rail",
+        "tests/it/stories/looked_at.rs",
+    ),
+    (
+        "greenlight serve --page --listen 127.0.0.1:8080",
+        "tests/it/doors/serve.rs, on a free port",
+    ),
     (
         "greenlight suggest --base main --patch fix.patch",
         "tests/it/doors/suggest.rs",

@@ -1,0 +1,285 @@
+//! `greenlight runs`: lists runs, and shows the timeline of one. `greenlight stats`: what the runs of a repository show.
+
+mod journals;
+mod remote;
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::{Exit, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, GithubFlags, StorageFlags};
+use crate::config::settings::Settings;
+use crate::domain::clock;
+use crate::domain::id::RepositoryName;
+use crate::domain::spend::Spend;
+use crate::summary::{Filter, RunSummary, Statistics, TimelineEntry};
+
+const MAX_LISTED: usize = 100;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct RunsArguments {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    list: ListArguments,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Show what happened in one run, step by step
+    Show(ShowArguments),
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArguments {
+    /// Only runs of this repository
+    #[arg(long, value_name = "OWNER/NAME")]
+    repository: Option<RepositoryName>,
+    /// Only runs in this state, such as `waiting` or `landed`
+    #[arg(long)]
+    state: Option<String>,
+    /// How many runs are listed at most
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
+    limit: u8,
+    #[command(flatten)]
+    source: ReadFrom,
+}
+
+#[derive(Debug, clap::Args)]
+struct ShowArguments {
+    /// The id of the run, as `greenlight runs` and comments show it
+    id: String,
+    #[command(flatten)]
+    source: ReadFrom,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct StatsArguments {
+    /// Only runs that started this recently, such as `30d`
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = humantime::parse_duration)]
+    since: Duration,
+    /// Only runs of this repository
+    #[arg(long, value_name = "OWNER/NAME")]
+    repository: Option<RepositoryName>,
+    #[command(flatten)]
+    source: ReadFrom,
+}
+
+/// Where runs are read from.
+#[derive(Debug, clap::Args)]
+struct ReadFrom {
+    /// Ask this `greenlight serve` over REST, with your GitHub token, instead of reading this machine's journals
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// File with your GitHub token for `--server` [env: GREENLIGHT_GITHUB_TOKEN_FILE; the token itself: GREENLIGHT_GITHUB_TOKEN, GITHUB_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "server")]
+    github_token_file: Option<std::path::PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    storage: StorageFlags,
+}
+
+impl ReadFrom {
+    fn settings(&self) -> Result<Settings, Exit> {
+        let flags = Flags {
+            storage: self.storage.clone(),
+            github: GithubFlags {
+                github_token_file: self.github_token_file.clone(),
+                ..GithubFlags::default()
+            },
+            ..Flags::default()
+        };
+        Ok(Settings::new(flags, &Environment::of_this_process())?)
+    }
+}
+
+/// One run, as both sources have it.
+struct Shown {
+    summary: RunSummary,
+    timeline: Vec<TimelineEntry>,
+}
+
+pub(super) async fn runs(arguments: RunsArguments) -> Exit {
+    let done = match arguments.verb {
+        None => listed(arguments.list).await,
+        Some(Verb::Show(arguments)) => shown(arguments).await,
+    };
+    done.err().unwrap_or(Exit::Done)
+}
+
+pub(super) async fn stats(arguments: StatsArguments) -> Exit {
+    counted(arguments).await.err().unwrap_or(Exit::Done)
+}
+
+async fn listed(arguments: ListArguments) -> Result<(), Exit> {
+    let ListArguments {
+        repository,
+        state,
+        limit,
+        source,
+    } = arguments;
+    let settings = source.settings()?;
+    let filter = Filter {
+        repository: repository.as_ref().map(ToString::to_string),
+        state,
+        text: None,
+    };
+    let all = match &source.server {
+        Some(server) => remote::list(&settings, server, repository.as_ref()).await?,
+        None => {
+            let now = Timestamp::now();
+            let runs = journals::newest(&settings, repository.as_ref(), MAX_LISTED).await?;
+            runs.iter().map(|run| RunSummary::of(run, now)).collect()
+        }
+    };
+    let runs: Vec<RunSummary> = all
+        .into_iter()
+        .filter(|run| filter.takes(run))
+        .take(limit.into())
+        .collect();
+    if source.json {
+        terminal::show_document(&json!({ "runs": runs }));
+    } else if runs.is_empty() {
+        terminal::show("no runs");
+    } else {
+        let lines: Vec<String> = runs.iter().map(line).collect();
+        terminal::show(&lines.join("\n"));
+    }
+    Ok(())
+}
+
+async fn shown(ShowArguments { id, source }: ShowArguments) -> Result<(), Exit> {
+    let settings = source.settings()?;
+    let found = match &source.server {
+        Some(server) => remote::run(&settings, server, &id).await?,
+        None => journals::run(&settings, &id).await?,
+    };
+    let Shown { summary, timeline } = found.ok_or_else(|| {
+        Exit::Usage(format!(
+            "there is no run `{}`; `greenlight runs` lists those that there are",
+            short(&id)
+        ))
+    })?;
+    if source.json {
+        terminal::show_document(&json!({ "run": summary, "timeline": timeline }));
+        return Ok(());
+    }
+    terminal::show(&line(&summary));
+    for entry in &timeline {
+        let took = entry
+            .ms
+            .map(|ms| format!(" ({})", clock::millis_in_words(ms)))
+            .unwrap_or_default();
+        let at = entry.at.strftime("%Y-%m-%d %H:%M:%S");
+        terminal::show(&format!("  {at}  {:<9} {}{took}", entry.kind, entry.what));
+    }
+    Ok(())
+}
+
+async fn counted(arguments: StatsArguments) -> Result<(), Exit> {
+    let StatsArguments {
+        since,
+        repository,
+        source,
+    } = arguments;
+    let settings = source.settings()?;
+    let too_long = |_| Exit::Usage("--since is too long".into());
+    let statistics = match (&source.server, &repository) {
+        (Some(server), Some(repository)) => remote::statistics(&settings, server, (repository, since)).await?,
+        (Some(_), None) => return Err(needs_repository()),
+        (None, _) => {
+            let since = SignedDuration::try_from(since).map_err(too_long)?;
+            let since = Timestamp::now().checked_sub(since).map_err(too_long)?;
+            let runs = journals::newest(&settings, repository.as_ref(), journals::MAX_COUNTED).await?;
+            Statistics::of(&runs, since)
+        }
+    };
+    if source.json {
+        terminal::show_document(&json!({ "repository": repository, "statistics": statistics }));
+    } else {
+        terminal::show(&table(&statistics));
+    }
+    Ok(())
+}
+
+fn needs_repository() -> Exit {
+    Exit::Usage("a server answers for one repository at a time: say which, with --repository OWNER/NAME".into())
+}
+
+/// A run on one line.
+fn line(run: &RunSummary) -> String {
+    let on = match (&run.repository, run.pull_request) {
+        (Some(repository), Some(number)) => format!("{repository}#{number}"),
+        _ => "a checkout".into(),
+    };
+    let waits = run
+        .waiting
+        .iter()
+        .map(|gate| format!("; {} until {}", gate.gate, gate.expires.strftime("%Y-%m-%d %H:%M UTC")));
+    format!(
+        "{}  {:<9} {on}  {}  {}  {}  {}{}",
+        run.id,
+        run.state,
+        run.mode,
+        run.started.strftime("%Y-%m-%d %H:%M UTC"),
+        clock::millis_in_words(run.elapsed_ms),
+        cost(&run.spent),
+        waits.collect::<String>(),
+    )
+}
+
+fn cost(spent: &Spend) -> String {
+    match spent.cost_micros {
+        Some(micros) => dollars(micros),
+        None if spent.turns == 0 => "no model".into(),
+        None => format!("{} tokens", spent.tokens()),
+    }
+}
+
+fn dollars(micros: u64) -> String {
+    format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000)
+}
+
+fn table(of: &Statistics) -> String {
+    let percent = |rate: Option<f64>| rate.map_or("–".into(), |rate| format!("{:.0} %", 100.0 * rate));
+    let time = |ms: Option<u64>| ms.map_or("–".into(), clock::millis_in_words);
+    let money = |micros: Option<u64>| micros.map_or("–".into(), dollars);
+    let mut lines = vec![
+        format!("Runs                {}", of.runs),
+        format!(
+            "Accepted            {} of {} proposed ({})",
+            of.accepted,
+            of.proposed,
+            percent(of.acceptance_rate)
+        ),
+        format!(
+            "Time to green       {} median, {} p90",
+            time(of.time_to_green.median_ms),
+            time(of.time_to_green.p90_ms)
+        ),
+        format!("Fixed without model {}", percent(of.without_model_rate)),
+        format!(
+            "Cost                {}, {} per accepted fix",
+            money(of.cost_micros),
+            money(of.cost_per_accepted_micros)
+        ),
+    ];
+    lines.extend(of.by_state.iter().map(|(state, runs)| format!("  {state:<17} {runs}")));
+    if !of.flaky_tests.is_empty() {
+        lines.push("Flaky tests".into());
+    }
+    let flaky = of.flaky_tests.iter();
+    lines.extend(flaky.map(|test| format!("  {} of {} failed: {}", test.red, test.executions, test.name)));
+    lines.join("\n")
+}
+
+/// An id that somebody typed, within a message.
+fn short(id: &str) -> String {
+    id.chars().take(64).collect()
+}

@@ -1,0 +1,106 @@
+//! Asks a `greenlight serve` over REST, with the caller's own GitHub token.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use reqwest::StatusCode;
+use secrecy::ExposeSecret as _;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::super::Exit;
+use super::{MAX_LISTED, Shown};
+use crate::config::addresses;
+use crate::config::settings::{Credentials, Settings};
+use crate::domain::id::RepositoryName;
+use crate::summary::{RunSummary, Statistics};
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The maximum size of a response, in bytes.
+const MAX_RESPONSE: usize = 16 << 20;
+const A_DAY: u64 = 24 * 60 * 60;
+
+pub(super) async fn list(
+    settings: &Settings,
+    server: &str,
+    repository: Option<&RepositoryName>,
+) -> Result<Vec<RunSummary>, Exit> {
+    let repository = repository.ok_or_else(super::needs_repository)?;
+    let path = format!("/runs?repository={repository}&limit={MAX_LISTED}");
+    let mut answer = get(settings, server, &path).await?.ok_or_else(unseen)?;
+    parsed(answer["runs"].take())
+}
+
+pub(super) async fn run(settings: &Settings, server: &str, id: &str) -> Result<Option<Shown>, Exit> {
+    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return Ok(None);
+    }
+    let Some(mut answer) = get(settings, server, &format!("/runs/{id}")).await? else {
+        return Ok(None);
+    };
+    Ok(Some(Shown {
+        timeline: parsed(answer["timeline"].take())?,
+        summary: parsed(answer)?,
+    }))
+}
+
+pub(super) async fn statistics(
+    settings: &Settings,
+    server: &str,
+    (repository, since): (&RepositoryName, Duration),
+) -> Result<Statistics, Exit> {
+    let days = since.as_secs().div_ceil(A_DAY).max(1);
+    let path = format!("/stats?repository={repository}&days={days}");
+    let mut answer = get(settings, server, &path).await?.ok_or_else(unseen)?;
+    parsed(answer["statistics"].take())
+}
+
+/// `None` for what does not exist or the caller may not see.
+async fn get(settings: &Settings, server: &str, path: &str) -> Result<Option<Value>, Exit> {
+    let url = addresses::server_url("--server", server)?;
+    let Credentials::Token(token) = settings.credentials()? else {
+        return Err(Exit::Usage(
+            "a server wants your own GitHub token, not an App: set GREENLIGHT_GITHUB_TOKEN and unset GREENLIGHT_APP_ID"
+                .into(),
+        ));
+    };
+    let url = format!("{}/api/v1{path}", url.as_str().trim_end_matches('/'));
+    let broken = |error: &dyn std::fmt::Display| Exit::Usage(format!("{server} cannot be asked: {error}"));
+    // A redirect would take the token elsewhere.
+    let client = reqwest::Client::builder()
+        .timeout(TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none());
+    let client = client.build().map_err(|error| broken(&error))?;
+    let response = client.get(url).bearer_auth(token.expose_secret()).send().await;
+    let response = response.map_err(|error| broken(&error.without_url()))?;
+    let status = response.status();
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        body.extend_from_slice(&piece.map_err(|error| broken(&error.without_url()))?);
+        if body.len() > MAX_RESPONSE {
+            return Err(broken(&"the answer is too long"));
+        }
+    }
+    let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+    match status {
+        StatusCode::OK => Ok(Some(answer)),
+        StatusCode::NOT_FOUND => Ok(None),
+        status => {
+            let why = answer["error"].as_str().unwrap_or("no greenlight answers there");
+            Err(broken(&format!(
+                "{status}: {}",
+                why.chars().take(300).collect::<String>()
+            )))
+        }
+    }
+}
+
+fn unseen() -> Exit {
+    Exit::Usage("there is no such repository on that server, or you may not see it".into())
+}
+
+fn parsed<T: DeserializeOwned>(value: Value) -> Result<T, Exit> {
+    let foreign = |_| Exit::Usage("the server's answer is not one of this version of greenlight".into());
+    serde_json::from_value(value).map_err(foreign)
+}

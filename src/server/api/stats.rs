@@ -1,0 +1,51 @@
+//! Statistics of a repository, for everyone who may read its runs.
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::Json;
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Api;
+use super::problem::Problem;
+use super::who::Caller;
+use crate::domain::id::RepositoryName;
+use crate::summary::Statistics;
+
+/// How many of the newest runs are counted at most.
+const MAX_COUNTED: usize = 2_000;
+/// How many days back runs are counted, by default and at most.
+const DAYS: u32 = 30;
+const MAX_DAYS: u32 = 3_650;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Counting {
+    repository: RepositoryName,
+    days: Option<u32>,
+}
+
+pub(super) async fn get_stats(
+    State(api): State<Api>,
+    caller: Caller,
+    wanted: Result<Query<Counting>, QueryRejection>,
+) -> Result<Json<Value>, Problem> {
+    let explained = |_| Problem::BadRequest("say which, as in `?repository=owner/name&days=30`".into());
+    let Query(Counting { repository, days }) = wanted.map_err(explained)?;
+    let access = caller.access(&api, None, (&repository.into(), None)).await?;
+    let runs = api.queue.app().journal.runs_in(&access.repository, MAX_COUNTED).await?;
+    let days = days.unwrap_or(DAYS).clamp(1, MAX_DAYS);
+    let now = Timestamp::now();
+    let since = now.checked_sub(SignedDuration::from_hours(24 * i64::from(days)));
+    let since = since.unwrap_or(Timestamp::MIN);
+    let statistics = Statistics::of(&runs, since);
+    // If the oldest run that was read is newer, there may be more.
+    let is_partial = runs.len() == MAX_COUNTED && runs.iter().all(|run| run.started.at >= since);
+    Ok(Json(json!({
+        "repository": access.repository.name,
+        "since": since,
+        "is_partial": is_partial,
+        "statistics": statistics,
+    })))
+}

@@ -1,0 +1,161 @@
+//! A run as one line of a list.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::gate::GateKind;
+use crate::domain::id::{CommitSha, RepositoryName, RunId};
+use crate::domain::reply;
+use crate::domain::run::{End, Run};
+use crate::domain::spend::Spend;
+
+/// A run in a list. Scripts rely on the JSON: fields may be added, but never change their meaning.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    pub id: RunId,
+    /// `None` for a run on a checkout.
+    pub repository: Option<RepositoryName>,
+    pub pull_request: Option<u64>,
+    /// The commit that the run works on.
+    pub head: CommitSha,
+    /// `debug`, `tdd`, `refactor` or `explain`.
+    pub mode: String,
+    /// `working`, `waiting`, `landed`, `written`, `explained`, `suggested`, `rejected`, `refused`, `nothing-to-fix`,
+    /// `not-judged`, `not-reproduced`, `gave-up`, `superseded`, `cancelled` or `expired`.
+    pub state: String,
+    /// The state as a sentence, in plain text.
+    #[serde(default)]
+    pub outcome: String,
+    pub started: Timestamp,
+    /// From its start until now, or until the last moment that its journal records if it has ended.
+    #[serde(default)]
+    pub elapsed_ms: u64,
+    /// Ids of the requests that wait for an answer.
+    pub waits_for: Vec<String>,
+    /// The same requests, each with its times.
+    #[serde(default)]
+    pub waiting: Vec<WaitsFor>,
+    /// Turns, tokens, millionths of a US dollar, and milliseconds at work.
+    pub spent: Spend,
+}
+
+/// A request that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitsFor {
+    pub gate: String,
+    /// `search`, `verify-and-land`, `land`, `change-tests`, `tests` or `execute`.
+    pub kind: String,
+    pub opened: Timestamp,
+    pub expires: Timestamp,
+}
+
+impl RunSummary {
+    /// The state of a run at a moment.
+    pub fn of(run: &Run, now: Timestamp) -> Self {
+        let (started, on) = (&run.started, run.started.pull_request());
+        let until = if run.end.is_some() { last_recorded(run) } else { now };
+        let open = run.open_gates();
+        Self {
+            id: run.id().clone(),
+            repository: on.map(|id| id.repository.name.clone()),
+            pull_request: on.map(|id| id.number),
+            head: started.head.clone(),
+            mode: started.mode.name().into(),
+            state: reply::state(run).into(),
+            outcome: without_sign(&reply::check(run, "the branch").title),
+            started: started.at,
+            elapsed_ms: between(started.at, until),
+            waits_for: open.iter().map(|gate| gate.id.to_string()).collect(),
+            waiting: open
+                .iter()
+                .map(|gate| WaitsFor {
+                    gate: gate.id.to_string(),
+                    kind: gate.kind.name().into(),
+                    opened: gate.opened,
+                    expires: gate.expires,
+                })
+                .collect(),
+            spent: run.spent,
+        }
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        self.state == "waiting"
+    }
+
+    pub fn is_working(&self) -> bool {
+        self.state == "working"
+    }
+}
+
+/// Which runs a list contains.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// The whole name, in any case.
+    pub repository: Option<String>,
+    pub state: Option<String>,
+    /// A part of any text of the line, in any case.
+    pub text: Option<String>,
+}
+
+impl Filter {
+    pub fn takes(&self, run: &RunSummary) -> bool {
+        let repository = run.repository.as_ref().map(ToString::to_string).unwrap_or_default();
+        let is = |wanted: &Option<String>, value: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(value))
+        };
+        let has_text = self.text.as_ref().is_none_or(|text| {
+            let number = run.pull_request.map(|number| format!("#{number}")).unwrap_or_default();
+            let line = [
+                &run.id.0,
+                &repository,
+                &number,
+                run.head.as_str(),
+                &run.mode,
+                &run.state,
+                &run.outcome,
+            ];
+            let line = line.map(String::from).join(" ").to_lowercase();
+            line.contains(&text.to_lowercase())
+        });
+        is(&self.repository, &repository) && is(&self.state, &run.state) && has_text
+    }
+}
+
+/// The last moment that the journal of a run is known to have reached. Steps carry no times, so this is a lower bound:
+/// the requests and their answers, and the work after the start.
+pub(super) fn last_recorded(run: &Run) -> Timestamp {
+    let at_work = later(run.started.at, run.spent.wall_ms);
+    let of_gates = run.gates.iter().flat_map(|asked| {
+        let answered = asked.approvals.iter().filter_map(|approval| approval.at);
+        // Only an approval starts a run of the tests.
+        let tested = match (&asked.gate.kind, &run.evidence) {
+            (GateKind::VerifyAndLand { .. }, Some(evidence)) if asked.is_approved() => evidence.after.duration_ms,
+            _ => 0,
+        };
+        let answered = answered.map(move |at| later(at, tested));
+        let expired = asked.expired.then_some(asked.gate.expires);
+        answered.chain(expired).chain([asked.gate.opened])
+    });
+    of_gates.fold(at_work, Timestamp::max)
+}
+
+/// Whether people took what the run proposed, and did not undo it.
+pub(super) fn is_accepted(run: &Run) -> bool {
+    let is_taken = matches!(run.end, Some(End::Landed { .. } | End::Written));
+    (is_taken || run.is_accepted_by_writers()) && run.undone.is_none()
+}
+
+/// A headline without the sign before it, which not every terminal and browser has.
+fn without_sign(headline: &str) -> String {
+    headline.trim_start_matches(|c: char| !c.is_alphanumeric()).into()
+}
+
+pub(super) fn later(at: Timestamp, millis: u64) -> Timestamp {
+    let millis = i64::try_from(millis).unwrap_or(i64::MAX);
+    at.checked_add(jiff::SignedDuration::from_millis(millis)).unwrap_or(at)
+}
+
+pub(super) fn between(from: Timestamp, until: Timestamp) -> u64 {
+    u64::try_from(until.as_millisecond().saturating_sub(from.as_millisecond())).unwrap_or(0)
+}

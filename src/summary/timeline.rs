@@ -1,0 +1,205 @@
+//! The steps of a run in order, with durations.
+//!
+//! Steps carry no times. Known are the start, requests and answers, test runs, searches, and how long the work between
+//! two of its records took. Everything else is as late as what was recorded before it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::listed::{between, later};
+use crate::domain::gate::{Answer, Gate, GateId};
+use crate::domain::redact;
+use crate::domain::run::Step;
+use crate::domain::search::Search;
+use crate::domain::test_run::TestRun;
+
+/// How many entries a timeline has at most; the newest are kept.
+const MAX_ENTRIES: usize = 2_000;
+/// The maximum length of a text from others, in bytes.
+const MAX_TEXT: usize = 300;
+/// How many calls of a model are named in one entry.
+const MAX_CALLS: usize = 8;
+
+/// One or more consecutive steps of the same kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimelineEntry {
+    /// The place of the first of them in the journal, and how many there are.
+    pub place: usize,
+    pub steps: usize,
+    /// `started`, `log`, `tests`, `model`, `search`, `request`, `answer`, `proposal`, `review`, `proof`, `end` or
+    /// `other`.
+    pub kind: String,
+    /// What happened, as plain text.
+    pub what: String,
+    /// When, as far as it is known.
+    pub at: Timestamp,
+    /// How long it took. `None` if that is not recorded.
+    pub ms: Option<u64>,
+}
+
+/// The timeline of steps, each with its place.
+pub fn timeline<'a>(steps: impl IntoIterator<Item = (usize, &'a Step)>) -> Vec<TimelineEntry> {
+    let mut clock = Timestamp::UNIX_EPOCH;
+    let mut entries: Vec<TimelineEntry> = Vec::new();
+    let mut opened: Vec<Gate> = Vec::new();
+    for (place, step) in steps {
+        match step {
+            Step::Started(started) => clock = started.at,
+            Step::Spent(spent) => {
+                clock = later(clock, spent.wall_ms);
+                continue;
+            }
+            Step::GateOpened(gate) => {
+                clock = clock.max(gate.opened);
+                opened.push(gate.clone());
+            }
+            _ => {}
+        }
+        let gate = |id: &GateId| opened.iter().rev().find(|gate| gate.id == *id);
+        let (kind, what, ms) = match step {
+            Step::Answered {
+                gate: id, answer, at, ..
+            } => {
+                let at = match answer {
+                    Answer::Expired => gate(id).map(|gate| gate.expires),
+                    _ => *at,
+                };
+                clock = clock.max(at.unwrap_or(clock));
+                let waited = at.and_then(|at| gate(id).map(|gate| between(gate.opened, at)));
+                ("answer", answered(&id.to_string(), answer), waited)
+            }
+            step => described(step),
+        };
+        let joins = entries
+            .last_mut()
+            .filter(|last| last.kind == kind && ["model", "search"].contains(&kind));
+        if let Some(last) = joins {
+            last.join(&what, ms);
+            continue;
+        }
+        entries.push(TimelineEntry {
+            place,
+            steps: 1,
+            kind: kind.into(),
+            what,
+            at: clock,
+            ms,
+        });
+    }
+    entries.drain(..entries.len().saturating_sub(MAX_ENTRIES));
+    entries
+}
+
+impl TimelineEntry {
+    fn join(&mut self, what: &str, ms: Option<u64>) {
+        self.steps += 1;
+        self.ms = match (self.ms, ms) {
+            (None, None) => None,
+            (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),
+        };
+        if !what.is_empty() && self.what.matches(", ").count() + 1 < MAX_CALLS {
+            let between = if self.what.is_empty() { "" } else { ", " };
+            self.what = format!("{}{between}{what}", self.what);
+        }
+    }
+}
+
+fn answered(gate: &str, answer: &Answer) -> String {
+    match answer {
+        Answer::Approved { by } => format!("{gate} was approved by {}", plain(by.login.as_str())),
+        Answer::Rejected { by, reason: None } => format!("{gate} was rejected by {}", plain(by.login.as_str())),
+        Answer::Rejected {
+            by,
+            reason: Some(reason),
+        } => format!("{gate} was rejected by {}: {}", plain(by.login.as_str()), plain(reason)),
+        Answer::Expired => format!("{gate} expired"),
+    }
+}
+
+/// The kind of a step, what happened, and how long it took.
+fn described(step: &Step) -> (&'static str, String, Option<u64>) {
+    let other = |what: &str| ("other", what.into(), None);
+    match step {
+        Step::Started(started) => (
+            "started",
+            format!("{} on {}", started.mode.name(), started.head.short()),
+            None,
+        ),
+        Step::Read(reading) => (
+            "log",
+            format!("Log of the failed job: {}", failing(reading.failures.len())),
+            None,
+        ),
+        Step::Suites { wanted, .. } => other(&format!("{} suites were selected", wanted.len())),
+        Step::SetAside { before, .. } | Step::Reproduced { before, .. } => {
+            ("tests", tests(before), Some(before.duration_ms))
+        }
+        Step::Said(item) => ("model", calls(item), None),
+        Step::Resolved(_) => ("model", String::new(), None),
+        Step::Searched(part) => ("search", tried(part), Some(part.wall_ms)),
+        Step::NeedsExecution => other("The model needs to run code"),
+        Step::Deferred(_) => other("The model asked for something that needs permission"),
+        Step::TestsWritten(first) => (
+            "tests",
+            format!("{} new tests were seen to fail", first.names.len()),
+            Some(first.red.duration_ms),
+        ),
+        Step::Spent(_) => other(""),
+        Step::Proposed(proposal) => ("proposal", plain(&proposal.summary), None),
+        Step::ReviewPosted { parts, .. } => ("review", format!("A review with {parts} parts was posted"), None),
+        Step::GateOpened(gate) => (
+            "request",
+            format!("{} waits for an approval: {}", gate.id, gate.kind.name()),
+            None,
+        ),
+        Step::Answered { gate, answer, .. } => ("answer", answered(&gate.to_string(), answer), None),
+        Step::Unvouched { gate, .. } => other(&format!("Approvals of {gate} do not count")),
+        Step::Verified(evidence) => (
+            "proof",
+            format!("{} before, {} after", tests(&evidence.before), tests(&evidence.after)),
+            Some(evidence.after.duration_ms),
+        ),
+        Step::Ended(end) => ("end", end.name().into(), None),
+        Step::Announced => other("The end was announced"),
+        Step::Settled { suggestions, .. } => {
+            other(&format!("{} suggestions reached their final states", suggestions.len()))
+        }
+        Step::BaseMoved { tip } => other(&format!("The base branch moved to {}", tip.short())),
+        Step::Undone { commit } => other(&format!("Reverted with {}", commit.short())),
+    }
+}
+
+fn failing(failures: usize) -> String {
+    crate::domain::count::count(failures as u64, "failure")
+}
+
+fn tests(run: &TestRun) -> String {
+    format!(
+        "{} passed and {} failed in `{}`",
+        run.passed,
+        run.failed,
+        plain(&run.command)
+    )
+}
+
+fn tried(part: &Search) -> String {
+    match part.tried {
+        0 => String::new(),
+        tried => format!("{tried} edits"),
+    }
+}
+
+/// The names of the tools that a model called.
+fn calls(item: &Value) -> String {
+    let calls = item["reply"]["calls"].as_array().into_iter().flatten();
+    let names = calls.filter_map(|call| call["name"].as_str()).take(MAX_CALLS);
+    names.map(plain).collect::<Vec<_>>().join(", ")
+}
+
+/// A text from others: one line, without secrets or hidden characters, and bounded.
+fn plain(text: &str) -> String {
+    let text = redact::redact(&redact::visible(&redact::bounded(text, 8 * MAX_TEXT)));
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(MAX_TEXT).collect()
+}
