@@ -1,6 +1,11 @@
 //! A real PostgreSQL server for this test process, started as an ordinary user on a Unix socket, and stopped when the
 //! process ends, however it ends.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the server runs beside the tests, not in a sandbox"
+)]
+
 use std::io::Write as _;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
@@ -163,9 +168,10 @@ fn stop_at_the_end(programs: &Path, (folder, data): (&Path, &Path), is_root: boo
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Ctrl-C goes to the group of the tests, and must not stop the shell first.
     shell.process_group(0);
-    let child = as_nobody(&mut shell, is_root).spawn().unwrap();
+    let mut child = as_nobody(&mut shell, is_root).spawn().unwrap();
     // Kept open until the process ends.
-    std::mem::forget(child.stdin);
+    std::mem::forget(child.stdin.take());
+    std::thread::spawn(move || child.wait());
 }
 
 fn as_nobody(command: &mut Command, is_root: bool) -> &mut Command {

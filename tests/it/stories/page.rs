@@ -28,9 +28,12 @@ impl Open {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (page, link) = LocalPage::new(address).unwrap();
-        let secret = WebhookSecret::new(SECRET.into()).unwrap();
-        let page = Some(page);
-        let router = server::router(story.process().queue.clone(), Access { secret, page });
+        let access = Access {
+            webhook: WebhookSecret::new(SECRET.into()).unwrap(),
+            metrics: None,
+            page: Some(page),
+        };
+        let router = server::router(story.process().queue.clone(), access);
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::builder()
             .redirect(redirect::Policy::none())

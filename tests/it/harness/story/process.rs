@@ -17,7 +17,7 @@ use greenlight::journal::{Database, Journal};
 use greenlight::metrics::Metrics;
 use greenlight::openai::{self, OpenAi};
 use greenlight::sandbox::{Sandbox, Unusable};
-use greenlight::server::{self, Queue, Secrets, Work};
+use greenlight::server::{self, Access, Queue, Work};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -166,11 +166,12 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
     server::take_up(&queue).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let secrets = Secrets {
+    let access = Access {
         webhook: WebhookSecret::new(SECRET.into()).unwrap(),
         metrics: Some(METRICS_TOKEN.to_string().into()),
+        page: None,
     };
-    let router = server::router(queue.clone(), secrets);
+    let router = server::router(queue.clone(), access);
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, service).await });
     (queue, url)

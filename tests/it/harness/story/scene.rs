@@ -271,6 +271,22 @@ impl Scene {
         self
     }
 
+    /// How greenlight signs in, and the account that it writes as.
+    fn credentials(&self, double: &Double) -> (Credentials, String) {
+        let app = double.app_credentials();
+        match (self.token, self.token_of) {
+            (None, Some(login)) => (Credentials::Token(double.user_token(login).into()), login.into()),
+            (Some(permissions), _) => {
+                let token = double.actions_token(permissions);
+                (Credentials::Token(token.into()), "github-actions[bot]".into())
+            }
+            (None, None) => {
+                let (id, key_pem) = (app.app_id, app.private_key.into());
+                (Credentials::App { id, key_pem }, double.bot())
+            }
+        }
+    }
+
     /// Starts everything and opens the pull request.
     pub(crate) async fn begin(mut self) -> Story {
         if !self.triage.is_empty() {
@@ -296,22 +312,11 @@ impl Scene {
             world = world.app_permission(name, level);
         }
         let double = Double::start(world).await.unwrap();
-        let model = match self.turns {
+        let model = match self.turns.take() {
             Some(turns) => Some(ScriptedModel::start(turns).await),
             None => None,
         };
-        let app = double.app_credentials();
-        let (credentials, bot) = match (self.token, self.token_of) {
-            (None, Some(login)) => (Credentials::Token(double.user_token(login).into()), login.into()),
-            (Some(permissions), _) => {
-                let token = double.actions_token(permissions);
-                (Credentials::Token(token.into()), "github-actions[bot]".into())
-            }
-            (None, None) => {
-                let (id, key_pem) = (app.app_id, app.private_key.into());
-                (Credentials::App { id, key_pem }, double.bot())
-            }
-        };
+        let (credentials, bot) = self.credentials(&double);
         if let Some(model) = &model {
             model.must_not_see(SECRET).must_not_see("PRIVATE KEY");
         }
