@@ -41,6 +41,10 @@ schema:
 describe folder="target/described":
     .ci/describe {{ folder }}
 
+# Disturbs several processes that share PostgreSQL for some seconds, and checks that nothing was lost or done twice.
+soak seconds="600" pulls="200" seed="1":
+    cargo bench --bench fleet -- {{ seconds }} {{ pulls }} {{ seed }}
+
 # Takes over the secret rules of a release of gitleaks, such as v8.30.1.
 secret-rules version:
     #!/usr/bin/env bash

@@ -8,7 +8,7 @@ use super::columns::broken;
 use super::database::Database;
 use super::lanes::{Class, Waiting};
 use crate::domain::event::Event;
-use crate::domain::id::RunId;
+use crate::domain::id::{DeliveryId, RunId};
 use crate::lease::Lease;
 
 /// One piece of work of a claimed lane.
@@ -21,7 +21,7 @@ pub struct Piece {
 
 #[derive(Debug)]
 pub enum PieceKind {
-    Delivery(Box<Event>),
+    Delivery(DeliveryId, Box<Event>),
     Resume(RunId),
     /// Its delivery cannot be read.
     Unreadable(String),
@@ -50,7 +50,7 @@ impl Database {
             let id: String = row.try_get("delivery").map_err(broken)?;
             let event: Option<String> = row.try_get("event").map_err(broken)?;
             match serde_json::from_str(&event.unwrap_or_default()) {
-                Ok(event) => PieceKind::Delivery(event),
+                Ok(event) => PieceKind::Delivery(DeliveryId(id), event),
                 Err(_) => PieceKind::Unreadable(id),
             }
         };
@@ -136,6 +136,14 @@ impl Database {
             let Some(run) = self.find(&RunId(id.clone())).await? else {
                 continue;
             };
+            if run.is_over() {
+                sqlx::query("DELETE FROM work WHERE run = $1")
+                    .bind(&id)
+                    .execute(&self.pool)
+                    .await
+                    .map_err(broken)?;
+                continue;
+            }
             let gates = run.open_gates();
             let expires = gates
                 .iter()

@@ -6,11 +6,13 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use tracing::Instrument as _;
 
 use super::again::{Again, log};
 use super::fleet::{Fleet, Slot};
 use super::lane::Route;
 use super::queue::Queue;
+use super::work::Work;
 use crate::domain::event::Event;
 use crate::domain::id::PullRequestId;
 use crate::engine::{self, Interrupt};
@@ -22,6 +24,8 @@ use crate::metrics::LaneKind;
 const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How often to look for work. Work that arrives at this process is looked at right away.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long to wait before asking a database again that does not respond.
+const OUTAGE: Duration = Duration::from_secs(2);
 /// How many lanes of a repository may have workers at once, in all processes.
 const MAX_OF_REPOSITORY: usize = 4;
 /// After how many heartbeats it is confirmed.
@@ -43,7 +47,10 @@ pub(super) async fn claim_on(queue: Queue) {
                     queue.spawn(async move { work_off(&working, lease, slot).await });
                 }
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "work could not be claimed"),
+                Err(error) => {
+                tracing::warn!(%error, "work could not be claimed");
+                tokio::time::sleep(OUTAGE).await;
+            }
             }
         }
         if !found {
@@ -143,7 +150,11 @@ async fn work_off(queue: &Queue, lease: Arc<Lease>, slot: Slot) {
     if let Err(error) = done {
         tracing::warn!(lane = lease.lane, %error, "the work of a lane was left to another process");
     }
-    fleet.held().remove(&lease.lane);
+    // This process may have claimed the lane again, after it lost it.
+    fleet
+        .held()
+        .extract_if(|_, held| held.token == lease.token)
+        .for_each(drop);
     drop(slot);
     if let Err(error) = fleet.database.release(&lease).await {
         tracing::warn!(lane = lease.lane, %error, "a lane could not be released; its lease ends soon");
@@ -165,8 +176,9 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
                 fleet.database.put_off(lease, piece.nth, None).await?;
                 return Ok(true);
             };
+            let span = Work::Resume(Box::new(run.clone())).span();
             let resumed = lease::under(Some(Arc::clone(lease)), async move { engine::resume(&app, run).await });
-            let (again, ()) = log(tokio::spawn(resumed).await);
+            let (again, ()) = log(tokio::spawn(resumed.instrument(span)).await);
             if queue.is_draining() || !lease.is_trusted() {
                 return Ok(false);
             }
@@ -177,9 +189,11 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
             fleet.database.schedule(lease, pull_request(lease), until).await?;
             return Ok(true);
         }
-        PieceKind::Delivery(event) => {
+        PieceKind::Delivery(id, event) => {
             let is_young = Timestamp::now().duration_since(event.received) < MAX_AGE;
-            let (again, parts) = queue.deliver(*event, Some(Arc::clone(lease))).await;
+            let span = Work::Delivery(id, event.clone()).span();
+            let delivering = queue.deliver(*event, Some(Arc::clone(lease)));
+            let (again, parts) = delivering.instrument(span).await;
             let again = if is_young { again } else { Again::Never };
             (again, waiting(parts))
         }

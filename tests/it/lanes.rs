@@ -129,7 +129,7 @@ async fn a_lane_is_worked_in_order_and_by_one_process() {
     let lease = claim(database, "one", Class::Light).await.unwrap();
     assert!(claim(database, "two", Class::Light).await.is_none());
     let first = database.next_piece(&lease).await.unwrap().unwrap();
-    assert!(matches!(first.what, PieceKind::Delivery(_)));
+    assert!(matches!(&first.what, PieceKind::Delivery(id, _) if id.0 == "first"));
     database.complete(&lease, first.nth, &[]).await.unwrap();
     let second = database.next_piece(&lease).await.unwrap().unwrap();
     assert!(second.nth > first.nth);

@@ -1,0 +1,314 @@
+//! A soak of several processes that share PostgreSQL, in the manner of Jepsen: real doors and workers are killed,
+//! stopped beyond their leases and cut off from the database, while people ask for fixes and approve them on a double of
+//! GitHub. Afterwards the double's own records show whether anything was lost, done twice, or done without an approval.
+//!
+//! `cargo bench --bench fleet -- 60 24` goes on for 60 seconds with 24 pull requests, and then waits until all is done.
+//! The seed of the random choices is a third argument. Needs PostgreSQL; see `tests/it/harness/postgres.rs`.
+
+#[expect(dead_code, reason = "the tests use the rest")]
+#[path = "../tests/it/harness/postgres.rs"]
+mod postgres;
+
+use std::collections::{BTreeMap, HashSet};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use github_double::{AUTHOR, Double, MAINTAINER, NewPullRequest, World};
+use rustix::process::{Pid, Signal, kill_process};
+use secrecy::{ExposeSecret as _, SecretString};
+use tempfile::TempDir;
+
+const SECRET: &str = "soak-webhook-secret";
+const DOORS: usize = 3;
+const WORKERS: usize = 4;
+/// Time between two disturbances.
+const PAUSE: Duration = Duration::from_secs(2);
+/// How long a stopped process stays stopped: longer than it trusts its leases.
+const STOPPED: Duration = Duration::from_secs(13);
+/// How long everything may take to calm down afterwards. Missed deliveries are looked for every three minutes.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+const BUG: &str =
+    "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return paid + fare(stops)\n";
+const TESTS: &str = "import unittest\n\nfrom fare import change, fare\n\n\nclass Fares(unittest.TestCase):\n    def \
+                     test_stops(self):\n        self.assertEqual(fare(2), 300)\n\n    def test_change(self):\n        \
+                     self.assertEqual(change(500, 2), 200)\n\n    def test_more(self):\n        \
+                     self.assertEqual(change(900, 4), 500)\n";
+
+/// Xorshift, so that a run can be repeated. <https://www.jstatsoft.org/article/view/v008i14>
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).unwrap_or_default()
+    }
+}
+
+/// A process of the service, which is started again when it was killed.
+struct Member {
+    arguments: Vec<String>,
+    variables: BTreeMap<&'static str, String>,
+    data: TempDir,
+    child: Child,
+    /// When it continues, if it is stopped.
+    continues: Option<Instant>,
+}
+
+impl Member {
+    fn start(arguments: &[&str], variables: &BTreeMap<&'static str, String>) -> anyhow::Result<Self> {
+        let data = tempfile::tempdir()?;
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let mut variables = variables.clone();
+        variables.insert("GREENLIGHT_DATA_DIR", data.path().display().to_string());
+        let child = spawn(&arguments, &variables)?;
+        Ok(Self {
+            arguments,
+            variables,
+            data,
+            child,
+            continues: None,
+        })
+    }
+
+    fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        let pid = Pid::from_raw(i32::try_from(self.child.id())?).context("a process has an id")?;
+        Ok(kill_process(pid, signal)?)
+    }
+
+    fn replace(&mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        self.continues = None;
+        self.child = spawn(&self.arguments, &self.variables)?;
+        Ok(())
+    }
+
+    fn stop(&mut self) -> anyhow::Result<()> {
+        self.continues = Some(Instant::now() + STOPPED);
+        self.signal(Signal::STOP)
+    }
+
+    fn go_on_if_due(&mut self, now: Instant) -> anyhow::Result<()> {
+        if self.continues.is_some_and(|at| at <= now) {
+            self.continues = None;
+            self.signal(Signal::CONT)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let _gone = (self.child.kill(), self.child.wait());
+        let _kept_until_here = &self.data;
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the bench starts the program itself")]
+fn spawn(arguments: &[String], variables: &BTreeMap<&'static str, String>) -> anyhow::Result<Child> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_greenlight"));
+    command.args(arguments).envs(variables);
+    let log = match std::env::var_os("GREENLIGHT_SOAK_LOG") {
+        Some(path) => Stdio::from(std::fs::File::options().create(true).append(true).open(path)?),
+        None => Stdio::null(),
+    };
+    Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?)
+}
+
+struct Soak {
+    double: Double,
+    url: SecretString,
+    numbers: Vec<u64>,
+    doors: Vec<(Member, String)>,
+    workers: Vec<Member>,
+    chance: Chance,
+    disturbances: BTreeMap<&'static str, usize>,
+    approved: HashSet<u64>,
+}
+
+impl Soak {
+    async fn begin(pulls: usize, seed: u64) -> anyhow::Result<Self> {
+        let url = postgres::new_database().await.context("PostgreSQL is not installed")?;
+        let files: [(&str, &[u8]); 2] = [
+            ("README.md", b"Fares.\n"),
+            ("greenlight.toml", b"[triage]\nruns = 2\n"),
+        ];
+        let double = Double::start(World::with_repository("acme/rail", &files)).await?;
+        let key = tempfile::NamedTempFile::new()?;
+        let app = double.app_credentials();
+        std::fs::write(key.path(), app.private_key)?;
+        let (_, key) = key.keep()?;
+        let variables = BTreeMap::from([
+            ("GREENLIGHT_GITHUB_API_URL", double.url()),
+            ("GREENLIGHT_APP_ID", app.app_id.to_string()),
+            ("GREENLIGHT_PRIVATE_KEY_FILE", key.display().to_string()),
+            ("GREENLIGHT_WEBHOOK_SECRET", SECRET.to_string()),
+            ("GREENLIGHT_DATABASE_URL", url.expose_secret().to_string()),
+        ]);
+        let mut doors = Vec::new();
+        for _ in 0..DOORS {
+            let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+            let member = Member::start(&["serve", "--workers", "0", "--listen", &address], &variables)?;
+            doors.push((member, format!("http://{address}")));
+        }
+        let workers = (0..WORKERS).map(|_| Member::start(&["worker", "--workers", "1"], &variables));
+        let workers = workers.collect::<Result<_, _>>()?;
+        let mut numbers = Vec::new();
+        for nth in 0..pulls {
+            let new = NewPullRequest::new(AUTHOR, &format!("change-{nth}"), "Give change")
+                .write("fare.py", BUG)
+                .write("test_fare.py", TESTS);
+            numbers.push(double.open_pull_request(new).await?);
+        }
+        Ok(Self {
+            double,
+            url,
+            numbers,
+            doors,
+            workers,
+            chance: Chance(seed | 1),
+            disturbances: BTreeMap::new(),
+            approved: HashSet::new(),
+        })
+    }
+
+    /// Sends webhooks to a door that answers, as a load balancer does.
+    async fn balance(&mut self) {
+        let first = self.chance.below(DOORS);
+        for at in (0..DOORS).map(|at| (first + at) % DOORS) {
+            let url = &self.doors[at].1;
+            let ready = reqwest::Client::new().get(format!("{url}/readyz"));
+            let ready = ready.timeout(Duration::from_secs(1)).send().await;
+            if ready.is_ok_and(|answer| answer.status().is_success()) {
+                self.double.set_webhook(&format!("{url}/webhook"), SECRET);
+                return;
+            }
+        }
+    }
+
+    async fn disturb(&mut self) -> anyhow::Result<()> {
+        let now = Instant::now();
+        for member in self.workers.iter_mut().chain(self.doors.iter_mut().map(|(door, _)| door)) {
+            member.go_on_if_due(now)?;
+        }
+        let (door, worker) = (self.chance.below(DOORS), self.chance.below(WORKERS));
+        let what = match self.chance.below(6) {
+            0 | 1 => {
+                self.workers[worker].replace()?;
+                "workers killed"
+            }
+            2 => {
+                self.doors[door].0.replace()?;
+                "doors killed"
+            }
+            3 | 4 => {
+                self.workers[worker].stop()?;
+                "workers stopped beyond their leases"
+            }
+            _ => {
+                let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND \
+                           datname = current_database()";
+                postgres::execute(&self.url, all).await;
+                "times all connections cut"
+            }
+        };
+        *self.disturbances.entry(what).or_default() += 1;
+        Ok(())
+    }
+
+    /// Approves what asks for it, once each.
+    async fn approve(&mut self) -> anyhow::Result<()> {
+        for number in self.numbers.clone() {
+            let comments = self.double.comments(number);
+            let asks = comments
+                .iter()
+                .any(|comment| comment.author.ends_with("[bot]") && comment.body.contains("/greenlight approve g"));
+            if asks && self.approved.insert(number) {
+                self.double.comment(number, MAINTAINER, "/greenlight approve").await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn landed(&self) -> usize {
+        let has_landed = |number: &&u64| self.double.commits(**number).is_ok_and(|commits| commits.len() > 1);
+        self.numbers.iter().filter(has_landed).count()
+    }
+
+    /// What was lost, done twice, or done without an approval, by the records of the double.
+    fn check(&self) -> anyhow::Result<()> {
+        for &number in &self.numbers {
+            let commits = self.double.commits(number)?;
+            ensure!(commits.len() == 2, "#{number} has {} commits instead of 2", commits.len());
+            ensure!(self.approved.contains(&number), "#{number} landed without an approval");
+            let reviews = self.double.reviews(number).len();
+            ensure!(reviews == 1, "#{number} has {reviews} reviews");
+            let comments = self.double.comments(number);
+            let ours = comments.iter().filter(|comment| comment.author.ends_with("[bot]"));
+            let sticky = ours.filter(|comment| comment.body.contains("greenlight:sticky")).count();
+            ensure!(sticky == 1, "#{number} has {sticky} status comments");
+        }
+        let violations = self.double.violations();
+        ensure!(violations.is_empty(), "{violations:?}");
+        Ok(())
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse::<u64>().ok());
+    let length = Duration::from_secs(numbers.next().unwrap_or(60));
+    let pulls = usize::try_from(numbers.next().unwrap_or(24))?;
+    let seed = numbers.next().unwrap_or(20_261_126);
+    let mut soak = Soak::begin(pulls, seed).await?;
+    let began = Instant::now();
+    let mut asked = soak.numbers.clone().into_iter();
+    let each = length.div_f64(1.5 * pulls.max(1) as f64);
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    let (mut next_ask, mut next_disturbance) = (Instant::now(), Instant::now() + PAUSE);
+    while began.elapsed() < length {
+        tick.tick().await;
+        if Instant::now() >= next_ask
+            && let Some(number) = asked.next()
+        {
+            next_ask += each;
+            soak.balance().await;
+            soak.double.comment(number, MAINTAINER, "/greenlight fix").await?;
+        }
+        if Instant::now() >= next_disturbance {
+            next_disturbance += PAUSE;
+            soak.disturb().await?;
+        }
+        soak.approve().await?;
+    }
+    let at_the_end = soak.landed();
+    for (member, _) in &mut soak.doors {
+        member.replace()?;
+    }
+    for worker in &mut soak.workers {
+        worker.replace()?;
+    }
+    for number in asked {
+        soak.double.comment(number, MAINTAINER, "/greenlight fix").await?;
+    }
+    while soak.landed() < pulls && began.elapsed() < length + PATIENCE {
+        tick.tick().await;
+        soak.balance().await;
+        soak.approve().await?;
+    }
+    soak.check()?;
+    println!("| | |\n|---|---|");
+    println!("| pull requests fixed, approved and landed once | {pulls} |");
+    println!("| of them during the disturbances | {at_the_end} |");
+    for (what, times) in &soak.disturbances {
+        println!("| {what} | {times} |");
+    }
+    println!("| seconds until all was done | {:.0} |", began.elapsed().as_secs_f64());
+    println!("| seed | {seed} |");
+    Ok(())
+}
