@@ -5,7 +5,11 @@
 //! `cargo bench --bench fleet -- 60 24` goes on for 60 seconds with 24 pull requests, and then waits until all is done.
 //! The seed of the random choices is a third argument. Needs PostgreSQL; see `tests/it/harness/postgres.rs`.
 
-#[expect(dead_code, reason = "the tests use the rest")]
+#[expect(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "the tests use the rest, and fail like this"
+)]
 #[path = "../tests/it/harness/postgres.rs"]
 mod postgres;
 
@@ -134,10 +138,7 @@ struct Soak {
 impl Soak {
     async fn begin(pulls: usize, seed: u64) -> anyhow::Result<Self> {
         let url = postgres::new_database().await.context("PostgreSQL is not installed")?;
-        let files: [(&str, &[u8]); 2] = [
-            ("README.md", b"Fares.\n"),
-            ("greenlight.toml", b"[triage]\nruns = 2\n"),
-        ];
+        let files: [(&str, &[u8]); 2] = [("README.md", b"Fares.\n"), ("greenlight.toml", b"[triage]\nruns = 2\n")];
         let double = Double::start(World::with_repository("acme/rail", &files)).await?;
         let key = tempfile::NamedTempFile::new()?;
         let app = double.app_credentials();
@@ -193,7 +194,11 @@ impl Soak {
 
     async fn disturb(&mut self) -> anyhow::Result<()> {
         let now = Instant::now();
-        for member in self.workers.iter_mut().chain(self.doors.iter_mut().map(|(door, _)| door)) {
+        for member in self
+            .workers
+            .iter_mut()
+            .chain(self.doors.iter_mut().map(|(door, _)| door))
+        {
             member.go_on_if_due(now)?;
         }
         let (door, worker) = (self.chance.below(DOORS), self.chance.below(WORKERS));
@@ -244,18 +249,39 @@ impl Soak {
     fn check(&self) -> anyhow::Result<()> {
         for &number in &self.numbers {
             let commits = self.double.commits(number)?;
-            ensure!(commits.len() == 2, "#{number} has {} commits instead of 2", commits.len());
+            ensure!(
+                commits.len() == 2,
+                "#{number} has {} commits instead of 2",
+                commits.len()
+            );
             ensure!(self.approved.contains(&number), "#{number} landed without an approval");
             let reviews = self.double.reviews(number).len();
             ensure!(reviews == 1, "#{number} has {reviews} reviews");
             let comments = self.double.comments(number);
             let ours = comments.iter().filter(|comment| comment.author.ends_with("[bot]"));
-            let sticky = ours.filter(|comment| comment.body.contains("greenlight:sticky")).count();
+            let sticky = ours
+                .filter(|comment| comment.body.contains("greenlight:sticky"))
+                .count();
             ensure!(sticky == 1, "#{number} has {sticky} status comments");
         }
         let violations = self.double.violations();
         ensure!(violations.is_empty(), "{violations:?}");
         Ok(())
+    }
+
+    #[expect(clippy::print_stdout, reason = "the result of the bench")]
+    fn print(&self, at_the_end: usize, took: Duration, seed: u64) {
+        println!("| | |\n|---|---|");
+        println!(
+            "| pull requests fixed, approved and landed once | {} |",
+            self.numbers.len()
+        );
+        println!("| of them during the disturbances | {at_the_end} |");
+        for (what, times) in &self.disturbances {
+            println!("| {what} | {times} |");
+        }
+        println!("| seconds until all was done | {:.0} |", took.as_secs_f64());
+        println!("| seed | {seed} |");
     }
 }
 
@@ -302,13 +328,6 @@ async fn main() -> anyhow::Result<()> {
         soak.approve().await?;
     }
     soak.check()?;
-    println!("| | |\n|---|---|");
-    println!("| pull requests fixed, approved and landed once | {pulls} |");
-    println!("| of them during the disturbances | {at_the_end} |");
-    for (what, times) in &soak.disturbances {
-        println!("| {what} | {times} |");
-    }
-    println!("| seconds until all was done | {:.0} |", began.elapsed().as_secs_f64());
-    println!("| seed | {seed} |");
+    soak.print(at_the_end, began.elapsed(), seed);
     Ok(())
 }

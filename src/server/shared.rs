@@ -48,9 +48,9 @@ pub(super) async fn claim_on(queue: Queue) {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                tracing::warn!(%error, "work could not be claimed");
-                tokio::time::sleep(OUTAGE).await;
-            }
+                    tracing::warn!(%error, "work could not be claimed");
+                    tokio::time::sleep(OUTAGE).await;
+                }
             }
         }
         if !found {

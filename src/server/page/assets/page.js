@@ -1,41 +1,41 @@
 // Loads the page again when the server says that something has changed. Every page works without it.
-const live = document.getElementById("live");
+const live = document.getElementById('live');
 const events = document.body.dataset.events;
-const openDetails = () => [...document.querySelectorAll("details")].map((details) => details.open);
+const openDetails = () => [...document.querySelectorAll('details')].map((details) => details.open);
 
 async function reload() {
-  const response = await fetch(location.href, { headers: { accept: "text/html" } });
+  const response = await fetch(location.href, { headers: { accept: 'text/html' } });
   if (!response.ok) {
-    live.textContent = "This page can no longer be loaded.";
+    live.textContent = 'This page can no longer be loaded.';
     return;
   }
   // Parsed, never executed: the policy of the page allows no scripts but this file.
-  const next = new DOMParser().parseFromString(await response.text(), "text/html");
-  const main = next.getElementById("main");
-  if (!main || document.activeElement?.matches("input, select, textarea")) {
-    live.textContent = "There is something new: reload the page.";
+  const next = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const main = next.getElementById('main');
+  if (!main || document.activeElement?.matches('input, select, textarea')) {
+    live.textContent = 'There is something new: reload the page.';
     return;
   }
   const open = openDetails();
   const scrolled = window.scrollY;
-  document.getElementById("main").replaceWith(main);
+  document.getElementById('main').replaceWith(main);
   document.title = next.title;
-  document.querySelectorAll("details").forEach((details, at) => {
+  document.querySelectorAll('details').forEach((details, at) => {
     details.open = open[at] ?? details.open;
   });
-  window.scrollTo({ top: scrolled, behavior: "instant" });
+  window.scrollTo({ top: scrolled, behavior: 'instant' });
   live.textContent = `Updated at ${new Date().toLocaleTimeString()}`;
 }
 
-if (events && "EventSource" in window) {
-  live.textContent = "Connecting";
+if (events && 'EventSource' in window) {
+  live.textContent = 'Connecting';
   const source = new EventSource(events);
-  source.addEventListener("changed", reload);
+  source.addEventListener('changed', reload);
   // The server may have been started again meanwhile: then the link is another one.
-  source.addEventListener("error", () => {
-    live.textContent = "Not connected: greenlight is away.";
+  source.addEventListener('error', () => {
+    live.textContent = 'Not connected: greenlight is away.';
   });
-  source.addEventListener("open", () => {
-    live.textContent = "Live";
+  source.addEventListener('open', () => {
+    live.textContent = 'Live';
   });
 }
