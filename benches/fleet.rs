@@ -2,7 +2,7 @@
 //! stopped beyond their leases and cut off from the database, while people ask for fixes and approve them on a double of
 //! GitHub. Afterwards the double's own records show whether anything was lost, done twice, or done without an approval.
 //!
-//! `cargo bench --bench fleet -- 60 24` goes on for 60 seconds with 24 pull requests, and then waits until all is done.
+//! `cargo bench --bench fleet -- 60 24` lasts 60 seconds with 24 pull requests, and then waits until all is done.
 //! The seed of the random choices is a third argument. Needs PostgreSQL; see `tests/it/harness/postgres.rs`.
 
 #[expect(

@@ -23,13 +23,13 @@ const MAX_LISTED: usize = 100;
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct RunsArguments {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    verb: Option<RunsVerb>,
     #[command(flatten)]
     list: ListArguments,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum RunsVerb {
     /// Show what happened in one run, step by step
     Show(ShowArguments),
 }
@@ -108,7 +108,7 @@ struct Shown {
 pub(super) async fn runs(arguments: RunsArguments) -> Exit {
     let done = match arguments.verb {
         None => listed(arguments.list).await,
-        Some(Verb::Show(arguments)) => shown(arguments).await,
+        Some(RunsVerb::Show(arguments)) => shown(arguments).await,
     };
     done.err().unwrap_or(Exit::Done)
 }

@@ -49,7 +49,7 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["fix", "--yess"], "'--yes'"),
         (&["fix", "one", "two"], "unexpected argument 'two'"),
         (&["fix", "--sandbox", "some"], "there is no sandbox \"some\""),
-        (&["serve", "--workers", "0"], "--workers"),
+        (&["serve", "--workers", "65"], "--workers"),
         (&["serve", "--listen", "8080"], "--listen"),
         (&["demo", "--github-only", "nowhere"], "--github-only"),
         (&["demo", "--approve", "--github-only"], "--github-only"),
@@ -143,7 +143,7 @@ async fn what_was_used_is_named() {
         .with(2)
         .saying("--private-key-file names /nope.pem");
     let door = Door::new()
-        .with("GREENLIGHT_WORKERS", "0")
+        .with("GREENLIGHT_WORKERS", "many")
         .with("GREENLIGHT_WEBHOOK_SECRET", "s");
     door.run(["serve"]).await.with(2).saying("GREENLIGHT_WORKERS");
     let door = Door::new()
