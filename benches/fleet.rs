@@ -29,8 +29,8 @@ const DOORS: usize = 3;
 const WORKERS: usize = 4;
 /// Time between two disturbances.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How long a stopped process stays stopped: longer than it trusts its leases.
-const STOPPED: Duration = Duration::from_secs(13);
+/// How long a stopped process stays stopped: longer than its leases last.
+const STOPPED: Duration = Duration::from_secs(28);
 /// How long everything may take to calm down afterwards. Missed deliveries are looked for every three minutes.
 const PATIENCE: Duration = Duration::from_secs(900);
 
