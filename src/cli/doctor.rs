@@ -1,8 +1,11 @@
 //! `greenlight doctor`: shows which sandboxes work on this machine, what each one guarantees, what the others lack,
-//! and whether code inside can read secrets beside tools or greenlight's own files.
+//! and whether code inside can read secrets beside tools or greenlight's own files. With `--app`, it shows instead what
+//! the GitHub App lacks.
 
 mod canaries;
+mod github_app;
 mod machine;
+mod missing;
 
 use std::path::PathBuf;
 
@@ -12,7 +15,7 @@ use self::canaries::{Canary, Tried};
 use self::machine::Machine;
 use super::{Exit, app, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, RecordFlags, SandboxFlags, StorageFlags};
+use crate::config::flags::{Flags, GithubFlags, LogFlags, RecordFlags, SandboxFlags, StorageFlags, WebhookFlags};
 use crate::config::settings::Settings;
 use crate::sandbox::{Backend, Guarantee, Property, Sandbox, Unusable};
 
@@ -24,6 +27,15 @@ pub(super) struct DoctorArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    /// Ask GitHub what the App lacks, instead: permissions, events, webhook, installations; and show the last deliveries
+    #[arg(long, conflicts_with_all = ["docker_socket", "bundles", "database_url", "data_dir"])]
+    app: bool,
+    /// File with the webhook secret, which is not sent [env: GREENLIGHT_WEBHOOK_SECRET_FILE; the secret itself:
+    /// GREENLIGHT_WEBHOOK_SECRET]
+    #[arg(long, value_name = "FILE", help_heading = "GitHub", requires = "app")]
+    webhook_secret_file: Option<PathBuf>,
+    #[command(flatten)]
+    github: GithubFlags,
     /// Socket of a Docker or Podman engine on this machine, if not at a usual path [env: GREENLIGHT_DOCKER_SOCKET]
     #[arg(long, value_name = "PATH", help_heading = "Sandbox")]
     docker_socket: Option<PathBuf>,
@@ -41,12 +53,27 @@ type SandboxSurvey = [(Backend, Result<Sandbox, Unusable>)];
 type Attacks<'a> = [(&'a Sandbox, Vec<String>)];
 
 pub(super) async fn doctor(arguments: DoctorArguments) -> Exit {
-    match examine(arguments).await {
-        Ok(exit) | Err(exit) => exit,
-    }
+    let of_app = |arguments: &DoctorArguments| Flags {
+        github: arguments.github.clone(),
+        webhook: WebhookFlags {
+            webhook_secret_file: arguments.webhook_secret_file.clone(),
+            repositories: None,
+        },
+        log: arguments.log.clone(),
+        ..Flags::default()
+    };
+    let done = match arguments.app {
+        true => github_app::examine(of_app(&arguments), arguments.json).await,
+        false => examine(arguments).await,
+    };
+    done.unwrap_or_else(|exit| exit)
 }
 
 async fn examine(arguments: DoctorArguments) -> Result<Exit, Exit> {
+    if arguments.github.is_any() {
+        let problem = "the flags about GitHub have an effect only with --app";
+        return Err(Exit::Usage(problem.into()));
+    }
     let flags = Flags {
         record: arguments.record,
         storage: arguments.storage,

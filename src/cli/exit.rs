@@ -26,6 +26,10 @@ pub(super) const OF_REPLAY: &str = "Exit codes: 0 everything matched · 1 someth
 pub(super) const OF_SANDBOX: &str = "Exit codes: the command's own · 124 timed out · 137 out of memory · 153 disk \
                                      limit · 127 not started · \
      2 usage or configuration · 3 refused (no sandbox) · 70 an internal error";
+pub(super) const OF_DOCTOR: &str = "Exit codes: 0 a sandbox works, or with --app: nothing is missing · 1 with --app: \
+                                    something is missing · 2 usage or configuration, such as credentials that GitHub \
+                                    refuses · 3 no sandbox works, or it does not hide secrets · 4 GitHub's rate limit \
+                                    was reached · 70 an internal error";
 pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is no such entry";
 
 pub(super) const OF_PRUNE: &str = "Exit codes: 0 done, or nothing to do · 2 usage or configuration, or `serve` runs · \

@@ -115,7 +115,9 @@ enum Verb {
     /// Replay a recorded run offline and show what differs
     #[command(after_help = exit::OF_REPLAY)]
     Replay(replay::ReplayArguments),
-    /// Show which sandboxes work on this machine, what each one guarantees, and what the others lack
+    /// Show which sandboxes work on this machine, what each one guarantees, and what the others lack; or what the GitHub
+    /// App lacks
+    #[command(after_help = exit::OF_DOCTOR)]
     Doctor(doctor::DoctorArguments),
     /// Print what a shell needs to complete greenlight's commands and flags
     Completions(completions::CompletionsArguments),

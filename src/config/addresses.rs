@@ -22,17 +22,21 @@ pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
 /// When the URL is not HTTP(S), or would send the token unencrypted to another machine.
 pub fn server_url(setting: &'static str, text: &str) -> Result<Url, SettingsError> {
     let url = base_url(setting, text)?;
-    let this_machine = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
-    if url.scheme() == "https" || this_machine {
+    if url.scheme() == "https" || is_loopback(&url) {
         return Ok(url);
     }
     let problem = "is not encrypted, so the token would be sent in clear text";
     Err(SettingsError::new(setting, problem, "use its https:// address"))
+}
+
+/// Whether this is a URL of this machine, which other machines cannot reach.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
 }
 
 /// A URL that paths can be appended to. Errors do not repeat it, because URLs may contain passwords.

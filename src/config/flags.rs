@@ -148,6 +148,16 @@ pub struct GithubFlags {
     pub github_token_file: Option<PathBuf>,
 }
 
+impl GithubFlags {
+    /// Whether any of them was given.
+    pub fn is_any(&self) -> bool {
+        self.github_api_url.is_some()
+            || self.app_id.is_some()
+            || self.private_key_file.is_some()
+            || self.github_token_file.is_some()
+    }
+}
+
 /// Settings for incoming webhooks.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct WebhookFlags {

@@ -20,13 +20,23 @@ const MAX_PAGES: usize = 50;
 
 /// One attempt to deliver an event.
 #[derive(Debug, Clone, Deserialize)]
-struct Attempt {
+pub struct Attempt {
     id: u64,
     /// The value of `X-GitHub-Delivery`, which is the same for every attempt.
     guid: String,
-    delivered_at: Timestamp,
-    status: String,
-    event: String,
+    pub delivered_at: Timestamp,
+    /// `OK`, or what went wrong, in GitHub's words.
+    pub status: String,
+    /// The status of the answer; 0 if there was none.
+    #[serde(default)]
+    pub status_code: i64,
+    pub event: String,
+}
+
+impl Attempt {
+    pub fn is_ok(&self) -> bool {
+        self.status == "OK"
+    }
 }
 
 /// A delivery whose attempts all failed, or that was not read.
@@ -105,7 +115,7 @@ impl GitHub {
 fn without_success(attempts: Vec<Attempt>, unread: &HashSet<DeliveryId>) -> Vec<Missed> {
     let arrived: HashSet<String> = attempts
         .iter()
-        .filter(|attempt| attempt.status == "OK" && !unread.contains(&DeliveryId(attempt.guid.clone())))
+        .filter(|attempt| attempt.is_ok() && !unread.contains(&DeliveryId(attempt.guid.clone())))
         .map(|attempt| attempt.guid.clone())
         .collect();
     let mut missed = BTreeMap::new();
@@ -231,6 +241,7 @@ mod tests {
             guid: guid.into(),
             delivered_at: Timestamp::UNIX_EPOCH,
             status: status.into(),
+            status_code: 0,
             event: "issue_comment".into(),
         }
     }

@@ -18,6 +18,7 @@ mod error;
 mod graphql;
 mod limit;
 mod merging;
+pub mod own_app;
 mod people;
 mod pulls;
 mod reach;
@@ -277,12 +278,17 @@ impl GitHub {
 
     /// The URL for `git fetch`: `https://github.com/o/r.git` for `https://api.github.com`, otherwise beside the API.
     pub fn clone_url(&self, repository: &RepositoryName) -> url::Url {
+        self.web_url(&format!("{repository}.git"))
+    }
+
+    /// The URL of a page: below `https://github.com` for `https://api.github.com`, otherwise beside the API.
+    fn web_url(&self, path: &str) -> url::Url {
         let mut url = self.api.clone();
         if let Some(host) = web_host(&self.api) {
             let _unchanged_on_error = url.set_host(Some(host));
         }
         let prefix = url.path().trim_end_matches('/').trim_end_matches("/api/v3").to_string();
-        url.set_path(&format!("{prefix}/{repository}.git"));
+        url.set_path(&format!("{prefix}/{path}"));
         url
     }
 }

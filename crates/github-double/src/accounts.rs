@@ -19,6 +19,10 @@ pub(super) struct App {
     pub(super) slug: String,
     pub(super) name: String,
     pub(super) permissions: BTreeMap<String, String>,
+    /// The permissions that the owners of its installations have not accepted yet.
+    pub(super) unaccepted: Vec<String>,
+    /// The events that it subscribes to.
+    pub(super) events: Vec<String>,
     /// Its installations, each with the account whose repositories it can access.
     pub(super) installations: Vec<(u64, String)>,
 }
@@ -27,6 +31,14 @@ impl App {
     /// The login of the App's bot account.
     pub(super) fn bot(&self) -> String {
         format!("{}[bot]", self.slug)
+    }
+
+    /// The permissions of its installations: a new one counts when their owners have accepted it.
+    /// <https://docs.github.com/en/apps/maintaining-github-apps/modifying-a-github-app-registration#about-github-app-permission-updates>
+    pub(super) fn accepted(&self) -> BTreeMap<String, String> {
+        let mut accepted = self.permissions.clone();
+        accepted.retain(|name, _| !self.unaccepted.contains(name));
+        accepted
     }
 }
 

@@ -8,11 +8,13 @@ use super::answer::RestAnswer;
 use super::auth;
 use super::faults::Uninstalled;
 use super::objects::{self, LONG_AGO};
+use super::paging::page;
 use super::route::{Needs, Route, RouteCall, get, post};
 use super::state::{Holder, State};
 
 pub(super) const ROUTES: &[Route] = &[
     get("/app", Needs::App, show_app),
+    get("/app/installations", Needs::App, list_installations),
     get("/repos/{owner}/{repo}/installation", Needs::App, show_installation),
     post(
         "/app/installations/{installation_id}/access_tokens",
@@ -36,6 +38,7 @@ pub(super) fn installation(state: &State, id: u64) -> Value {
     let of = app.installations.iter().find(|(other, _)| *other == id);
     let owner = of.map_or("", |(_, owner)| owner.as_str());
     let at = format!("{}/app/installations/{id}", state.api());
+    let is_suspended = state.faults.uninstalled == Some(Uninstalled::Suspended);
     json!({
         "id": id,
         "client_id": format!("Iv23li{:08}", app.id),
@@ -48,16 +51,25 @@ pub(super) fn installation(state: &State, id: u64) -> Value {
         "app_slug": app.slug,
         "target_id": state.account(owner).map_or(0, |account| account.id),
         "target_type": "Organization",
-        "permissions": app.permissions,
-        "events": objects::EVENTS,
+        "permissions": app.accepted(),
+        "events": app.events,
         "created_at": LONG_AGO,
         "updated_at": LONG_AGO,
         "single_file_name": null,
         "has_multiple_single_files": false,
         "single_file_paths": [],
-        "suspended_by": null,
-        "suspended_at": null,
+        "suspended_by": is_suspended.then(|| objects::account(state, owner)),
+        "suspended_at": is_suspended.then_some(LONG_AGO),
     })
+}
+
+/// All installations of the App.
+fn list_installations(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
+    let state = &*call.state;
+    let all = state.app().installations.iter().map(|(id, _)| *id);
+    let shown = all.filter(|_| state.faults.uninstalled != Some(Uninstalled::Removed));
+    let shown = shown.map(|id| installation(state, id)).collect();
+    Ok(page(call, shown))
 }
 
 fn show_installation(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
@@ -81,8 +93,8 @@ fn create_token(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
         return Err(end.no_token());
     }
     let permissions = match &call.body["permissions"] {
-        Value::Null => app.permissions.clone(),
-        Value::Object(wanted) => wanted_permissions(wanted, &app.permissions)?,
+        Value::Null => app.accepted(),
+        Value::Object(wanted) => wanted_permissions(wanted, &app.accepted())?,
         other => return Err(super::answer::wrong_type("permissions", other, "an object")),
     };
     let repositories = wanted_repositories(call, owner)?;

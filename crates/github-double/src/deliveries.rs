@@ -1,6 +1,6 @@
-//! Routes for the deliveries of the App's webhook, with which a receiver finds out what it missed.
+//! Routes for the App's webhook and its deliveries, with which a receiver finds out what it missed.
 //!
-//! Formats: `hook-delivery-item` and `hook-delivery` of GitHub's OpenAPI description.
+//! Formats: `webhook-config`, `hook-delivery-item` and `hook-delivery` of GitHub's OpenAPI description.
 //! <https://docs.github.com/en/rest/apps/webhooks>
 
 use serde_json::{Value, json};
@@ -10,9 +10,14 @@ use super::hooks::Attempt;
 use super::route::{Needs, Route, RouteCall, get};
 
 pub(super) const ROUTES: &[Route] = &[
+    get("/app/hook/config", Needs::App, show_config),
     get("/app/hook/deliveries", Needs::App, list),
     get("/app/hook/deliveries/{delivery_id}", Needs::App, show),
 ];
+
+fn show_config(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
+    Ok(RestAnswer::ok(call.state.hooks.config()))
+}
 
 /// Newest first; a cursor in the `Link` header leads to the next page.
 fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::sync::{mpsc, watch};
 
@@ -53,6 +53,8 @@ struct Outgoing {
 #[derive(Default)]
 pub(super) struct Hooks {
     target: Option<Target>,
+    /// Members of the webhook's configuration that the API shows in place of the real ones.
+    pub(super) pretended: serde_json::Map<String, Value>,
     sender: Option<mpsc::UnboundedSender<Outgoing>>,
     pub(super) made: u64,
     issued: u64,
@@ -111,6 +113,21 @@ impl Hooks {
             url: url.into(),
             secret: secret.as_bytes().to_vec(),
         });
+    }
+
+    /// `webhook-config`. The secret is never shown.
+    pub(super) fn config(&self) -> Value {
+        let mut config = json!({ "content_type": "json", "insecure_ssl": "0" });
+        if let Some(target) = &self.target {
+            config["url"] = json!(target.url);
+            if !target.secret.is_empty() {
+                config["secret"] = json!("********");
+            }
+        }
+        for (name, value) in &self.pretended {
+            config[name] = value.clone();
+        }
+        config
     }
 
     /// The number of deliveries so far, sent or still waiting.

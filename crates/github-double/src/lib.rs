@@ -220,7 +220,7 @@ impl Double {
     /// A new token of the App's installation, with all of its permissions.
     pub fn token(&self) -> String {
         let mut state = self.shared.lock();
-        let (slug, permissions) = (state.app().slug.clone(), state.app().permissions.clone());
+        let (slug, permissions) = (state.app().slug.clone(), state.app().accepted());
         let id = Some(state.app().installations[0].0);
         auth::mint(
             &mut state,

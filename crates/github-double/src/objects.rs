@@ -204,20 +204,9 @@ pub(super) fn app(state: &State, app: &App) -> Value {
         "created_at": LONG_AGO,
         "updated_at": LONG_AGO,
         "permissions": app.permissions,
-        "events": EVENTS,
+        "events": app.events,
     })
 }
-
-/// The events that the App subscribes to.
-pub(super) const EVENTS: [&str; 7] = [
-    "check_run",
-    "check_suite",
-    "issue_comment",
-    "pull_request",
-    "pull_request_review",
-    "pull_request_review_comment",
-    "workflow_run",
-];
 
 /// `pull-request-minimal`, which check runs and workflow runs contain.
 pub(super) fn short_pull(state: &State, repository: &Repository, pull: &PullRequest) -> Value {

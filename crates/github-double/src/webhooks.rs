@@ -49,6 +49,12 @@ impl Double {
         self.shared.lock().hooks.set_target(url, secret);
     }
 
+    /// From now on, shows this value in the webhook's configuration. Deliveries are sent as before.
+    pub fn pretend_webhook(&self, name: &str, value: &str) {
+        let value = value.into();
+        self.shared.lock().hooks.pretended.insert(name.into(), value);
+    }
+
     /// Sends a delivery again, under the same id, and waits for the answer.
     pub async fn deliver_again(&self, delivery: &Delivery) {
         self.shared.lock().hooks.again(delivery.clone());
@@ -61,7 +67,7 @@ impl Double {
             let mut state = self.shared.lock();
             let at = format!("{}/app/hook", state.api());
             let hook = json!({
-                "type": "App", "id": HOOK, "name": "web", "active": true, "events": objects::EVENTS,
+                "type": "App", "id": HOOK, "name": "web", "active": true, "events": state.app().events,
                 "config": { "content_type": "json", "insecure_ssl": "0", "url": "http://127.0.0.1" },
                 "created_at": objects::LONG_AGO, "updated_at": objects::LONG_AGO,
                 "url": at, "ping_url": format!("{at}/pings"), "deliveries_url": format!("{at}/deliveries"),

@@ -18,6 +18,8 @@ pub struct World {
     files: Vec<(String, Vec<u8>)>,
     people: Vec<(String, Role)>,
     permissions: BTreeMap<String, String>,
+    unaccepted: Vec<String>,
+    events: Vec<String>,
 }
 
 impl World {
@@ -32,6 +34,17 @@ impl World {
             ("issues", "write"),
             ("metadata", "read"),
             ("pull_requests", "write"),
+            ("statuses", "read"),
+        ];
+        let events = [
+            "check_run",
+            "check_suite",
+            "issue_comment",
+            "pull_request",
+            "pull_request_review",
+            "pull_request_review_comment",
+            "status",
+            "workflow_run",
         ];
         Self {
             owner: owner.into(),
@@ -52,6 +65,8 @@ impl World {
                 .iter()
                 .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
                 .collect(),
+            unaccepted: Vec::new(),
+            events: events.map(str::to_owned).to_vec(),
         }
     }
 
@@ -87,6 +102,20 @@ impl World {
         self
     }
 
+    /// Leaves the acceptance of one of the App's permissions to the owners of its installations, who have not given it.
+    #[must_use]
+    pub fn unaccepted(mut self, permission: &str) -> Self {
+        self.unaccepted.push(permission.into());
+        self
+    }
+
+    /// Unsubscribes the App from an event, which is delivered all the same.
+    #[must_use]
+    pub fn without_event(mut self, event: &str) -> Self {
+        self.events.retain(|name| name != event);
+        self
+    }
+
     /// Builds the state that is served at `web`, with the logs at `store`.
     pub(super) fn build(self, web: String, store: String) -> Result<State, super::DoubleError> {
         let folder = tempfile::Builder::new().prefix("greenlight-double-").tempdir()?;
@@ -96,6 +125,8 @@ impl World {
             slug: "greenlight".into(),
             name: "greenlight".into(),
             permissions: self.permissions,
+            unaccepted: self.unaccepted,
+            events: self.events,
             installations: vec![(77, self.owner.clone())],
         };
         let actions = app_of_another(15368, "github-actions", "GitHub Actions");
@@ -172,6 +203,8 @@ fn app_of_another(id: u64, slug: &str, name: &str) -> App {
         slug: slug.into(),
         name: name.into(),
         permissions: BTreeMap::new(),
+        unaccepted: Vec::new(),
+        events: Vec::new(),
         installations: Vec::new(),
     }
 }
