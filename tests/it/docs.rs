@@ -6,6 +6,7 @@ use std::path::Path;
 
 use greenlight::agent::all_tools;
 use greenlight::domain::command::Command;
+use greenlight::github::own_app::{EVENTS, PERMISSIONS};
 use greenlight::suite::Framework;
 
 fn text(path: &str) -> String {
@@ -142,4 +143,25 @@ fn the_table_of_what_counts_of_two_configurations_has_every_field() {
             "{field} is not in the table"
         );
     }
+}
+
+#[test]
+fn every_permission_and_event_of_the_app_is_in_the_table() {
+    let docs = text("docs/serve.md");
+    let row = |head: &str| -> BTreeSet<String> {
+        let start = format!("| {head} |");
+        let row = docs.lines().find(|line| line.starts_with(&start)).unwrap();
+        row.split('*').skip(1).step_by(2).map(str::to_string).collect()
+    };
+    let name = |name: &str| match name {
+        "statuses" => "commit statuses".to_string(),
+        name => name.replace('_', " "),
+    };
+    let with = |wanted: &str| -> BTreeSet<String> {
+        let permissions = PERMISSIONS.iter().filter(|(_, level)| *level == wanted);
+        permissions.map(|(permission, _)| name(permission)).collect()
+    };
+    assert_eq!(row("write permissions"), with("write"));
+    assert_eq!(row("read permissions"), with("read"));
+    assert_eq!(row("events"), EVENTS.iter().map(|event| name(event)).collect());
 }

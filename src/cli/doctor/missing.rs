@@ -293,3 +293,42 @@ fn notes(setup: &AppSetup) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_url_is_one_that_github_reaches_safely() {
+        let page: Url = "https://github.com/settings/apps/green".parse().unwrap();
+        for (url, github_is_here, what) in [
+            ("https://greenlight.example.org/webhook", false, None),
+            ("http://127.0.0.1:8080/webhook", true, None),
+            ("https://localhost/webhook", false, Some("cannot reach")),
+            ("http://[::1]:8080/webhook", false, Some("cannot reach")),
+            ("http://greenlight.example.org/webhook", false, Some("not https")),
+            ("http://greenlight.example.org/webhook", true, Some("not https")),
+            ("ftp://greenlight.example.org/webhook", false, Some("not https")),
+        ] {
+            let found = webhook_url(&url.parse().unwrap(), github_is_here, &page);
+            let found: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
+            assert_eq!(found.len(), usize::from(what.is_some()), "{url}: {found:?}");
+            assert!(what.is_none_or(|what| found[0].contains(what)), "{url}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_higher_level_includes_the_lower_ones() {
+        let permissions = [("checks", "write"), ("statuses", "admin"), ("issues", "strange")];
+        let permissions: BTreeMap<String, String> = permissions.map(|(name, level)| (name.into(), level.into())).into();
+        for (needed, granted) in [
+            (("checks", "write"), true),
+            (("checks", "read"), true),
+            (("statuses", "write"), true),
+            (("issues", "read"), false),
+            (("contents", "read"), false),
+        ] {
+            assert_eq!(has(&permissions, needed), granted, "{needed:?}");
+        }
+    }
+}

@@ -25,6 +25,7 @@ async fn every_subcommand_explains_itself() {
         ("action", "GITHUB_TOKEN"),
         ("sandbox", "--network"),
         ("doctor", "--json"),
+        ("doctor", "Exit codes: 0 a sandbox works"),
     ] {
         let help = door.run([verb, "--help"]).await.with(0);
         assert!(help.out.contains(part), "{part}: {}", help.out);

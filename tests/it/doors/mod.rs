@@ -3,6 +3,7 @@
 mod action;
 mod config;
 mod demo;
+mod doctor_app;
 mod fix;
 mod flags;
 mod hidden;

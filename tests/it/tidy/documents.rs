@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 37] = [
+const SHOWN_COMMANDS: [(&str, &str); 38] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
@@ -60,6 +60,7 @@ const SHOWN_COMMANDS: [(&str, &str); 37] = [
     ),
     ("greenlight verify --head HEAD~1", "tests/it/doors/verify.rs"),
     ("greenlight doctor", "tests/it/doors/sandbox.rs"),
+    ("greenlight doctor --app", "tests/it/doors/doctor_app.rs"),
     (
         "greenlight sandbox -- sh -c 'id; ls -a /; env'",
         "tests/it/doors/sandbox.rs",

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use description::{Description, Operation};
+use github_double::RecordedExchange;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator as Schema};
 use serde_json::{Value, json};
@@ -45,6 +46,22 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.at, self.what)
     }
+}
+
+/// What GitHub's description does not allow in an exchange that the double recorded.
+pub(crate) fn violations(recorded: &RecordedExchange) -> Vec<String> {
+    let body = |value: &Value| (!value.is_null()).then(|| value.clone());
+    let (request, response) = (body(&recorded.request), body(&recorded.response));
+    let exchange = Exchange {
+        method: &recorded.method,
+        path: &recorded.path,
+        query: &recorded.query,
+        request_body: request.as_ref(),
+        status: recorded.status,
+        response_body: response.as_ref(),
+    };
+    let found = Validator::load().check(&exchange);
+    found.iter().map(ToString::to_string).collect()
 }
 
 pub(crate) struct Validator {

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use github_double::{RecordedExchange, What};
-use serde_json::Value;
 
 use super::{SECRET, Story};
 use crate::harness::model::KEY;
-use crate::harness::openapi::{Exchange, Validator};
+use crate::harness::openapi::violations;
 
 /// How much of the log is shown when a story fails, in lines.
 const SHOWN_LOG: usize = 60;
@@ -148,19 +147,4 @@ impl Drop for Story {
             eprintln!("{}\nthe end of the log:\n{last}", self.told());
         }
     }
-}
-
-fn violations(recorded: &RecordedExchange) -> Vec<String> {
-    let body = |value: &Value| (!value.is_null()).then(|| value.clone());
-    let (request, response) = (body(&recorded.request), body(&recorded.response));
-    let exchange = Exchange {
-        method: &recorded.method,
-        path: &recorded.path,
-        query: &recorded.query,
-        request_body: request.as_ref(),
-        status: recorded.status,
-        response_body: response.as_ref(),
-    };
-    let found = Validator::load().check(&exchange);
-    found.iter().map(ToString::to_string).collect()
 }
