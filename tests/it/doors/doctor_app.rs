@@ -45,7 +45,7 @@ async fn examined(double: &Double, door: &Door, code: i32) -> (Ended, Value) {
             assert!(!shown.contains(secret), "{secret}: {shown}");
         }
     }
-    for exchange in double.exchanges() {
+    for exchange in double.requests() {
         assert_eq!(violations(&exchange), [""; 0], "{exchange:?}");
         assert_eq!(exchange.method, "GET");
     }
