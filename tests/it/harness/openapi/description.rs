@@ -57,6 +57,11 @@ impl Description {
             let comment = &mut document["components"]["schemas"]["pull-request-review-comment"];
             comment["properties"][name]["nullable"] = json!(true);
         }
+        // Its inlined schema asks for a person who is an enterprise too. The schema `installation` says: either of them.
+        let list = &mut document["paths"]["/app/installations"]["get"]["responses"]["200"];
+        let account = &mut list["content"]["application/json"]["schema"]["items"]["properties"]["account"];
+        account["anyOf"] = account["allOf"].take();
+        account.as_object_mut().unwrap().remove("allOf");
         allow_null(&mut document);
         // Like OpenAPI 3.0, draft 7 ignores keywords beside a reference.
         let registry = Registry::new()
