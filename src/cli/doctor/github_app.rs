@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use super::missing::{Finding, Findings};
+use super::missing::{Finding, Findings, ThisMachine};
 use crate::cli::{Exit, app, terminal};
 use crate::config::addresses::is_loopback;
 use crate::config::environment::Environment;
@@ -11,7 +11,7 @@ use crate::config::flags::Flags;
 use crate::config::settings::{Credentials, Settings};
 use crate::domain::count::count;
 use crate::github;
-use crate::github::own_app::{AppSetup, Attempt, Owner};
+use crate::github::own_app::{AppInstallation, AppSetup, Attempt, Owner};
 
 /// How many installations are listed.
 const LISTED: usize = 10;
@@ -29,11 +29,11 @@ pub(super) async fn examine(flags: Flags, is_json: bool) -> Result<Exit, Exit> {
     }
     let github = app::github(&settings).await?;
     let setup = github.app_setup().await.map_err(refused)?.ok_or_else(no_app)?;
-    let findings = Findings::of(
-        &setup,
-        is_loopback(&settings.github_api_url),
-        settings.webhook_secret().is_ok(),
-    );
+    let here = ThisMachine {
+        runs_github: is_loopback(&settings.github_api_url),
+        has_secret: settings.webhook_secret().is_ok(),
+    };
+    let findings = Findings::of(&setup, here);
     if is_json {
         terminal::show_document(&document(&setup, &findings));
     } else {
@@ -120,7 +120,12 @@ fn summary(setup: &AppSetup) -> String {
             newest.delivered_at,
         ),
     };
-    let names: Vec<&str> = setup.installations.iter().map(|one| one.name()).take(LISTED).collect();
+    let names: Vec<&str> = setup
+        .installations
+        .iter()
+        .map(AppInstallation::name)
+        .take(LISTED)
+        .collect();
     let others = match setup.installations.len() - names.len() {
         0 => String::new(),
         more => format!(" and {more} more"),

@@ -32,14 +32,22 @@ pub(super) struct Findings {
     pub(super) notes: Vec<String>,
 }
 
+/// What matters about the machine on which the question is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ThisMachine {
+    /// Whether GitHub itself is on it, as the demo's is.
+    pub(super) runs_github: bool,
+    /// Whether `serve` would find its webhook secret.
+    pub(super) has_secret: bool,
+}
+
 impl Findings {
-    /// Judges a setup. `github_is_here` says whether GitHub itself is on this machine, as the demo's is, and
-    /// `has_secret` whether `serve` would find its webhook secret.
-    pub(super) fn of(setup: &AppSetup, github_is_here: bool, has_secret: bool) -> Self {
+    /// Judges a setup.
+    pub(super) fn of(setup: &AppSetup, here: ThisMachine) -> Self {
         let mut missing = permissions(setup);
         missing.extend(events(setup));
-        missing.extend(webhook(setup, github_is_here));
-        if !has_secret {
+        missing.extend(webhook(setup, here.runs_github));
+        if !here.has_secret {
             missing.push(Finding {
                 what: "GREENLIGHT_WEBHOOK_SECRET is not set here, and `greenlight serve` does not start without it"
                     .into(),
