@@ -121,7 +121,7 @@ async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
     if !matches!(settings.database()?, JournalAddress::Postgres(_)) {
         return Err(Exit::Usage(
             "a worker shares its work with `greenlight serve` through PostgreSQL: set GREENLIGHT_DATABASE_URL to \
-             postgres://user:password@host/database"
+             postgres://user@host/database"
                 .into(),
         ));
     }

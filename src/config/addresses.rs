@@ -85,7 +85,7 @@ pub(super) fn journal(url: &SecretString) -> Result<JournalAddress, SettingsErro
         SettingsError::new(
             "GREENLIGHT_DATABASE_URL",
             problem,
-            "use sqlite:// and the path of a file, or postgres://user:password@host/database",
+            "use sqlite:// and the path of a file, or postgres://user@host/database",
         )
     };
     let text = url.expose_secret();
