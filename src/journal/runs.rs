@@ -131,11 +131,7 @@ impl Database {
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub async fn find_run(&self, id: &RunId) -> Result<Option<Run>, Error> {
-        self.find(id).await
-    }
-
-    pub(super) async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
+    pub async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
         let rows = sqlx::query(
             "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id WHERE run.id = \
              $1 ORDER BY step.place",

@@ -1,9 +1,13 @@
 //! Decides whether failed work is tried again, and logs the error.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinError;
 
 use crate::engine::Broken;
+
+/// How long after its arrival a delivery that met an outage of GitHub is retried. By default, a gate is open for as
+/// long.
+pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether failed work is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,21 +17,11 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::Sha256;
 
 use super::api::bearer;
+use super::forwarded::is_forwarded;
 use crate::metrics::Format;
 
 /// How long the database may take to count. Prometheus waits ten seconds by default.
 const MAX_LOOK: Duration = Duration::from_secs(3);
-
-/// Headers that proxies add.
-const OF_PROXIES: [&str; 7] = [
-    "forwarded",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-    "x-real-ip",
-    "cf-connecting-ip",
-    "via",
-];
 
 const FOR_THE_OPERATOR: &str = "The metrics are for programs on the same machine, without a proxy in between, and for \
                                 anyone who sends `Authorization: Bearer` with GREENLIGHT_METRICS_TOKEN.\n";
@@ -106,7 +96,7 @@ async fn get_metrics(State(scraped): State<Scraped>, request: Request) -> Respon
 /// name of the host shows it, as does a browser that was made to resolve a stranger's name to this machine.
 fn is_local(from: Option<IpAddr>, version: Version, headers: &HeaderMap) -> bool {
     let is_loopback = from.is_some_and(|from| from.to_canonical().is_loopback());
-    let is_direct = version > Version::HTTP_10 && !OF_PROXIES.iter().any(|name| headers.contains_key(*name));
+    let is_direct = version > Version::HTTP_10 && !is_forwarded(headers);
     is_loopback && is_direct && host(headers).is_some_and(is_this_machine)
 }
 
@@ -141,6 +131,7 @@ fn format(headers: &HeaderMap) -> Format {
 mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
+    use super::super::forwarded::OF_PROXIES;
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {

@@ -7,6 +7,7 @@ mod clock;
 mod connections;
 mod deliver;
 mod fleet;
+mod forwarded;
 mod lane;
 mod metrics;
 mod page;
@@ -29,6 +30,7 @@ pub use queue::{Queue, QueueFull};
 use secrecy::SecretString;
 pub use sweep::sweep;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 pub use work::Work;
 
 use crate::github::webhook::WebhookSecret;
@@ -95,9 +97,7 @@ pub async fn serve(
 ) {
     let router = router(queue.clone(), access);
     take_up(&queue).await;
-    let clock = tokio::spawn(watch(queue.clone(), TICK));
-    let sweeper = tokio::spawn(sweep::sweep_on(queue.clone()));
-    let pruner = tokio::spawn(clock::prune_on(queue.clone()));
+    let mut recurring = recurring(&queue);
     let draining = queue.clone();
     let drained = async move {
         until.await;
@@ -105,23 +105,26 @@ pub async fn serve(
         draining.drain(DRAIN).await;
     };
     connections::serve(&listener, &router, drained).await;
-    clock.abort();
-    sweeper.abort();
-    pruner.abort();
+    recurring.shutdown().await;
+}
+
+/// Starts what is done again and again while a service runs.
+fn recurring(queue: &Queue) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(watch(queue.clone(), TICK));
+    tasks.spawn(sweep::sweep_on(queue.clone()));
+    tasks.spawn(clock::prune_on(queue.clone()));
+    tasks
 }
 
 /// Does the work of a shared journal without serving anything, until `until` resolves, and then drains.
 pub async fn work(queue: Queue, until: impl Future<Output = ()> + Send) {
     take_up(&queue).await;
-    let clock = tokio::spawn(watch(queue.clone(), TICK));
-    let sweeper = tokio::spawn(sweep::sweep_on(queue.clone()));
-    let pruner = tokio::spawn(clock::prune_on(queue.clone()));
+    let mut recurring = recurring(&queue);
     until.await;
     tracing::info!("shutting down: no more work is claimed");
     queue.drain(DRAIN).await;
-    clock.abort();
-    sweeper.abort();
-    pruner.abort();
+    recurring.shutdown().await;
 }
 
 async fn get_readyz(State(door): State<webhook::Door>) -> StatusCode {

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::again::{Again, log};
+use super::again::{Again, MAX_AGE, log};
 use super::fleet::Fleet;
 use super::lane::{self, Needs, Route};
 use super::work::Work;
@@ -27,10 +27,6 @@ const CAPACITY: usize = 2_000;
 const MAX_ANSWERING: usize = 16;
 const MAX_STOPPING: usize = 32;
 const MAX_NOTING: usize = 16;
-
-/// How long after its arrival a delivery that met an outage of GitHub is retried. By default, a gate is open for as
-/// long.
-const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// How long to wait before asking the database again whether work is due.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tracing::Instrument as _;
 
-use super::again::{Again, log};
+use super::again::{Again, MAX_AGE, log};
 use super::fleet::{Fleet, Slot};
 use super::lane::Route;
 use super::queue::Queue;
@@ -30,8 +30,6 @@ const OUTAGE: Duration = Duration::from_secs(2);
 const MAX_OF_REPOSITORY: usize = 4;
 /// After how many heartbeats it is confirmed.
 const CONFIRM: u32 = 10;
-/// How long after its arrival a delivery that met an outage of GitHub is retried.
-const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Claims lanes until the shutdown.
 pub(super) async fn claim_on(queue: Queue) {
@@ -172,7 +170,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
             (Again::NotBefore(Timestamp::now() + MAX_AGE), Vec::new())
         }
         PieceKind::Resume(id) => {
-            let Some(run) = fleet.database.find_run(&id).await? else {
+            let Some(run) = fleet.database.find(&id).await? else {
                 fleet.database.put_off(lease, piece.nth, None).await?;
                 return Ok(true);
             };

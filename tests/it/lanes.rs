@@ -168,7 +168,7 @@ async fn a_delivery_is_done_with_its_last_part() {
 }
 
 #[tokio::test]
-async fn whoever_lost_a_lane_changes_nothing_in_it() {
+async fn a_process_that_lost_its_lane_changes_nothing_in_it() {
     let Some(url) = postgres::new_database().await else {
         return;
     };

@@ -16,11 +16,10 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use super::super::forwarded::is_forwarded;
 use super::{MessagePage, rendered};
 
 const COOKIE: &str = "greenlight-page";
-/// What proxies add. Behind one, `Host` does not say who asks.
-const FORWARDED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
 
 type SecretDigest = [u8; 32];
 
@@ -79,8 +78,7 @@ impl LocalPage {
             value(header::HOST).is_some_and(|host| self.0.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)));
         let site = value(header::HeaderName::from_static("sec-fetch-site"));
         let is_from_here = site.is_none_or(|site| matches!(site, "none" | "same-origin"));
-        let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
-        is_ours && is_from_here && !is_forwarded
+        is_ours && is_from_here && !is_forwarded(headers)
     }
 
     fn has_cookie(&self, headers: &HeaderMap) -> bool {
