@@ -48,6 +48,7 @@ pub(super) fn app(
         bundles: settings.bundles.clone(),
         retention: settings.retention,
         metrics,
+        labels: None,
     })
 }
 

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use self::canaries::{Canary, Tried};
 use self::machine::Machine;
+pub(super) use self::machine::programs_in;
 use super::{Exit, app, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, GithubFlags, LogFlags, RecordFlags, SandboxFlags, StorageFlags, WebhookFlags};

@@ -35,6 +35,7 @@ mod tdd;
 mod terminal;
 mod tests;
 mod verify;
+mod worker_flags;
 mod wrap;
 
 use std::process::ExitCode;

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 
-use super::{Exit, app, database, folder, hidden, terminal};
+use super::worker_flags::{WorkerFlags, set};
+use super::{Exit, app, database, folder, hidden, terminal, worker_flags};
 use crate::config::addresses::JournalAddress;
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
 use crate::config::settings::Settings;
+use crate::domain::worker_labels::WorkerLabels;
 use crate::engine::App;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 use crate::server::{self, Queue};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
-const DEFAULT_WORKERS: usize = 2;
-const MAX_WORKERS: usize = 64;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArguments {
@@ -29,7 +29,7 @@ pub(super) struct ServeArguments {
     #[arg(long)]
     page: bool,
     #[command(flatten)]
-    workers: WorkersFlag,
+    workers: WorkerFlags,
     #[command(flatten)]
     flags: Flags,
 }
@@ -37,17 +37,9 @@ pub(super) struct ServeArguments {
 #[derive(Debug, clap::Args)]
 pub(super) struct WorkerArguments {
     #[command(flatten)]
-    workers: WorkersFlag,
+    workers: WorkerFlags,
     #[command(flatten)]
     flags: Flags,
-}
-
-#[derive(Debug, clap::Args)]
-struct WorkersFlag {
-    /// How many pull requests are worked on at the same time, at most 64; 2 if not set. 0 leaves the work to
-    /// `greenlight worker`, with a PostgreSQL database [env: GREENLIGHT_WORKERS]
-    #[arg(long, value_name = "NUMBER", value_parser = workers)]
-    workers: Option<usize>,
 }
 
 /// `greenlight serve`.
@@ -65,26 +57,26 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     let settings = Settings::new(arguments.flags, &environment)?;
     let listen = set(arguments.listen, (&environment, "GREENLIGHT_LISTEN"), address)?;
     let listen = listen.unwrap_or_else(|| DEFAULT_ADDRESS.into());
-    let workers = arguments.workers.read(&environment)?;
+    let (workers, labels) = arguments.workers.read(&environment)?;
     terminal::start_logging(&settings, None);
     let secret = settings.webhook_secret()?;
     let secret =
         WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
     let is_shared = matches!(settings.database()?, JournalAddress::Postgres(_));
-    if workers == 0 && !is_shared {
+    if workers.number == 0 && !is_shared {
         return Err(Exit::Usage(
             "--workers 0 leaves the work to other processes, which need a PostgreSQL database: set \
              GREENLIGHT_DATABASE_URL"
                 .into(),
         ));
     }
-    let Prepared { app, _taken } = prepare(&settings).await?;
+    let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
     let listener = TcpListener::bind(&listen).await.map_err(|error| {
         Exit::Usage(format!(
             "cannot listen on {listen}: {error}; choose another with --listen (GREENLIGHT_LISTEN)"
         ))
     })?;
-    tell_start(&settings, &app, workers).await?;
+    tell_start(&settings, &app, workers.number).await?;
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, "listening");
     let page = match arguments.page {
@@ -111,9 +103,9 @@ fn page(address: std::net::SocketAddr) -> Result<server::LocalPage, Exit> {
 async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
     let environment = Environment::of_this_process();
     let settings = Settings::new(arguments.flags, &environment)?;
-    let workers = arguments.workers.read(&environment)?;
+    let (workers, labels) = arguments.workers.read(&environment)?;
     terminal::start_logging(&settings, None);
-    if workers == 0 {
+    if workers.number == 0 {
         return Err(Exit::Usage(
             "a worker with --workers 0 does nothing: choose 1 to 64".into(),
         ));
@@ -125,8 +117,8 @@ async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
                 .into(),
         ));
     }
-    let Prepared { app, _taken } = prepare(&settings).await?;
-    tell_start(&settings, &app, workers).await?;
+    let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
+    tell_start(&settings, &app, workers.number).await?;
     server::work(Queue::new(app, workers), terminal::stopped()).await;
     Ok(())
 }
@@ -137,7 +129,7 @@ struct Prepared {
     _taken: std::fs::File,
 }
 
-async fn prepare(settings: &Settings) -> Result<Prepared, Exit> {
+async fn prepare(settings: &Settings, environment: &Environment, given: WorkerLabels) -> Result<Prepared, Exit> {
     settings.credentials()?;
     let sandbox = app::sandbox(settings).await?;
     match &sandbox {
@@ -153,8 +145,14 @@ async fn prepare(settings: &Settings) -> Result<Prepared, Exit> {
     hidden::tighten(settings)?;
     let journal = database::open(settings).await?;
     let github = app::github(settings).await?;
-    let app = Arc::new(app::app(settings, github, Journal::Database(journal), sandbox)?);
-    Ok(Prepared { app, _taken: taken })
+    let labels = worker_flags::of_this_machine(&sandbox, environment).with(&given);
+    tracing::info!(%labels, "labels of this machine");
+    let mut app = app::app(settings, github, Journal::Database(journal), sandbox)?;
+    app.labels = Some(labels);
+    Ok(Prepared {
+        app: Arc::new(app),
+        _taken: taken,
+    })
 }
 
 async fn tell_start(settings: &Settings, app: &App, workers: usize) -> Result<(), Exit> {
@@ -171,12 +169,6 @@ async fn tell_start(settings: &Settings, app: &App, workers: usize) -> Result<()
     Ok(())
 }
 
-impl WorkersFlag {
-    fn read(self, environment: &Environment) -> Result<usize, Exit> {
-        Ok(set(self.workers, (environment, "GREENLIGHT_WORKERS"), workers)?.unwrap_or(DEFAULT_WORKERS))
-    }
-}
-
 /// A host and port. A host name is resolved when the server starts to listen.
 fn address(text: &str) -> Result<String, String> {
     let text = text.trim();
@@ -186,29 +178,5 @@ fn address(text: &str) -> Result<String, String> {
     match is_address {
         true => Ok(text.to_string()),
         false => Err("it is not an address such as 127.0.0.1:8080 or localhost:8080".into()),
-    }
-}
-
-fn workers(text: &str) -> Result<usize, String> {
-    let number = text
-        .trim()
-        .parse()
-        .ok()
-        .filter(|number| (0..=MAX_WORKERS).contains(number));
-    number.ok_or_else(|| format!("it is not a number from 0 to {MAX_WORKERS}"))
-}
-
-/// The value of the flag, or else of the variable.
-fn set<T>(
-    flag: Option<T>,
-    (environment, variable): (&Environment, &str),
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, Exit> {
-    match (flag, environment.get(variable)) {
-        (Some(value), _) => Ok(Some(value)),
-        (None, Some(text)) => read(text)
-            .map(Some)
-            .map_err(|problem| Exit::Usage(format!("{variable}: {problem}"))),
-        (None, None) => Ok(None),
     }
 }

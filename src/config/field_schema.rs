@@ -6,6 +6,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::protect::{MAX_PATTERN_BYTES, MAX_PATTERNS};
 use super::values::{MAX_COMMAND_BYTES, MAX_HOSTS, MAX_LABEL_CHARS};
+use crate::domain::worker_labels::{MAX_LABEL_BYTES, MAX_LABELS};
 use crate::sandbox::Property;
 
 /// A member of a schema that only the generator reads: the bounds of a text, which JSON schema cannot express.
@@ -68,6 +69,14 @@ pub(super) fn patterns(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn properties(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "enum": Property::ALL.map(Property::name) } })
+}
+
+pub(super) fn worker_labels(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "maxItems": MAX_LABELS,
+        "items": { "type": "string", "maxLength": MAX_LABEL_BYTES, "pattern": "^[A-Za-z0-9._-]+$" },
+    })
 }
 
 fn in_words(seconds: u64) -> String {

@@ -23,6 +23,7 @@ mod settings_error;
 mod show;
 pub mod stricter;
 mod values;
+mod worker;
 
 pub use allow_list::AllowList;
 pub use parse::ConfigError;

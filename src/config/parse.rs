@@ -305,7 +305,7 @@ mod tests {
         greenlight.toml line 9, `sandbox.network`: invalid type: integer '5', expected a string
         greenlight.toml line 11, `sandbox.memory`: "2GB" is not a size such as "512MiB" or "2GiB"
         greenlight.toml line 12, `sandbox.trigger`: there is no such field; there is `memory`, `processes`, `disk`, `network`, `require`
-        greenlight.toml line 13, `nonsense`: there is no such field; there is `execution`, `trigger`, `test`, `triage`, `repair`, `gate`, `limits`, `protect`, `sandbox`
+        greenlight.toml line 13, `nonsense`: there is no such field; there is `execution`, `trigger`, `test`, `triage`, `repair`, `gate`, `limits`, `protect`, `sandbox`, `worker`
         "#);
         assert_eq!(RepoConfig::mistakes("[limits]\nturns = 3\n"), []);
         assert_eq!(RepoConfig::mistakes(&"#".repeat(300_000)).len(), 1);

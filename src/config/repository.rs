@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use super::field_schema;
 use super::protect::Protected;
 use super::values::{command, duration, hosts, label, money, size, some_duration, some_money, some_whole, whole};
+use super::worker::WorkerConfig;
 use crate::domain::budget::Allowance;
 use crate::domain::triage::StoppingRules;
 use crate::sandbox::Property;
@@ -42,6 +43,7 @@ pub struct RepoConfig {
     pub limits: RunLimits,
     pub protect: Protect,
     pub sandbox: Sandbox,
+    pub worker: WorkerConfig,
 }
 
 /// When code may run before anybody approved it.

@@ -62,7 +62,10 @@ impl fmt::Display for RepoConfig {
         writeln!(f, "processes = {}\ndisk = {}", sandbox.processes, size(sandbox.disk))?;
         writeln!(f, "network = {}", list(&sandbox.network))?;
         let required: Vec<String> = sandbox.require.iter().map(ToString::to_string).collect();
-        writeln!(f, "require = {}", list(&required))
+        writeln!(f, "require = {}", list(&required))?;
+
+        let needs: Vec<String> = self.worker.needs.iter().map(String::from).collect();
+        writeln!(f, "\n[worker]\nneeds = {}", list(&needs))
     }
 }
 
@@ -122,7 +125,7 @@ mod tests {
             1.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
             patch_lines = 7\n[protect]\npaths = [\"a\\\\*\", \"b\"]\n\
             [sandbox]\nmemory = \"65537KiB\"\ndisk = \"1TiB\"\nnetwork = [\"pypi.org\"]\n\
-            require = [\"memory\", \"disk\"]\n";
+            require = [\"memory\", \"disk\"]\n[worker]\nneeds = [\"Java\", \"gpu\"]\n";
         for config in [RepoConfig::default(), RepoConfig::parse(own).unwrap()] {
             let shown = config.to_string();
             assert_eq!(RepoConfig::parse(&shown), Ok(config), "{shown}");
@@ -187,6 +190,9 @@ mod tests {
         disk = "4GiB"
         network = []
         require = []
+
+        [worker]
+        needs = []
         "#);
     }
 }

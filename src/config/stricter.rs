@@ -12,6 +12,7 @@ use super::protect::Protected;
 use super::repository::{
     Allowed, Execution, Gate, Protect, Repair, RepoConfig, RunLimits, Sandbox, TestConfig, Triage, Trigger,
 };
+use super::worker::WorkerConfig;
 
 /// The configuration for a pull request whose base is not the default branch.
 pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
@@ -25,6 +26,7 @@ pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
         limits,
         protect,
         sandbox,
+        worker: WorkerConfig { needs },
     } = default;
     RepoConfig {
         execution: match (execution, base.execution) {
@@ -39,6 +41,9 @@ pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
         limits: stricter_limits(limits, &base.limits),
         protect: stricter_protect(protect, &base.protect),
         sandbox: stricter_sandbox(sandbox, &base.sandbox),
+        worker: WorkerConfig {
+            needs: needs.clone().with(&base.worker.needs),
+        },
     }
 }
 

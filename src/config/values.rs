@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::domain::execution::REGISTRIES;
+use crate::domain::worker_labels::WorkerLabels;
 
 /// Gate comments show shell commands in full, and nobody would read a longer one.
 pub(super) const MAX_COMMAND_BYTES: usize = 2_000;
@@ -134,6 +135,12 @@ pub(super) fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
         )));
     }
     Ok((!text.is_empty()).then_some(text))
+}
+
+/// Labels of workers.
+pub(super) fn worker_labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerLabels, D::Error> {
+    let labels: Vec<String> = Vec::deserialize(deserializer)?;
+    WorkerLabels::new(labels.iter().map(String::as_str)).map_err(D::Error::custom)
 }
 
 /// Host names in lower case, and [`REGISTRIES`]. IP addresses are refused, because they would reach machines around

@@ -28,6 +28,7 @@ pub mod spec_tests;
 pub mod spend;
 pub mod triage;
 pub mod weakening;
+pub mod worker_labels;
 
 /// Patches, diffs and suggestions; its own crate.
 pub use greenlight_anchor as anchor;

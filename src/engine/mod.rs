@@ -41,6 +41,7 @@ mod split;
 mod start;
 mod stop;
 pub mod suggest;
+mod suitable;
 mod suites;
 mod undo;
 mod verdict;
@@ -60,6 +61,7 @@ pub use interrupt::{Interrupt, Interrupts};
 pub use model_stream::{Chunk, ModelStream};
 pub use retention::{Amount, Prunable, Stored, prunable, prune};
 pub use split::split;
+pub use suitable::sandbox_label;
 
 use crate::config::allow_list::AllowList;
 use crate::config::retention::Retention;
@@ -70,6 +72,7 @@ use crate::domain::mode::Mode;
 use crate::domain::model::Who;
 use crate::domain::permission::{Cancel, authorize};
 use crate::domain::run::{End, Run};
+use crate::domain::worker_labels::WorkerLabels;
 use crate::github::{GitHub, PullRequest};
 use crate::journal::Journal;
 use crate::metrics::Metrics;
@@ -98,6 +101,8 @@ pub struct App {
     /// How long data is kept.
     pub retention: Retention,
     pub metrics: Arc<Metrics>,
+    /// The labels of this worker. `None` where the machine is not chosen by greenlight, such as in a GitHub Action.
+    pub labels: Option<WorkerLabels>,
 }
 
 /// An error, as opposed to a refusal.
@@ -126,6 +131,9 @@ pub enum Broken {
     /// The repository was renamed or transferred to one that the operator does not allow.
     #[error("greenlight is not allowed to work on {0}")]
     NotAllowed(RepositoryName),
+    /// A process with these labels can do the work, and this one cannot.
+    #[error("a worker with the labels {0} is needed")]
+    Elsewhere(WorkerLabels),
     #[error("a bug in greenlight: {0}")]
     Bug(String),
 }

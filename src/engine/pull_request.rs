@@ -17,7 +17,8 @@ use super::suggest::can_be_pushed;
 use super::work::Engine;
 use super::worktree::{self, ListedFiles, Worktree};
 use super::{
-    App, Broken, Context, again, announce, budget, land, propose, reading, record, reproduced, retry, set_up, vouch,
+    App, Broken, Context, again, announce, budget, land, propose, reading, record, reproduced, retry, set_up, suitable,
+    vouch,
 };
 use crate::agent::{Live, Model as _, Speech};
 use crate::domain::budget::Left;
@@ -102,6 +103,8 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         Err(_) if is_ending().await => std::future::pending().await,
         // Nothing can be posted now. The run stays open, and resumes when the rate limit is reset.
         Err(broken) if broken.not_before().is_some() => Err(broken),
+        // So does a process that can do the work.
+        Err(broken @ Broken::Elsewhere(_)) => Err(broken),
         Err(broken) => {
             tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
             end(
@@ -243,7 +246,10 @@ impl Door for OnPullRequest<'_> {
         });
         let sandbox = match sandbox {
             Ok(sandbox) => sandbox,
-            Err(unusable) => return refused(format!("{unusable}. Nothing was executed.")),
+            Err(unusable) => {
+                suitable::look_for_sandbox(self.context, &worktree.config).await?;
+                return refused(format!("{unusable}. Nothing was executed."));
+            }
         };
         let Ok(command) = worktree.test_command() else {
             return Ok(Ok(None));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 use super::worktree::{self, ListedFiles, Worktree};
-use super::{Broken, Context, merge, stop};
+use super::{Broken, Context, merge, stop, suitable};
 use crate::domain::count::count;
 use crate::domain::gate::GateKind;
 use crate::domain::run::{End, Run};
@@ -41,6 +41,9 @@ pub(super) async fn set_up(
         }
     };
     if let Some(end) = refused? {
+        return Ok(Err(end));
+    }
+    if let Some(end) = suitable::refused(context, &config)? {
         return Ok(Err(end));
     }
     commits?;

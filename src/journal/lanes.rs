@@ -12,6 +12,7 @@ use sqlx::Row as _;
 use super::columns::broken;
 use super::database::Database;
 use super::dialect::Dialect;
+use super::registry::{Claimant, json};
 use super::{Error, Journal};
 use crate::domain::event::Event;
 use crate::lease::Lease;
@@ -60,6 +61,8 @@ pub struct Waiting {
     /// The key of its repository, and of its pull request; empty if it concerns none.
     pub repository: String,
     pub pull_request: String,
+    /// The login of the repository's owner, in lower case; empty if it concerns none.
+    pub owner: String,
     /// Whether it may stop an active run at once, in whichever process that is.
     pub interrupts: bool,
 }
@@ -75,25 +78,39 @@ impl Journal {
 }
 
 impl Database {
-    /// Claims the next lane with work of this class that no process holds. Repositories take turns; at most `most`
-    /// lanes of a repository are held at once for work that needs workers.
+    /// Claims the next lane with work of this class that no process holds and that this one has the labels for.
+    /// Repositories take turns, and have limits on how many of their lanes are held for work that needs workers.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub async fn claim(&self, holder: &str, class: Class, most: usize) -> Result<Option<Arc<Lease>>, Error> {
+    pub async fn claim(&self, claimant: &Claimant, class: Class) -> Result<Option<Arc<Lease>>, Error> {
         let asked = Instant::now();
+        let limited = |most: Option<usize>| i64::try_from(most.unwrap_or(usize::MAX)).unwrap_or(i64::MAX);
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        if class != Class::Light {
+            // One at a time, so that two claims do not both take the last place under a limit.
+            sqlx::query("SELECT pg_advisory_xact_lock(hashtext('greenlight claims'))::text")
+                .execute(&mut *transaction)
+                .await
+                .map_err(broken)?;
+        }
         let claim = format!(
             "WITH next AS (
                 SELECT found.lane, turn.repository FROM turn CROSS JOIN LATERAL (
                     SELECT work.lane FROM work JOIN lane ON lane.name = work.lane
                     WHERE work.repository = turn.repository AND work.class = $2 AND work.not_before <= now()
                         AND (lane.until IS NULL OR lane.until < now())
+                        AND (work.needs = '[]' OR work.needs::jsonb <@ $5::jsonb)
                         AND NOT EXISTS (SELECT 1 FROM work AS earlier WHERE earlier.lane = work.lane
-                            AND earlier.not_before <= now() AND earlier.nth < work.nth)
+                            AND earlier.not_before <= now() AND earlier.nth < work.nth
+                            AND (earlier.needs = '[]' OR earlier.needs::jsonb <@ $5::jsonb))
                     ORDER BY work.nth LIMIT 1 FOR UPDATE OF lane SKIP LOCKED
                 ) AS found
-                WHERE $2 = 0 OR $3 > (SELECT count(*) FROM lane AS held WHERE held.repository = turn.repository
+                WHERE $2 = 0 OR ($3 > (SELECT count(*) FROM lane AS held WHERE held.repository = turn.repository
                     AND held.until >= now() AND held.class > 0)
+                  AND $4 > (SELECT count(*) FROM lane AS held JOIN turn AS other
+                    ON other.repository = held.repository WHERE other.owner = turn.owner
+                    AND held.until >= now() AND held.class > 0))
                 ORDER BY turn.served LIMIT 1
             ), served AS (
                 UPDATE turn SET served = clock_timestamp() FROM next WHERE turn.repository = next.repository
@@ -102,12 +119,15 @@ impl Database {
             FROM next WHERE lane.name = next.lane RETURNING lane.name, lane.token"
         );
         let row = sqlx::query(sqlx::AssertSqlSafe(claim))
-            .bind(holder)
+            .bind(&claimant.holder)
             .bind(class.number())
-            .bind(i64::try_from(most).map_err(broken)?)
-            .fetch_optional(&self.pool)
+            .bind(limited(Some(claimant.per_repository)))
+            .bind(limited(claimant.per_owner))
+            .bind(json(&claimant.labels)?)
+            .fetch_optional(&mut *transaction)
             .await
             .map_err(broken)?;
+        transaction.commit().await.map_err(broken)?;
         let lease = |row: sqlx::any::AnyRow| {
             let (lane, token) = (row.try_get("name"), row.try_get("token"));
             Ok(Arc::new(Lease::new(
@@ -213,6 +233,7 @@ impl Database {
         for statement in [
             "DELETE FROM interrupt WHERE at < now() - interval '1 minute'",
             "DELETE FROM lane WHERE until IS NULL AND NOT EXISTS (SELECT 1 FROM work WHERE work.lane = lane.name)",
+            "DELETE FROM worker WHERE until < now()",
             "DELETE FROM cancelled WHERE at < extract(epoch FROM now() - interval '1 day') * 1e6",
             "DELETE FROM turn WHERE served < now() - interval '1 day' \
              AND NOT EXISTS (SELECT 1 FROM work WHERE work.repository = turn.repository)",

@@ -19,9 +19,10 @@ const SQLITE: [SchemaChange; 6] = [
     (30, "format", include_str!("migrations/sqlite/0030_format.sql")),
 ];
 
-const POSTGRES: [SchemaChange; 2] = [
+const POSTGRES: [SchemaChange; 3] = [
     (1, "journal", include_str!("migrations/postgres/0001_journal.sql")),
     (2, "lanes", include_str!("migrations/postgres/0002_lanes.sql")),
+    (3, "workers", include_str!("migrations/postgres/0003_workers.sql")),
 ];
 
 /// Applies the migrations that a database lacks. On PostgreSQL, one process does so at a time.

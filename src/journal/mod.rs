@@ -21,6 +21,7 @@ mod once;
 mod pieces;
 mod pushes;
 mod refs;
+mod registry;
 mod repositories;
 mod retention;
 mod rows;
@@ -35,6 +36,7 @@ use jiff::Timestamp;
 pub use lanes::{Class, TRUST, Waiting};
 pub use pieces::{Piece, PieceKind};
 pub use refs::Refs;
+pub use registry::Claimant;
 pub use unreadable::Unreadable;
 
 use crate::domain::event::Event;

@@ -7,8 +7,10 @@ use super::Error;
 use super::columns::broken;
 use super::database::Database;
 use super::lanes::{Class, Waiting};
+use super::registry::json;
 use crate::domain::event::Event;
 use crate::domain::id::{DeliveryId, RunId};
+use crate::domain::worker_labels::WorkerLabels;
 use crate::lease::Lease;
 
 /// One piece of work of a claimed lane.
@@ -28,17 +30,20 @@ pub enum PieceKind {
 }
 
 impl Database {
-    /// The next piece of a claimed lane: runs first, then deliveries in the order of their arrival.
+    /// The next piece of a claimed lane that this process has the labels for: runs first, then deliveries in the order
+    /// of their arrival.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub async fn next_piece(&self, lease: &Lease) -> Result<Option<Piece>, Error> {
+    pub async fn next_piece(&self, lease: &Lease, labels: &WorkerLabels) -> Result<Option<Piece>, Error> {
         let row = sqlx::query(
             "SELECT work.nth, work.class, work.run, work.delivery, COALESCE(work.event, delivery.event) AS event \
              FROM work LEFT JOIN delivery ON delivery.id = work.delivery \
-             WHERE work.lane = $1 AND work.not_before <= now() ORDER BY work.run IS NULL, work.nth LIMIT 1",
+             WHERE work.lane = $1 AND work.not_before <= now() AND (work.needs = '[]' OR work.needs::jsonb <@ $2::jsonb) \
+             ORDER BY work.run IS NULL, work.nth LIMIT 1",
         )
         .bind(&lease.lane)
+        .bind(json(labels)?)
         .fetch_optional(&self.pool)
         .await
         .map_err(broken)?;
@@ -108,6 +113,23 @@ impl Database {
         .execute(&mut *transaction)
         .await
         .map_err(broken)?;
+        transaction.commit().await.map_err(broken)
+    }
+
+    /// Leaves a piece, and the runs of its lane, to a process with these labels.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] when another process has the lane.
+    pub async fn leave_to(&self, lease: &Lease, nth: i64, needs: &WorkerLabels) -> Result<(), Error> {
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        fence(&mut transaction, lease).await?;
+        sqlx::query("UPDATE work SET needs = $2, not_before = now() WHERE lane = $1 AND (nth = $3 OR run IS NOT NULL)")
+            .bind(&lease.lane)
+            .bind(json(needs)?)
+            .bind(nth)
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
         transaction.commit().await.map_err(broken)
     }
 
@@ -229,11 +251,15 @@ pub(super) async fn put_run(transaction: &mut Transaction<'_>, waiting: &Waiting
 /// Makes sure that a lane and its repository's turn exist. The lane's row stays locked, so that it is not deleted as
 /// empty meanwhile.
 async fn open_lane(transaction: &mut Transaction<'_>, waiting: &Waiting) -> Result<(), Error> {
-    sqlx::query("INSERT INTO turn (repository) VALUES ($1) ON CONFLICT (repository) DO NOTHING")
-        .bind(&waiting.repository)
-        .execute(&mut **transaction)
-        .await
-        .map_err(broken)?;
+    sqlx::query(
+        "INSERT INTO turn (repository, owner) VALUES ($1, $2) ON CONFLICT (repository) DO UPDATE \
+         SET owner = excluded.owner WHERE turn.owner <> excluded.owner",
+    )
+    .bind(&waiting.repository)
+    .bind(&waiting.owner)
+    .execute(&mut **transaction)
+    .await
+    .map_err(broken)?;
     sqlx::query(
         "INSERT INTO lane (name, repository, pull_request) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE \
          SET repository = excluded.repository",

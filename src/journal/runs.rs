@@ -48,6 +48,7 @@ impl Database {
                 lane,
                 class: Class::Asked,
                 repository: repository_key,
+                owner: repository.name.owner().to_ascii_lowercase(),
                 pull_request,
                 interrupts: false,
             };

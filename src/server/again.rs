@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinError;
 
+use crate::domain::worker_labels::WorkerLabels;
 use crate::engine::Broken;
 
 /// How long after its arrival a delivery that met an outage of GitHub is retried. By default, a gate is open for as
@@ -10,12 +11,14 @@ use crate::engine::Broken;
 pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether failed work is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Again {
     Never,
     /// When GitHub responds again, which cannot be predicted.
     Sometime,
     NotBefore(Timestamp),
+    /// By a process with these labels.
+    Elsewhere(WorkerLabels),
 }
 
 /// Logs an error, and returns whether the work is tried again.
@@ -25,6 +28,10 @@ pub(super) fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> 
         Ok(Err(broken)) if broken.is_not_installed() => {
             tracing::info!(reason = %broken, "nothing is done");
             Again::Never
+        }
+        Ok(Err(Broken::Elsewhere(needs))) => {
+            tracing::info!(%needs, "work is left to a worker with these labels");
+            Again::Elsewhere(needs)
         }
         Ok(Err(broken)) => match broken.not_before() {
             Some(until) => {

@@ -9,40 +9,56 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use crate::journal::{Class, Database};
+use super::workers::WorkerSettings;
+use crate::domain::worker_labels::WorkerLabels;
+use crate::journal::{self, Claimant, Class, Database};
 use crate::lease::Lease;
 
 /// How many lanes without need for a worker are worked on at once. GitHub allows 100 concurrent requests.
 const MAX_LIGHT: usize = 32;
 /// How long a leader leads without confirming it, in seconds.
 const LEAD: i64 = 30;
+/// How many lanes of a repository all processes together hold for work that needs workers, unless configured.
+const PER_REPOSITORY: usize = 4;
+
 /// This process as one of several.
 pub(super) struct Fleet {
     pub(super) database: Database,
-    /// A name that no other process has or had.
-    pub(super) holder: String,
+    pub(super) claimant: Claimant,
     held: Mutex<HashMap<String, Arc<Lease>>>,
     light: Arc<Semaphore>,
+    has_workers: bool,
     heavy: Arc<Semaphore>,
     /// At most half of the workers do what nobody asked for.
     unasked: Arc<Semaphore>,
     pub(super) wake: Notify,
     leads: AtomicBool,
     pub(super) seen: Mutex<HashSet<i64>>,
+    /// What due work needed when the leader last looked, and no process had.
+    unmet: Mutex<Vec<WorkerLabels>>,
 }
 
 impl Fleet {
-    pub(super) fn new(database: Database, workers: usize) -> Self {
+    pub(super) fn new(database: Database, workers: &WorkerSettings, labels: WorkerLabels) -> Self {
+        let claimant = Claimant {
+            holder: format!("{}-{}", std::process::id(), ulid::Ulid::new()),
+            labels,
+            per_repository: workers.per_repository.unwrap_or(PER_REPOSITORY),
+            per_owner: workers.per_owner,
+        };
+        let workers = workers.number;
         Self {
             database,
-            holder: format!("{}-{}", std::process::id(), ulid::Ulid::new()),
+            claimant,
             held: Mutex::default(),
             light: Arc::new(Semaphore::new(MAX_LIGHT)),
+            has_workers: workers > 0,
             heavy: Arc::new(Semaphore::new(workers)),
             unasked: Arc::new(Semaphore::new(workers.div_ceil(2))),
             wake: Notify::new(),
             leads: AtomicBool::new(false),
             seen: Mutex::default(),
+            unmet: Mutex::default(),
         }
     }
 
@@ -59,16 +75,39 @@ impl Fleet {
     /// Becomes the leader, stays it, or follows another process. A new leader looks at all open runs once: while no
     /// process ran, nobody heard of pushes.
     pub(super) async fn stand_for_leader(&self) {
-        let leads = self.database.leads(&self.holder, LEAD).await;
+        let leads = self.database.leads(&self.claimant.holder, LEAD).await;
         let led = self.leads.swap(matches!(leads, Ok(true)), Ordering::AcqRel);
         let tidied = match leads {
-            Ok(true) if led => self.database.tidy_lanes().await,
+            Ok(true) if led => self.lead().await,
             Ok(true) => self.database.visit_all().await,
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
         if let Err(error) = tidied {
             tracing::warn!(%error, "the leader's work was not done");
+        }
+    }
+
+    /// What a leader does every time that it confirms that it leads.
+    async fn lead(&self) -> Result<(), journal::Error> {
+        self.database.tidy_lanes().await?;
+        let unmet = self.database.without_worker().await?;
+        let told = {
+            let mut told = self.unmet.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *told, unmet.clone())
+        };
+        for needs in unmet.iter().filter(|needs| !told.contains(needs)) {
+            tracing::warn!(%needs, "work waits for a worker with these labels, and none is running");
+        }
+        Ok(())
+    }
+
+    /// Tells the other processes which labels this one has, if it has workers.
+    pub(super) async fn register(&self) {
+        if self.has_workers
+            && let Err(error) = self.database.register(&self.claimant).await
+        {
+            tracing::warn!(%error, "this worker could not be registered");
         }
     }
 

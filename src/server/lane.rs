@@ -64,6 +64,10 @@ impl Route {
             },
             repository: event.repository().map(Repository::key).unwrap_or_default(),
             pull_request: pull_request.unwrap_or_default().to_string(),
+            owner: event
+                .repository()
+                .map(|repository| repository.name.owner().to_ascii_lowercase())
+                .unwrap_or_default(),
             interrupts: stops || self.stops_first || self.needs == Needs::Stopping,
         }
     }

@@ -32,6 +32,7 @@ pub use sweep::sweep;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 pub use work::Work;
+pub use workers::WorkerSettings;
 
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;

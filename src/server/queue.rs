@@ -14,7 +14,7 @@ use super::again::{Again, MAX_AGE, log};
 use super::fleet::Fleet;
 use super::lane::{self, Needs, Route};
 use super::work::Work;
-use super::workers::{Worker, Workers};
+use super::workers::{Worker, WorkerSettings, Workers};
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{DeliveryId, PullRequestId};
 use crate::engine::{self, App, Interrupt};
@@ -88,12 +88,14 @@ impl InHand {
 }
 
 impl Queue {
-    /// A queue of this many workers. With none, which only a journal that is shared allows, others do the work.
-    pub fn new(app: Arc<App>, workers: usize) -> Self {
+    /// A queue of this many workers.
+    pub fn new(app: Arc<App>, workers: impl Into<WorkerSettings>) -> Self {
+        let workers = workers.into();
+        let labels = app.labels.clone().unwrap_or_default();
         let fleet = app
             .journal
             .shared()
-            .map(|database| Fleet::new(database.clone(), workers));
+            .map(|database| Fleet::new(database.clone(), &workers, labels));
         Self(Arc::new(Inner {
             app,
             fleet,
@@ -154,8 +156,8 @@ impl Queue {
         Some(is_reset)
     }
 
-    fn rest(&self, id: &str, again: Again) {
-        if let Again::NotBefore(until) = again {
+    fn rest(&self, id: &str, again: &Again) {
+        if let Again::NotBefore(until) = *again {
             let mut held = self.held();
             // Entries that were finished otherwise are never asked about again, so old ones are dropped.
             let long_ago = Timestamp::now() - MAX_AGE;
@@ -306,7 +308,7 @@ impl Queue {
                 let id = run.id().0.clone();
                 let (again, ()) =
                     log(tokio::spawn(async move { engine::resume(&app, *run).await }.in_current_span()).await);
-                self.rest(&id, again);
+                self.rest(&id, &again);
             }
             Work::Stop(event) => {
                 let _said: (Again, ()) = log(tokio::spawn(
@@ -323,7 +325,7 @@ impl Queue {
                     self.enqueue(route, Work::Delivery(id.clone(), Box::new(event)));
                 }
                 let is_young = Timestamp::now().duration_since(received) < MAX_AGE;
-                self.rest(&id.0, again);
+                self.rest(&id.0, &again);
                 self.finish(&id, again != Again::Never && is_young).await;
             }
         }

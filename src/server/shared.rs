@@ -26,8 +26,6 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(500);
 /// How long to wait before asking a database again that does not respond.
 const OUTAGE: Duration = Duration::from_secs(2);
-/// How many lanes of a repository may have workers at once, in all processes.
-const MAX_OF_REPOSITORY: usize = 4;
 /// After how many heartbeats it is confirmed.
 const CONFIRM: u32 = 10;
 
@@ -37,7 +35,7 @@ pub(super) async fn claim_on(queue: Queue) {
         let mut found = false;
         for class in [Class::Light, Class::Asked, Class::Unasked] {
             let Some(slot) = fleet.room(class) else { continue };
-            match fleet.database.claim(&fleet.holder, class, MAX_OF_REPOSITORY).await {
+            match fleet.database.claim(&fleet.claimant, class).await {
                 Ok(Some(lease)) => {
                     found = true;
                     fleet.held().insert(lease.lane.clone(), Arc::clone(&lease));
@@ -66,6 +64,7 @@ pub(super) async fn beat_on(queue: Queue) {
         tick.tick().await;
         beats = beats.wrapping_add(1);
         if beats.is_multiple_of(CONFIRM) {
+            fleet.register().await;
             fleet.stand_for_leader().await;
         }
         // Lanes that are claimed from here on are not among those that the database extends.
@@ -74,7 +73,7 @@ pub(super) async fn beat_on(queue: Queue) {
             continue;
         }
         let asked = Instant::now();
-        match tokio::time::timeout(TRUST, fleet.database.extend(&fleet.holder)).await {
+        match tokio::time::timeout(TRUST, fleet.database.extend(&fleet.claimant.holder)).await {
             Ok(Ok(tokens)) => {
                 for lease in before {
                     match tokens.contains(&lease.token) {
@@ -100,7 +99,7 @@ pub(super) async fn beat_on(queue: Queue) {
             let is_its = |id: &PullRequestId| lease.lane.split(' ').next() == Some(&id.key());
             queue.app().interrupts.interrupt_where(is_its, &Interrupt::ShuttingDown);
         }
-        match fleet.database.interruptions(&fleet.holder).await {
+        match fleet.database.interruptions(&fleet.claimant.holder).await {
             Ok(events) => interrupt(&queue, fleet, events),
             Err(error) => tracing::warn!(%error, "interruptions could not be read"),
         }
@@ -136,7 +135,7 @@ async fn work_off(queue: &Queue, lease: Arc<Lease>, slot: Slot) {
     });
     let mut done = Ok(true);
     while let Ok(true) = done {
-        done = match fleet.database.next_piece(&lease).await {
+        done = match fleet.database.next_piece(&lease, &fleet.claimant.labels).await {
             Ok(Some(piece)) if slot.class != Class::Light || piece.class == Class::Light => {
                 work(queue, fleet, &lease, piece).await
             }
@@ -181,6 +180,10 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
                 return Ok(false);
             }
             let until = match again {
+                Again::Elsewhere(needs) => {
+                    fleet.database.leave_to(lease, piece.nth, &needs).await?;
+                    return Ok(true);
+                }
                 Again::NotBefore(until) => Some(until),
                 _ => None,
             };
@@ -201,9 +204,13 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
     }
     let until = match again {
         Again::NotBefore(until) => Some(until),
-        Again::Never | Again::Sometime => None,
+        Again::Never | Again::Sometime | Again::Elsewhere(_) => None,
     };
     match again {
+        Again::Elsewhere(needs) => {
+            fleet.database.leave_to(lease, piece.nth, &needs).await?;
+            return Ok(true);
+        }
         Again::Never => fleet.database.complete(lease, piece.nth, &parts).await?,
         Again::Sometime | Again::NotBefore(_) => fleet.database.put_off(lease, piece.nth, until).await?,
     }

@@ -12,6 +12,26 @@ use tokio::sync::oneshot;
 
 use crate::domain::id::Repository;
 
+/// How many workers a process has, and how many of them, or of all that share its work, one party may use.
+#[derive(Debug, Clone, Default)]
+pub struct WorkerSettings {
+    /// With none, which only a journal that is shared allows, others do the work.
+    pub number: usize,
+    /// The most workers for one repository at once. `None` leaves it to greenlight.
+    pub per_repository: Option<usize>,
+    /// The most workers for all repositories of one owner at once. `None` if there is no limit.
+    pub per_owner: Option<usize>,
+}
+
+impl From<usize> for WorkerSettings {
+    fn from(number: usize) -> Self {
+        Self {
+            number,
+            ..Self::default()
+        }
+    }
+}
+
 /// On whose behalf a worker is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Share {
@@ -23,7 +43,7 @@ pub(super) struct Share {
 /// The workers of a service.
 #[derive(Clone)]
 pub(super) struct Workers {
-    number: usize,
+    settings: Arc<WorkerSettings>,
     held: Arc<Mutex<Assignment>>,
 }
 
@@ -41,9 +61,13 @@ pub(super) struct Worker {
 }
 
 impl Workers {
-    pub(super) fn new(number: usize) -> Self {
+    pub(super) fn new(settings: impl Into<WorkerSettings>) -> Self {
+        let settings = settings.into();
         Self {
-            number: number.max(1),
+            settings: Arc::new(WorkerSettings {
+                number: settings.number.max(1),
+                ..settings
+            }),
             held: Arc::default(),
         }
     }
@@ -61,7 +85,7 @@ impl Workers {
         loop {
             let (worker, sender) = {
                 let mut held = self.held();
-                let Some(next) = held.next(self.number) else { return };
+                let Some(next) = held.next(&self.settings) else { return };
                 let (share, sender) = held.waiting.remove(next);
                 held.at_work.push(share.clone());
                 let worker = Worker {
@@ -96,7 +120,7 @@ impl Drop for Worker {
 impl Assignment {
     /// Which work may start now: requested work first, then the repository with the least running work, then the
     /// longest wait.
-    fn next(&self, workers: usize) -> Option<usize> {
+    fn next(&self, workers: &WorkerSettings) -> Option<usize> {
         let may_start = |(_, (share, _)): &(usize, &(Share, _))| self.may_start(share, workers);
         let order = |(place, (share, _)): &(usize, &(Share, _))| {
             let at_work = self.count(|other| other.repository == share.repository);
@@ -106,9 +130,17 @@ impl Assignment {
         waiting.filter(may_start).min_by_key(order).map(|(place, _)| place)
     }
 
-    fn may_start(&self, share: &Share, workers: usize) -> bool {
+    fn may_start(&self, share: &Share, settings: &WorkerSettings) -> bool {
         let busy = self.at_work.len();
+        let workers = settings.number;
         let of_repository = self.count(|other| other.repository == share.repository);
+        let owner = share.repository.name.owner();
+        let of_owner = || self.count(|other| other.repository.name.owner().eq_ignore_ascii_case(owner));
+        let is_allowed = settings.per_repository.is_none_or(|most| of_repository < most)
+            && settings.per_owner.is_none_or(|most| of_owner() < most);
+        if !is_allowed {
+            return false;
+        }
         let most = if workers < 4 { workers } else { workers * 3 / 4 };
         if share.is_asked_for {
             let asked = self.count(|other| other.repository == share.repository && other.is_asked_for);
@@ -156,6 +188,21 @@ mod tests {
             assert!(held.len() <= number, "{number}");
             assert!(now(&workers, asked("b/other")).is_some(), "{number}");
         }
+    }
+
+    #[test]
+    fn a_repository_and_an_owner_get_no_more_workers_than_configured() {
+        let workers = Workers::new(WorkerSettings {
+            number: 8,
+            per_repository: Some(2),
+            per_owner: Some(3),
+        });
+        let of_one: Vec<Worker> = (0..8).map_while(|_| now(&workers, asked("acme/a"))).collect();
+        let of_owner: Vec<Worker> = (0..8).map_while(|_| now(&workers, asked("ACME/b"))).collect();
+        let others: Vec<Worker> = (0..8).map_while(|_| now(&workers, asked("b/b"))).collect();
+        assert_eq!((of_one.len(), of_owner.len(), others.len()), (2, 1, 2));
+        drop(of_one);
+        assert!(now(&workers, asked("acme/b")).is_some());
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use greenlight::domain::event::{Event, Fact};
 use greenlight::domain::id::{DeliveryId, PullRequestId, Repository, RepositoryId};
-use greenlight::journal::{Admission, Class, Database, Error, Journal, PieceKind, Waiting};
+use greenlight::domain::worker_labels::WorkerLabels;
+use greenlight::journal::{Admission, Claimant, Class, Database, Error, Journal, PieceKind, Waiting};
 use greenlight::lease::{self, Lease};
 use jiff::Timestamp;
 use secrecy::SecretString;
@@ -38,6 +39,7 @@ fn waiting(of: &PullRequestId, class: Class) -> Waiting {
         class,
         repository: of.repository.key(),
         pull_request: of.key(),
+        owner: of.repository.name.owner().into(),
         interrupts: false,
     }
 }
@@ -47,8 +49,21 @@ async fn admit(journal: &Journal, of: &PullRequestId, class: Class, id: &str) ->
     journal.admit(&id, &closed(of), &waiting(of, class)).await.unwrap()
 }
 
+fn none() -> WorkerLabels {
+    WorkerLabels::default()
+}
+
+fn claimant(holder: &str) -> Claimant {
+    Claimant {
+        holder: holder.into(),
+        labels: none(),
+        per_repository: 4,
+        per_owner: None,
+    }
+}
+
 async fn claim(database: &Database, holder: &str, class: Class) -> Option<Arc<Lease>> {
-    database.claim(holder, class, 4).await.unwrap()
+    database.claim(&claimant(holder), class).await.unwrap()
 }
 
 async fn connect(url: &SecretString) -> Journal {
@@ -128,13 +143,13 @@ async fn a_lane_is_worked_in_order_and_by_one_process() {
     assert_eq!(admit(&journal, &id, Class::Light, "first").await, Admission::Known);
     let lease = claim(database, "one", Class::Light).await.unwrap();
     assert!(claim(database, "two", Class::Light).await.is_none());
-    let first = database.next_piece(&lease).await.unwrap().unwrap();
+    let first = database.next_piece(&lease, &none()).await.unwrap().unwrap();
     assert!(matches!(&first.what, PieceKind::Delivery(id, _) if id.0 == "first"));
     database.complete(&lease, first.nth, &[]).await.unwrap();
-    let second = database.next_piece(&lease).await.unwrap().unwrap();
+    let second = database.next_piece(&lease, &none()).await.unwrap().unwrap();
     assert!(second.nth > first.nth);
     database.put_off(&lease, second.nth, None).await.unwrap();
-    assert!(database.next_piece(&lease).await.unwrap().is_none());
+    assert!(database.next_piece(&lease, &none()).await.unwrap().is_none());
     database.release(&lease).await.unwrap();
     assert!(claim(database, "two", Class::Light).await.is_none());
     let unfinished = journal.unfinished().await.unwrap();
@@ -154,13 +169,13 @@ async fn a_delivery_is_done_with_its_last_part() {
     let (whole, parts) = (pull_request(1, 1), [pull_request(1, 2), pull_request(1, 3)]);
     admit(&journal, &whole, Class::Light, "d").await;
     let lease = claim(database, "one", Class::Light).await.unwrap();
-    let piece = database.next_piece(&lease).await.unwrap().unwrap();
+    let piece = database.next_piece(&lease, &none()).await.unwrap().unwrap();
     let parts = parts.each_ref().map(|part| (waiting(part, Class::Light), closed(part)));
     database.complete(&lease, piece.nth, &parts).await.unwrap();
     for left in [1, 0] {
         assert_eq!(journal.unfinished().await.unwrap().len(), 1);
         let lease = claim(database, "one", Class::Light).await.unwrap();
-        let piece = database.next_piece(&lease).await.unwrap().unwrap();
+        let piece = database.next_piece(&lease, &none()).await.unwrap().unwrap();
         database.complete(&lease, piece.nth, &[]).await.unwrap();
         assert_eq!(database.lanes_due().await.unwrap(), left);
     }
@@ -177,7 +192,7 @@ async fn a_process_that_lost_its_lane_changes_nothing_in_it() {
     let id = pull_request(1, 1);
     admit(&journal, &id, Class::Asked, "d").await;
     let old = claim(database, "one", Class::Asked).await.unwrap();
-    let piece = database.next_piece(&old).await.unwrap().unwrap();
+    let piece = database.next_piece(&old, &none()).await.unwrap().unwrap();
     postgres::let_leases_end(&url).await;
     let new = claim(others, "two", Class::Asked).await.unwrap();
     assert!(new.token > old.token);
@@ -203,7 +218,7 @@ async fn a_lease_that_is_not_trusted_changes_nothing_even_if_the_lane_is_free() 
     let database = journal.shared().unwrap();
     admit(&journal, &pull_request(1, 1), Class::Asked, "d").await;
     let lease = claim(database, "one", Class::Asked).await.unwrap();
-    let piece = database.next_piece(&lease).await.unwrap().unwrap();
+    let piece = database.next_piece(&lease, &none()).await.unwrap().unwrap();
     lease.lose();
     assert!(matches!(
         database.complete(&lease, piece.nth, &[]).await,
@@ -212,4 +227,75 @@ async fn a_lease_that_is_not_trusted_changes_nothing_even_if_the_lane_is_free() 
     lease.extend(Instant::now() + Duration::from_secs(10));
     lease::under(Some(Arc::clone(&lease)), async { assert!(lease::may_act()) }).await;
     database.complete(&lease, piece.nth, &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_repositories_of_an_owner_share_a_limit_that_no_race_exceeds() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    for repository in 1..=5 {
+        for number in 1..=3 {
+            let id = pull_request(repository, number);
+            admit(&journal, &id, Class::Asked, &format!("{repository} {number}")).await;
+        }
+    }
+    let claimants: Vec<Claimant> = (0..12)
+        .map(|number| Claimant {
+            per_owner: Some(3),
+            ..claimant(&number.to_string())
+        })
+        .collect();
+    let claims = claimants.iter().map(|claimant| database.claim(claimant, Class::Asked));
+    let claimed = futures::future::join_all(claims).await;
+    assert_eq!(claimed.into_iter().filter_map(Result::unwrap).count(), 3);
+    // Answers need no worker.
+    admit(&journal, &pull_request(1, 9), Class::Light, "help").await;
+    assert!(database.claim(&claimants[0], Class::Light).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn work_that_needs_labels_is_left_to_a_process_that_has_them() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    let id = pull_request(1, 1);
+    admit(&journal, &id, Class::Asked, "d").await;
+    let plain = claim(database, "plain", Class::Asked).await.unwrap();
+    let piece = database.next_piece(&plain, &none()).await.unwrap().unwrap();
+    let needs = WorkerLabels::new(["gpu", "java"]).unwrap();
+    database.leave_to(&plain, piece.nth, &needs).await.unwrap();
+    assert!(database.next_piece(&plain, &none()).await.unwrap().is_none());
+    database.release(&plain).await.unwrap();
+    assert!(claim(database, "plain", Class::Asked).await.is_none());
+    assert_eq!(database.without_worker().await.unwrap(), [needs.clone()]);
+
+    // What comes after it and needs no labels is not held up.
+    let waiting = Waiting {
+        class: Class::Light,
+        ..waiting(&id, Class::Light)
+    };
+    journal
+        .admit(&DeliveryId("closed".into()), &closed(&id), &waiting)
+        .await
+        .unwrap();
+    let light = claim(database, "plain", Class::Light).await.unwrap();
+    let next = database.next_piece(&light, &none()).await.unwrap().unwrap();
+    assert!(matches!(&next.what, PieceKind::Delivery(id, _) if id.0 == "closed"));
+    database.release(&light).await.unwrap();
+
+    let able = Claimant {
+        labels: WorkerLabels::new(["GPU", "java", "linux"]).unwrap(),
+        ..claimant("able")
+    };
+    database.register(&able).await.unwrap();
+    assert!(database.has_worker(&needs).await.unwrap());
+    assert_eq!(database.without_worker().await.unwrap(), []);
+    let lease = database.claim(&able, Class::Asked).await.unwrap().unwrap();
+    let again = database.next_piece(&lease, &able.labels).await.unwrap().unwrap();
+    assert_eq!(again.nth, piece.nth);
 }

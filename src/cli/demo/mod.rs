@@ -136,6 +136,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         allow_list: AllowList::All,
         interrupts: Interrupts::default(),
         voices: ModelStream::default(),
+        labels: None,
         metrics: Arc::default(),
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(fault)?;

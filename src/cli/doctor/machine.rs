@@ -16,6 +16,12 @@ const PROGRAMS: [&str; 12] = [
 /// The timeout of the connection to the model's endpoint.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Those of these programs that are in one of the folders.
+pub(in crate::cli) fn programs_in(folders: &[PathBuf]) -> Vec<&'static str> {
+    let is_there = |program: &&str| folders.iter().any(|folder| is_program(&folder.join(program)));
+    PROGRAMS.into_iter().filter(is_there).collect()
+}
+
 /// The results.
 pub(super) struct Machine {
     data_folder: Result<PathBuf, String>,
@@ -35,16 +41,16 @@ impl Machine {
     pub(super) async fn look(settings: &Settings, environment: &Environment) -> Self {
         let path = environment.get("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
-        let is_there = |program: &&&str| folders.iter().any(|folder| is_program(&folder.join(program)));
-        let (found, missing): (Vec<&&str>, Vec<&&str>) = PROGRAMS.iter().partition(is_there);
+        let found = programs_in(&folders);
+        let missing = PROGRAMS.into_iter().filter(|program| !found.contains(program));
         let model = match settings.model() {
             Some(model) => Some(Endpoint::look(model.name, &model.base_url).await),
             None => None,
         };
         Self {
             data_folder: settings.data_dir().map_err(|error| error.to_string()),
-            found: found.into_iter().copied().collect(),
-            missing: missing.into_iter().copied().collect(),
+            missing: missing.collect(),
+            found,
             model,
         }
     }

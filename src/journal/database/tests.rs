@@ -98,6 +98,7 @@ async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
         class: Class::Light,
         repository: String::new(),
         pull_request: String::new(),
+        owner: String::new(),
         interrupts: false,
     };
     assert_eq!(sqlite.admit(&again, &event, &waiting).await.unwrap(), Admission::Known);

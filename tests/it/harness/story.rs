@@ -18,6 +18,7 @@ pub(crate) use gateway::Gateway;
 use github_double::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
 use greenlight::domain::id::{PullRequestId, Repository, RepositoryId};
 use greenlight::domain::run::Run;
+use greenlight::domain::worker_labels::WorkerLabels;
 use process::{Log, Settings};
 pub(crate) use process::{METRICS_TOKEN, Process, SECRET};
 pub(crate) use scene::{CHANGE, FEW_RUNS, FIXED, LOG, Scene, TESTS};
@@ -209,8 +210,14 @@ impl Story {
 
     /// Starts another process of the same service, which shares the PostgreSQL database and has its own folder.
     pub(crate) async fn join(&self, workers: usize) -> (Process, TempDir) {
+        self.join_labelled(workers, &[]).await
+    }
+
+    /// The same, on a machine with these labels.
+    pub(crate) async fn join_labelled(&self, workers: usize, labels: &[&str]) -> (Process, TempDir) {
         let (folder, mut settings) = (tempfile::tempdir().unwrap(), self.settings.clone());
         settings.workers = workers;
+        settings.labels = Some(WorkerLabels::new(labels.iter().copied()).unwrap());
         let process = Process::start(&settings, folder.path(), &self.log).await;
         (process, folder)
     }

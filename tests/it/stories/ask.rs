@@ -93,6 +93,9 @@ async fn anybody_may_ask_for_help_status_and_configuration() {
     disk = "4GiB"
     network = []
     require = []
+
+    [worker]
+    needs = []
     ```
     "#);
     assert_eq!(story.comments().len(), 3);

@@ -127,3 +127,43 @@ async fn a_process_whose_lane_was_taken_over_stops_and_says_nothing() {
     next.kill().await;
     story.finish().await;
 }
+
+const NEEDS: &str = "[worker]\nneeds = [\"gpu\"]\n";
+
+#[tokio::test]
+async fn a_repository_that_needs_a_label_waits_for_a_worker_that_has_it() {
+    let Some(story) = door(Scene::default().config(NEEDS)).await else {
+        return;
+    };
+    let (plain, _folder) = story.join_labelled(1, &["linux"]).await;
+    let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
+    comment.await.unwrap();
+    let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
+    while !story
+        .log()
+        .contains("work is left to a worker with these labels needs=`gpu`")
+    {
+        look.tick().await;
+    }
+    let (able, _other) = story.join_labelled(1, &["linux", "gpu"]).await;
+    story.settle().await;
+    assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
+    assert_eq!(story.runs().await.len(), 1);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    plain.kill().await;
+    able.kill().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn one_machine_without_a_needed_label_says_so_and_executes_nothing() {
+    let story = Scene::default().config(NEEDS).labelled(&["linux"]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let said = story.sticky();
+    let reason = "`worker.needs` in `greenlight.toml` asks for `gpu`, which this machine does not have. Nothing was \
+                  executed.";
+    assert!(said.contains(reason), "{said}");
+    assert!(story.run().await.is_over());
+    story.finish().await;
+}

@@ -10,6 +10,7 @@ use greenlight::config::retention::Retention;
 use greenlight::domain::id::PullRequestId;
 use greenlight::domain::model::{Prices, Who};
 use greenlight::domain::run::Run;
+use greenlight::domain::worker_labels::WorkerLabels;
 use greenlight::engine::{App, Interrupts, ModelStream};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
@@ -43,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) sandbox: Result<Sandbox, Unusable>,
     pub(crate) allow_list: AllowList,
     pub(crate) workers: usize,
+    /// What its workers say that their machine has.
+    pub(crate) labels: Option<WorkerLabels>,
     /// The URL of a PostgreSQL database. `None`: SQLite in the data folder.
     pub(crate) postgres: Option<SecretString>,
 }
@@ -160,6 +163,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
             None => Interrupts::default(),
         },
         voices: ModelStream::default(),
+        labels: settings.labels.clone(),
         metrics,
     };
     let queue = Queue::new(Arc::new(app), settings.workers);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use github_double::{AUTHOR, Double, NewPullRequest, Role, World};
 use greenlight::config::allow_list::AllowList;
 use greenlight::domain::model::{Price, Who};
+use greenlight::domain::worker_labels::WorkerLabels;
 use greenlight::github::Credentials;
 use greenlight::sandbox::Sandbox;
 use secrecy::SecretString;
@@ -87,6 +88,7 @@ pub(crate) struct Scene {
     /// A sandbox other than the best of this machine.
     sandbox: Option<Sandbox>,
     workers: usize,
+    labels: Option<WorkerLabels>,
     /// Additional configuration for triage.
     triage: &'static str,
     /// The URL of a PostgreSQL database for the journal.
@@ -138,6 +140,7 @@ impl Scene {
             allow_list: AllowList::All,
             sandbox: None,
             workers: 2,
+            labels: None,
             postgres: None,
             triage: FEW_RUNS,
         }
@@ -253,6 +256,12 @@ impl Scene {
         self
     }
 
+    /// A service whose machine has these labels.
+    pub(crate) fn labelled(mut self, labels: &[&str]) -> Self {
+        self.labels = Some(WorkerLabels::new(labels.iter().copied()).unwrap());
+        self
+    }
+
     /// How many pull requests are worked on in parallel.
     pub(crate) fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
@@ -334,6 +343,7 @@ impl Scene {
             }),
             allow_list: self.allow_list,
             workers: self.workers,
+            labels: self.labels,
             postgres: match (self.postgres, std::env::var_os(ON_POSTGRES)) {
                 (Some(url), _) => Some(url),
                 (None, Some(_)) => postgres::new_database().await,
