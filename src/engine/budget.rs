@@ -10,7 +10,10 @@ use crate::domain::gate::Gate;
 use crate::domain::id::Account;
 use crate::domain::run::{Consent, Origin, Run, Step};
 use crate::domain::spend::Spend;
+use crate::journal::{Journal, Reservation};
 
+/// How long a run waits before it looks again, if others have reserved all that is left.
+const WAIT: SignedDuration = SignedDuration::from_mins(1);
 /// The length of a day for the daily limit.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// How many runs of a repository are read, newest first.
@@ -22,27 +25,95 @@ const MAX_TYPICAL: usize = 50;
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &RunLimits) -> Result<Left, Broken> {
-    let mut counted = vec![own(run, limits)];
-    let shared = [&limits.pull_request, &limits.user, &limits.day];
-    if shared.iter().all(|allowed| allowed.allowance() == Allowance::default()) {
-        return Ok(budget::left(&counted));
+async fn left(context: &Context<'_>, run: &Run, limits: &RunLimits) -> Result<Left, Broken> {
+    let runs = sharing(context, limits).await?;
+    Ok(of_shared(context, run, limits, (&runs, &[])))
+}
+
+/// Reserves what a run may spend until [`release`], so that runs at the same time do not exceed the limits that they
+/// share. Returns what is left for it.
+///
+/// # Errors
+/// [`Broken::Reserved`] if only other runs' reservations leave nothing, or when the journal cannot be used.
+pub(super) async fn reserve(context: &Context<'_>, run: &Run, limits: &RunLimits) -> Result<Left, Broken> {
+    let Journal::Database(database) = &context.app.journal else {
+        return left(context, run, limits).await;
+    };
+    if context.app.model.is_none() || shares_nothing(limits) {
+        return left(context, run, limits).await;
     }
-    let id = context.id();
-    let runs = context.app.journal.runs_in(&id.repository, MAX_RUNS).await?;
+    let own = of_run(run, limits);
+    let reservation = Reservation {
+        run: run.id().clone(),
+        amount: Spend {
+            turns: own
+                .turns
+                .map_or(0, |amount| u32::try_from(amount.left).unwrap_or(u32::MAX)),
+            prompt_tokens: own.tokens.map_or(0, |amount| amount.left),
+            cost_micros: own.cost_micros.map(|amount| amount.left),
+            ..Spend::default()
+        },
+        spent: run.spent,
+    };
+    let earlier = database.reserve(&context.id().repository, &reservation).await?;
+    // Read afterwards: what an earlier run spent until it ended its reservation is in the journal.
+    let runs = sharing(context, limits).await?;
+    let left = of_shared(context, run, limits, (&runs, &earlier));
+    let is_reserved = left.exhausted().is_some() && of_shared(context, run, limits, (&runs, &[])).exhausted().is_none();
+    if is_reserved {
+        database.end_reservation(run.id()).await?;
+        return Err(Broken::Reserved(Timestamp::now() + WAIT));
+    }
+    Ok(left)
+}
+
+/// Ends a run's reservation, after what it spent was recorded.
+pub(super) async fn release(context: &Context<'_>, run: &Run) {
+    if let Journal::Database(database) = &context.app.journal
+        && context.app.model.is_some()
+        && let Err(error) = database.end_reservation(run.id()).await
+    {
+        tracing::warn!(run.id = %run.id(), %error, "a reservation was not ended");
+    }
+}
+
+fn shares_nothing(limits: &RunLimits) -> bool {
+    let shared = [&limits.pull_request, &limits.user, &limits.day];
+    shared.iter().all(|allowed| allowed.allowance() == Allowance::default())
+}
+
+/// The runs with which a run shares limits.
+async fn sharing(context: &Context<'_>, limits: &RunLimits) -> Result<Vec<Run>, Broken> {
+    if shares_nothing(limits) {
+        return Ok(Vec::new());
+    }
+    Ok(context.app.journal.runs_in(&context.id().repository, MAX_RUNS).await?)
+}
+
+/// What is left for a run, given the runs of its repository and what some of them have reserved.
+fn of_shared(context: &Context<'_>, run: &Run, limits: &RunLimits, (runs, reserved): (&[Run], &[Reservation])) -> Left {
+    let mut counted = vec![own(run, limits)];
+    if shares_nothing(limits) {
+        return budget::left(&counted);
+    }
     let since = Timestamp::now().checked_sub(DAY).unwrap_or(Timestamp::MIN);
     let recent = |other: &&Run| other.started.at >= since;
-    let of_one = runs.iter().filter(|other| other.started.is_on(id));
-    counted.push((Scope::PullRequest, limits.pull_request.allowance(), sum(of_one)));
+    let of_one = runs.iter().filter(|other| other.started.is_on(context.id()));
+    counted.push((
+        Scope::PullRequest,
+        limits.pull_request.allowance(),
+        sum(of_one, reserved),
+    ));
     if let Some(person) = on_behalf_of(run) {
         let theirs = runs
             .iter()
             .filter(recent)
             .filter(|other| on_behalf_of(other).is_some_and(|other| other.is(person)));
-        counted.push((Scope::User, limits.user.allowance(), sum(theirs)));
+        counted.push((Scope::User, limits.user.allowance(), sum(theirs, reserved)));
     }
-    counted.push((Scope::Day, limits.day.allowance(), sum(runs.iter().filter(recent))));
-    Ok(budget::left(&counted))
+    let of_day = sum(runs.iter().filter(recent), reserved);
+    counted.push((Scope::Day, limits.day.allowance(), of_day));
+    budget::left(&counted)
 }
 
 /// What is left for a run alone, if it shares no limit with others.
@@ -115,9 +186,68 @@ fn used(run: &Run) -> Used {
     }
 }
 
-fn sum<'a>(runs: impl Iterator<Item = &'a Run>) -> Used {
-    runs.map(used).fold(Used::default(), |sum, one| Used {
+fn sum<'a>(runs: impl Iterator<Item = &'a Run>, reserved: &[Reservation]) -> Used {
+    let with_reserved = |run: &Run| {
+        let used = used(run);
+        let reservation = reserved.iter().find(|reservation| reservation.run == *run.id());
+        let outstanding = reservation
+            .filter(|_| run.end.is_none())
+            .map(|of| outstanding(of, &run.spent));
+        Used {
+            spend: used.spend + outstanding.unwrap_or_default(),
+            ..used
+        }
+    };
+    runs.map(with_reserved).fold(Used::default(), |sum, one| Used {
         spend: [sum.spend, one.spend].into_iter().sum::<Spend>(),
         patch_lines: sum.patch_lines.saturating_add(one.patch_lines),
     })
+}
+
+/// The part of a reservation that the run has not spent yet.
+fn outstanding(reservation: &Reservation, spent: &Spend) -> Spend {
+    let (amount, before) = (&reservation.amount, &reservation.spent);
+    let tokens = spent.tokens().saturating_sub(before.tokens());
+    let cost = |spend: &Spend| spend.cost_micros.unwrap_or(0);
+    Spend {
+        turns: amount.turns.saturating_sub(spent.turns.saturating_sub(before.turns)),
+        prompt_tokens: amount.tokens().saturating_sub(tokens),
+        cost_micros: amount
+            .cost_micros
+            .map(|amount| amount.saturating_sub(cost(spent).saturating_sub(cost(before)))),
+        ..Spend::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::RunId;
+
+    #[test]
+    fn what_was_spent_is_no_longer_reserved() {
+        let spend = |turns, tokens, cost_micros| Spend {
+            turns,
+            prompt_tokens: tokens,
+            cost_micros,
+            ..Spend::default()
+        };
+        let reservation = Reservation {
+            run: RunId("r1".into()),
+            amount: spend(10, 1_000, Some(500)),
+            spent: spend(2, 100, None),
+        };
+        assert_eq!(
+            outstanding(&reservation, &spend(2, 100, None)),
+            spend(10, 1_000, Some(500))
+        );
+        assert_eq!(
+            outstanding(&reservation, &spend(5, 700, Some(200))),
+            spend(7, 400, Some(300))
+        );
+        assert_eq!(
+            outstanding(&reservation, &spend(90, 9_000, Some(900))),
+            spend(0, 0, Some(0))
+        );
+    }
 }

@@ -44,6 +44,7 @@ pub mod suggest;
 mod suitable;
 mod suites;
 mod undo;
+mod urgent;
 mod verdict;
 mod vouch;
 pub mod work;
@@ -134,6 +135,9 @@ pub enum Broken {
     /// A process with these labels can do the work, and this one cannot.
     #[error("a worker with the labels {0} is needed")]
     Elsewhere(WorkerLabels),
+    /// Until then, other runs may spend all that is left of the limits that they share.
+    #[error("other runs have reserved what is left of the limits that they share")]
+    Reserved(jiff::Timestamp),
     #[error("a bug in greenlight: {0}")]
     Bug(String),
 }
@@ -153,9 +157,12 @@ impl Broken {
         self.github()?.lacks()
     }
 
-    /// When to try again, if a rate limit of GitHub caused the error.
+    /// When to try again, if a rate limit of GitHub or other runs' reservations caused the error.
     pub fn not_before(&self) -> Option<jiff::Timestamp> {
-        self.github()?.not_before()
+        match self {
+            Self::Reserved(until) => Some(*until),
+            _ => self.github()?.not_before(),
+        }
     }
 
     /// Whether another process took over, so that this one leaves everything as it is.
@@ -229,8 +236,11 @@ pub async fn stop_at_once(app: &App, event: Event, before: Option<i64>) -> Resul
         } => (pull_request, by, false),
         _ => return Ok(()),
     };
-    let client = app.github.client(event.installation, &id.repository).await?;
-    let permission = client.permission(&id.repository, by).await?;
+    let asking = async {
+        let client = app.github.client(event.installation, &id.repository).await?;
+        client.permission(&id.repository, by).await
+    };
+    let permission = github::urgent(true, asking).await?;
     if let Ok(request) = authorize(Cancel, by, is_bot, permission) {
         app.interrupts
             .interrupt_earlier(id, &Interrupt::Cancelled(request), before);
@@ -247,6 +257,11 @@ async fn cancels(body: String) -> bool {
 }
 
 async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken> {
+    let is_urgent = urgent::is_urgent(&event).await;
+    github::urgent(is_urgent, handle_fact(app, event, may_work)).await
+}
+
+async fn handle_fact(app: &App, event: Event, may_work: bool) -> Result<(), Broken> {
     let installation = event.installation;
     match event.fact {
         Fact::CommentCreated(comment) => comment::comment(app, installation, (comment, event.received), may_work).await,

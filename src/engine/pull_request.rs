@@ -24,10 +24,10 @@ use crate::agent::{Live, Model as _, Speech};
 use crate::domain::budget::Left;
 use crate::domain::memory::{self, Memory};
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
-use crate::journal;
 use crate::metrics::StepTimer;
 use crate::sandbox::Code;
 use crate::suite::Suite;
+use crate::{github, journal};
 
 /// How many runs of a repository its memory is read from, newest first.
 const MAX_RECALLED: usize = 500;
@@ -93,7 +93,9 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         timer: StepTimer::default(),
     };
     // Boxed, because the future is deeply nested.
-    match drive(&mut door, &mut run).boxed().await {
+    // What an urgent event leads to is not urgent, unless the door says so.
+    let driven = github::urgent(false, drive(&mut door, &mut run)).boxed().await;
+    match driven {
         Ok(()) => Ok(()),
         // Another worker continues it.
         Err(broken) if broken.is_taken() => Ok(()),
@@ -212,7 +214,8 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn announce(&self, run: &Run) -> Result<(), Broken> {
-        announce::announce(self.context, run, &mut *self.shown.lock().await).await
+        let announcing = async { announce::announce(self.context, run, &mut *self.shown.lock().await).await };
+        github::urgent(run.end.is_some(), announcing).await
     }
 
     async fn set_up(&self, run: &Run) -> Result<Result<Worktree, End>, Broken> {
@@ -229,7 +232,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn left(&self, run: &Run, worktree: &Worktree) -> Result<Left, Broken> {
-        budget::left(self.context, run, &worktree.config.limits).await
+        budget::reserve(self.context, run, &worktree.config.limits).await
     }
 
     async fn suite(&self, worktree: &Worktree) -> Result<Result<Option<Suite>, End>, Broken> {
@@ -297,6 +300,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn worked(&self, run: &Run, worktree: &Worktree) {
+        budget::release(self.context, run).await;
         record::record(self.context, run, worktree).await;
     }
 
@@ -326,7 +330,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn land(&self, run: &Run) -> Result<Step, Broken> {
-        land::land(self.context, run).await
+        github::urgent(true, land::land(self.context, run)).await
     }
 
     async fn end(&self, run: &Run, end: End) -> Result<End, Broken> {

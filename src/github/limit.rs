@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::error::{Error, Pause};
 use super::reset::{number, text, until_reset};
+use super::urgent;
 use crate::metrics::Metrics;
 
 /// The only route with a separate limit.
@@ -45,6 +46,8 @@ struct Resource {
 struct State {
     /// When requests may be sent again.
     until: Option<Instant>,
+    /// When requests may be sent again that are not urgent.
+    kept_until: Option<Instant>,
     left: Left,
     /// How many requests have no answer yet.
     under_way: u64,
@@ -59,7 +62,7 @@ enum Left {
     /// The server names no limit.
     Unlimited,
     /// Until this reset, in seconds of GitHub's clock.
-    Until { reset: u64, requests: u64 },
+    Until { reset: u64, requests: u64, kept: u64 },
 }
 
 impl Left {
@@ -72,26 +75,35 @@ impl Left {
                 known => known,
             };
         };
+        let kept = number(headers, "x-ratelimit-limit").map_or(0, urgent::kept);
         match self {
             Self::Until { reset: known, .. } if known > reset => self,
             Self::Until {
                 reset: known,
                 requests: left,
+                ..
             } if known == reset => Self::Until {
                 reset,
                 requests: left.min(requests),
+                kept,
             },
-            _ => Self::Until { reset, requests },
+            _ => Self::Until { reset, requests, kept },
         }
     }
 
+    /// Whether only urgent requests may still be sent.
+    fn is_kept(self) -> bool {
+        matches!(self, Self::Until { requests, kept, .. } if requests <= kept)
+    }
+
     /// How many requests may be under way at the same time.
-    fn side_by_side(self) -> u64 {
+    fn side_by_side(self, is_urgent: bool) -> u64 {
         match self {
             Self::Unknown => 1,
             Self::Unlimited => u64::MAX,
             // Nothing is left if the limit says so, and `until` is set.
-            Self::Until { requests, .. } => requests.max(1),
+            Self::Until { requests, .. } if is_urgent => requests.max(1),
+            Self::Until { requests, kept, .. } => requests.saturating_sub(kept).max(1),
         }
     }
 }
@@ -121,19 +133,20 @@ impl RateLimit {
     }
 
     /// Whether a request may be sent now. If those under way may use up the limit, this waits for an answer, for as
-    /// long as the timeouts of those requests.
+    /// long as the timeouts of those requests. The last tenth of the limit is for [`urgent`] requests.
     ///
     /// # Errors
     /// [`Error::RateLimited`] until the reset.
     pub(super) async fn permit(&self, route: &str) -> Result<Permit<'_>, Error> {
         let resource = self.of(route);
+        let is_urgent = urgent::is_urgent();
         loop {
             let mut answered = std::pin::pin!(resource.answered.notified());
             answered.as_mut().enable();
             {
                 let mut state = resource.lock();
-                state.check()?;
-                if state.under_way < state.left.side_by_side() {
+                state.check(is_urgent)?;
+                if state.under_way < state.left.side_by_side(is_urgent) {
                     state.under_way += 1;
                     return Ok(Permit(resource));
                 }
@@ -147,7 +160,7 @@ impl RateLimit {
     /// # Errors
     /// [`Error::RateLimited`] until the reset.
     pub(super) fn check(&self, route: &str) -> Result<(), Error> {
-        self.of(route).lock().check()
+        self.of(route).lock().check(urgent::is_urgent())
     }
 
     /// Reads the rate limit from the headers of a response.
@@ -158,6 +171,11 @@ impl RateLimit {
         }
         let mut state = self.of(route).lock();
         state.left = state.left.after(headers);
+        if state.left.is_kept()
+            && let Some(left) = until_reset(headers)
+        {
+            state.kept_until = Some(Instant::now() + left);
+        }
         if number(headers, "x-ratelimit-remaining") == Some(0)
             && let Some(left) = until_reset(headers)
         {
@@ -177,13 +195,16 @@ impl Resource {
 }
 
 impl State {
-    fn check(&mut self) -> Result<(), Error> {
-        let Some(until) = self.until else { return Ok(()) };
+    fn check(&mut self, is_urgent: bool) -> Result<(), Error> {
+        let waits = [self.until, self.kept_until.filter(|_| !is_urgent)];
+        let Some(until) = waits.into_iter().flatten().max() else {
+            return Ok(());
+        };
         let left = until.saturating_duration_since(Instant::now());
         if !left.is_zero() {
             return Err(Error::RateLimited(Pause::of(left)));
         }
-        (self.until, self.left) = (None, Left::Unknown);
+        (self.until, self.kept_until, self.left) = (None, None, Left::Unknown);
         Ok(())
     }
 }
@@ -262,6 +283,30 @@ mod tests {
         let more: Vec<_> = (0..20).map(|_| permit(limit).unwrap()).collect();
         drop((second, third, more));
         assert_eq!(limit.rest.lock().under_way, 0);
+    }
+
+    #[tokio::test]
+    async fn the_last_tenth_is_kept_for_what_is_urgent() {
+        let limit = RateLimit::default();
+        let left = |requests| {
+            let mut left = headers(&USED_UP);
+            left.insert("x-ratelimit-limit", HeaderValue::from_static("5000"));
+            left.insert("x-ratelimit-remaining", HeaderValue::from_static(requests));
+            left
+        };
+        limit.heed("/app", &left("502"));
+        let two = [limit.permit("/app").await.unwrap(), limit.permit("/app").await.unwrap()];
+        assert!(limit.permit("/app").now_or_never().is_none());
+        let urgent = urgent::urgent(true, limit.permit("/app")).await.unwrap();
+        drop((two, urgent));
+        limit.heed("/app", &left("500"));
+        assert!(matches!(limit.permit("/app").await, Err(Error::RateLimited(_))));
+        assert!(limit.check("/app").is_err());
+        let nested = urgent::urgent(true, urgent::urgent(false, limit.permit("/app")));
+        assert!(nested.await.is_err());
+        drop(urgent::urgent(true, limit.permit("/app")).await.unwrap());
+        limit.heed("/app", &left("0"));
+        assert!(urgent::urgent(true, limit.permit("/app")).await.is_err());
     }
 
     #[test]

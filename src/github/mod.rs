@@ -31,6 +31,7 @@ pub mod state;
 mod stream;
 mod threads;
 mod traffic;
+mod urgent;
 pub mod webhook;
 
 use std::collections::HashMap;
@@ -56,6 +57,7 @@ use serde::Deserialize;
 pub use stream::{Download, Streamed, Take};
 pub use threads::{Classifier, SuggestionComment};
 use tokio::sync::{Mutex, OnceCell};
+pub use urgent::urgent;
 
 use self::answer_cache::AnswerCache;
 use self::clone_token::CloneTokens;

@@ -27,6 +27,18 @@ impl Dialect {
         }
     }
 
+    /// Selects the reservations in a repository that were made before another one and still hold. $1 is the key of
+    /// the repository, and $2 the number of the other one.
+    pub(super) fn earlier_reservations(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SELECT run, amount, spent FROM reservation WHERE repository = $1 AND nth < $2",
+            Self::Postgres => {
+                "SELECT run, amount, spent FROM reservation JOIN lane ON lane.token = reservation.token \
+                 AND lane.until >= now() WHERE reservation.repository = $1 AND nth < $2"
+            }
+        }
+    }
+
     /// Selects the repository names of runs without an id, each with an installation. $1 is how many.
     pub(super) fn unidentified(self) -> &'static str {
         match self {

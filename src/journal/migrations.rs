@@ -10,19 +10,29 @@ use super::dialect::Dialect;
 /// Version, name and statements, in the order of the versions.
 type SchemaChange = (i64, &'static str, &'static str);
 
-const SQLITE: [SchemaChange; 6] = [
+const SQLITE: [SchemaChange; 7] = [
     (1, "runs", include_str!("migrations/sqlite/0001_runs.sql")),
     (2, "identity", include_str!("migrations/sqlite/0002_identity.sql")),
     (10, "marks", include_str!("migrations/sqlite/0010_marks.sql")),
     (11, "pushes", include_str!("migrations/sqlite/0011_pushes.sql")),
     (20, "arrivals", include_str!("migrations/sqlite/0020_arrivals.sql")),
     (30, "format", include_str!("migrations/sqlite/0030_format.sql")),
+    (
+        40,
+        "reservations",
+        include_str!("migrations/sqlite/0040_reservations.sql"),
+    ),
 ];
 
-const POSTGRES: [SchemaChange; 3] = [
+const POSTGRES: [SchemaChange; 4] = [
     (1, "journal", include_str!("migrations/postgres/0001_journal.sql")),
     (2, "lanes", include_str!("migrations/postgres/0002_lanes.sql")),
     (3, "workers", include_str!("migrations/postgres/0003_workers.sql")),
+    (
+        4,
+        "reservations",
+        include_str!("migrations/postgres/0004_reservations.sql"),
+    ),
 ];
 
 /// Applies the migrations that a database lacks. On PostgreSQL, one process does so at a time.

@@ -23,6 +23,7 @@ mod pushes;
 mod refs;
 mod registry;
 mod repositories;
+mod reservations;
 mod retention;
 mod rows;
 mod runs;
@@ -37,6 +38,7 @@ pub use lanes::{Class, TRUST, Waiting};
 pub use pieces::{Piece, PieceKind};
 pub use refs::Refs;
 pub use registry::Claimant;
+pub use reservations::Reservation;
 pub use unreadable::Unreadable;
 
 use crate::domain::event::Event;

@@ -10,6 +10,7 @@ use super::shared;
 use super::work::Work;
 use crate::domain::run::Run;
 use crate::engine;
+use crate::journal::Journal;
 
 /// How often the clock of a service ticks.
 pub const TICK: Duration = Duration::from_secs(60);
@@ -29,6 +30,11 @@ pub async fn take_up(queue: &Queue) {
         tokio::spawn(shared::claim_on(queue.clone()));
         tokio::spawn(shared::beat_on(queue.clone()));
         return;
+    }
+    if let Journal::Database(database) = &queue.app().journal
+        && let Err(error) = database.end_reservations().await
+    {
+        tracing::error!(%error, "reservations of an earlier process could not be ended");
     }
     match queue.app().journal.open_runs().await {
         Ok(runs) => tracing::info!(open_runs = runs.len(), "resuming the runs that an earlier process left"),

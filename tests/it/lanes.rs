@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use greenlight::domain::event::{Event, Fact};
-use greenlight::domain::id::{DeliveryId, PullRequestId, Repository, RepositoryId};
+use greenlight::domain::id::{DeliveryId, PullRequestId, Repository, RepositoryId, RunId};
+use greenlight::domain::spend::Spend;
 use greenlight::domain::worker_labels::WorkerLabels;
-use greenlight::journal::{Admission, Claimant, Class, Database, Error, Journal, PieceKind, Waiting};
+use greenlight::journal::{Admission, Claimant, Class, Database, Error, Journal, PieceKind, Reservation, Waiting};
 use greenlight::lease::{self, Lease};
 use jiff::Timestamp;
 use secrecy::SecretString;
@@ -298,4 +299,37 @@ async fn work_that_needs_labels_is_left_to_a_process_that_has_them() {
     let lease = database.claim(&able, Class::Asked).await.unwrap().unwrap();
     let again = database.next_piece(&lease, &able.labels).await.unwrap().unwrap();
     assert_eq!(again.nth, piece.nth);
+}
+
+#[tokio::test]
+async fn of_two_reservations_at_once_one_sees_the_other() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    let all: Vec<PullRequestId> = (1..=8).map(|number| pull_request(1, number)).collect();
+    let mut leases = Vec::new();
+    for (at, id) in all.iter().enumerate() {
+        admit(&journal, id, Class::Light, &at.to_string()).await;
+        leases.push(claim(database, "one", Class::Light).await.unwrap());
+    }
+    let repository = &all[0].repository;
+    let reservation = |at: usize| Reservation {
+        run: RunId(format!("r{at}")),
+        amount: Spend::default(),
+        spent: Spend::default(),
+    };
+    let reserving = leases.iter().enumerate().map(|(at, lease)| {
+        let reserving = async move { database.reserve(repository, &reservation(at)).await.unwrap().len() };
+        lease::under(Some(Arc::clone(lease)), reserving)
+    });
+    let mut seen = futures::future::join_all(reserving).await;
+    seen.sort_unstable();
+    assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6, 7]);
+    // A reservation does not outlast its lease.
+    postgres::let_leases_end(&url).await;
+    let again = reservation(9);
+    let lone = lease::under(Some(Arc::clone(&leases[0])), database.reserve(repository, &again));
+    assert_eq!(lone.await.unwrap(), []);
 }

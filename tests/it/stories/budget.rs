@@ -1,6 +1,6 @@
 //! Limits apply across attempts, runs, people and days; a person who reaches one is told which.
 
-use github_double::{AUTHOR, Role};
+use github_double::{AUTHOR, CheckRunView, Double, MAINTAINER, NewPullRequest, Role};
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
@@ -121,5 +121,46 @@ async fn money_is_in_the_evidence_and_still_counts_when_what_was_said_is_left_ou
     let abridged = journal.runs_in(&story.id().repository, 10).await.unwrap();
     assert_eq!((abridged.len(), &abridged[0].spent), (1, &run.spent));
     assert!(!format!("{abridged:?}").contains("edit_file"), "{abridged:#?}");
+    story.finish().await;
+}
+
+/// Tests that never end as long as there is a file `block`, and a day that suffices for one run.
+const SHARED: &str = "[test]\ncommand = \"if test -e block; then sleep 3000; fi; python3 -m unittest -v\"\n\
+                      [limits]\nturns = 2\n[limits.day]\nturns = 2\n";
+
+#[tokio::test]
+async fn two_runs_at_once_do_not_both_spend_what_is_left_of_a_day() {
+    let turns = proposes("return paid - fare(stops)");
+    let story = Scene::default().config(SHARED).workers(4).model(turns).begin().await;
+    let new = NewPullRequest::new(AUTHOR, "busy", "Never ends").write("block", "1\n");
+    let busy = story.double.open_pull_request(new).await.unwrap();
+    story.double.comment(busy, MAINTAINER, "/greenlight fix").await.unwrap();
+    let is_at_work = |double: &Double| {
+        let ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
+        double.check_runs(&double.head(busy).unwrap()).iter().any(ours)
+    };
+    story.until("at work", is_at_work).await;
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
+    while !story.log().contains("other runs have reserved what is left") {
+        look.tick().await;
+    }
+    assert_eq!(story.run().await.end, None);
+    story
+        .double
+        .comment(busy, MAINTAINER, "/greenlight cancel")
+        .await
+        .unwrap();
+    story.settle().await;
+    assert!(story.model().requests().is_empty());
+    story.process().resume(story.run().await).await;
+    story.settle().await;
+    assert_eq!(story.run().await.spent.turns, 2);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
     story.finish().await;
 }
