@@ -22,6 +22,7 @@ pub mod openai;
 pub use greenlight_repair as repair;
 
 pub mod metrics;
+pub mod traces;
 
 pub mod git;
 pub mod github;

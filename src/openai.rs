@@ -36,6 +36,7 @@ use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn
 use crate::domain::clock::{Clock, in_words};
 use crate::domain::model::{Api, Price, Prices, ToolUse};
 use crate::metrics::{ModelTraffic, ReplyCost};
+use crate::traces::{self, Outcome};
 
 /// How often a request is repeated.
 const RETRIES: usize = 4;
@@ -246,6 +247,7 @@ impl OpenAi {
         loop {
             let streaming = candidate.learned().streaming;
             let pending = self.traffic.as_ref().map(ModelTraffic::ask);
+            let mut span = traces::model_span(&candidate.name);
             let failure = match self.send(candidate, question, streaming, live).await {
                 Ok(reply) => {
                     if let Some(pending) = pending {
@@ -256,10 +258,14 @@ impl OpenAi {
                             micros: reply.usage.cost_micros,
                         });
                     }
+                    span.note("gen_ai.usage.input_tokens", reply.usage.prompt_tokens);
+                    span.note("gen_ai.usage.output_tokens", reply.usage.completion_tokens);
+                    span.end(Outcome::Done);
                     return Ok(reply);
                 }
                 Err(failure) => failure,
             };
+            span.end(Outcome::Failed(failure.word()));
             if let Some(pending) = pending {
                 pending.fail(failure.word());
             }

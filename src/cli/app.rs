@@ -49,6 +49,7 @@ pub(super) fn app(
         retention: settings.retention,
         metrics,
         labels: None,
+        traces: None,
     })
 }
 

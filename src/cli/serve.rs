@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 
 use super::worker_flags::{WorkerFlags, set};
 use super::{Exit, app, database, folder, hidden, terminal, worker_flags};
+use crate::config;
 use crate::config::addresses::JournalAddress;
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
@@ -16,6 +17,7 @@ use crate::engine::App;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 use crate::server::{self, Queue};
+use crate::traces::{self, Traces};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 
@@ -89,7 +91,9 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
         metrics: settings.metrics_token(),
         page,
     };
+    let traces = queue.app().traces.clone();
     server::serve(listener, queue, access, terminal::stopped()).await;
+    end(traces).await;
     Ok(())
 }
 
@@ -119,8 +123,17 @@ async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
     }
     let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
     tell_start(&settings, &app, workers.number).await?;
+    let traces = app.traces.clone();
     server::work(Queue::new(app, workers), terminal::stopped()).await;
+    end(traces).await;
     Ok(())
+}
+
+/// Sends the last spans.
+async fn end(traces: Option<Traces>) {
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
 }
 
 /// What a service needs, and the lock on its data folder.
@@ -149,6 +162,16 @@ async fn prepare(settings: &Settings, environment: &Environment, given: WorkerLa
     tracing::info!(%labels, "labels of this machine");
     let mut app = app::app(settings, github, Journal::Database(journal), sandbox)?;
     app.labels = Some(labels);
+    let collector = config::otlp::destination(environment)?;
+    app.traces = collector
+        .map(Traces::start)
+        .transpose()
+        .map_err(|error| Exit::Fault(error.to_string()))?;
+    if app.traces.is_some()
+        && let Ok(sandbox) = app.sandbox
+    {
+        app.sandbox = Ok(sandbox.watched(app.metrics.sandbox.watch().and(traces::sandbox_uses())));
+    }
     Ok(Prepared {
         app: Arc::new(app),
         _taken: taken,

@@ -6,6 +6,7 @@ use super::App;
 use crate::domain::run::{Run, Step};
 use crate::journal::Error;
 use crate::metrics::Appended;
+use crate::traces;
 
 impl App {
     /// Appends a step to a run.
@@ -23,6 +24,7 @@ impl App {
     pub(super) async fn append_timed(&self, run: &mut Run, step: Step, took: Option<Duration>) -> Result<(), Error> {
         let appended = Appended::of(run, &step);
         self.journal.append(run, step).await?;
+        traces::turn(run, appended.step());
         self.metrics.append(run, appended, took);
         Ok(())
     }

@@ -79,6 +79,7 @@ use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::openai::OpenAi;
 use crate::sandbox::{Sandbox, Unusable};
+use crate::traces::Traces;
 use crate::{agent, checkout, git, github, journal, lease, sandbox, suite};
 
 /// The engine's dependencies; created once by each entry point.
@@ -102,6 +103,8 @@ pub struct App {
     /// How long data is kept.
     pub retention: Retention,
     pub metrics: Arc<Metrics>,
+    /// Where traces are sent. `None` sends none.
+    pub traces: Option<Traces>,
     /// The labels of this worker. `None` where the machine is not chosen by greenlight, such as in a GitHub Action.
     pub labels: Option<WorkerLabels>,
 }

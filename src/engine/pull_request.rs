@@ -27,7 +27,7 @@ use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::metrics::StepTimer;
 use crate::sandbox::Code;
 use crate::suite::Suite;
-use crate::{github, journal};
+use crate::{github, journal, traces};
 
 /// How many runs of a repository its memory is read from, newest first.
 const MAX_RECALLED: usize = 500;
@@ -94,7 +94,11 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
     };
     // Boxed, because the future is deeply nested.
     // What an urgent event leads to is not urgent, unless the door says so.
-    let driven = github::urgent(false, drive(&mut door, &mut run)).boxed().await;
+    let traces = context.app.traces.as_ref();
+    let id = run.id().clone();
+    let driven = traces::root(traces, &id, github::urgent(false, drive(&mut door, &mut run)))
+        .boxed()
+        .await;
     match driven {
         Ok(()) => Ok(()),
         // Another worker continues it.

@@ -10,6 +10,7 @@ use octocrab::Octocrab;
 use super::limit::{GRAPHQL, RateLimit, Traffic};
 use super::reset::{number, text};
 use crate::metrics::{Answered, Budget, RequestClass};
+use crate::traces::{self, Outcome};
 
 /// Sends a request to a route of the API.
 pub(super) async fn execute(
@@ -23,7 +24,18 @@ pub(super) async fn execute(
         _ => RequestClass::Write,
     };
     let begun = Instant::now();
+    let mut span = traces::request_span(request.method().as_str(), request.uri().host());
     let response = crab.execute(request).await;
+    if let Ok(response) = &response {
+        span.note("http.response.status_code", u64::from(response.status().as_u16()));
+    }
+    span.end(match &response {
+        Ok(response) if response.status().is_client_error() || response.status().is_server_error() => {
+            Outcome::Failed("refused")
+        }
+        Ok(_) => Outcome::Done,
+        Err(_) => Outcome::Failed("unreachable"),
+    });
     let Some(Traffic { metrics, installation }) = &limit.traffic else {
         return response;
     };

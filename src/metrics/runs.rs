@@ -175,6 +175,13 @@ impl Appended {
     }
 }
 
+impl Appended {
+    /// The step in one word.
+    pub fn step(&self) -> &'static str {
+        self.step
+    }
+}
+
 fn word(step: &Step) -> &'static str {
     match step {
         Step::Started(_) => "started",

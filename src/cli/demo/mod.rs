@@ -137,6 +137,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         interrupts: Interrupts::default(),
         voices: ModelStream::default(),
         labels: None,
+        traces: None,
         metrics: Arc::default(),
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(fault)?;

@@ -39,6 +39,18 @@ impl UseWatch {
         Self(Arc::new(begin))
     }
 
+    /// Shows each use to both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self::new(move |kind| {
+            let (one, other) = (self.begin(kind), other.begin(kind));
+            Box::new(move |end| {
+                one(end);
+                other(end);
+            })
+        })
+    }
+
     pub(crate) fn begin(&self, kind: Use) -> Ended {
         self.0(kind)
     }

@@ -164,6 +164,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         },
         voices: ModelStream::default(),
         labels: settings.labels.clone(),
+        traces: settings.traces,
         metrics,
     };
     let queue = Queue::new(Arc::new(app), settings.workers);
