@@ -38,6 +38,9 @@ pub(super) struct ServeArguments {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct WorkerArguments {
+    /// Host and port for /metrics and /healthz; no port is opened if not set [env: GREENLIGHT_METRICS_LISTEN]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    metrics_listen: Option<String>,
     #[command(flatten)]
     workers: WorkerFlags,
     #[command(flatten)]
@@ -73,11 +76,7 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
         ));
     }
     let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
-    let listener = TcpListener::bind(&listen).await.map_err(|error| {
-        Exit::Usage(format!(
-            "cannot listen on {listen}: {error}; choose another with --listen (GREENLIGHT_LISTEN)"
-        ))
-    })?;
+    let listener = bind(&listen, "--listen (GREENLIGHT_LISTEN)").await?;
     tell_start(&settings, &app, workers.number).await?;
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, "listening");
@@ -121,12 +120,32 @@ async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
                 .into(),
         ));
     }
+    let metrics = set(
+        arguments.metrics_listen,
+        (&environment, "GREENLIGHT_METRICS_LISTEN"),
+        address,
+    )?;
     let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
+    let metrics = match metrics {
+        Some(address) => Some((
+            bind(&address, "--metrics-listen (GREENLIGHT_METRICS_LISTEN)").await?,
+            settings.metrics_token(),
+        )),
+        None => None,
+    };
     tell_start(&settings, &app, workers.number).await?;
     let traces = app.traces.clone();
-    server::work(Queue::new(app, workers), terminal::stopped()).await;
+    server::work(Queue::new(app, workers), terminal::stopped(), metrics).await;
     end(traces).await;
     Ok(())
+}
+
+async fn bind(address: &str, setting: &str) -> Result<TcpListener, Exit> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Exit::Usage(format!(
+            "cannot listen on {address}: {error}; choose another with {setting}"
+        ))
+    })
 }
 
 /// Sends the last spans.

@@ -36,6 +36,11 @@ pub enum Class {
 }
 
 impl Class {
+    /// The class of a run that needs a worker.
+    pub(super) fn of_run(is_asked_for: bool) -> Self {
+        if is_asked_for { Self::Asked } else { Self::Unasked }
+    }
+
     pub(super) fn number(self) -> i64 {
         match self {
             Self::Light => 0,

@@ -175,7 +175,7 @@ impl Database {
             let at = expires.max(but_not_before).or(but_not_before);
             // Only if the run did not advance since it was read.
             sqlx::query(
-                "UPDATE work SET tries = CASE WHEN length = $2 THEN tries + 1 ELSE 0 END, length = $2, \
+                "UPDATE work SET class = $4, tries = CASE WHEN length = $2 THEN tries + 1 ELSE 0 END, length = $2, \
                  not_before = CASE WHEN to_timestamp($3::double precision / 1e6) > now() \
                  THEN to_timestamp($3::double precision / 1e6) \
                  WHEN length = $2 THEN now() + interval '1 minute' * power(2, LEAST(tries, 6)) ELSE now() END \
@@ -184,6 +184,7 @@ impl Database {
             .bind(&id)
             .bind(i64::try_from(run.length).map_err(broken)?)
             .bind(at.map_or(0, Timestamp::as_microsecond))
+            .bind(Class::of_run(run.is_asked_for()).number())
             .execute(&self.pool)
             .await
             .map_err(broken)?;

@@ -46,7 +46,7 @@ impl Database {
             let lane = lease::current().map_or_else(|| pull_request.clone(), |lease| lease.lane.clone());
             let waiting = Waiting {
                 lane,
-                class: Class::Asked,
+                class: Class::of_run(started.is_asked_for()),
                 repository: repository_key,
                 owner: repository.name.owner().to_ascii_lowercase(),
                 pull_request,

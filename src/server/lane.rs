@@ -8,7 +8,6 @@ use super::workers::Share;
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, Event, Fact};
 use crate::domain::id::{PullRequestId, Repository};
-use crate::domain::run::{Origin, Run};
 use crate::journal::{Class, Waiting};
 use crate::metrics::LaneKind;
 
@@ -77,7 +76,7 @@ impl Route {
     pub(super) fn of(work: &Work) -> Self {
         match work {
             Work::Resume(run) => match run.started.pull_request() {
-                Some(id) => Self::plain(id.key(), worker(&id.repository, is_asked_for(run))),
+                Some(id) => Self::plain(id.key(), worker(&id.repository, run.is_asked_for())),
                 None => Self::plain("checkouts".into(), Needs::Noting),
             },
             Work::Stop(event) => match &event.fact {
@@ -199,11 +198,6 @@ fn worker(repository: &Repository, is_asked_for: bool) -> Needs {
         repository: repository.clone(),
         is_asked_for,
     })
-}
-
-/// Whether a person with write access asked for the next part of a run: they began it, or approved something in it.
-fn is_asked_for(run: &Run) -> bool {
-    matches!(run.started.origin, Origin::Comment { .. }) || run.gates.iter().any(|asked| !asked.approvals.is_empty())
 }
 
 #[cfg(test)]

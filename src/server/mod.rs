@@ -118,13 +118,30 @@ fn recurring(queue: &Queue) -> JoinSet<()> {
     tasks
 }
 
-/// Does the work of a shared journal without serving anything, until `until` resolves, and then drains.
-pub async fn work(queue: Queue, until: impl Future<Output = ()> + Send) {
+/// Does the work of a shared journal, until `until` resolves, and then drains. Serves the metrics if there is a
+/// listener for them, and nothing else.
+pub async fn work(
+    queue: Queue,
+    until: impl Future<Output = ()> + Send,
+    metrics: Option<(TcpListener, Option<SecretString>)>,
+) {
     take_up(&queue).await;
     let mut recurring = recurring(&queue);
-    until.await;
-    tracing::info!("shutting down: no more work is claimed");
-    queue.drain(DRAIN).await;
+    let draining = queue.clone();
+    let drained = async move {
+        until.await;
+        tracing::info!("shutting down: no more work is claimed");
+        draining.drain(DRAIN).await;
+    };
+    match metrics {
+        None => drained.await,
+        Some((listener, token)) => {
+            let router = Router::new()
+                .route("/healthz", get(async || StatusCode::OK))
+                .merge(metrics::router(queue, token.map(metrics::MetricsToken::new)));
+            connections::serve(&listener, &router, drained).await;
+        }
+    }
     recurring.shutdown().await;
 }
 

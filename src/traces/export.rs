@@ -71,7 +71,9 @@ impl Traces {
     }
 
     pub(super) fn send(&self, span: EndedSpan) {
-        if self.sender.try_send(span).is_err() && !self.state.has_lost.swap(true, Ordering::Relaxed) {
+        let sent = self.sender.try_send(span);
+        let is_full = matches!(sent, Err(mpsc::error::TrySendError::Full(_)));
+        if is_full && !self.state.has_lost.swap(true, Ordering::Relaxed) {
             tracing::warn!("the collector of traces is too slow, so some spans are lost");
         }
     }

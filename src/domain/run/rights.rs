@@ -16,6 +16,11 @@ pub struct GateRules {
 }
 
 impl Run {
+    /// Whether a person with write access asked for its next part: they began it, or approved something in it.
+    pub fn is_asked_for(&self) -> bool {
+        self.started.is_asked_for() || self.gates.iter().any(|asked| !asked.approvals.is_empty())
+    }
+
     /// Whether anybody approved landing the proposal.
     pub fn is_landing_approved(&self) -> bool {
         self.gates

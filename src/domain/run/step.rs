@@ -64,6 +64,11 @@ pub enum Subject {
 }
 
 impl Started {
+    /// Whether a person asked for it in a comment.
+    pub fn is_asked_for(&self) -> bool {
+        matches!(self.origin, Origin::Comment { .. })
+    }
+
     /// The pull request. `None` for a run on a checkout.
     pub fn pull_request(&self) -> Option<&PullRequestId> {
         match &self.subject {

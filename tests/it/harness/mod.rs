@@ -1,5 +1,6 @@
 //! The foundation of the stories.
 
+pub(crate) mod collector;
 pub(crate) mod gullible;
 pub(crate) mod model;
 pub(crate) mod openapi;

@@ -227,6 +227,12 @@ impl Story {
         self.settings.postgres.as_ref().unwrap()
     }
 
+    /// Sends the last spans of this process.
+    pub(crate) async fn traces_are_sent(&self) {
+        let traces = self.process().queue.app().traces.clone().unwrap();
+        traces.end().await;
+    }
+
     /// Puts a gateway between greenlight and GitHub.
     pub(crate) async fn gateway(&mut self) -> Gateway {
         let gateway = Gateway::before(self.double.url()).await;

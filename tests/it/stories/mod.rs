@@ -57,6 +57,7 @@ mod secrets;
 mod shown;
 mod suggestions;
 mod tdd;
+mod traces;
 mod traffic;
 mod triage;
 mod trigger;

@@ -7,28 +7,29 @@ use super::sources::{Tree, code, first_names, is_shipped, lines_with, named_room
 
 /// Which rooms a room may name, and which crates, from top to bottom. ARCHITECTURE.md has the picture. `src/lib.rs` gives
 /// some crates, and the modules of `tree`, names that are used like rooms.
-const ROOMS: [(&str, &str); 17] = [
+const ROOMS: [(&str, &str); 18] = [
     ("main", "cli sandbox"),
     ("lib", "repair suite sandbox tree"),
     (
         "cli",
-        "config summary github-double server engine openai agent repair guard suite checkout files sandbox git github journal metrics domain private",
+        "config summary github-double server engine openai agent repair guard suite checkout files sandbox git github journal metrics traces domain private",
     ),
     ("server", "summary engine github journal lease metrics domain"),
     (
         "engine",
-        "config openai agent repair guard measure suite checkout sandbox git github journal lease metrics domain private",
+        "config openai agent repair guard measure suite checkout sandbox git github journal lease metrics traces domain private",
     ),
     ("summary", "domain"),
-    ("openai", "agent metrics domain"),
+    ("openai", "agent metrics traces domain"),
     ("agent", "guard suite checkout sandbox domain"),
     ("guard", "syntax domain"),
     ("measure", "syntax domain"),
     ("journal", "github lease domain private"),
     ("git", "anchor checkout domain private"),
-    ("github", "lease metrics domain"),
+    ("github", "lease metrics traces domain"),
     ("metrics", "sandbox domain"),
-    ("config", "sandbox domain"),
+    ("traces", "sandbox domain"),
+    ("config", "traces sandbox domain"),
     ("lease", ""),
     ("domain", "anchor readers redact units"),
 ];

@@ -19,6 +19,7 @@ use greenlight::metrics::Metrics;
 use greenlight::openai::{self, OpenAi};
 use greenlight::sandbox::{Sandbox, Unusable};
 use greenlight::server::{self, Access, Queue, Work};
+use greenlight::traces::{Destination, Traces};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -46,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) workers: usize,
     /// What its workers say that their machine has.
     pub(crate) labels: Option<WorkerLabels>,
+    /// The URL of a collector of traces.
+    pub(crate) collector: Option<String>,
     /// The URL of a PostgreSQL database. `None`: SQLite in the data folder.
     pub(crate) postgres: Option<SecretString>,
 }
@@ -153,7 +156,9 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
             .unwrap()
             .counted(&metrics),
         journal: Journal::Database(journal),
-        sandbox: settings.sandbox.map(|sandbox| sandbox.watched(metrics.sandbox.watch())),
+        sandbox: settings
+            .sandbox
+            .map(|sandbox| sandbox.watched(metrics.sandbox.watch().and(greenlight::traces::sandbox_uses()))),
         model,
         who: settings.who,
         folder: folder.to_path_buf(),
@@ -164,7 +169,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         },
         voices: ModelStream::default(),
         labels: settings.labels.clone(),
-        traces: settings.traces,
+        traces: settings.collector.as_deref().map(traces),
         metrics,
     };
     let queue = Queue::new(Arc::new(app), settings.workers);
@@ -180,6 +185,15 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, service).await });
     (queue, url)
+}
+
+fn traces(collector: &str) -> Traces {
+    let destination = Destination {
+        url: format!("{collector}/v1/traces").parse().unwrap(),
+        headers: [("x-key".parse().unwrap(), "k".parse().unwrap())].into_iter().collect(),
+        resource: vec![("service.name".into(), "story".into())],
+    };
+    Traces::start(destination).unwrap()
 }
 
 fn subscriber(log: &Log) -> impl tracing::Subscriber + Send + Sync + use<> {

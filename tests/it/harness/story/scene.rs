@@ -89,6 +89,7 @@ pub(crate) struct Scene {
     sandbox: Option<Sandbox>,
     workers: usize,
     labels: Option<WorkerLabels>,
+    collector: Option<String>,
     /// Additional configuration for triage.
     triage: &'static str,
     /// The URL of a PostgreSQL database for the journal.
@@ -141,6 +142,7 @@ impl Scene {
             sandbox: None,
             workers: 2,
             labels: None,
+            collector: None,
             postgres: None,
             triage: FEW_RUNS,
         }
@@ -262,6 +264,12 @@ impl Scene {
         self
     }
 
+    /// A service that sends traces to this collector.
+    pub(crate) fn traced_to(mut self, collector: &str) -> Self {
+        self.collector = Some(collector.into());
+        self
+    }
+
     /// How many pull requests are worked on in parallel.
     pub(crate) fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
@@ -344,6 +352,7 @@ impl Scene {
             allow_list: self.allow_list,
             workers: self.workers,
             labels: self.labels,
+            collector: self.collector,
             postgres: match (self.postgres, std::env::var_os(ON_POSTGRES)) {
                 (Some(url), _) => Some(url),
                 (None, Some(_)) => postgres::new_database().await,
