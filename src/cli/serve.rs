@@ -78,8 +78,7 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
     let listener = bind(&listen, "--listen (GREENLIGHT_LISTEN)").await?;
     tell_start(&settings, &app, workers.number).await?;
-    let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
-    tracing::info!(%address, "listening");
+    let address = tell_address(&listener)?;
     let page = match arguments.page {
         true => Some(page(address)?),
         false => None,
@@ -127,17 +126,26 @@ async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
     )?;
     let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
     let metrics = match metrics {
-        Some(address) => Some((
-            bind(&address, "--metrics-listen (GREENLIGHT_METRICS_LISTEN)").await?,
-            settings.metrics_token(),
-        )),
+        Some(address) => {
+            let listener = bind(&address, "--metrics-listen (GREENLIGHT_METRICS_LISTEN)").await?;
+            Some((listener, settings.metrics_token()))
+        }
         None => None,
     };
     tell_start(&settings, &app, workers.number).await?;
+    if let Some((listener, _)) = &metrics {
+        tell_address(listener)?;
+    }
     let traces = app.traces.clone();
     server::work(Queue::new(app, workers), terminal::stopped(), metrics).await;
     end(traces).await;
     Ok(())
+}
+
+fn tell_address(listener: &TcpListener) -> Result<std::net::SocketAddr, Exit> {
+    let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
+    tracing::info!(%address, "listening");
+    Ok(address)
 }
 
 async fn bind(address: &str, setting: &str) -> Result<TcpListener, Exit> {

@@ -43,7 +43,15 @@ async fn a_worker_replaces_one_that_was_killed_and_the_fix_lands_once() {
         .await;
     signal(&killed, Signal::KILL);
     killed.wait().await.unwrap();
-    let mut worker = second.command(WORKER).spawn().unwrap();
+    let mut command = second.command(WORKER);
+    command.args(["--metrics-listen", "127.0.0.1:0", "--label", "gpu"]);
+    let mut worker = Serving::spawn(command).await;
+    let labels = ["`gpu`", "`linux`", "`sandbox`", "`python3`"];
+    assert!(
+        labels.iter().all(|label| worker.log().contains(label)),
+        "{}",
+        worker.log()
+    );
     postgres::let_leases_end(&url).await;
     let asks = |double: &github_double::Double| {
         let comments = double.comments(stage.number);
@@ -58,8 +66,14 @@ async fn a_worker_replaces_one_that_was_killed_and_the_fix_lands_once() {
     approve.await.unwrap();
     let landed = |double: &github_double::Double| double.head(stage.number).unwrap() != before;
     stage.until("a commit", landed).await;
-    signal(&worker, Signal::TERM);
-    assert_eq!(worker.wait().await.unwrap().code(), Some(0));
+    let answer = async |path: &str| reqwest::get(format!("{}{path}", worker.url)).await.unwrap();
+    let metrics = answer("/metrics").await.text().await.unwrap();
+    assert!(
+        metrics.contains("greenlight_runs_ended_total{mode=\"fix\""),
+        "{metrics}"
+    );
+    assert_eq!(answer("/webhook").await.status(), 404);
+    assert_eq!(worker.ends_by(Signal::TERM).await, Some(0));
     assert_eq!(serving.ends_by(Signal::TERM).await, Some(0));
 }
 
