@@ -21,6 +21,7 @@ pub mod secrets;
 pub mod settings;
 mod settings_error;
 mod show;
+mod sign_in;
 pub mod stricter;
 mod values;
 mod worker;
