@@ -10,9 +10,10 @@ use super::{Exit, app, database, folder, hidden, terminal, worker_flags};
 use crate::config::addresses::JournalAddress;
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
-use crate::config::settings::Settings;
+use crate::config::settings::{Settings, SignInSettings};
 use crate::domain::worker_labels::WorkerLabels;
 use crate::engine::App;
+use crate::github::SignInApp;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 use crate::server::{self, Queue};
@@ -88,9 +89,26 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
         webhook: secret,
         metrics: settings.metrics_token(),
         page,
+        sign_in: sign_in(&settings),
     };
     server::serve(listener, queue, access, terminal::stopped()).await;
     Ok(())
+}
+
+/// The App that people sign in to the page with.
+fn sign_in(settings: &Settings) -> Option<SignInApp> {
+    let SignInSettings {
+        client_id,
+        client_secret,
+        public_url,
+    } = settings.sign_in.clone()?;
+    let app = SignInApp {
+        client_id,
+        client_secret,
+        public_url,
+    };
+    tracing::info!(callback_url = %app.callback(), "people can sign in to the page");
+    Some(app)
 }
 
 /// The page, after its link was printed. The log does not have it, because others may read logs.

@@ -3,16 +3,22 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::Extension;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::notice::AfterAnswer;
 use super::overview::Line;
 use super::text::{distance, shown, time};
+use super::viewer::{Frame, Viewer, VisibleRun};
 use super::{Missing, Shelf, rendered};
 use crate::domain::count::count;
+use crate::domain::command::MAXIMUM_TEXT;
 use crate::domain::id::RunId;
+use crate::domain::permission::Permission;
 use crate::domain::proposal::{Author, Evidence, Proposal};
 use crate::domain::run::{Run, Step};
 use crate::domain::test_run::TestRun;
@@ -31,8 +37,6 @@ const MAX_FAILURE: usize = 4 << 10;
 const MAX_LOG: usize = 16 << 10;
 const MAX_DIFF: usize = 128 << 10;
 const MAX_SHORT: usize = 1_000;
-/// The longest id.
-const MAX_ID: usize = 64;
 /// How long GitHub may take to name the branch of a pull request.
 const NAMING: Duration = Duration::from_secs(3);
 
@@ -94,6 +98,12 @@ struct Said {
 #[derive(Template)]
 #[template(path = "run.html")]
 struct RunPage {
+    frame: Frame,
+    /// What became of the viewer's answer.
+    notice: String,
+    /// Whether the viewer may answer here.
+    may_answer: bool,
+    max_reason: usize,
     line: Line,
     head: String,
     is_over: bool,
@@ -111,12 +121,16 @@ struct RunPage {
     comment: String,
 }
 
-pub(super) async fn get_run(State(shelf): State<Shelf>, Path(id): Path<String>) -> Result<Response, Missing> {
-    if id.is_empty() || id.len() > MAX_ID {
-        return Err(Missing::Nothing);
-    }
+pub(super) async fn get_run(
+    State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
+    Path(id): Path<String>,
+    after: Result<Query<AfterAnswer>, QueryRejection>,
+) -> Result<Response, Missing> {
+    let VisibleRun { run, permission } = shelf.run(&viewer, id).await?;
     let app = shelf.queue.app();
-    let run = app.journal.find(&RunId(id)).await?.ok_or(Missing::Nothing)?;
+    let after = after.map(|Query(after)| after).unwrap_or_default();
+    let notice = notice(app, (&run, &viewer), &after).await?;
     let steps = steps(app, run.id()).await?;
     let branch = branch(app, &run).await;
     let now = Timestamp::now();
@@ -124,6 +138,10 @@ pub(super) async fn get_run(State(shelf): State<Shelf>, Path(id): Path<String>) 
     let left_out = all_said.len().saturating_sub(MAX_SAID);
     let comment = reply::sticky(&run, &branch);
     Ok(rendered(&RunPage {
+        frame: viewer.frame(),
+        notice,
+        may_answer: permission.is_some_and(Permission::may_approve),
+        max_reason: MAXIMUM_TEXT,
         line: Line::of(&RunSummary::of(&run, now), now),
         head: run.started.head.as_str().into(),
         is_over: run.end.is_some(),
@@ -140,6 +158,18 @@ pub(super) async fn get_run(State(shelf): State<Shelf>, Path(id): Path<String>) 
         left_out,
         comment: shown(&comment, MAX_DIFF),
     }))
+}
+
+/// What became of the viewer's answer. Empty if there is nothing to say.
+async fn notice(app: &App, (run, viewer): (&Run, &Viewer), after: &AfterAnswer) -> Result<String, Missing> {
+    let Some(person) = viewer.person() else {
+        return Ok(String::new());
+    };
+    let is_done = match after.delivery() {
+        Some(delivery) => app.journal.is_done(&delivery).await?,
+        None => None,
+    };
+    Ok(after.notice(run, person, is_done).unwrap_or_default())
 }
 
 async fn steps(app: &App, id: &RunId) -> Result<Vec<(usize, Step)>, Missing> {

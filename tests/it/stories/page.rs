@@ -32,6 +32,7 @@ impl Open {
             webhook: WebhookSecret::new(SECRET.into()).unwrap(),
             metrics: None,
             page: Some(page),
+            sign_in: None,
         };
         let router = server::router(story.process().queue.clone(), access);
         tokio::spawn(async move { axum::serve(listener, router).await });
