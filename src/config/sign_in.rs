@@ -78,7 +78,9 @@ fn public_url(text: &str) -> Result<Url, SettingsError> {
         SettingsError::new(PUBLIC_URL, problem, remedy)
     };
     if url.scheme() != "https" && !is_loopback(&url) {
-        return Err(wrong("is not encrypted, so others could read and change what people see"));
+        return Err(wrong(
+            "is not encrypted, so others could read and change what people see",
+        ));
     }
     if url.path() != "/" {
         return Err(wrong("has a path, but the page needs a host or port to itself"));
@@ -123,10 +125,21 @@ mod tests {
 
     #[test]
     fn the_public_url_is_encrypted_or_of_this_machine() {
-        for good in ["https://g.example", "https://g.example:8443", "http://127.0.0.1:8080", "http://localhost:1"] {
+        for good in [
+            "https://g.example",
+            "https://g.example:8443",
+            "http://127.0.0.1:8080",
+            "http://localhost:1",
+        ] {
             assert!(public_url(good).is_ok(), "{good}");
         }
-        for bad in ["http://g.example", "https://g.example/page", "https://me:p@g.example", "g.example", "https://g.example/?a"] {
+        for bad in [
+            "http://g.example",
+            "https://g.example/page",
+            "https://me:p@g.example",
+            "g.example",
+            "https://g.example/?a",
+        ] {
             assert!(public_url(bad).unwrap_err().to_string().contains(PUBLIC_URL), "{bad}");
         }
     }

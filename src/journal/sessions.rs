@@ -132,13 +132,11 @@ impl Database {
         .execute(&mut *transaction)
         .await
         .map_err(broken)?;
-        sqlx::query(
-            "DELETE FROM session WHERE ends < (SELECT ends FROM session ORDER BY ends DESC LIMIT 1 OFFSET $1)",
-        )
-        .bind(MAX_SESSIONS - 1)
-        .execute(&mut *transaction)
-        .await
-        .map_err(broken)?;
+        sqlx::query("DELETE FROM session WHERE ends < (SELECT ends FROM session ORDER BY ends DESC LIMIT 1 OFFSET $1)")
+            .bind(MAX_SESSIONS - 1)
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
         transaction.commit().await.map_err(broken)
     }
 
@@ -214,7 +212,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::Database(Database::open(&folder.path().join("greenlight.db")).await.unwrap());
         let now: Timestamp = "2026-01-05T10:00:00Z".parse().unwrap();
-        journal.begin_session(&key(0), &session(2, now + 1.hour()), now).await.unwrap();
+        journal
+            .begin_session(&key(0), &session(2, now + 1.hour()), now)
+            .await
+            .unwrap();
         for number in 1..=12 {
             let minutes = i64::try_from(number).unwrap();
             let one = session(1, now + 1.hour() + minutes.minutes());

@@ -16,8 +16,8 @@ use url::Url;
 use url::form_urlencoded::{Serializer, parse};
 
 use super::answer::RestAnswer;
-use super::state::State;
-use super::{Double, auth};
+use super::state::{Holder, State};
+use super::{Double, auth, objects};
 
 const AUTHORIZE: &str = "/login/oauth/authorize";
 const EXCHANGE: &str = "/login/oauth/access_token";
@@ -53,6 +53,20 @@ impl Double {
     /// From now on, GitHub's pages are opened by this person, who agrees at once. Without one, the page asks who it is.
     pub fn set_browser_of(&self, login: Option<&str>) {
         self.shared.lock().sign_ins.browser = login.map(str::to_owned);
+    }
+
+    /// Somebody withdraws the App's permission to act for them; delivers `github_app_authorization.revoked`.
+    pub async fn revoke(&self, login: &str) {
+        {
+            let mut state = self.shared.lock();
+            state.tokens.retain(|name, token| {
+                !(name.starts_with("ghu_")
+                    && matches!(&token.holder, Holder::Person { login: its, .. } if its == login))
+            });
+            let payload = json!({ "action": "revoked", "sender": objects::account(&state, login) });
+            state.notify_plainly("github_app_authorization", payload);
+        }
+        self.delivered().await;
     }
 
     /// Lets the codes that were not exchanged yet expire.
@@ -119,7 +133,14 @@ fn authorize(state: &mut State, asked: &Parameters, login: Option<String>) -> Re
     let redirect = asked.get("redirect_uri").cloned().unwrap_or_else(|| first.clone());
     if !state.sign_ins.callbacks.iter().any(|known| fits(known, &redirect)) {
         let text = "The redirect_uri MUST match the registered callback URL for this application.";
-        return back(&first, &[("error", "redirect_uri_mismatch"), ("error_description", text), ("state", get("state"))]);
+        return back(
+            &first,
+            &[
+                ("error", "redirect_uri_mismatch"),
+                ("error_description", text),
+                ("state", get("state")),
+            ],
+        );
     }
     if !get("code_challenge").is_empty() && get("code_challenge_method") != "S256" {
         return page(400, "<h1>Only S256 is supported.</h1>");
@@ -128,7 +149,14 @@ fn authorize(state: &mut State, asked: &Parameters, login: Option<String>) -> Re
         None => return ask(state, asked),
         Some(login) if state.account(&login).is_none_or(|account| account.kind != "User") => {
             let text = "The user has denied your application access.";
-            return back(&redirect, &[("error", "access_denied"), ("error_description", text), ("state", get("state"))]);
+            return back(
+                &redirect,
+                &[
+                    ("error", "access_denied"),
+                    ("error_description", text),
+                    ("state", get("state")),
+                ],
+            );
         }
         Some(login) => login,
     };
@@ -181,11 +209,19 @@ fn ask(state: &State, asked: &Parameters) -> RestAnswer {
     };
     let mut html = String::from("<h1>Sign in to greenlight</h1>\n<form method=\"post\">\n");
     for (name, value) in asked {
-        let _ = writeln!(html, "<input type=\"hidden\" name=\"{}\" value=\"{}\">", escaped(name), escaped(value));
+        let _ = writeln!(
+            html,
+            "<input type=\"hidden\" name=\"{}\" value=\"{}\">",
+            escaped(name),
+            escaped(value)
+        );
     }
     for account in state.accounts.iter().filter(|account| account.kind == "User") {
         let login = escaped(&account.login);
-        let _ = writeln!(html, "<button name=\"login\" value=\"{login}\">Continue as {login}</button>");
+        let _ = writeln!(
+            html,
+            "<button name=\"login\" value=\"{login}\">Continue as {login}</button>"
+        );
     }
     html.push_str("<button name=\"login\" value=\"\">Cancel</button>\n</form>\n");
     page(200, &html)
@@ -209,7 +245,10 @@ fn exchange(state: &mut State, given: &Parameters) -> Result<Value, Value> {
     if Timestamp::now() > code.made.checked_add(CODE_MINUTES.minutes()).unwrap_or(code.made) {
         return Err(bad());
     }
-    if given.get("redirect_uri").is_some_and(|redirect| *redirect != code.redirect) {
+    if given
+        .get("redirect_uri")
+        .is_some_and(|redirect| *redirect != code.redirect)
+    {
         let text = "The redirect_uri MUST match the registered callback URL for this application.";
         return Err(error("redirect_uri_mismatch", text));
     }
@@ -230,5 +269,8 @@ fn in_format(answer: &Value, accept: &str) -> RestAnswer {
     for (key, value) in answer.as_object().into_iter().flatten() {
         form.append_pair(key, value.as_str().unwrap_or(&value.to_string()));
     }
-    RestAnswer::bytes("application/x-www-form-urlencoded; charset=utf-8", form.finish().into_bytes())
+    RestAnswer::bytes(
+        "application/x-www-form-urlencoded; charset=utf-8",
+        form.finish().into_bytes(),
+    )
 }

@@ -229,7 +229,9 @@ async fn answered(
         Command::Approve { .. } => "approve",
         _ => "reject",
     };
-    let given = answering(api, caller, (&run, &on, &access)).answer(asked, command).await;
+    let given = answering(api, caller, (&run, &on, &access))
+        .answer(asked, command)
+        .await;
     given.map_err(|refused| match refused {
         NotTaken::Closed => Problem::Conflict(format!("`{gate}` is no longer open")),
         NotTaken::Moved(head) => Problem::Conflict(format!(

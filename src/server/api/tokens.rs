@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::github::Person;
 use super::super::remembered::Remembered;
+use crate::github::Person;
 
 /// How long the owner of a token is cached.
 pub(super) const KNOWN_FOR: Duration = Duration::from_secs(60);

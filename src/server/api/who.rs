@@ -9,13 +9,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use super::super::reach::{Reached, reach};
 use super::problem::Problem;
 use super::tokens::{CachedToken, Fingerprint, KNOWN_FOR, Known, Tokens};
 use super::{Api, bearer};
 use crate::domain::id::{Account, InstallationId, Repository, RepositoryName};
 use crate::domain::permission::Permission;
 use crate::github::{Person, TokenKind};
-use super::super::reach::{Reached, reach};
 
 /// The possible lengths and prefixes of a GitHub token.
 /// <https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats>

@@ -86,7 +86,9 @@ async fn take(
         .await?;
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
     let back = |said: &str| {
-        let gate = asked.map(|asked| format!("&gate={}", asked.gate.id)).unwrap_or_default();
+        let gate = asked
+            .map(|asked| format!("&gate={}", asked.gate.id))
+            .unwrap_or_default();
         let to = format!("/runs/{}?said={said}{gate}", run.id());
         Ok(Redirect::to(&to).into_response())
     };
@@ -115,13 +117,18 @@ async fn take(
             ("approve", answering.answer(asked, Command::Approve { gate }).await)
         }
         (Verb::Reject, Some(asked)) => {
-            let reason = given.reason.map(|reason| reason.replace("\r\n", "\n").trim().to_string());
+            let reason = given
+                .reason
+                .map(|reason| reason.replace("\r\n", "\n").trim().to_string());
             let reason = reason.filter(|reason| !reason.is_empty());
             if reason.as_ref().is_some_and(|text| text.chars().count() > MAXIMUM_TEXT) {
                 return back("long");
             }
             let gate = Some(asked.gate.id.clone());
-            ("reject", answering.answer(asked, Command::Reject { gate, reason }).await)
+            (
+                "reject",
+                answering.answer(asked, Command::Reject { gate, reason }).await,
+            )
         }
     };
     match given {

@@ -42,8 +42,10 @@ struct Secrets {
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLoopback {
-    #[error("{0} is not a loopback address, where this page has no sign-in: listen on 127.0.0.1, or let people sign in with \
-         GREENLIGHT_CLIENT_SECRET instead")]
+    #[error(
+        "{0} is not a loopback address, where this page has no sign-in: listen on 127.0.0.1, or let people sign in with \
+         GREENLIGHT_CLIENT_SECRET instead"
+    )]
     Elsewhere(SocketAddr),
     #[error("no random numbers are available")]
     NoRandomness,

@@ -61,7 +61,10 @@ fn became(asked: &Asked, run: &Run, (person, is_done): (&Person, Option<bool>)) 
     }
     if asked.is_approved() {
         let by: Vec<String> = asked.approved_by().map(ToString::to_string).collect();
-        return format!("{} was faster and approved this. Your answer was not used.", by.join(" and "));
+        return format!(
+            "{} was faster and approved this. Your answer was not used.",
+            by.join(" and ")
+        );
     }
     if asked.expired {
         return "This request has expired. Your answer was not used.".into();

@@ -93,7 +93,11 @@ pub(super) async fn get_overview(
     let repositories = repositories(&shelf, &viewer, &open).await?;
     if viewer.person().is_some() {
         let seen: HashSet<String> = repositories.iter().map(Repository::key).collect();
-        open.retain(|run| run.started.pull_request().is_some_and(|on| seen.contains(&on.repository.key())));
+        open.retain(|run| {
+            run.started
+                .pull_request()
+                .is_some_and(|on| seen.contains(&on.repository.key()))
+        });
     }
     let now = Timestamp::now();
     let mut runs = newest(journal, (open, &repositories), now).await?;
@@ -135,7 +139,9 @@ async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[Run]) -> Result<Ve
     };
     let mut all = journal.repositories(wanted).await?;
     let known: HashSet<String> = all.iter().map(Repository::key).collect();
-    let of_open = open.iter().filter_map(|run| Some(run.started.pull_request()?.repository.clone()));
+    let of_open = open
+        .iter()
+        .filter_map(|run| Some(run.started.pull_request()?.repository.clone()));
     let of_open: HashSet<Repository> = of_open.filter(|one| !known.contains(&one.key())).collect();
     if viewer.person().is_some() {
         all.extend(of_open.into_iter().take(MAX_LOOKED_AT));

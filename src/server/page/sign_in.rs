@@ -155,7 +155,11 @@ pub(super) async fn only_signed_in(
                 text: "Sign in to see and answer the runs of your repositories.",
                 to: within(Some(request.uri().path().into())),
             };
-            let status = if is_root { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+            let status = if is_root {
+                StatusCode::OK
+            } else {
+                StatusCode::UNAUTHORIZED
+            };
             (status, rendered(&page)).into_response()
         }
         Err(missing) => missing.into_response(),
@@ -226,7 +230,10 @@ pub(super) async fn get_callback(
     let asked = github.signed_in(&door.0.app, (&code, &verifier));
     let asked = tokio::time::timeout(EXCHANGE, asked).await.map_err(|_| Missing::Away)?;
     let Some(person) = asked? else {
-        return failed(StatusCode::FORBIDDEN, "GitHub does not accept this sign-in: it was used before, or took too long.");
+        return failed(
+            StatusCode::FORBIDDEN,
+            "GitHub does not accept this sign-in: it was used before, or took too long.",
+        );
     };
     let Some(id) = person.account.id.filter(|_| !person.is_bot) else {
         return failed(StatusCode::FORBIDDEN, "Only people sign in here.");
@@ -239,7 +246,10 @@ pub(super) async fn get_callback(
     };
     let journal = &shelf.queue.app().journal;
     // A session is never taken over: the cookie that came with the request, even a planted one, is not used again.
-    for earlier in cookies(&headers, door.session_cookie()).filter(|cookie| is_random(cookie)).take(1) {
+    for earlier in cookies(&headers, door.session_cookie())
+        .filter(|cookie| is_random(cookie))
+        .take(1)
+    {
         journal.end_session(&session_key(earlier)).await?;
     }
     let secret = random().ok_or(Missing::Broken)?;
@@ -269,7 +279,10 @@ pub(super) async fn post_sign_out(
         return Err(Missing::Forged);
     }
     let journal = &shelf.queue.app().journal;
-    for cookie in cookies(&headers, door.session_cookie()).filter(|cookie| is_random(cookie)).take(1) {
+    for cookie in cookies(&headers, door.session_cookie())
+        .filter(|cookie| is_random(cookie))
+        .take(1)
+    {
         journal.end_session(&session_key(cookie)).await?;
     }
     let gone = door.cookie((door.session_cookie(), ""), SignedDuration::ZERO);
@@ -317,7 +330,10 @@ mod tests {
         };
         let headers = |pairs: &[(&'static str, &'static str)]| -> HeaderMap {
             let pairs = pairs.iter().map(|(name, value)| {
-                (header::HeaderName::from_static(name), header::HeaderValue::from_static(value))
+                (
+                    header::HeaderName::from_static(name),
+                    header::HeaderValue::from_static(value),
+                )
             });
             pairs.collect()
         };
