@@ -28,7 +28,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 pub use clock::{TICK, take_up, watch};
-pub use page::{LocalPage, NotLoopback};
+pub use page::{Board, LocalPage, NotLoopback, serve_run};
 pub use queue::{Queue, QueueFull};
 use secrecy::SecretString;
 pub use sweep::sweep;

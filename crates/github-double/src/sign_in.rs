@@ -93,6 +93,8 @@ pub(super) fn serve(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Res
         .into_owned()
         .collect();
     match (parts.method.as_str(), parts.uri.path()) {
+        // Browsers ask for it at every host.
+        ("GET", "/favicon.ico") => Some(RestAnswer::empty(404)),
         ("GET", AUTHORIZE) => Some(authorize(state, &query, None)),
         ("POST", AUTHORIZE) => {
             let form: Parameters = parse(body).into_owned().collect();

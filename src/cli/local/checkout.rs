@@ -14,6 +14,7 @@ use super::super::progress::{self, SearchProgress};
 use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
 use super::next_suite::NextSuite;
+use super::open::OpenPage;
 use super::question::{self, Manner, What};
 use super::report::Leftover;
 use super::request::{self, Approver};
@@ -37,6 +38,8 @@ use crate::suite::Suite;
 /// The parts that a run on a checkout needs.
 pub(super) struct Parts<'a> {
     pub(super) journal: RunFile,
+    /// The page of this run, if it was asked for.
+    pub(super) page: Option<OpenPage>,
     pub(super) worktree: Worktree,
     /// The first suite, ready to run.
     pub(super) suite: Suite,
@@ -229,7 +232,12 @@ impl Door for OnCheckout<'_> {
         if let Step::Said(item) = &step {
             self.voice.item(item);
         }
-        Ok(self.parts.journal.append(run, step)?)
+        let shown = self.parts.page.as_ref().map(|page| (page, step.clone()));
+        self.parts.journal.append(run, step)?;
+        if let Some((page, step)) = shown {
+            page.add(step);
+        }
+        Ok(())
     }
 
     fn has_reader(&self, _run: &Run) -> bool {

@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::viewer::{Viewer, VisibleRun};
@@ -157,9 +160,39 @@ async fn lengths(
     }
 }
 
+/// Names a state of runs.
+pub(super) fn token<'a>(lengths: impl IntoIterator<Item = (&'a RunId, usize)>) -> String {
+    let mut lines: Vec<String> = lengths
+        .into_iter()
+        .map(|(id, length)| format!("{id} {length}\n"))
+        .collect();
+    lines.sort();
+    hex::encode(&Sha256::digest(lines.concat())[..8])
+}
+
+/// What the page that asks was made of.
+#[derive(Deserialize)]
+pub(super) struct Since {
+    seen: Option<String>,
+}
+
+impl Since {
+    /// Whether the page was made of a run with another number of steps.
+    pub(super) fn is_older(&self, run: &str, length: usize) -> bool {
+        let now = token([(&RunId(run.into()), length)]);
+        self.seen.as_ref().is_some_and(|seen| *seen != now)
+    }
+}
+
+pub(super) type Asked = Result<Query<Since>, QueryRejection>;
+
 /// Changes of any run.
-pub(super) async fn get_all(State(shelf): State<Shelf>, Extension(viewer): Extension<Viewer>) -> Response {
-    tell(shelf, viewer, None)
+pub(super) async fn get_all(
+    State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
+    since: Asked,
+) -> Response {
+    tell(shelf, viewer, None, since)
 }
 
 /// New steps of one run.
@@ -167,10 +200,11 @@ pub(super) async fn get_one(
     State(shelf): State<Shelf>,
     Extension(viewer): Extension<Viewer>,
     Path(id): Path<String>,
+    since: Asked,
 ) -> Result<Response, Missing> {
     let VisibleRun { run, .. } = shelf.run(&viewer, id).await?;
     let on = run.started.pull_request().map(|on| on.repository.clone());
-    Ok(tell(shelf, viewer, Some((run.id().clone(), on))))
+    Ok(tell(shelf, viewer, Some((run.id().clone(), on)), since))
 }
 
 /// One page that is told.
@@ -180,12 +214,12 @@ struct Listening {
     /// The one run, with its repository.
     run: Option<(RunId, Option<Repository>)>,
     lengths: watch::Receiver<Lengths>,
-    /// What was seen of the runs that the viewer may see.
-    seen: Option<Vec<(RunId, usize)>>,
+    /// What the page shows of the runs that the viewer may see.
+    seen: Option<String>,
     _place: Place,
 }
 
-fn tell(shelf: Shelf, viewer: Viewer, run: Option<(RunId, Option<Repository>)>) -> Response {
+fn tell(shelf: Shelf, viewer: Viewer, run: Option<(RunId, Option<Repository>)>, since: Asked) -> Response {
     let Some(place) = shelf.listeners.place(&viewer) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
@@ -194,7 +228,7 @@ fn tell(shelf: Shelf, viewer: Viewer, run: Option<(RunId, Option<Repository>)>) 
         shelf,
         viewer,
         run,
-        seen: None,
+        seen: since.ok().and_then(|Query(since)| since.seen),
         _place: place,
     };
     let events = futures::stream::unfold(start, async |mut listening| {
@@ -224,20 +258,20 @@ impl Listening {
         }
     }
 
-    async fn visible(&self, lengths: &[(RunId, Option<Repository>, usize)]) -> Result<Vec<(RunId, usize)>, Missing> {
+    async fn visible(&self, lengths: &[(RunId, Option<Repository>, usize)]) -> Result<String, Missing> {
         if let Some((_, on)) = &self.run {
             if let Some(on) = on
                 && !self.shelf.may_see(&self.viewer, on).await?
             {
                 return Err(Missing::Nothing);
             }
-            return Ok(lengths.iter().map(|(id, _, length)| (id.clone(), *length)).collect());
+            return Ok(token(lengths.iter().map(|(id, _, length)| (id, *length))));
         }
         let all: HashSet<Repository> = lengths.iter().filter_map(|(_, on, _)| on.clone()).collect();
         let visible = self.shelf.visible(&self.viewer, all.into_iter().collect()).await?;
         let is_local = self.viewer.person().is_none();
         let may_be_seen = |on: &Option<Repository>| is_local || on.as_ref().is_some_and(|on| visible.contains(on));
         let visible = lengths.iter().filter(|(_, on, _)| may_be_seen(on));
-        Ok(visible.map(|(id, _, length)| (id.clone(), *length)).collect())
+        Ok(token(visible.map(|(id, _, length)| (id, *length))))
     }
 }

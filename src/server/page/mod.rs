@@ -6,6 +6,7 @@
 //!
 //! Pages are rendered by templates that escape every text. A small script reloads them when the journal has grown.
 
+mod alone;
 mod answer;
 mod door;
 mod live;
@@ -21,6 +22,7 @@ mod viewer;
 
 use std::time::Duration;
 
+pub use alone::{Board, serve_run};
 use askama::Template;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -45,6 +47,7 @@ const MAX_PATH: usize = 300;
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
+const ICON: &str = include_str!("assets/page.svg");
 
 /// The state that every page shares.
 #[derive(Clone)]
@@ -106,6 +109,7 @@ fn pages(shelf: Shelf) -> Router {
 
 fn assets() -> Router {
     Router::new()
+        .route("/page.svg", get(async || asset("image/svg+xml", ICON)))
         .route("/page.css", get(async || asset("text/css; charset=utf-8", STYLE)))
         .route(
             "/page.js",

@@ -9,6 +9,7 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::live;
 use super::text::{distance, dollars, shown, time};
 use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, rendered};
@@ -52,6 +53,8 @@ pub(super) struct Line {
 #[template(path = "overview.html")]
 struct Overview {
     frame: Frame,
+    /// What the page was made of.
+    seen: String,
     waiting: Vec<Line>,
     working: Vec<Line>,
     ended: Vec<Line>,
@@ -99,6 +102,7 @@ pub(super) async fn get_overview(
                 .is_some_and(|on| seen.contains(&on.repository.key()))
         });
     }
+    let seen = live::token(open.iter().map(|run| (run.id(), run.length)));
     let now = Timestamp::now();
     let mut runs = newest(journal, (open, &repositories), now).await?;
     runs.retain(|run| filter.takes(run));
@@ -116,6 +120,7 @@ pub(super) async fn get_overview(
     waiting.sort_by_key(|run| run.waiting.iter().map(|gate| gate.expires).min());
     Ok(rendered(&Overview {
         frame: viewer.frame(),
+        seen,
         waiting: waiting.into_iter().map(|run| Line::of(run, now)).collect(),
         working: lines(&RunSummary::is_working),
         ended,

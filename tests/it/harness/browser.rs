@@ -137,7 +137,9 @@ impl Browser {
              }})"
         );
         let shown = tokio::time::timeout(PATIENCE, self.evaluate(&promise)).await;
-        assert!(shown.is_ok(), "{text:?} is not shown");
+        if shown.is_err() {
+            panic!("{text:?} is not shown in:\n{}", self.text().await);
+        }
     }
 
     /// What the browser complained about since the last time, such as a policy that was violated.
@@ -167,7 +169,7 @@ impl Browser {
 
     async fn receive(&mut self) -> Value {
         loop {
-            let message = tokio::time::timeout(PATIENCE, self.socket.next()).await.unwrap();
+            let message = tokio::time::timeout(2 * PATIENCE, self.socket.next()).await.unwrap();
             if let Message::Text(text) = message.unwrap().unwrap() {
                 return serde_json::from_str(&text).unwrap();
             }
