@@ -30,17 +30,17 @@ impl<K: Hash + Eq + Clone, V, const MAX: usize> Remembered<K, V, MAX> {
         self.0.remove(key);
     }
 
-    #[cfg(test)]
+    /// How many entries there are, including those that have expired.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Keeps an entry for a while. If the map is full, it replaces the entry that expires first.
     pub(super) fn keep(&mut self, key: K, value: V, now: Instant, long: Duration) {
-        if self.0.len() >= MAX {
+        if self.len() >= MAX {
             self.0.retain(|_, (until, _)| *until > now);
         }
-        if self.0.len() >= MAX
+        if self.len() >= MAX
             && let Some(first) = self
                 .0
                 .iter()

@@ -53,6 +53,7 @@ mod route;
 mod rules;
 mod server;
 mod sign_in;
+mod sign_ins;
 mod state;
 mod statuses;
 mod store;

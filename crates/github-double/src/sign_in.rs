@@ -16,6 +16,7 @@ use url::Url;
 use url::form_urlencoded::{Serializer, parse};
 
 use super::answer::RestAnswer;
+use super::sign_ins::Code;
 use super::state::{Holder, State};
 use super::{Double, auth, objects};
 
@@ -24,23 +25,6 @@ const EXCHANGE: &str = "/login/oauth/access_token";
 /// How long a code is valid, and how long a person's token is.
 const CODE_MINUTES: i64 = 10;
 const TOKEN_SECONDS: i64 = 28_800;
-
-/// The App's settings for the web flow, and what is under way.
-#[derive(Default)]
-pub(super) struct SignIns {
-    callbacks: Vec<String>,
-    /// The person in whose browser the pages are opened, and who agrees at once.
-    browser: Option<String>,
-    codes: HashMap<String, Code>,
-}
-
-/// A code that was not exchanged yet.
-struct Code {
-    login: String,
-    redirect: String,
-    challenge: Option<String>,
-    made: Timestamp,
-}
 
 type Parameters = HashMap<String, String>;
 

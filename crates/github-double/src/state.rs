@@ -18,7 +18,7 @@ pub(super) use super::records::{
     Activity, CheckRun, Comment, CommentPosition, Edit, Happening, Job, PullRequest, Reaction, Repository, Review,
     ReviewComment, Status, WorkflowRun,
 };
-use super::sign_in::SignIns;
+use super::sign_ins::SignIns;
 
 /// The URLs that the double is served at.
 pub(super) struct Addresses {

@@ -14,7 +14,7 @@ use super::super::progress::{self, SearchProgress};
 use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
 use super::next_suite::NextSuite;
-use super::open::OpenPage;
+use super::open::{self, OpenPage};
 use super::question::{self, Manner, What};
 use super::report::Leftover;
 use super::request::{self, Approver};
@@ -232,12 +232,11 @@ impl Door for OnCheckout<'_> {
         if let Step::Said(item) = &step {
             self.voice.item(item);
         }
-        let shown = self.parts.page.as_ref().map(|page| (page, step.clone()));
-        self.parts.journal.append(run, step)?;
-        if let Some((page, step)) = shown {
-            page.add(step);
-        }
-        Ok(())
+        Ok(open::append(
+            self.parts.page.as_ref(),
+            &self.parts.journal,
+            (run, step),
+        )?)
     }
 
     fn has_reader(&self, _run: &Run) -> bool {

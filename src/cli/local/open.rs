@@ -7,7 +7,8 @@ use tokio::task::JoinHandle;
 
 use super::super::{Exit, terminal};
 use crate::config::environment::Environment;
-use crate::domain::run::Step;
+use crate::domain::run::{Run, Step};
+use crate::journal::{Error, RunFile};
 use crate::sandbox;
 use crate::server::{Board, LocalPage, serve_run};
 
@@ -42,10 +43,16 @@ impl OpenPage {
         });
         Ok(Self { board, serving })
     }
+}
 
-    pub(super) fn add(&self, step: Step) {
-        self.board.add(step);
+/// Appends a step to a run, and shows it on its page.
+pub(super) fn append(page: Option<&OpenPage>, journal: &RunFile, (run, step): (&mut Run, Step)) -> Result<(), Error> {
+    let shown = page.map(|page| (page, step.clone()));
+    journal.append(run, step)?;
+    if let Some((page, step)) = shown {
+        page.board.add(step);
     }
+    Ok(())
 }
 
 /// Whether a program was started that opens the link.

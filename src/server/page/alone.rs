@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::middleware::from_fn_with_state;
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
@@ -106,8 +106,7 @@ async fn get_events(
     find(&board.steps(), Some(&id))?;
     let events = futures::stream::unfold(lengths, async |mut lengths| {
         lengths.changed().await.ok()?;
-        let event = Event::default().event("changed").data("");
-        Some((Ok::<_, std::convert::Infallible>(event), lengths))
+        Some((Ok::<_, std::convert::Infallible>(live::changed()), lengths))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }

@@ -31,7 +31,7 @@ type GivenForm = Result<Form<Given>, FormRejection>;
 
 /// Which answer.
 #[derive(Clone, Copy)]
-enum Verb {
+enum AnswerKind {
     Approve,
     Reject,
     Cancel,
@@ -44,7 +44,7 @@ pub(super) async fn post_approve(
     headers: HeaderMap,
     form: GivenForm,
 ) -> Result<Response, Missing> {
-    take(at, viewer, (Verb::Approve, id, gate), headers, form).await
+    take(at, viewer, (AnswerKind::Approve, id, gate), headers, form).await
 }
 
 pub(super) async fn post_reject(
@@ -54,7 +54,7 @@ pub(super) async fn post_reject(
     headers: HeaderMap,
     form: GivenForm,
 ) -> Result<Response, Missing> {
-    take(at, viewer, (Verb::Reject, id, gate), headers, form).await
+    take(at, viewer, (AnswerKind::Reject, id, gate), headers, form).await
 }
 
 pub(super) async fn post_cancel(
@@ -64,13 +64,13 @@ pub(super) async fn post_cancel(
     headers: HeaderMap,
     form: GivenForm,
 ) -> Result<Response, Missing> {
-    take(at, viewer, (Verb::Cancel, id, String::new()), headers, form).await
+    take(at, viewer, (AnswerKind::Cancel, id, String::new()), headers, form).await
 }
 
 async fn take(
     State((door, shelf)): At,
     Extension(viewer): Extension<Viewer>,
-    (verb, id, gate): (Verb, String, String),
+    (verb, id, gate): (AnswerKind, String, String),
     headers: HeaderMap,
     form: GivenForm,
 ) -> Result<Response, Missing> {
@@ -109,14 +109,14 @@ async fn take(
         place: "page",
     };
     let given = match (verb, asked) {
-        (Verb::Cancel, _) => ("cancel", answering.cancel().await),
+        (AnswerKind::Cancel, _) => ("cancel", answering.cancel().await),
         (_, None) => return Err(Missing::Nothing),
         (_, Some(asked)) if given.digest.as_ref() != Some(&asked.gate.digest) => return back("changed"),
-        (Verb::Approve, Some(asked)) => {
+        (AnswerKind::Approve, Some(asked)) => {
             let gate = Some(asked.gate.id.clone());
             ("approve", answering.answer(asked, Command::Approve { gate }).await)
         }
-        (Verb::Reject, Some(asked)) => {
+        (AnswerKind::Reject, Some(asked)) => {
             let reason = given
                 .reason
                 .map(|reason| reason.replace("\r\n", "\n").trim().to_string());

@@ -13,6 +13,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
+use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -38,9 +39,9 @@ type Pollers = HashMap<Option<RunId>, watch::Sender<Lengths>>;
 
 /// Who is told.
 #[derive(Clone)]
-pub(super) struct Listeners(Arc<Inner>);
+pub(super) struct Listeners(Arc<Watchers>);
 
-struct Inner {
+struct Watchers {
     places: Arc<Semaphore>,
     of_person: Mutex<HashMap<Option<AccountId>, usize>>,
     pollers: Mutex<Pollers>,
@@ -48,7 +49,7 @@ struct Inner {
 
 impl Default for Listeners {
     fn default() -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(Watchers {
             places: Arc::new(Semaphore::new(MAX_LISTENERS)),
             of_person: Mutex::default(),
             pollers: Mutex::default(),
@@ -58,7 +59,7 @@ impl Default for Listeners {
 
 /// A place for one page, until it is dropped.
 struct Place {
-    inner: Arc<Inner>,
+    inner: Arc<Watchers>,
     of: Option<AccountId>,
     _permit: OwnedSemaphorePermit,
 }
@@ -219,6 +220,11 @@ struct Listening {
     _place: Place,
 }
 
+/// Browsers drop an event without data.
+pub(super) fn changed() -> Event {
+    Event::default().event("changed").data("1")
+}
+
 fn tell(shelf: Shelf, viewer: Viewer, run: Option<(RunId, Option<Repository>)>, since: Asked) -> Response {
     let Some(place) = shelf.listeners.place(&viewer) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
@@ -233,8 +239,7 @@ fn tell(shelf: Shelf, viewer: Viewer, run: Option<(RunId, Option<Repository>)>, 
     };
     let events = futures::stream::unfold(start, async |mut listening| {
         listening.next().await?;
-        let event = Event::default().event("changed").data("");
-        Some((Ok::<_, Infallible>(event), listening))
+        Some((Ok::<_, Infallible>(changed()), listening))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
@@ -258,7 +263,13 @@ impl Listening {
         }
     }
 
+    /// Names the state of what the viewer may see, if they are still signed in.
     async fn visible(&self, lengths: &[(RunId, Option<Repository>, usize)]) -> Result<String, Missing> {
+        if let Some(person) = self.viewer.person() {
+            let journal = &self.shelf.queue.app().journal;
+            let session = journal.session(&person.key, Timestamp::now()).await?;
+            session.ok_or(Missing::Nothing)?;
+        }
         if let Some((_, on)) = &self.run {
             if let Some(on) = on
                 && !self.shelf.may_see(&self.viewer, on).await?

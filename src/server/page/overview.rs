@@ -31,6 +31,7 @@ const MAX_TEXT: usize = 200;
 pub(super) struct Chosen {
     repository: Option<String>,
     state: Option<String>,
+    person: Option<String>,
     search: Option<String>,
 }
 
@@ -61,6 +62,7 @@ struct Overview {
     repositories: Vec<String>,
     repository: String,
     state: String,
+    person: String,
     search: String,
     states: [&'static str; 12],
 }
@@ -90,6 +92,7 @@ pub(super) async fn get_overview(
     let filter = Filter {
         repository: given(&wanted.repository),
         state: given(&wanted.state),
+        person: given(&wanted.person),
         text: given(&wanted.search),
     };
     let mut open = journal.open_runs().await?;
@@ -130,6 +133,7 @@ pub(super) async fn get_overview(
             .collect(),
         repository: filter.repository.unwrap_or_default(),
         state: filter.state.unwrap_or_default(),
+        person: filter.person.unwrap_or_default(),
         search: filter.text.unwrap_or_default(),
         states: STATES,
     }))

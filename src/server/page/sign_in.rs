@@ -36,9 +36,9 @@ const MAX_CODE: usize = 200;
 
 /// The door for people who sign in.
 #[derive(Clone)]
-pub(super) struct SignInDoor(Arc<Inner>);
+pub(super) struct SignInDoor(Arc<SignInState>);
 
-struct Inner {
+struct SignInState {
     app: SignInApp,
     seal: Seal,
     /// Browsers keep a cookie with `__Host-` only over https.
@@ -59,7 +59,7 @@ struct SignInPage {
 
 impl SignInDoor {
     pub(super) fn new(app: SignInApp) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(SignInState {
             seal: Seal::new(app.client_secret.clone()),
             is_secure: app.public_url.scheme() == "https",
             origin: app.public_url.origin().ascii_serialization(),
@@ -96,11 +96,12 @@ impl SignInDoor {
         let cookie = cookies(headers, self.session_cookie()).find(|cookie| is_random(cookie));
         let Some(cookie) = cookie else { return Ok(None) };
         let journal = &shelf.queue.app().journal;
-        let session = journal.session(&session_key(cookie), Timestamp::now()).await?;
+        let key = session_key(cookie);
+        let session = journal.session(&key, Timestamp::now()).await?;
         let csrf = self.0.seal.of("csrf", cookie);
         Ok(session.zip(csrf).map(|(session, csrf)| {
             let (id, account) = (session.id, session.account());
-            Viewer::Person(Arc::new(Person { id, account, csrf }))
+            Viewer::Person(Arc::new(Person { id, key, account, csrf }))
         }))
     }
 
@@ -325,6 +326,7 @@ mod tests {
         let door = door("https://g.example");
         let person = Person {
             id: crate::domain::id::AccountId(1),
+            key: session_key("x"),
             account: crate::domain::id::Account::new("mia"),
             csrf: "00ff".into(),
         };

@@ -17,6 +17,7 @@ use super::{Missing, Shelf};
 use crate::domain::id::{Account, AccountId, InstallationId, Repository, RunId};
 use crate::domain::permission::Permission;
 use crate::domain::run::Run;
+use crate::journal::SessionKey;
 
 /// How long GitHub's answers are kept for reading, and how many.
 const KEPT_FOR: Duration = Duration::from_secs(60);
@@ -40,6 +41,7 @@ pub(super) enum Viewer {
 #[derive(Debug)]
 pub(super) struct Person {
     pub(super) id: AccountId,
+    pub(super) key: SessionKey,
     /// With the login at the time of the sign-in.
     pub(super) account: Account,
     /// What the forms of this session carry.
@@ -79,9 +81,9 @@ pub(super) struct VisibleRun {
 
 /// GitHub's answers.
 #[derive(Clone)]
-pub(super) struct Sight(Arc<Inner>);
+pub(super) struct Sight(Arc<SightCache>);
 
-struct Inner {
+struct SightCache {
     reached: Mutex<Remembered<String, Option<Reached>, MAX_REACHED>>,
     permissions: Mutex<Remembered<(AccountId, String), Permission, MAX_PERMISSIONS>>,
     asked: Semaphore,
@@ -89,7 +91,7 @@ struct Inner {
 
 impl Default for Sight {
     fn default() -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(SightCache {
             reached: Mutex::default(),
             permissions: Mutex::default(),
             asked: Semaphore::new(MAX_ASKED),
