@@ -180,7 +180,9 @@ fn back(to: &str, parameters: &[(&str, &str)]) -> RestAnswer {
 }
 
 fn page(status: u16, body: &str) -> RestAnswer {
-    let html = format!("<!doctype html>\n<html lang=\"en\"><title>GitHub (double)</title>\n{body}</html>\n");
+    let html = format!(
+        "<!doctype html>\n<html lang=\"en\"><link rel=\"icon\" href=\"data:,\"><title>GitHub (double)</title>\n{body}</html>\n"
+    );
     RestAnswer {
         status,
         ..RestAnswer::bytes("text/html; charset=utf-8", html.into_bytes())

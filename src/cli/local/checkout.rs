@@ -14,7 +14,7 @@ use super::super::progress::{self, SearchProgress};
 use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
 use super::next_suite::NextSuite;
-use super::open::{self, OpenPage};
+use super::open::RunJournal;
 use super::question::{self, Manner, What};
 use super::report::Leftover;
 use super::request::{self, Approver};
@@ -30,16 +30,13 @@ use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::engine::work::{self, Engine, Scope};
 use crate::engine::worktree::Worktree;
 use crate::engine::{Broken, Door, Turn, Waiting, budget, bundle, gate};
-use crate::journal::RunFile;
 use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::Suite;
 
 /// The parts that a run on a checkout needs.
 pub(super) struct Parts<'a> {
-    pub(super) journal: RunFile,
-    /// The page of this run, if it was asked for.
-    pub(super) page: Option<OpenPage>,
+    pub(super) journal: RunJournal,
     pub(super) worktree: Worktree,
     /// The first suite, ready to run.
     pub(super) suite: Suite,
@@ -232,11 +229,7 @@ impl Door for OnCheckout<'_> {
         if let Step::Said(item) = &step {
             self.voice.item(item);
         }
-        Ok(open::append(
-            self.parts.page.as_ref(),
-            &self.parts.journal,
-            (run, step),
-        )?)
+        Ok(self.parts.journal.append(run, step)?)
     }
 
     fn has_reader(&self, _run: &Run) -> bool {

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use checkout::OnCheckout;
 use jiff::Timestamp;
-use open::OpenPage;
+use open::{OpenPage, RunJournal};
 use question::Manner;
 pub(super) use question::UpFront;
 use report::RunReport;
@@ -176,8 +176,7 @@ async fn try_to(
     };
     let memory = worktree.memory.clone();
     let mut door = OnCheckout::new(checkout::Parts {
-        journal,
-        page,
+        journal: RunJournal::new(journal, page),
         worktree,
         suite,
         active,

@@ -37,7 +37,7 @@ impl OpenPage {
         let board = Arc::new(Board::new(steps));
         let serving = tokio::spawn(serve_run(listener, Arc::clone(&board), page));
         let is_open = open(environment, &link);
-        terminal::show_exactly(&match is_open {
+        terminal::tell_exactly(&match is_open {
             true => format!("The page of this run, which opens in your browser once: {link}"),
             false => format!("The page of this run, for one browser on this machine: {link}"),
         });
@@ -45,14 +45,34 @@ impl OpenPage {
     }
 }
 
-/// Appends a step to a run, and shows it on its page.
-pub(super) fn append(page: Option<&OpenPage>, journal: &RunFile, (run, step): (&mut Run, Step)) -> Result<(), Error> {
-    let shown = page.map(|page| (page, step.clone()));
-    journal.append(run, step)?;
-    if let Some((page, step)) = shown {
-        page.board.add(step);
+/// The journal of a run, and its page if it was asked for.
+pub(super) struct RunJournal {
+    file: RunFile,
+    page: Option<OpenPage>,
+}
+
+impl RunJournal {
+    pub(super) fn new(file: RunFile, page: Option<OpenPage>) -> Self {
+        Self { file, page }
     }
-    Ok(())
+
+    /// Appends a step, applies it to the run, and shows it.
+    pub(super) fn append(&self, run: &mut Run, step: Step) -> Result<(), Error> {
+        let shown = self.page.as_ref().map(|page| (page, step.clone()));
+        self.file.append(run, step)?;
+        if let Some((page, step)) = shown {
+            page.board.add(step);
+        }
+        Ok(())
+    }
+
+    pub(super) fn steps(&self) -> Result<Vec<Step>, Error> {
+        self.file.steps()
+    }
+
+    pub(super) fn remove(self) -> std::io::Result<()> {
+        self.file.remove()
+    }
 }
 
 /// Whether a program was started that opens the link.
