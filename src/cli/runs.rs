@@ -128,7 +128,7 @@ async fn listed(arguments: ListArguments) -> Result<(), Exit> {
     let filter = Filter {
         repository: repository.as_ref().map(ToString::to_string),
         state,
-        text: None,
+        ..Filter::default()
     };
     let all = match &source.server {
         Some(server) => remote::list(&settings, server, repository.as_ref()).await?,

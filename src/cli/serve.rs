@@ -11,9 +11,10 @@ use crate::config;
 use crate::config::addresses::JournalAddress;
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
-use crate::config::settings::Settings;
+use crate::config::settings::{Settings, SignInSettings};
 use crate::domain::worker_labels::WorkerLabels;
 use crate::engine::App;
+use crate::github::SignInApp;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 use crate::server::{self, Queue};
@@ -88,11 +89,28 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
         webhook: secret,
         metrics: settings.metrics_token(),
         page,
+        sign_in: sign_in(&settings),
     };
     let traces = queue.app().traces.clone();
     server::serve(listener, queue, access, terminal::stopped()).await;
     end(traces).await;
     Ok(())
+}
+
+/// The App that people sign in to the page with.
+fn sign_in(settings: &Settings) -> Option<SignInApp> {
+    let SignInSettings {
+        client_id,
+        client_secret,
+        public_url,
+    } = settings.sign_in.clone()?;
+    let app = SignInApp {
+        client_id,
+        client_secret,
+        public_url,
+    };
+    tracing::info!(callback_url = %app.callback(), "people can sign in to the page");
+    Some(app)
 }
 
 /// The page, after its link was printed. The log does not have it, because others may read logs.

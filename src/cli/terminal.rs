@@ -41,7 +41,8 @@ pub(super) fn tell(line: &str) {
     tell_exactly(&redact(&visible(line)));
 }
 
-fn tell_exactly(line: &str) {
+/// The same with greenlight's own values, such as the link of a page. Never use it for other text.
+pub(super) fn tell_exactly(line: &str) {
     let line = visible(line);
     let line = without_commands(&line);
     let _nobody_listens = redrawn::suspended(|| writeln!(std::io::stderr().lock(), "{line}"));

@@ -13,6 +13,23 @@ use crate::domain::id::{Repository, RepositoryId, RepositoryName};
 const PREFIXES: [&str; 3] = ["GREENLIGHT_", "GITHUB_", "OPENAI_"];
 /// Where the Python packages in use are installed, and where programs are searched for.
 const NAMED: [&str; 3] = ["VIRTUAL_ENV", "CONDA_PREFIX", "PATH"];
+/// What a browser needs to open a window.
+const DESKTOP: [&str; 14] = [
+    "BROWSER",
+    "PATH",
+    "HOME",
+    "LANG",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_CURRENT_DESKTOP",
+    "XDG_SESSION_TYPE",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_DATA_DIRS",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
 
 /// A snapshot of the variables that concern greenlight. It contains secrets, so it does not implement `Debug`.
 #[derive(Clone, Default)]
@@ -45,13 +62,19 @@ impl Environment {
         ];
         let is_local = |name: &str| LOCAL.iter().any(|local| name.starts_with(local));
         self.0
-            .retain(|name, _| is_local(name) || NAMED.contains(&name.as_str()));
+            .retain(|name, _| is_local(name) || NAMED.contains(&name.as_str()) || DESKTOP.contains(&name.as_str()));
         self
     }
 
     /// The value of a variable. An empty value counts as unset, because workflows pass missing inputs that way.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The variables that a browser needs to open a window, and no others.
+    pub fn desktop(&self) -> Vec<(String, String)> {
+        let variable = |name: &&str| Some(((*name).to_owned(), self.get(name)?.to_owned()));
+        DESKTOP.iter().filter_map(variable).collect()
     }
 
     /// The variables that GitHub sets for a step of a workflow.
@@ -100,7 +123,9 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
         let named = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         let concerns = |(name, _): &(String, String)| {
-            PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMED.contains(&name.as_str())
+            PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || NAMED.contains(&name.as_str())
+                || DESKTOP.contains(&name.as_str())
         };
         Self(named.filter(concerns).collect())
     }

@@ -30,6 +30,8 @@ pub struct Flags {
     #[command(flatten)]
     pub metrics: MetricsFlags,
     #[command(flatten)]
+    pub sign_in: SignInFlags,
+    #[command(flatten)]
     pub record: RecordFlags,
     #[command(flatten)]
     pub storage: StorageFlags,
@@ -52,6 +54,7 @@ impl Flags {
             webhook,
             // Its only flag names the file of a secret.
             metrics: _,
+            sign_in,
             record,
             storage,
             retention,
@@ -71,6 +74,8 @@ impl Flags {
                 "GREENLIGHT_REPOSITORIES",
                 "--repositories",
             ),
+            (sign_in.client_id.is_some(), "GREENLIGHT_CLIENT_ID", "--client-id"),
+            (sign_in.public_url.is_some(), "GREENLIGHT_PUBLIC_URL", "--public-url"),
             (record.bundles.is_some(), "GREENLIGHT_BUNDLES", "--bundles"),
             (
                 storage.database_url.is_some(),
@@ -176,6 +181,21 @@ pub struct MetricsFlags {
     /// [env: GREENLIGHT_METRICS_TOKEN_FILE; the token itself: GREENLIGHT_METRICS_TOKEN]
     #[arg(long, value_name = "FILE", help_heading = "Metrics")]
     pub metrics_token_file: Option<PathBuf>,
+}
+
+/// How people sign in to the page.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct SignInFlags {
+    /// Client ID of the GitHub App, with which people sign in to the page [env: GREENLIGHT_CLIENT_ID]
+    #[arg(long, value_name = "ID", help_heading = "Page")]
+    pub client_id: Option<String>,
+    /// File with a client secret of the GitHub App; without one, nobody signs in
+    /// [env: GREENLIGHT_CLIENT_SECRET_FILE; the secret itself: GREENLIGHT_CLIENT_SECRET]
+    #[arg(long, value_name = "FILE", help_heading = "Page")]
+    pub client_secret_file: Option<PathBuf>,
+    /// The address at which people reach greenlight, such as https://greenlight.example.org [env: GREENLIGHT_PUBLIC_URL]
+    #[arg(long, value_name = "URL", help_heading = "Page")]
+    pub public_url: Option<String>,
 }
 
 /// Which records of runs are kept for later inspection.
@@ -318,6 +338,7 @@ mod tests {
             "--private-key",
             "--webhook-secret",
             "--metrics-token",
+            "--client-secret",
             "--model-api-key",
         ] {
             let error = command()

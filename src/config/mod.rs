@@ -22,6 +22,7 @@ pub mod secrets;
 pub mod settings;
 mod settings_error;
 mod show;
+mod sign_in;
 pub mod stricter;
 mod values;
 mod worker;

@@ -56,6 +56,13 @@ pub(super) const METRICS_TOKEN: SecretSource = SecretSource {
     common: None,
     exact: false,
 };
+pub(super) const CLIENT_SECRET: SecretSource = SecretSource {
+    variable: "GREENLIGHT_CLIENT_SECRET",
+    file_variable: "GREENLIGHT_CLIENT_SECRET_FILE",
+    flag: "--client-secret-file",
+    common: None,
+    exact: false,
+};
 pub(super) const MODEL_API_KEY: SecretSource = SecretSource {
     variable: "GREENLIGHT_MODEL_API_KEY",
     file_variable: "GREENLIGHT_MODEL_API_KEY_FILE",

@@ -19,9 +19,10 @@ use super::flags::Flags;
 pub use super::model::ModelSettings;
 use super::retention::Retention;
 use super::secrets::{
-    GITHUB_TOKEN, METRICS_TOKEN, MODEL_API_KEY, PRIVATE_KEY, PrivatePath, WEBHOOK_SECRET, private_key,
+    CLIENT_SECRET, GITHUB_TOKEN, METRICS_TOKEN, MODEL_API_KEY, PRIVATE_KEY, PrivatePath, WEBHOOK_SECRET, private_key,
 };
 use super::settings_error::SettingsError;
+pub use super::sign_in::SignInSettings;
 use crate::domain::model::Who;
 
 const GITHUB_API_URL: &str = "https://api.github.com";
@@ -49,6 +50,8 @@ pub struct Settings {
     github_token: Option<SecretString>,
     webhook_secret: Option<SecretString>,
     metrics_token: Option<SecretString>,
+    /// How people sign in to the page. `None` if nobody does.
+    pub sign_in: Option<SignInSettings>,
     /// Secret, because the URL of a database server contains a password.
     database_url: Option<SecretString>,
     /// The folder that each run is written to.
@@ -92,6 +95,7 @@ impl Settings {
             github,
             webhook,
             metrics,
+            sign_in,
             record,
             storage,
             retention,
@@ -111,6 +115,7 @@ impl Settings {
             GITHUB_TOKEN.place(github.github_token_file.as_deref(), environment),
             WEBHOOK_SECRET.place(webhook.webhook_secret_file.as_deref(), environment),
             METRICS_TOKEN.place(metrics.metrics_token_file.as_deref(), environment),
+            CLIENT_SECRET.place(sign_in.client_secret_file.as_deref(), environment),
             MODEL_API_KEY.place(model.model_api_key_file.as_deref(), environment),
             prices.map(|path| PrivatePath::new("GREENLIGHT_MODEL_PRICES", path)),
         ];
@@ -130,6 +135,7 @@ impl Settings {
             github_token: GITHUB_TOKEN.read(github.github_token_file.as_deref(), environment)?,
             webhook_secret: WEBHOOK_SECRET.read(webhook.webhook_secret_file.as_deref(), environment)?,
             metrics_token: METRICS_TOKEN.read(metrics.metrics_token_file.as_deref(), environment)?,
+            sign_in: SignInSettings::new(sign_in, environment)?,
             database_url: text(storage.database_url, &["GREENLIGHT_DATABASE_URL"]).map(SecretString::from),
             bundles: record
                 .bundles

@@ -63,6 +63,7 @@ pub async fn prune(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<(), 
     let stored = stored.into();
     let (deliveries_before, runs_before) = stored.moments(now);
     let runs = stored.journal.prune(deliveries_before, runs_before).await?;
+    stored.journal.prune_sessions(now).await?;
     delete_bundles(stored.bundles, runs).await;
     bound_mirrors(stored.folder, stored.retention).await;
     let installed = stored.packages();

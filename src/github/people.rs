@@ -196,9 +196,12 @@ impl Client {
         }))
     }
 
-    /// An account with its current login.
+    /// An account with its current login. `None` if it is gone, or its id is unknown.
     /// <https://docs.github.com/en/rest/users/users#get-a-user-using-their-id>
-    async fn renamed_account(&self, account: &Account) -> Result<Option<Account>, Error> {
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn renamed_account(&self, account: &Account) -> Result<Option<Account>, Error> {
         #[derive(Deserialize)]
         struct Renamed {
             login: Login,

@@ -52,6 +52,15 @@ impl Database {
         Ok(found.is_some())
     }
 
+    pub(super) async fn is_done(&self, id: &DeliveryId) -> Result<Option<bool>, Error> {
+        let done: Option<i64> = sqlx::query_scalar("SELECT done FROM delivery WHERE id = $1")
+            .bind(&id.0)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(done.map(|done| done != 0))
+    }
+
     pub(super) async fn finish(&self, id: &DeliveryId) -> Result<(), Error> {
         sqlx::query("UPDATE delivery SET done = 1, event = '' WHERE id = $1")
             .bind(&id.0)

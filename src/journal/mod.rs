@@ -27,6 +27,7 @@ mod reservations;
 mod retention;
 mod rows;
 mod runs;
+mod sessions;
 mod unreadable;
 
 pub use database::Database;
@@ -39,6 +40,7 @@ pub use pieces::{Piece, PieceKind};
 pub use refs::Refs;
 pub use registry::Claimant;
 pub use reservations::Reservation;
+pub use sessions::{Session, SessionKey};
 pub use unreadable::Unreadable;
 
 use crate::domain::event::Event;
@@ -124,6 +126,17 @@ impl Journal {
         match self {
             Self::Database(database) => database.finish(id).await,
             Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// Whether the work of a delivery is done. `None` if it was never admitted, or its id is no longer kept.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn is_done(&self, id: &DeliveryId) -> Result<Option<bool>, Error> {
+        match self {
+            Self::Database(database) => database.is_done(id).await,
+            Self::Refs(_) => Ok(None),
         }
     }
 

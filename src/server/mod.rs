@@ -2,6 +2,7 @@
 //! uses axum.
 
 mod again;
+mod answers;
 mod api;
 mod clock;
 mod connections;
@@ -12,6 +13,8 @@ mod lane;
 mod metrics;
 mod page;
 mod queue;
+mod reach;
+mod remembered;
 mod shared;
 mod sweep;
 mod webhook;
@@ -25,7 +28,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 pub use clock::{TICK, take_up, watch};
-pub use page::{LocalPage, NotLoopback};
+pub use page::{Board, LocalPage, NotLoopback, serve_run};
 pub use queue::{Queue, QueueFull};
 use secrecy::SecretString;
 pub use sweep::sweep;
@@ -34,6 +37,7 @@ use tokio::task::JoinSet;
 pub use work::Work;
 pub use workers::WorkerSettings;
 
+use crate::github::SignInApp;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 
@@ -46,13 +50,20 @@ const DRAIN: Duration = Duration::from_secs(10);
 const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Read and answer runs over REST \
                             at /api/v1/runs?repository=owner/name, with your GitHub token. /readyz reports health.\n";
 
+/// What a browser is told if nobody can sign in.
+const HOW_TO_SIGN_IN: &str = "There is no page, because nobody can sign in: set GREENLIGHT_CLIENT_ID, \
+                              GREENLIGHT_CLIENT_SECRET (or GREENLIGHT_CLIENT_SECRET_FILE) and GREENLIGHT_PUBLIC_URL, \
+                              and add the public URL with /sign-in/callback to the callback URLs of the GitHub App.\n";
+
 /// Who may do what, besides GitHub's accounts.
 pub struct Access {
     pub webhook: WebhookSecret,
     /// The token for the metrics. `None` if only programs on this machine may read them.
     pub metrics: Option<SecretString>,
-    /// `None`: there is no page.
+    /// The page of this machine. `None`: there is none.
     pub page: Option<LocalPage>,
+    /// The App that people sign in to the page with, unless there is one of this machine. `None`: nobody signs in.
+    pub sign_in: Option<SignInApp>,
 }
 
 impl From<WebhookSecret> for Access {
@@ -61,18 +72,25 @@ impl From<WebhookSecret> for Access {
             webhook,
             metrics: None,
             page: None,
+            sign_in: None,
         }
     }
 }
 
 /// The routes.
 pub fn router(queue: Queue, access: impl Into<Access>) -> Router {
-    let Access { webhook, metrics, page } = access.into();
+    let Access {
+        webhook,
+        metrics,
+        page,
+        sign_in,
+    } = access.into();
     let api = api::router(queue.clone());
     let metrics = metrics::router(queue.clone(), metrics.map(metrics::MetricsToken::new));
-    let front = match page {
-        Some(page) => page::router(queue.clone(), page),
-        None => Router::new().route("/", get(async || WHAT_IS_HERE)),
+    let front = match (page, sign_in) {
+        (Some(page), _) => page::local(queue.clone(), page),
+        (None, Some(app)) => page::with_sign_in(queue.clone(), app),
+        (None, None) => Router::new().route("/", get(async || format!("{WHAT_IS_HERE}{HOW_TO_SIGN_IN}"))),
     };
     Router::new()
         .route("/webhook", post(webhook::post_webhook))

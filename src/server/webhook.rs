@@ -17,7 +17,7 @@ use super::queue::{Queue, QueueFull};
 use super::work::Work;
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
-use crate::github::webhook::{self, SignatureError, Verification, WebhookSecret};
+use crate::github::webhook::{self, PayloadError, SignatureError, Verification, WebhookSecret};
 use crate::journal::{self, Admission};
 use crate::metrics::DeliveryOutcome;
 
@@ -147,6 +147,12 @@ async fn receive(door: &Door, request: Request) -> Result<Option<DeliveryOutcome
     let (parts, body) = request.into_parts();
     let body = arrive(&door.secret, &parts.headers, body).await?;
     let delivery = named(&parts.headers, body)?;
+    if let Some(account) = webhook::revoked(&delivery.kind, &delivery.body).map_err(unreadable(&delivery))? {
+        let ended = door.queue.app().journal.end_sessions_of(account).await;
+        ended.map_err(not_written(&delivery.id))?;
+        tracing::info!(delivery.id, "somebody withdrew their permission, and was signed out");
+        return Ok(Some(DeliveryOutcome::Accepted));
+    }
     if !webhook::is_of_concern(&delivery.kind) {
         tracing::debug!(delivery.id, delivery.kind, "not ours");
         return Ok(Some(DeliveryOutcome::Ignored));
@@ -256,15 +262,19 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<DeliveryOutcome, Webh
 
 /// The event and its route. `None` if there is nothing to do.
 fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, WebhookRefusal> {
-    let event = webhook::parse(&delivery.kind, &delivery.body).map_err(|error| {
-        tracing::warn!(delivery.id, event = delivery.kind, %error, "a payload cannot be read");
-        let what = "The payload is not the JSON that GitHub sends for this event.";
-        refuse(StatusCode::BAD_REQUEST, what)
-    })?;
+    let event = webhook::parse(&delivery.kind, &delivery.body).map_err(unreadable(delivery))?;
     Ok(event.and_then(|event| {
         let route = Route::of_concern(&event)?;
         Some((event, route))
     }))
+}
+
+fn unreadable(delivery: &Delivery) -> impl FnOnce(PayloadError) -> WebhookRefusal {
+    move |error| {
+        tracing::warn!(delivery.id, event = delivery.kind, %error, "a payload cannot be read");
+        let what = "The payload is not the JSON that GitHub sends for this event.";
+        refuse(StatusCode::BAD_REQUEST, what)
+    }
 }
 
 fn not_written(id: &str) -> impl FnOnce(journal::Error) -> WebhookRefusal {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::gate::GateKind;
 use crate::domain::id::{CommitSha, RepositoryName, RunId};
 use crate::domain::reply;
-use crate::domain::run::{End, Run};
+use crate::domain::run::{End, Origin, Run};
 use crate::domain::spend::Spend;
 
 /// A run in a list. Scripts rely on the JSON: fields may be added, but never change their meaning.
@@ -27,6 +27,9 @@ pub struct RunSummary {
     #[serde(default)]
     pub outcome: String,
     pub started: Timestamp,
+    /// The logins of the people who asked for it or answered, in this order.
+    #[serde(default)]
+    pub people: Vec<String>,
     /// From its start until now, or until the last moment that its journal records if it has ended.
     #[serde(default)]
     pub elapsed_ms: u64,
@@ -64,6 +67,7 @@ impl RunSummary {
             state: reply::state(run).into(),
             outcome: without_sign(&reply::check(run, "the branch").title),
             started: started.at,
+            people: people(run),
             elapsed_ms: between(started.at, until),
             waits_for: open.iter().map(|gate| gate.id.to_string()).collect(),
             waiting: open
@@ -94,6 +98,8 @@ pub struct Filter {
     /// The whole name, in any case.
     pub repository: Option<String>,
     pub state: Option<String>,
+    /// The login of somebody who asked for the run or answered, in any case.
+    pub person: Option<String>,
     /// A part of any text of the line, in any case.
     pub text: Option<String>,
 }
@@ -118,8 +124,30 @@ impl Filter {
             let line = line.map(String::from).join(" ").to_lowercase();
             line.contains(&text.to_lowercase())
         });
-        is(&self.repository, &repository) && is(&self.state, &run.state) && has_text
+        let has_person = self.person.as_ref().is_none_or(|wanted| {
+            let mut people = run.people.iter();
+            people.any(|login| login.eq_ignore_ascii_case(wanted.trim_start_matches('@')))
+        });
+        is(&self.repository, &repository) && is(&self.state, &run.state) && has_person && has_text
     }
+}
+
+fn people(run: &Run) -> Vec<String> {
+    let began = match &run.started.origin {
+        Origin::Comment { by, .. } | Origin::Rerun { by, .. } | Origin::Label { by } => Some(by),
+        Origin::CommandLine | Origin::Ci { .. } => None,
+    };
+    let answered = run.gates.iter().flat_map(|asked| {
+        let rejected = asked.rejected.iter().map(|(by, _)| by);
+        asked.approved_by().chain(rejected)
+    });
+    let mut people: Vec<String> = Vec::new();
+    for by in began.into_iter().chain(answered) {
+        if !people.iter().any(|known| known.eq_ignore_ascii_case(by.as_str())) {
+            people.push(by.to_string());
+        }
+    }
+    people
 }
 
 /// The last moment that the journal of a run is known to have reached. Steps carry no times, so this is a lower bound:

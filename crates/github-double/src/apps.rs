@@ -41,7 +41,7 @@ pub(super) fn installation(state: &State, id: u64) -> Value {
     let is_suspended = state.faults.uninstalled == Some(Uninstalled::Suspended);
     json!({
         "id": id,
-        "client_id": format!("Iv23li{:08}", app.id),
+        "client_id": super::sign_in::client_id(state),
         "account": objects::account(state, owner),
         "repository_selection": "selected",
         "access_tokens_url": format!("{at}/access_tokens"),

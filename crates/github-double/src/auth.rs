@@ -6,7 +6,7 @@
 use axum::http::HeaderMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jiff::{Timestamp, ToSpan as _};
+use jiff::{Span, Timestamp, ToSpan as _};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -225,6 +225,15 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
     }
 }
 
+/// Creates the token that an App gets when a person signs in with it.
+pub(super) fn mint_for_sign_in(state: &mut State, login: &str, seconds: i64) -> String {
+    let holder = Holder::Person {
+        login: login.into(),
+        scopes: "",
+    };
+    mint_as(state, "ghu_", holder, seconds.seconds()).0
+}
+
 /// Creates a token. An App's token is valid for an hour, a person's longer than any demo.
 pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
     let prefix = match holder {
@@ -232,15 +241,19 @@ pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
         Holder::FineGrained { .. } => "github_pat_",
         Holder::Installation { .. } => "ghs_",
     };
-    let serial = state.fresh_id();
-    let digest = hex::encode(Sha256::digest(format!("token {serial} of {}", state.web)));
-    let secret = format!("{prefix}{}", &digest[..36]);
-    let now = Timestamp::now();
     let hours = match holder {
         Holder::Installation { .. } => 1,
         Holder::Person { .. } | Holder::FineGrained { .. } => 30 * 24,
     };
-    let expires_at = now.checked_add(hours.hours()).unwrap_or(now);
+    mint_as(state, prefix, holder, hours.hours())
+}
+
+fn mint_as(state: &mut State, prefix: &str, holder: Holder, valid: Span) -> (String, Timestamp) {
+    let serial = state.fresh_id();
+    let digest = hex::encode(Sha256::digest(format!("token {serial} of {}", state.web)));
+    let secret = format!("{prefix}{}", &digest[..36]);
+    let now = Timestamp::now();
+    let expires_at = now.checked_add(valid).unwrap_or(now);
     state.tokens.insert(secret.clone(), Token { holder, expires_at });
     (secret, expires_at)
 }

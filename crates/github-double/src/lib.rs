@@ -52,6 +52,8 @@ mod rounds;
 mod route;
 mod rules;
 mod server;
+mod sign_in;
+mod sign_ins;
 mod state;
 mod statuses;
 mod store;
@@ -140,6 +142,10 @@ pub struct AppCredentials {
     pub installation_id: u64,
     /// PEM, PKCS#1, as GitHub provides it.
     pub private_key: String,
+    /// What the App is called when people sign in with it.
+    pub client_id: String,
+    /// What the App proves with when people sign in with it.
+    pub client_secret: String,
 }
 
 impl Double {
@@ -209,6 +215,8 @@ impl Double {
             app_id: app.id,
             installation_id: app.installations[0].0,
             private_key: auth::APP_KEY.into(),
+            client_id: sign_in::client_id(&state),
+            client_secret: sign_in::client_secret(&state),
         }
     }
 

@@ -18,6 +18,7 @@ pub(super) use super::records::{
     Activity, CheckRun, Comment, CommentPosition, Edit, Happening, Job, PullRequest, Reaction, Repository, Review,
     ReviewComment, Status, WorkflowRun,
 };
+use super::sign_ins::SignIns;
 
 /// The URLs that the double is served at.
 pub(super) struct Addresses {
@@ -38,6 +39,7 @@ pub(super) struct State {
     /// greenlight's own App first, then that of GitHub Actions.
     pub(super) apps: [App; 3],
     pub(super) tokens: HashMap<String, Token>,
+    pub(super) sign_ins: SignIns,
     pub(super) repositories: Vec<Repository>,
     /// Former names of repositories, in lower case.
     pub(super) moved: HashMap<String, u64>,
@@ -83,6 +85,7 @@ impl State {
             accounts: Vec::new(),
             apps,
             tokens: HashMap::new(),
+            sign_ins: SignIns::default(),
             repositories: Vec::new(),
             moved: HashMap::new(),
             comments: BTreeMap::new(),

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use helpers::relay;
+pub use host::open::open_link;
 pub use host::seal::take_back;
 use host::toolchains::Toolchains;
 use host::{detect, toolchains};

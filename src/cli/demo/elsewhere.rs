@@ -10,6 +10,7 @@ use super::super::{Exit, terminal};
 use super::narrator::Narrator;
 use super::scenery::REPOSITORY;
 use super::{SECRET, fault};
+use crate::config::addresses::is_loopback;
 use crate::private;
 
 /// If nothing has changed for this long, the other process is done.
@@ -30,13 +31,14 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
         url.host_str().unwrap_or("127.0.0.1"),
         url.port_or_known_default().unwrap_or(8080)
     );
+    let page = page(double, url);
     // The token is for the played GitHub, and good for nothing else.
     terminal::show_exactly(&format!(
         "GitHub is played at {api}. In another terminal:\n\n\
          export GREENLIGHT_GITHUB_API_URL={api}\nexport GREENLIGHT_APP_ID={id}\n\
          export GREENLIGHT_PRIVATE_KEY_FILE={key}\nexport GREENLIGHT_WEBHOOK_SECRET={SECRET}\n\
-         export GREENLIGHT_DATA_DIR={data}\ngreenlight serve --listen {address}\n\n\
-         The runs are then also available over REST, with {MAINTAINER}'s token:\n\n\
+         export GREENLIGHT_DATA_DIR={data}\n{page}greenlight serve --listen {address}\n\n\
+         The runs are then in a browser at {url}, and also available over REST, with {MAINTAINER}'s token:\n\n\
          curl -H 'Authorization: Bearer {token}' '{runs}'\n",
         api = double.url(),
         id = credentials.app_id,
@@ -67,6 +69,21 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
         }
     }
     Err(Exit::Usage(format!("no `greenlight serve` at {url}")))
+}
+
+/// The settings of the page that people sign in to. Empty at an address at which GitHub's people cannot sign in: one that
+/// is neither on this machine nor encrypted.
+fn page(double: &Double, url: &url::Url) -> String {
+    if url.scheme() != "https" && !is_loopback(url) {
+        return String::new();
+    }
+    let origin = url.origin().ascii_serialization();
+    let credentials = double.app_credentials();
+    double.add_callback(&format!("{origin}/sign-in/callback"));
+    format!(
+        "export GREENLIGHT_CLIENT_ID={}\nexport GREENLIGHT_CLIENT_SECRET={}\nexport GREENLIGHT_PUBLIC_URL={origin}\n",
+        credentials.client_id, credentials.client_secret
+    )
 }
 
 /// Waits until the other process has answered: its check run has a conclusion, something has happened since, and

@@ -14,6 +14,7 @@ use super::super::progress::{self, SearchProgress};
 use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
 use super::next_suite::NextSuite;
+use super::open::RunJournal;
 use super::question::{self, Manner, What};
 use super::report::Leftover;
 use super::request::{self, Approver};
@@ -29,14 +30,13 @@ use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::engine::work::{self, Engine, Scope};
 use crate::engine::worktree::Worktree;
 use crate::engine::{Broken, Door, Turn, Waiting, budget, bundle, gate};
-use crate::journal::RunFile;
 use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::Suite;
 
 /// The parts that a run on a checkout needs.
 pub(super) struct Parts<'a> {
-    pub(super) journal: RunFile,
+    pub(super) journal: RunJournal,
     pub(super) worktree: Worktree,
     /// The first suite, ready to run.
     pub(super) suite: Suite,

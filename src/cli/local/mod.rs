@@ -7,6 +7,7 @@ mod ending;
 mod fingerprint;
 pub(super) mod memory_file;
 mod next_suite;
+mod open;
 mod question;
 mod report;
 mod request;
@@ -17,6 +18,7 @@ use std::time::Instant;
 
 use checkout::OnCheckout;
 use jiff::Timestamp;
+use open::{OpenPage, RunJournal};
 use question::Manner;
 pub(super) use question::UpFront;
 use report::RunReport;
@@ -54,6 +56,9 @@ pub(super) struct Common {
     /// started from
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Show the run in a browser on this machine while the command runs, at a link that is printed and works once
+    #[arg(long)]
+    open: bool,
     /// Start over, even if an earlier run of the same command was interrupted and could be resumed
     #[arg(long)]
     restart: bool,
@@ -165,9 +170,13 @@ async fn try_to(
     let files = (run_file, own.path().join("run.jsonl"));
     let start = || started(mode, &worktree, compared.as_ref().ok(), approver);
     let (journal, mut run) = begin(files, &identity, arguments.restart, start)?;
+    let page = match arguments.open {
+        true => Some(OpenPage::of(&environment, journal.steps().map_err(engine::Broken::from)?).await?),
+        false => None,
+    };
     let memory = worktree.memory.clone();
     let mut door = OnCheckout::new(checkout::Parts {
-        journal,
+        journal: RunJournal::new(journal, page),
         worktree,
         suite,
         active,

@@ -73,6 +73,11 @@ impl Settings {
             ("GREENLIGHT_PRIVATE_KEY", secret(self.private_key.is_some())),
             ("GREENLIGHT_GITHUB_TOKEN", secret(self.github_token.is_some())),
             ("GREENLIGHT_WEBHOOK_SECRET", secret(self.webhook_secret.is_some())),
+            ("GREENLIGHT_CLIENT_SECRET", secret(self.sign_in.is_some())),
+            (
+                "GREENLIGHT_PUBLIC_URL",
+                or_not(self.sign_in.as_ref().map(|page| page.public_url.to_string())),
+            ),
             ("GREENLIGHT_LOG", self.log.clone()),
             ("GREENLIGHT_LOG_FORMAT", log_format.into()),
         ]);

@@ -5,7 +5,7 @@
 //! elsewhere.
 
 use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks, RERUN};
-use crate::domain::id::{CommitSha, PullRequestId, Repository};
+use crate::domain::id::{AccountId, CommitSha, PullRequestId, Repository};
 
 /// GitHub limits comments to 65,536 characters, so a longer one is not genuine.
 const MAX_COMMENT: usize = 4 * 65_536;
@@ -68,6 +68,19 @@ pub fn parse(kind: &str, body: &[u8]) -> Result<Option<Event>, PayloadError> {
         received: jiff::Timestamp::now(),
         fact,
     }))
+}
+
+/// The account that withdrew the App's permission to act for it, which every App is told of. `None` if this is not that.
+/// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>
+///
+/// # Errors
+/// When the payload is not JSON, or does not say whose permission it was.
+pub fn revoked(kind: &str, body: &[u8]) -> Result<Option<AccountId>, PayloadError> {
+    if kind != "github_app_authorization" {
+        return Ok(None);
+    }
+    let payload::Revoked { action, sender } = read(body)?;
+    Ok((action == "revoked").then_some(sender.id))
 }
 
 fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {

@@ -49,6 +49,17 @@ pub(super) struct Envelope {
 }
 
 #[derive(Deserialize)]
+pub(super) struct Revoked {
+    pub action: String,
+    pub sender: RevokedBy,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RevokedBy {
+    pub id: AccountId,
+}
+
+#[derive(Deserialize)]
 pub(super) struct Installation {
     pub id: InstallationId,
 }

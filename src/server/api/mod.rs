@@ -43,13 +43,11 @@ use serde_json::{Value, json};
 use self::problem::Problem;
 use self::view::{RunView, UnreadableRun};
 use self::who::{Access, Caller};
-use super::lane::Route;
+use super::answers::{Answering, NotTaken};
 use super::queue::Queue;
-use super::work::Work;
 use crate::domain::command::{Command, MAXIMUM_TEXT};
-use crate::domain::event::{Event, Fact};
 use crate::domain::gate::GateId;
-use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
+use crate::domain::id::{PullRequestId, RepositoryName, RunId};
 use crate::domain::run::{Run, Step};
 use crate::journal::Journal;
 use crate::summary::{RunSummary, TimelineEntry, timeline};
@@ -118,15 +116,15 @@ async fn get_runs(
         .map_err(|_| bad_query("`repository` has to be `owner/name`"))?;
     let limit = listing.limit.unwrap_or(LISTED).clamp(1, MAX_LISTED);
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
-    let mut runs = api.queue.app().journal.runs_in(&access.repository, limit).await?;
+    let mut runs = api.queue.app().journal.runs_in(&access.at.repository, limit).await?;
     for run in &mut runs {
         if let Some(id) = run.started.pull_request_mut() {
-            id.repository = access.repository.clone();
+            id.repository = access.at.repository.clone();
         }
     }
     let now = Timestamp::now();
     let runs: Vec<RunSummary> = runs.iter().map(|run| RunSummary::of(run, now)).collect();
-    let unreadable = api.queue.app().journal.unreadable(&access.repository, None).await?;
+    let unreadable = api.queue.app().journal.unreadable(&access.at.repository, None).await?;
     let unreadable: Vec<UnreadableRun> = unreadable.iter().map(UnreadableRun::of).collect();
     Ok(Json(json!({ "runs": runs, "unreadable": unreadable })))
 }
@@ -136,7 +134,7 @@ async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>)
     if let Some(id) = run.started.pull_request_mut() {
         *id = on.clone();
     }
-    let now = access.client.pull_request(&on).await;
+    let now = access.at.client.pull_request(&on).await;
     let branch = now.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
     let timeline = timeline_of(&api.queue.app().journal, run.id()).await?;
     Ok(Json(RunView::of(&run, timeline, &branch)))
@@ -208,10 +206,7 @@ async fn post_cancel(
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let VisibleRun { run, on, access } = find(&api, &caller, &id).await?;
     caller.may_answer(&api, &access).await?;
-    if run.end.is_some() {
-        return Err(Problem::Conflict("the run is over".into()));
-    }
-    give(&api, &caller, (&run, on), Command::Cancel).await?;
+    answering(&api, &caller, (&run, &on, &access)).cancel().await?;
     Ok((
         StatusCode::ACCEPTED,
         Json(json!({ "run": run.id(), "accepted": "cancel" })),
@@ -229,53 +224,39 @@ async fn answered(
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
     let asked = asked.ok_or(Problem::NotFound)?;
     caller.may_answer(api, &access).await?;
-    if !run.open_gates().contains(&asked.gate) || Timestamp::now() >= asked.gate.expires {
-        return Err(Problem::Conflict(format!("`{gate}` is no longer open")));
-    }
-    let now = access.client.pull_request(&on).await?;
-    if !now.is_open || now.head != asked.gate.head {
-        return Err(Problem::Conflict(format!(
-            "`{gate}` is for {}, but the pull request is closed or has a different head by now",
-            asked.gate.head.short()
-        )));
-    }
     let command = answer(asked.gate.id.clone());
     let verb = match &command {
-        Command::Approve { .. } if asked.has_approved(&caller.account) => {
-            return Err(Problem::Conflict(
-                "you have already approved; another person is needed".into(),
-            ));
-        }
         Command::Approve { .. } => "approve",
         _ => "reject",
     };
-    give(api, caller, (&run, on), command).await?;
+    let given = answering(api, caller, (&run, &on, &access))
+        .answer(asked, command)
+        .await;
+    given.map_err(|refused| match refused {
+        NotTaken::Closed => Problem::Conflict(format!("`{gate}` is no longer open")),
+        NotTaken::Moved(head) => Problem::Conflict(format!(
+            "`{gate}` is for {}, but the pull request is closed or has a different head by now",
+            head.short()
+        )),
+        refused => refused.into(),
+    })?;
     let body = json!({ "run": run.id(), "gate": asked.gate.id, "accepted": verb });
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
-/// Records a command, and puts it into the lane of its pull request.
-async fn give(api: &Api, caller: &Caller, (run, on): (&Run, PullRequestId), command: Command) -> Result<(), Problem> {
-    if !api.queue.has_room() {
-        return Err(Problem::Busy);
+fn answering<'a>(
+    api: &'a Api,
+    caller: &'a Caller,
+    (run, on, access): (&'a Run, &'a PullRequestId, &'a Access),
+) -> Answering<'a> {
+    Answering {
+        queue: &api.queue,
+        client: &access.at.client,
+        by: &caller.account,
+        run,
+        on,
+        place: "api",
     }
-    let event = Event {
-        installation: run.started.installation,
-        received: Timestamp::now(),
-        fact: Fact::CommandGiven {
-            pull_request: on,
-            head: run.started.head.clone(),
-            by: caller.account.clone(),
-            command,
-        },
-    };
-    let id = DeliveryId(format!("api {}", ulid::Ulid::new()));
-    let waiting = Route::of_event(&event).waiting(&event);
-    api.queue.app().journal.admit(&id, &event, &waiting).await?;
-    tracing::info!(run.id = %run.id(), login = %caller.account, "a command was received through the API");
-    // It is safe in the journal: if the queue has filled up meanwhile, the clock picks it up.
-    let _picked_up_later = api.queue.push(Work::Delivery(id, Box::new(event))).await;
-    Ok(())
 }
 
 /// A run, its pull request, and what the caller may do there.
@@ -296,7 +277,7 @@ async fn find(api: &Api, caller: &Caller, id: &str) -> Result<VisibleRun, Proble
     let access = caller
         .access(api, run.started.installation, (&repository, Some(number)))
         .await?;
-    let repository = access.repository.clone();
+    let repository = access.at.repository.clone();
     Ok(VisibleRun {
         run,
         on: PullRequestId { repository, number },

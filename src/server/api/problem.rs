@@ -4,6 +4,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use serde_json::json;
 
+use super::super::answers::NotTaken;
 use crate::{github, journal};
 
 /// No error reveals whether something exists that the caller may not see.
@@ -31,6 +32,20 @@ impl From<journal::Error> for Problem {
     fn from(error: journal::Error) -> Self {
         tracing::error!(%error, "the journal could not be used for the API");
         Self::Broken
+    }
+}
+
+impl From<NotTaken> for Problem {
+    fn from(refused: NotTaken) -> Self {
+        match refused {
+            NotTaken::Closed => Self::Conflict("the request is no longer open".into()),
+            NotTaken::Moved(_) => Self::Conflict("the head has changed".into()),
+            NotTaken::Twice => Self::Conflict("you have already approved; another person is needed".into()),
+            NotTaken::Over => Self::Conflict("the run is over".into()),
+            NotTaken::Busy => Self::Busy,
+            NotTaken::GitHub(error) => error.into(),
+            NotTaken::Journal(error) => error.into(),
+        }
     }
 }
 

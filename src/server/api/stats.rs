@@ -34,7 +34,12 @@ pub(super) async fn get_stats(
     let explained = |_| Problem::BadRequest("say which, as in `?repository=owner/name&days=30`".into());
     let Query(Counting { repository, days }) = wanted.map_err(explained)?;
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
-    let runs = api.queue.app().journal.runs_in(&access.repository, MAX_COUNTED).await?;
+    let runs = api
+        .queue
+        .app()
+        .journal
+        .runs_in(&access.at.repository, MAX_COUNTED)
+        .await?;
     let days = days.unwrap_or(DAYS).clamp(1, MAX_DAYS);
     let now = Timestamp::now();
     let since = now.checked_sub(SignedDuration::from_hours(24 * i64::from(days)));
@@ -43,7 +48,7 @@ pub(super) async fn get_stats(
     // If the oldest run that was read is newer, there may be more.
     let is_partial = runs.len() == MAX_COUNTED && runs.iter().all(|run| run.started.at >= since);
     Ok(Json(json!({
-        "repository": access.repository.name,
+        "repository": access.at.repository.name,
         "since": since,
         "is_partial": is_partial,
         "statistics": statistics,

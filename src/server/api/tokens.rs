@@ -3,8 +3,6 @@
 //! Anybody can invent tokens. Look-ups of unknown tokens have a few separate slots, so that a caller who recently
 //! showed a valid token never waits behind strangers, nor is refused because of them.
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::super::remembered::Remembered;
 use crate::github::Person;
 
 /// How long the owner of a token is cached.
@@ -25,6 +24,9 @@ const MAX_STRANGE: usize = 8;
 const MAX_WELCOME: usize = 32;
 /// How many invalid tokens one address may show in a minute before the rest is refused without a look-up.
 const MAX_MADE_UP: u32 = 20;
+
+/// What is remembered.
+pub(super) type Known<K, V> = Remembered<K, V, MAX_KNOWN>;
 
 /// The SHA-256 digest of a token.
 pub(super) type Fingerprint = [u8; 32];
@@ -43,12 +45,12 @@ pub(super) enum CachedToken {
 }
 
 pub(super) struct Tokens {
-    known: Mutex<Remembered<Fingerprint, Person>>,
-    nobodys: Mutex<Remembered<Fingerprint, ()>>,
+    known: Mutex<Known<Fingerprint, Person>>,
+    nobodys: Mutex<Known<Fingerprint, ()>>,
     /// The tokens that were valid at their last look-up.
-    welcome: Mutex<Remembered<Fingerprint, ()>>,
+    welcome: Mutex<Known<Fingerprint, ()>>,
     /// How many invalid tokens came from an address.
-    made_up: Mutex<Remembered<Option<IpAddr>, u32>>,
+    made_up: Mutex<Known<Option<IpAddr>, u32>>,
     strange: Arc<Semaphore>,
     asked: Arc<Semaphore>,
 }
@@ -100,11 +102,11 @@ impl Tokens {
             lock(&self.welcome).keep(token, (), now, WELCOME_FOR);
             return;
         }
-        lock(&self.welcome).0.remove(&token);
+        lock(&self.welcome).forget(&token);
         lock(&self.nobodys).keep(token, (), now, KNOWN_FOR);
         let mut made_up = lock(&self.made_up);
-        match made_up.0.get_mut(&from).filter(|(until, _)| *until > now) {
-            Some((_, count)) => *count += 1,
+        match made_up.get_mut(&from, now) {
+            Some(count) => *count += 1,
             None => made_up.keep(from, 1, now, KNOWN_FOR),
         }
     }
@@ -112,39 +114,6 @@ impl Tokens {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A bounded map whose entries expire.
-pub(super) struct Remembered<K, V>(HashMap<K, (Instant, V)>);
-
-impl<K, V> Default for Remembered<K, V> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
-}
-
-impl<K: Hash + Eq + Clone, V> Remembered<K, V> {
-    pub(super) fn get(&self, key: &K, now: Instant) -> Option<&V> {
-        let (_, value) = self.0.get(key).filter(|(until, _)| *until > now)?;
-        Some(value)
-    }
-
-    /// Keeps an entry for a while. If the map is full, it replaces the entry that expires first.
-    pub(super) fn keep(&mut self, key: K, value: V, now: Instant, long: Duration) {
-        if self.0.len() >= MAX_KNOWN {
-            self.0.retain(|_, (until, _)| *until > now);
-        }
-        if self.0.len() >= MAX_KNOWN
-            && let Some(first) = self
-                .0
-                .iter()
-                .min_by_key(|(_, (until, _))| *until)
-                .map(|(key, _)| key.clone())
-        {
-            self.0.remove(&first);
-        }
-        self.0.insert(key, (now + long, value));
-    }
 }
 
 #[cfg(test)]
@@ -215,8 +184,8 @@ mod tests {
             let later = now + Duration::from_millis(u64::try_from(at).unwrap());
             tokens.note(fingerprint(at), Some(&person()), (None, later));
         }
-        assert_eq!(lock(&tokens.known).0.len(), MAX_KNOWN);
-        assert_eq!(lock(&tokens.welcome).0.len(), MAX_KNOWN);
+        assert_eq!(lock(&tokens.known).len(), MAX_KNOWN);
+        assert_eq!(lock(&tokens.welcome).len(), MAX_KNOWN);
         assert!(matches!(
             tokens.look(&fingerprint(3 * MAX_KNOWN - 1), None, now),
             CachedToken::Somebodys(_)

@@ -9,12 +9,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use super::super::reach::{Reached, reach};
 use super::problem::Problem;
-use super::tokens::{CachedToken, Fingerprint, KNOWN_FOR, Remembered, Tokens};
+use super::tokens::{CachedToken, Fingerprint, KNOWN_FOR, Known, Tokens};
 use super::{Api, bearer};
 use crate::domain::id::{Account, InstallationId, Repository, RepositoryName};
 use crate::domain::permission::Permission;
-use crate::github::{Client, Error, Person, TokenKind};
+use crate::github::{Person, TokenKind};
 
 /// The possible lengths and prefixes of a GitHub token.
 /// <https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats>
@@ -43,7 +44,7 @@ pub(super) struct Who(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     tokens: Tokens,
-    proved: Mutex<Remembered<(Fingerprint, Proof), bool>>,
+    proved: Mutex<Known<(Fingerprint, Proof), bool>>,
 }
 
 impl Who {
@@ -82,7 +83,7 @@ impl Who {
         Ok(shown)
     }
 
-    fn proved(&self) -> MutexGuard<'_, Remembered<(Fingerprint, Proof), bool>> {
+    fn proved(&self) -> MutexGuard<'_, Known<(Fingerprint, Proof), bool>> {
         self.0.proved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -121,9 +122,7 @@ impl FromRequestParts<Api> for Caller {
 
 /// A person's current permission in a repository.
 pub(super) struct Access {
-    pub(super) client: Client,
-    /// With its current name.
-    pub(super) repository: Repository,
+    pub(super) at: Reached,
     permission: Permission,
 }
 
@@ -134,7 +133,7 @@ impl Caller {
         if !access.permission.may_approve() {
             return Err(Problem::Forbidden("this requires write access to the repository"));
         }
-        let proof = Proof::Writes(access.repository.name.clone());
+        let proof = Proof::Writes(access.at.repository.name.clone());
         match api.who.proves(api, self, proof).await? {
             true => Ok(()),
             false => Err(Problem::Forbidden(
@@ -154,41 +153,16 @@ impl Caller {
         installation: Option<InstallationId>,
         (repository, number): (&Repository, Option<u64>),
     ) -> Result<Access, Problem> {
-        let app = api.queue.app();
-        if !app.allow_list.allows(repository) {
-            return Err(Problem::NotFound);
-        }
-        let unseen = |error: Error| match error {
-            Error::NotInstalled(_)
-            | Error::Refused {
-                status: 401 | 403 | 404,
-                ..
-            } => Problem::NotFound,
-            error => error.into(),
-        };
-        let mut client = app.github.client(installation, repository).await.map_err(unseen)?;
-        let mut found = client.repository(repository).await;
-        let moved = app.github.transferred((installation, repository), found.as_ref()).await;
-        if let Some(now) = moved.map_err(unseen)? {
-            client = app.github.client(Some(now), repository).await.map_err(unseen)?;
-            found = client.repository(repository).await;
-        }
-        let repository = found.map_err(unseen)?;
-        if !app.allow_list.allows(&repository) {
-            return Err(Problem::NotFound);
-        }
-        let proof = Proof::Reads(repository.name.clone(), number);
+        let at = reach(api.queue.app(), installation, repository).await?;
+        let at = at.ok_or(Problem::NotFound)?;
+        let proof = Proof::Reads(at.repository.name.clone(), number);
         if !api.who.proves(api, self, proof).await? {
             return Err(Problem::NotFound);
         }
-        let permission = client.permission(&repository, &self.account).await.map_err(unseen)?;
+        let permission = at.permission(&self.account).await?;
         if permission == Permission::None {
             return Err(Problem::NotFound);
         }
-        Ok(Access {
-            client,
-            repository,
-            permission,
-        })
+        Ok(Access { at, permission })
     }
 }

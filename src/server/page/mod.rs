@@ -1,51 +1,102 @@
-//! The page: runs in a browser, for the one person who started this server.
+//! The page: runs in a browser.
 //!
-//! It is served on loopback only, to the browser that used the one-time link; see [`door`]. Nothing on it changes
-//! anything: a person at this machine has proved no GitHub account, so answers are given in comments or over REST.
+//! On loopback it can be for the one person who started this server, who gets in by a one-time link; see [`door`]. That
+//! person has proved no GitHub account, so nothing on it changes anything. Otherwise people sign in with GitHub; see
+//! [`sign_in`]. They see what they may see there, and answer what they may answer.
 //!
 //! Pages are rendered by templates that escape every text. A small script reloads them when the journal has grown.
 
+mod alone;
+mod answer;
 mod door;
 mod live;
+mod notice;
 mod overview;
 mod plot;
 mod repository;
 mod run;
+mod secrets;
+mod sign_in;
 mod text;
+mod viewer;
 
 use std::time::Duration;
 
+pub use alone::{Board, serve_run};
 use askama::Template;
 use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 pub use door::{LocalPage, NotLoopback};
 use tower_http::timeout::TimeoutLayer;
 
+use self::sign_in::SignInDoor;
+use self::viewer::{Frame, Sight};
 use super::queue::Queue;
-use crate::journal;
+use crate::github::SignInApp;
+use crate::{github, journal};
 
 /// How long a response may take to begin.
 const MAX_ANSWER: Duration = Duration::from_secs(40);
+/// The maximum size of a form, in bytes, and of a path that a sign-in returns to.
+const MAX_FORM: usize = 64 << 10;
+const MAX_PATH: usize = 300;
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
+const ICON: &str = include_str!("assets/page.svg");
 
 /// The state that every page shares.
 #[derive(Clone)]
 struct Shelf {
     queue: Queue,
     listeners: live::Listeners,
+    sight: Sight,
 }
 
-/// The routes of the page.
-pub(super) fn router(queue: Queue, page: LocalPage) -> Router {
-    let shelf = Shelf {
-        queue,
-        listeners: live::Listeners::default(),
-    };
+impl Shelf {
+    fn new(queue: Queue) -> Self {
+        Self {
+            queue,
+            listeners: live::Listeners::default(),
+            sight: Sight::default(),
+        }
+    }
+}
+
+/// The page of this machine.
+pub(super) fn local(queue: Queue, page: LocalPage) -> Router {
+    within_time(pages(Shelf::new(queue)).merge(assets()))
+        .layer(from_fn_with_state(page.clone(), door::only_with_cookie))
+        .route("/enter", get(door::get_enter).with_state(page))
+        .layer(from_fn_with_state("no-referrer", with_headers))
+}
+
+/// The page that people sign in to.
+pub(super) fn with_sign_in(queue: Queue, app: SignInApp) -> Router {
+    let shelf = Shelf::new(queue);
+    let at = (SignInDoor::new(app), shelf.clone());
+    let forms = Router::new()
+        .route("/runs/{id}/gates/{gate}/approve", post(answer::post_approve))
+        .route("/runs/{id}/gates/{gate}/reject", post(answer::post_reject))
+        .route("/runs/{id}/cancel", post(answer::post_cancel))
+        .route("/sign-out", post(sign_in::post_sign_out))
+        .layer(DefaultBodyLimit::max(MAX_FORM))
+        .with_state(at.clone());
+    let signing_in = Router::new()
+        .route("/sign-in", get(sign_in::get_sign_in))
+        .route("/sign-in/callback", get(sign_in::get_callback))
+        .with_state(at.clone());
+    let signed_in = pages(shelf).merge(forms);
+    let signed_in = signed_in.layer(from_fn_with_state(at, sign_in::only_signed_in));
+    // With `no-referrer`, browsers would not say where a form comes from.
+    within_time(signed_in.merge(signing_in).merge(assets())).layer(from_fn_with_state("same-origin", with_headers))
+}
+
+fn pages(shelf: Shelf) -> Router {
     Router::new()
         .route("/", get(overview::get_overview))
         .route("/events", get(live::get_all))
@@ -53,19 +104,34 @@ pub(super) fn router(queue: Queue, page: LocalPage) -> Router {
         .route("/runs/{id}/events", get(live::get_one))
         .route("/repositories/{owner}/{name}", get(repository::get_repository))
         .route("/repositories/{owner}/{name}/days.csv", get(repository::get_days))
+        .with_state(shelf)
+}
+
+fn assets() -> Router {
+    Router::new()
+        .route("/page.svg", get(async || asset("image/svg+xml", ICON)))
         .route("/page.css", get(async || asset("text/css; charset=utf-8", STYLE)))
         .route(
             "/page.js",
             get(async || asset("text/javascript; charset=utf-8", SCRIPT)),
         )
-        .with_state(shelf)
-        .layer(TimeoutLayer::with_status_code(
-            StatusCode::SERVICE_UNAVAILABLE,
-            MAX_ANSWER,
-        ))
-        .layer(from_fn_with_state(page.clone(), door::only_with_cookie))
-        .route("/enter", get(door::get_enter).with_state(page))
-        .layer(from_fn(with_headers))
+}
+
+fn within_time(router: Router) -> Router {
+    router.layer(TimeoutLayer::with_status_code(
+        StatusCode::SERVICE_UNAVAILABLE,
+        MAX_ANSWER,
+    ))
+}
+
+/// A page of this server that a link may lead to, or else the overview.
+fn within(path: Option<String>) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
+    let fits = |path: &String| {
+        path.len() <= MAX_PATH && ["/runs/", "/repositories/"].iter().any(|start| path.starts_with(start))
+    };
+    path.filter(|path| fits(path) && path.bytes().all(is_plain))
+        .unwrap_or_else(|| "/".into())
 }
 
 fn asset(kind: &'static str, content: &'static str) -> impl IntoResponse {
@@ -73,15 +139,15 @@ fn asset(kind: &'static str, content: &'static str) -> impl IntoResponse {
 }
 
 /// No page may load anything from elsewhere, run what is not in [`SCRIPT`], or be part of another page.
-async fn with_headers(request: axum::extract::Request, next: axum::middleware::Next) -> Response {
-    const HEADERS: [(header::HeaderName, &str); 6] = [
+async fn with_headers(State(referrer): State<&'static str>, request: Request, next: Next) -> Response {
+    let headers: [(header::HeaderName, &'static str); 6] = [
         (
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
              form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         ),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        (header::REFERRER_POLICY, referrer),
         (header::CACHE_CONTROL, "no-store"),
         (
             header::HeaderName::from_static("cross-origin-opener-policy"),
@@ -93,16 +159,28 @@ async fn with_headers(request: axum::extract::Request, next: axum::middleware::N
         ),
     ];
     let mut response = next.run(request).await;
-    for (name, value) in HEADERS {
+    for (name, value) in headers {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
 }
 
 /// Why there is no page.
+#[derive(Debug)]
 enum Missing {
     Nothing,
     Broken,
+    /// GitHub does not say what may be seen.
+    Away,
+    /// A form was not sent from a page of the session.
+    Forged,
+}
+
+impl From<github::Error> for Missing {
+    fn from(error: github::Error) -> Self {
+        tracing::warn!(%error, "a request to GitHub for the page failed");
+        Self::Away
+    }
 }
 
 impl From<journal::Error> for Missing {
@@ -115,6 +193,7 @@ impl From<journal::Error> for Missing {
 #[derive(Template)]
 #[template(path = "message.html")]
 struct MessagePage {
+    frame: Frame,
     title: &'static str,
     text: &'static str,
 }
@@ -128,8 +207,19 @@ impl IntoResponse for Missing {
                 "Something broke",
                 "The log of greenlight has the details.",
             ),
+            Self::Away => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Not now",
+                "GitHub does not answer, or greenlight is at capacity. Try again in a minute.",
+            ),
+            Self::Forged => (
+                StatusCode::FORBIDDEN,
+                "Nothing was done",
+                "This form is not from a page that you opened since you signed in. Open the page again.",
+            ),
         };
-        (status, rendered(&MessagePage { title, text })).into_response()
+        let frame = Frame::default();
+        (status, rendered(&MessagePage { frame, title, text })).into_response()
     }
 }
 
@@ -140,5 +230,26 @@ fn rendered(page: &impl Template) -> Response {
             tracing::error!(%error, "a page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_nowhere_else() {
+        for (to, path) in [
+            ("/runs/r1", "/runs/r1"),
+            ("//evil.example", "/"),
+            ("https://evil.example", "/"),
+            ("/runs/\r\nset-cookie: a=b", "/"),
+            ("/runs/r1?to=//evil.example", "/"),
+            ("/runs/a;b", "/"),
+            ("/enter", "/"),
+        ] {
+            assert_eq!(within(Some(to.into())), path);
+        }
+        assert_eq!(within(Some(format!("/runs/{}", "a".repeat(MAX_PATH)))), "/");
     }
 }

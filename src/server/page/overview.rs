@@ -1,21 +1,29 @@
 //! The overview: what waits for somebody, what is at work, and what ended lately.
 
+use std::collections::HashSet;
+
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::live;
 use super::text::{distance, dollars, shown, time};
+use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, rendered};
 use crate::domain::clock;
 use crate::domain::id::Repository;
+use crate::domain::run::Run;
 use crate::journal::Journal;
 use crate::summary::{Filter, RunSummary};
 
 /// How many runs of a repository, repositories and ended runs are shown at most.
 const MAX_RUNS: usize = 50;
 const MAX_REPOSITORIES: usize = 50;
+/// How many repositories somebody is asked about at GitHub at most, to find those that may be seen.
+const MAX_LOOKED_AT: usize = 200;
 const MAX_ENDED: usize = 50;
 const MAX_TEXT: usize = 200;
 
@@ -23,6 +31,7 @@ const MAX_TEXT: usize = 200;
 pub(super) struct Chosen {
     repository: Option<String>,
     state: Option<String>,
+    person: Option<String>,
     search: Option<String>,
 }
 
@@ -44,12 +53,16 @@ pub(super) struct Line {
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct Overview {
+    frame: Frame,
+    /// What the page was made of.
+    seen: String,
     waiting: Vec<Line>,
     working: Vec<Line>,
     ended: Vec<Line>,
     repositories: Vec<String>,
     repository: String,
     state: String,
+    person: String,
     search: String,
     states: [&'static str; 12],
 }
@@ -71,6 +84,7 @@ const STATES: [&str; 12] = [
 
 pub(super) async fn get_overview(
     State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
     Query(wanted): Query<Chosen>,
 ) -> Result<Response, Missing> {
     let journal = &shelf.queue.app().journal;
@@ -78,11 +92,22 @@ pub(super) async fn get_overview(
     let filter = Filter {
         repository: given(&wanted.repository),
         state: given(&wanted.state),
+        person: given(&wanted.person),
         text: given(&wanted.search),
     };
-    let repositories = journal.repositories(MAX_REPOSITORIES).await?;
+    let mut open = journal.open_runs().await?;
+    let repositories = repositories(&shelf, &viewer, &open).await?;
+    if viewer.person().is_some() {
+        let seen: HashSet<String> = repositories.iter().map(Repository::key).collect();
+        open.retain(|run| {
+            run.started
+                .pull_request()
+                .is_some_and(|on| seen.contains(&on.repository.key()))
+        });
+    }
+    let seen = live::token(open.iter().map(|run| (run.id(), run.length)));
     let now = Timestamp::now();
-    let mut runs = newest(journal, &repositories, now).await?;
+    let mut runs = newest(journal, (open, &repositories), now).await?;
     runs.retain(|run| filter.takes(run));
     runs.sort_by_key(|run| std::cmp::Reverse(run.started));
     let lines = |is: &dyn Fn(&RunSummary) -> bool| -> Vec<Line> {
@@ -97,6 +122,8 @@ pub(super) async fn get_overview(
     let mut waiting: Vec<&RunSummary> = runs.iter().filter(|run| run.is_waiting()).collect();
     waiting.sort_by_key(|run| run.waiting.iter().map(|gate| gate.expires).min());
     Ok(rendered(&Overview {
+        frame: viewer.frame(),
+        seen,
         waiting: waiting.into_iter().map(|run| Line::of(run, now)).collect(),
         working: lines(&RunSummary::is_working),
         ended,
@@ -106,18 +133,39 @@ pub(super) async fn get_overview(
             .collect(),
         repository: filter.repository.unwrap_or_default(),
         state: filter.state.unwrap_or_default(),
+        person: filter.person.unwrap_or_default(),
         search: filter.text.unwrap_or_default(),
         states: STATES,
     }))
 }
 
-/// The runs that are open, and the newest of each repository.
-async fn newest(journal: &Journal, of: &[Repository], now: Timestamp) -> Result<Vec<RunSummary>, Missing> {
-    let mut runs = Vec::new();
-    for run in journal.open_runs().await? {
-        runs.push(RunSummary::of(&run, now));
+/// The repositories that may be seen: those with open runs, and those with the newest runs.
+async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[Run]) -> Result<Vec<Repository>, Missing> {
+    let journal = &shelf.queue.app().journal;
+    let wanted = match viewer.person() {
+        None => MAX_REPOSITORIES,
+        Some(_) => MAX_LOOKED_AT,
+    };
+    let mut all = journal.repositories(wanted).await?;
+    let known: HashSet<String> = all.iter().map(Repository::key).collect();
+    let of_open = open
+        .iter()
+        .filter_map(|run| Some(run.started.pull_request()?.repository.clone()));
+    let of_open: HashSet<Repository> = of_open.filter(|one| !known.contains(&one.key())).collect();
+    if viewer.person().is_some() {
+        all.extend(of_open.into_iter().take(MAX_LOOKED_AT));
     }
-    for repository in of {
+    shelf.visible(viewer, all).await
+}
+
+/// The runs that are open, and the newest of each repository.
+async fn newest(
+    journal: &Journal,
+    (open, of): (Vec<Run>, &[Repository]),
+    now: Timestamp,
+) -> Result<Vec<RunSummary>, Missing> {
+    let mut runs: Vec<RunSummary> = open.iter().map(|run| RunSummary::of(run, now)).collect();
+    for repository in of.iter().take(MAX_REPOSITORIES) {
         for run in journal.runs_in(repository, MAX_RUNS).await? {
             if !runs.iter().any(|known: &RunSummary| known.id == *run.id()) {
                 runs.push(RunSummary::of(&run, now));

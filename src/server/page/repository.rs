@@ -1,6 +1,7 @@
 //! What the runs of one repository show over weeks, as numbers, plots, tables and CSV.
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
@@ -9,6 +10,7 @@ use serde::Deserialize;
 
 use super::plot::{self, Bar};
 use super::text::{dollars, shown};
+use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, rendered};
 use crate::domain::clock;
 use crate::domain::id::{Repository, RepositoryName};
@@ -16,6 +18,8 @@ use crate::summary::{Day, Statistics};
 
 const MAX_COUNTED: usize = 2_000;
 const MAX_REPOSITORIES: usize = 1_000;
+/// How many repositories of one name are looked at.
+const MAX_OF_NAME: usize = 4;
 const MAX_NAME: usize = 300;
 /// The periods that are offered, in days, and the one that is shown if none is chosen.
 const PERIODS: [u32; 3] = [7, 30, 90];
@@ -51,6 +55,7 @@ struct Plot {
 #[derive(Template)]
 #[template(path = "repository.html")]
 struct RepositoryPage {
+    frame: Frame,
     name: String,
     days: u32,
     periods: [u32; 3],
@@ -75,14 +80,16 @@ struct RepositoryPage {
 
 pub(super) async fn get_repository(
     State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
     Path(name): Path<(String, String)>,
     Query(Period { days }): Query<Period>,
 ) -> Result<Response, Missing> {
     let days = days.filter(|days| PERIODS.contains(days)).unwrap_or(PERIOD);
-    let (repository, of) = statistics(&shelf, &name, days).await?;
+    let (repository, of) = statistics((&shelf, &viewer), &name, days).await?;
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     let percent = |rate: Option<f64>| or_dash(rate.map(|rate| format!("{:.0} %", 100.0 * rate)));
     Ok(rendered(&RepositoryPage {
+        frame: viewer.frame(),
         name: repository.name.to_string(),
         days,
         periods: PERIODS,
@@ -146,11 +153,12 @@ fn plot(title: &'static str, of: &Statistics, value: fn(&Day) -> u64, in_words: 
 /// The days as CSV.
 pub(super) async fn get_days(
     State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
     Path(name): Path<(String, String)>,
     Query(Period { days }): Query<Period>,
 ) -> Result<Response, Missing> {
     let days = days.filter(|days| PERIODS.contains(days)).unwrap_or(PERIOD);
-    let (_, of) = statistics(&shelf, &name, days).await?;
+    let (_, of) = statistics((&shelf, &viewer), &name, days).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"days.csv\""),
@@ -159,7 +167,7 @@ pub(super) async fn get_days(
 }
 
 async fn statistics(
-    shelf: &Shelf,
+    (shelf, viewer): (&Shelf, &Viewer),
     (owner, name): &(String, String),
     days: u32,
 ) -> Result<(Repository, Statistics), Missing> {
@@ -168,10 +176,12 @@ async fn statistics(
         .to_string();
     let journal = &shelf.queue.app().journal;
     let known = journal.repositories(MAX_REPOSITORIES).await?;
-    let repository = known
+    // A name may be that of several, one after the other.
+    let of_that_name = known
         .into_iter()
-        .find(|known| known.name.to_string().eq_ignore_ascii_case(&name));
-    let repository = repository.ok_or(Missing::Nothing)?;
+        .filter(|known| known.name.to_string().eq_ignore_ascii_case(&name));
+    let visible = shelf.visible(viewer, of_that_name.take(MAX_OF_NAME).collect()).await?;
+    let repository = visible.into_iter().next().ok_or(Missing::Nothing)?;
     let runs = journal.runs_in(&repository, MAX_COUNTED).await?;
     let since = Timestamp::now().checked_sub(SignedDuration::from_hours(24 * i64::from(days)));
     Ok((repository, Statistics::of(&runs, since.unwrap_or(Timestamp::MIN))))

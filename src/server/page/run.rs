@@ -3,16 +3,23 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::Extension;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::live;
+use super::notice::AfterAnswer;
 use super::overview::Line;
 use super::text::{distance, shown, time};
+use super::viewer::{Frame, Viewer, VisibleRun};
 use super::{Missing, Shelf, rendered};
+use crate::domain::command::MAXIMUM_TEXT;
 use crate::domain::count::count;
 use crate::domain::id::RunId;
+use crate::domain::permission::Permission;
 use crate::domain::proposal::{Author, Evidence, Proposal};
 use crate::domain::run::{Run, Step};
 use crate::domain::test_run::TestRun;
@@ -31,8 +38,6 @@ const MAX_FAILURE: usize = 4 << 10;
 const MAX_LOG: usize = 16 << 10;
 const MAX_DIFF: usize = 128 << 10;
 const MAX_SHORT: usize = 1_000;
-/// The longest id.
-const MAX_ID: usize = 64;
 /// How long GitHub may take to name the branch of a pull request.
 const NAMING: Duration = Duration::from_secs(3);
 
@@ -94,9 +99,19 @@ struct Said {
 #[derive(Template)]
 #[template(path = "run.html")]
 struct RunPage {
+    frame: Frame,
+    /// What became of the viewer's answer.
+    notice: String,
+    /// Whether the viewer may answer here.
+    may_answer: bool,
+    /// Whether it is a run on a checkout of this machine.
+    is_local: bool,
+    max_reason: usize,
     line: Line,
     head: String,
     is_over: bool,
+    /// What the page was made of, so that nothing that happens before it is told is missed.
+    seen: String,
     gates: Vec<GateText>,
     failures: Vec<FailureText>,
     log: String,
@@ -111,35 +126,85 @@ struct RunPage {
     comment: String,
 }
 
-pub(super) async fn get_run(State(shelf): State<Shelf>, Path(id): Path<String>) -> Result<Response, Missing> {
-    if id.is_empty() || id.len() > MAX_ID {
-        return Err(Missing::Nothing);
-    }
+pub(super) async fn get_run(
+    State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
+    Path(id): Path<String>,
+    after: Result<Query<AfterAnswer>, QueryRejection>,
+) -> Result<Response, Missing> {
+    let VisibleRun { run, permission } = shelf.run(&viewer, id).await?;
     let app = shelf.queue.app();
-    let run = app.journal.find(&RunId(id)).await?.ok_or(Missing::Nothing)?;
+    let after = after.map(|Query(after)| after).unwrap_or_default();
+    let notice = notice(app, (&run, &viewer), &after).await?;
     let steps = steps(app, run.id()).await?;
-    let branch = branch(app, &run).await;
+    Ok(show(Shown {
+        run: &run,
+        steps: &steps,
+        branch: &branch(app, &run).await,
+        frame: viewer.frame(),
+        notice,
+        may_answer: permission.is_some_and(Permission::may_approve),
+    }))
+}
+
+/// What a page shows.
+pub(super) struct Shown<'a> {
+    pub(super) run: &'a Run,
+    /// Each with its place.
+    pub(super) steps: &'a [(usize, Step)],
+    /// The branch that requests name.
+    pub(super) branch: &'a str,
+    pub(super) frame: Frame,
+    pub(super) notice: String,
+    pub(super) may_answer: bool,
+}
+
+pub(super) fn show(of: Shown<'_>) -> Response {
+    let Shown { run, steps, branch, .. } = of;
     let now = Timestamp::now();
     let all_said: Vec<&Value> = steps.iter().filter_map(|(_, step)| said(step)).collect();
     let left_out = all_said.len().saturating_sub(MAX_SAID);
-    let comment = reply::sticky(&run, &branch);
-    Ok(rendered(&RunPage {
-        line: Line::of(&RunSummary::of(&run, now), now),
+    let is_local = run.started.pull_request().is_none();
+    let comment = if is_local {
+        String::new()
+    } else {
+        reply::sticky(run, branch)
+    };
+    rendered(&RunPage {
+        frame: of.frame,
+        notice: of.notice,
+        may_answer: of.may_answer,
+        is_local,
+        max_reason: MAXIMUM_TEXT,
+        line: Line::of(&RunSummary::of(run, now), now),
         head: run.started.head.as_str().into(),
         is_over: run.end.is_some(),
-        gates: gates(&run, &branch, now),
-        failures: failures(&run),
-        log: log(&run),
+        seen: live::token([(run.id(), run.length)]),
+        gates: gates(run, branch, now),
+        failures: failures(run),
+        log: log(run),
         proposal: run.proposal.as_ref().map(proposal),
         evidence: run.evidence.as_ref().map(evidence),
         verify: verify_line(&comment),
         tried: run.search.tried,
-        held_back: held_back(&run),
+        held_back: held_back(run),
         bars: bars(timeline(steps.iter().map(|(place, step)| (*place, step)))),
         said: all_said[left_out..].iter().map(|item| transcript(item)).collect(),
         left_out,
         comment: shown(&comment, MAX_DIFF),
-    }))
+    })
+}
+
+/// What became of the viewer's answer. Empty if there is nothing to say.
+async fn notice(app: &App, (run, viewer): (&Run, &Viewer), after: &AfterAnswer) -> Result<String, Missing> {
+    let Some(person) = viewer.person() else {
+        return Ok(String::new());
+    };
+    let is_done = match after.delivery() {
+        Some(delivery) => app.journal.is_done(&delivery).await?,
+        None => None,
+    };
+    Ok(after.notice(run, person, is_done).unwrap_or_default())
 }
 
 async fn steps(app: &App, id: &RunId) -> Result<Vec<(usize, Step)>, Missing> {

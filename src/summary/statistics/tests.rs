@@ -222,6 +222,13 @@ fn a_list_says_what_a_run_waits_for_and_for_how_long() {
         ..Filter::default()
     };
     assert!(search("R0").takes(&line) && !search("r1").takes(&line));
+    let of = |person: &str| Filter {
+        person: Some(person.into()),
+        ..Filter::default()
+    };
+    assert!(!over.people.is_empty(), "somebody approved it");
+    let somebody = over.people[0].to_uppercase();
+    assert!(of(&somebody).takes(&over) && of(&format!("@{somebody}")).takes(&over) && !of("nobody").takes(&over));
     let json = serde_json::to_value(&line).unwrap();
     assert_eq!(serde_json::from_value::<RunSummary>(json).unwrap(), line);
 }

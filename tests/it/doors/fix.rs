@@ -9,6 +9,7 @@ mod missing;
 mod model;
 mod money;
 mod monorepo;
+mod open;
 mod people;
 mod requests;
 mod right;

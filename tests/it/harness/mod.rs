@@ -1,10 +1,12 @@
 //! The foundation of the stories.
 
+pub(crate) mod browser;
 pub(crate) mod collector;
 pub(crate) mod gullible;
 pub(crate) mod model;
 pub(crate) mod openapi;
 pub(crate) mod postgres;
+pub(crate) mod site;
 pub(crate) mod story;
 pub(crate) mod whole;
 

@@ -10,6 +10,7 @@ use reqwest::{Client, Response, redirect};
 use serde_json::json;
 use tokio::net::TcpListener;
 
+use crate::harness::browser::{CHROMIUM, QUIET};
 use crate::harness::model::calls;
 use crate::harness::story::{CHANGE, SECRET, Scene, Story};
 
@@ -32,6 +33,7 @@ impl Open {
             webhook: WebhookSecret::new(SECRET.into()).unwrap(),
             metrics: None,
             page: Some(page),
+            sign_in: None,
         };
         let router = server::router(story.process().queue.clone(), access);
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -266,7 +268,7 @@ async fn the_page_is_told_of_new_steps() {
 /// Debian's Chromium, if this machine has it.
 #[expect(clippy::print_stderr, reason = "what is not tested is named")]
 fn chromium() -> Option<PathBuf> {
-    let path = PathBuf::from("/usr/bin/chromium");
+    let path = PathBuf::from(CHROMIUM);
     if path.exists() {
         return Some(path);
     }
@@ -282,19 +284,7 @@ fn chromium() -> Option<PathBuf> {
 async fn browse(program: &Path, link: &str, (size, scheme): (&str, u8), picture: Option<&Path>) -> String {
     let profile = tempfile::tempdir().unwrap();
     let mut command = tokio::process::Command::new(program);
-    let quiet = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--no-first-run",
-    ];
-    let quiet = quiet.iter().chain(&[
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]);
-    command.args(quiet).arg("--hide-scrollbars").arg("--timeout=8000");
+    command.args(QUIET).arg("--hide-scrollbars").arg("--timeout=8000");
     command.arg(format!("--user-data-dir={}", profile.path().display()));
     command.arg(format!("--window-size={size}"));
     command.arg(format!("--blink-settings=preferredColorScheme={scheme}"));

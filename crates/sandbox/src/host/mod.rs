@@ -3,5 +3,6 @@
 pub(crate) mod detect;
 mod fix_hint;
 pub(crate) mod launch;
+pub(crate) mod open;
 pub(crate) mod seal;
 pub(crate) mod toolchains;

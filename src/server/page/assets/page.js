@@ -12,7 +12,8 @@ async function reload() {
   // Parsed, never executed: the policy of the page allows no scripts but this file.
   const next = new DOMParser().parseFromString(await response.text(), 'text/html');
   const main = next.getElementById('main');
-  if (!main || document.activeElement?.matches('input, select, textarea')) {
+  const isWritten = [...document.querySelectorAll('textarea')].some((area) => area.value !== '');
+  if (!main || isWritten || document.activeElement?.matches('input, select, textarea')) {
     live.textContent = 'There is something new: reload the page.';
     return;
   }
@@ -31,11 +32,18 @@ if (events && 'EventSource' in window) {
   live.textContent = 'Connecting';
   const source = new EventSource(events);
   source.addEventListener('changed', reload);
-  // The server may have been started again meanwhile: then the link is another one.
+  // The browser connects again automatically, unless the server refuses: then a session or a one-time link has ended.
+  let wasAway = false;
   source.addEventListener('error', () => {
-    live.textContent = 'Not connected: greenlight is away.';
+    wasAway = true;
+    live.textContent =
+      source.readyState === EventSource.CLOSED ? 'Not connected: reload the page.' : 'Not connected: greenlight is away.';
   });
   source.addEventListener('open', () => {
     live.textContent = 'Live';
+    if (wasAway) {
+      wasAway = false;
+      reload();
+    }
   });
 }

@@ -93,11 +93,16 @@ impl Story {
             ("the webhook secret", SECRET.to_string()),
             ("the App's key", middle),
             ("the model's key", KEY.to_string()),
+            ("the client secret", self.double.app_credentials().client_secret),
         ];
         let tokens = exchanges
             .iter()
             .filter_map(|exchange| exchange.response["token"].as_str());
         secrets.extend(tokens.map(|token| ("a token", token.to_string())));
+        let of_people = exchanges
+            .iter()
+            .filter_map(|exchange| exchange.response["access_token"].as_str());
+        secrets.extend(of_people.map(|token| ("a person's token", token.to_string())));
         secrets
     }
 

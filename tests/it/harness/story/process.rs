@@ -180,6 +180,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         webhook: WebhookSecret::new(SECRET.into()).unwrap(),
         metrics: Some(METRICS_TOKEN.to_string().into()),
         page: None,
+        sign_in: None,
     };
     let router = server::router(queue.clone(), access);
     let service = router.into_make_service_with_connect_info::<SocketAddr>();

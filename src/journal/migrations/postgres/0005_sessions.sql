@@ -1,0 +1,10 @@
+-- Who is signed in to the page. `key` is a digest of the cookie, so that nobody who reads this can use it; `ends` is in
+-- microseconds since 1970.
+CREATE TABLE session (
+    key     TEXT PRIMARY KEY,
+    account BIGINT NOT NULL,
+    login   TEXT NOT NULL,
+    ends    BIGINT NOT NULL
+);
+CREATE INDEX session_of ON session (account, ends);
+CREATE INDEX session_end ON session (ends);

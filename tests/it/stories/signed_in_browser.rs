@@ -1,0 +1,154 @@
+//! People sign in, watch and answer in a real Chromium.
+
+use github_double::{AUTHOR, MAINTAINER, Role};
+
+use crate::harness::browser::Browser;
+use crate::harness::site::Site;
+use crate::harness::story::{Scene, Story};
+
+/// What finds faults of accessibility, if `just axe` has fetched it.
+const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/ci/axe-core/package/axe.min.js");
+
+async fn proposed() -> Story {
+    let story = Scene::default().auto().model([]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story
+}
+
+/// Signs in on GitHub's page, and returns to the overview.
+async fn sign_in(browser: &mut Browser, site: &Site, login: &str) {
+    browser.go(&site.url).await;
+    browser.click("a.button").await;
+    browser.click(&format!("button[value={login}]")).await;
+    assert!(browser.text().await.contains(&format!("Signed in as {login}")));
+}
+
+/// Fails if the page that is open has faults that people with disabilities would meet.
+#[expect(clippy::print_stderr, reason = "what is not tested is named")]
+async fn is_accessible(browser: &mut Browser) {
+    let Ok(axe) = std::fs::read_to_string(AXE) else {
+        eprintln!("UNAVAILABLE: axe-core did not look at the page, because there is no {AXE}: `just axe` fetches it");
+        return;
+    };
+    browser.evaluate(&format!("{axe}; undefined")).await;
+    let faults = browser
+        .evaluate("axe.run().then((found) => JSON.stringify(found.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])))")
+        .await;
+    assert_eq!(faults, "[]");
+}
+
+#[tokio::test]
+async fn one_approves_and_the_other_watches() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let story = proposed().await;
+    let site = Site::of(&story).await;
+    let run = format!("/runs/{}", story.run().await.id());
+    sign_in(&mut browser, &site, MAINTAINER).await;
+    is_accessible(&mut browser).await;
+    browser.click(&format!("a[href='{run}']")).await;
+    is_accessible(&mut browser).await;
+    browser.shows("Live").await;
+    let ada = browser.window().await;
+    let mia = browser.look_at(&ada);
+    sign_in(&mut browser, &site, AUTHOR).await;
+    browser.click(&format!("a[href='{run}']")).await;
+    browser.shows("Live").await;
+    browser.look_at(&mia);
+    browser.click("form[action$='/approve'] button").await;
+    browser.shows("Your approval counts.").await;
+    browser.shows("landed").await;
+    story.settle().await;
+    story.has_landed();
+    browser.look_at(&ada);
+    browser.shows("landed").await;
+    assert_eq!(browser.evaluate("document.querySelectorAll('.gate').length").await, 0);
+    browser.click(".who button").await;
+    assert!(browser.text().await.contains("Sign in with GitHub"));
+    is_accessible(&mut browser).await;
+    assert_eq!(browser.complaints(), [""; 0]);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_reason_is_typed_and_a_page_does_not_take_it_away() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let story = proposed().await;
+    let site = Site::of(&story).await;
+    let run = story.run().await;
+    sign_in(&mut browser, &site, MAINTAINER).await;
+    browser.go(&format!("{}/runs/{}", site.url, run.id())).await;
+    browser.shows("Live").await;
+    let hostile = "<img src=x onerror=alert(1)> no";
+    let typed = format!("document.querySelector('textarea').value = {hostile:?}");
+    browser.evaluate(&typed).await;
+    // Something happens meanwhile.
+    story.says(AUTHOR, "/greenlight status").await;
+    let kept = browser.evaluate("document.querySelector('textarea').value").await;
+    assert_eq!(kept, hostile);
+    browser.click("form[action$='/reject'] button").await;
+    story.settle().await;
+    browser.shows("Your rejection was recorded.").await;
+    let rejected = story.run().await.gates[0].rejected.clone().unwrap();
+    assert_eq!(rejected.1.as_deref(), Some(hostile));
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('main img').length").await,
+        0
+    );
+    assert_eq!(browser.complaints(), [""; 0]);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn access_that_is_lost_under_the_page_is_said() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let story = proposed().await;
+    let site = Site::of(&story).await;
+    sign_in(&mut browser, &site, MAINTAINER).await;
+    browser
+        .go(&format!("{}/runs/{}", site.url, story.run().await.id()))
+        .await;
+    story.double.set_role(MAINTAINER, Role::Read);
+    browser.click("form[action$='/cancel'] button").await;
+    browser.shows("it needs write access").await;
+    assert!(story.run().await.end.is_none());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_push_and_a_restart_under_the_page_are_seen_without_reloading() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let mut story = proposed().await;
+    let site = Site::of(&story).await;
+    let run = format!("/runs/{}", story.run().await.id());
+    sign_in(&mut browser, &site, MAINTAINER).await;
+    browser.go(&format!("{}{run}", site.url)).await;
+    browser.shows("Live").await;
+    let port = site.port();
+    drop(site);
+    browser.shows("greenlight is away").await;
+    story.restart().await;
+    let _site = Site::on(&story, port).await;
+    browser.shows("Updated at").await;
+    story
+        .double
+        .push(story.number, AUTHOR, &[("README", Some("more\n".as_bytes()))])
+        .await
+        .unwrap();
+    story.settle().await;
+    browser.shows("superseded").await;
+    assert_eq!(
+        browser
+            .evaluate("document.querySelectorAll('form.answers, .gate').length")
+            .await,
+        0
+    );
+    story.finish().await;
+}
