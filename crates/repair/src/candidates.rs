@@ -192,7 +192,7 @@ impl Candidates {
             return;
         };
         let is_wanted = |bytes: &Range<usize>| outline.around(bytes) == Some(index);
-        for edit in templates::edits((&read.source, &read.known), stage, &definition.bytes, is_wanted) {
+        for edit in templates::edits((&read.source, &read.known), stage, &definition.bytes, &is_wanted) {
             if self.made >= MAX_CANDIDATES {
                 return;
             }

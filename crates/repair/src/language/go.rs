@@ -102,6 +102,12 @@ pub(super) static GO: TemplateLanguage = TemplateLanguage {
         chaining: None,
         wrappers: &["len", "int", "string", "float64"],
         suffixes: &[],
+        logical: ["&&", "||"],
+        division: "/",
+        size: "len({})",
+        parts: &["{}[{bound}:]", "{}[:{bound}]"],
+        reversed: &[],
+        extremes: &["max({}, {other})", "min({}, {other})"],
         titled: &[],
     },
 };

@@ -144,6 +144,12 @@ pub(super) static JAVA: TemplateLanguage = TemplateLanguage {
         chaining: None,
         wrappers: &["Math.abs", "String.valueOf"],
         suffixes: &[".trim()", ".toLowerCase()", ".length()", ".size()"],
+        logical: ["&&", "||"],
+        division: "/",
+        size: "{}.length()",
+        parts: &["{}.substring({bound})", "{}.substring(0, {bound})"],
+        reversed: &[],
+        extremes: &["Math.max({}, {other})", "Math.min({}, {other})"],
         titled: &[],
     },
 };

@@ -200,6 +200,12 @@ const SCRIPT: TemplateLanguage = TemplateLanguage {
             ".sort()",
             ".length",
         ],
+        logical: ["&&", "||"],
+        division: "/",
+        size: "{}.length",
+        parts: &["{}.slice({bound})", "{}.slice(0, {bound})", "{}.slice(0, -{bound})"],
+        reversed: &["[...{}].reverse()"],
+        extremes: &["Math.max({}, {other})", "Math.min({}, {other})"],
         titled: &["it", "test", "specify", "t", "fit"],
     },
 };

@@ -154,6 +154,12 @@ pub(super) static RUST: TemplateLanguage = TemplateLanguage {
             ".is_empty()",
             ".rev()",
         ],
+        logical: ["&&", "||"],
+        division: "/",
+        size: "{}.len()",
+        parts: &["&{}[{bound}..]", "&{}[..{bound}]"],
+        reversed: &[],
+        extremes: &["{}.max({other})", "{}.min({other})"],
         titled: &[],
     },
 };

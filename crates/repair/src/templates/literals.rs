@@ -230,7 +230,7 @@ mod tests {
     fn expected(path: &str, text: &str, printed: &[&str]) -> Vec<(String, f32)> {
         let source = Source::parse(path, text.into()).unwrap();
         let known = KnownNames::of(&source, printed.iter().map(ToString::to_string).collect());
-        let made = edits((&source, &known), Stage::Wider, &(0..text.len()), |_| true);
+        let made = edits((&source, &known), Stage::Wider, &(0..text.len()), &|_| true);
         let made = made.into_iter().filter(|edit| edit.template == Template::Expected);
         made.map(|edit| (edit.replacement.clone(), edit.weight())).collect()
     }

@@ -4,6 +4,7 @@
 mod bounds;
 mod calls;
 mod collections;
+mod composed;
 mod donors;
 mod empties;
 mod error_names;
@@ -37,18 +38,20 @@ const MAX_PER_NODE: usize = 72;
 pub(super) enum Stage {
     Strong,
     Wider,
+    /// Expressions and statements put together from what is in scope.
+    Composed,
     /// Insertions, and code from elsewhere in the file.
     Tail,
 }
 
 impl Stage {
-    pub(super) const ALL: [Self; 3] = [Self::Strong, Self::Wider, Self::Tail];
+    pub(super) const ALL: [Self; 4] = [Self::Strong, Self::Wider, Self::Composed, Self::Tail];
 
     /// The highest prior of any edit in the stage.
     pub(super) fn most(self) -> f32 {
         match self {
             Self::Strong => 1.0,
-            Self::Wider => 0.5,
+            Self::Wider | Self::Composed => 0.5,
             Self::Tail => 0.25,
         }
     }
@@ -60,7 +63,7 @@ pub(super) fn edits(
     (source, known): (&Source, &KnownNames),
     stage: Stage,
     within: &Range<usize>,
-    is_wanted: impl Fn(&Range<usize>) -> bool,
+    is_wanted: &dyn Fn(&Range<usize>) -> bool,
 ) -> Vec<Edit> {
     let mut found = Vec::new();
     source.walk(|path| {
@@ -87,6 +90,7 @@ pub(super) fn edits(
                     calls::edits(&place, known, &mut found);
                     donors::derived(&place, known, &mut found);
                 }
+                Stage::Composed => composed::edits(&place, known, &mut found),
                 Stage::Tail => {
                     donors::edits(&place, known, &mut found);
                     statements::edits(&place, known, &mut found);
@@ -96,6 +100,11 @@ pub(super) fn edits(
         }
         Below::Enter
     });
+    if stage == Stage::Composed {
+        let mut single = edits((source, known), Stage::Strong, within, is_wanted);
+        single.extend(edits((source, known), Stage::Wider, within, is_wanted));
+        found.extend(composed::repeated(source, &single));
+    }
     found.retain(|edit| {
         let original = source.text.get(edit.range.clone()).unwrap_or_default();
         let has_same = original.split_whitespace().eq(edit.replacement.split_whitespace());

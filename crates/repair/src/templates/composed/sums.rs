@@ -1,0 +1,119 @@
+//! An expression becomes a sum, difference or product with a variable, or an element at its position.
+
+use std::collections::BTreeSet;
+
+use super::super::known_names::KnownNames;
+use super::super::rank::falling;
+use super::super::scope::functions;
+use super::super::site::{Edit, Site};
+use super::{Role, is_simple, others, role};
+use crate::template::Template;
+
+/// Maximum number of sequences whose element is offered.
+const MAX_SEQUENCES: usize = 4;
+
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let Some(role) = role(place) else { return };
+    if language.integers.contains(&place.kind()) {
+        computed(place, known, role, found);
+        return;
+    }
+    let is_sum = place.kind().starts_with("binary") && matches!(operator(place), Some("+" | "-"));
+    if !(is_simple(place) || is_sum) || place.parent_kind() == "parenthesized_expression" {
+        return;
+    }
+    let text = place.text();
+    for (rank, other) in others(place, known).enumerate() {
+        let mut push = |made: String, share: f32| {
+            let similarity = share * falling(rank);
+            found.push(place.edit(made, Template::Combined).similar(similarity));
+        };
+        match role {
+            Role::Index | Role::Argument => {
+                push(format!("{text} - {other}"), 1.0);
+                push(format!("{text} + {other}"), 1.0);
+                if is_simple(place) {
+                    push(format!("{other} - {text}"), 0.7);
+                }
+            }
+            Role::Compared | Role::Given => {
+                push(format!("{text} + {other}"), 0.9);
+                push(format!("{text} - {other}"), 0.85);
+                if is_simple(place) {
+                    push(format!("{text} * {other}"), 0.7);
+                    push(format!("{text} {} {other}", language.style.division), 0.65);
+                    push(format!("{text} % {other}"), 0.65);
+                    push(format!("{other} - {text}"), 0.6);
+                }
+            }
+            Role::Operand if is_simple(place) => {
+                push(format!("({text} + {other})"), 0.6);
+                push(format!("({text} - {other})"), 0.6);
+            }
+            Role::Operand => {}
+        }
+    }
+    if is_simple(place) {
+        scaled(place, role, found);
+        if place.kind() == "identifier" {
+            element(place, known, found);
+        }
+    }
+}
+
+fn operator<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
+    let operator = place.node().child_by_field_name("operator")?;
+    Some(place.source.text_of(operator))
+}
+
+/// A number becomes a variable, or one more or less than that, or a size.
+fn computed(place: &Site<'_, '_>, known: &KnownNames, role: Role, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    for (rank, other) in others(place, known).enumerate() {
+        let mut push = |made: String, share: f32| {
+            found.push(place.edit(made, Template::Computed).similar(share * falling(rank)));
+        };
+        push(other.clone(), 1.0);
+        push(language.style.size.replace("{}", other), 0.8);
+        if role != Role::Operand {
+            push(format!("{other} + {}", place.text()), 0.8);
+            push(format!("{other} - {}", place.text()), 0.8);
+        }
+    }
+}
+
+/// Twice, half, the square, or the rest.
+fn scaled(place: &Site<'_, '_>, role: Role, found: &mut Vec<Edit>) {
+    let (text, language) = (place.text(), place.source.language);
+    if matches!(role, Role::Given | Role::Operand | Role::Compared | Role::Argument) {
+        let made = [
+            (format!("{text} * {text}"), 0.7),
+            (format!("{text} * 2"), 0.7),
+            (format!("{text} {} 2", language.style.division), 0.7),
+        ];
+        let wanted = made.into_iter().take(if text.len() > 20 { 0 } else { 3 });
+        found.extend(wanted.map(|(made, share)| place.edit(made, Template::Combined).similar(share)));
+    }
+}
+
+/// `i` becomes `a[i]` for a sequence that the function reads elements of.
+fn element(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let own = functions(place).next().unwrap_or(0);
+    let is_position = |kind: &str| {
+        matches!(
+            kind,
+            "subscript" | "subscript_expression" | "index_expression" | "array_access"
+        )
+    };
+    let sequences = known
+        .expressions
+        .iter()
+        .filter(|piece| piece.function == own && is_position(&piece.kind))
+        .filter_map(|piece| Some(piece.text.split_once('[')?.0));
+    let sequences: BTreeSet<&str> = sequences.filter(|name| *name != place.text()).collect();
+    for sequence in sequences.into_iter().take(MAX_SEQUENCES) {
+        let made = format!("{sequence}[{}]", place.text());
+        found.push(place.edit(made, Template::Combined).similar(0.8));
+    }
+}
