@@ -10,6 +10,7 @@ use greenlight_anchor::patch::Patch;
 use greenlight_tree::checkout::Checkout;
 use sha2::{Digest, Sha256};
 
+use super::pairs;
 use super::rows::Rows;
 use super::suspect::Suspect;
 use super::syntax::Source;
@@ -78,6 +79,8 @@ pub(super) struct Candidates {
     likeliest_excluded: f32,
     tried: HashSet<String>,
     seen: HashSet<[u8; 32]>,
+    /// Pairs of edits, which come after all single ones.
+    pairs: std::vec::IntoIter<Candidate>,
     /// How many edits were made; orders edits with equal scores.
     made: usize,
 }
@@ -132,6 +135,7 @@ impl Candidates {
             likeliest_excluded: 0.0,
             tried: tried.iter().cloned().collect(),
             seen: HashSet::new(),
+            pairs: Vec::new().into_iter(),
             made: 0,
         }
     }
@@ -139,6 +143,18 @@ impl Candidates {
     /// The highest score of an excluded edit among those that were due so far; 0 if there was none.
     pub(super) fn likeliest_excluded(&self) -> f32 {
         self.likeliest_excluded
+    }
+
+    /// Queues pairs of edits that begin with one of these, each of which made a test pass.
+    pub(super) fn pair_up(&mut self, first: &[Candidate]) {
+        let mut made: Vec<Candidate> = Vec::new();
+        for candidate in first {
+            if let Some(original) = self.checkout.read_text(candidate.path.as_str()) {
+                made.extend(pairs::of(candidate, &original));
+            }
+        }
+        made.sort_by(|a, b| b.score.total_cmp(&a.score));
+        self.pairs = made.into_iter();
     }
 
     /// A rough estimate of how many are left.
@@ -156,7 +172,7 @@ impl Candidates {
                 all.map(|index| bytes(entry, index)).sum::<usize>() * Stage::ALL.len() * PER_KILOBYTE / 1024
             }
         });
-        u32::try_from(left.sum::<usize>()).unwrap_or(u32::MAX)
+        u32::try_from(left.sum::<usize>() + self.pairs.len()).unwrap_or(u32::MAX)
     }
 
     /// Parses a file and queues its definitions with their best possible scores.
@@ -233,10 +249,15 @@ impl Candidates {
             after: after.concat(),
             text,
         };
+        self.admitted(candidate)
+    }
+
+    /// The candidate, unless it was turned down or tried before.
+    fn admitted(&mut self, candidate: Candidate) -> Option<Candidate> {
         let is_excluded =
             !self.excluded.is_empty() && self.excluded.contains(&candidate.patch(&self.checkout).digest());
         if is_excluded {
-            self.likeliest_excluded = self.likeliest_excluded.max(score);
+            self.likeliest_excluded = self.likeliest_excluded.max(candidate.score);
         }
         let was_tried = !self.tried.is_empty() && self.tried.contains(&candidate.digest());
         (!is_excluded && !was_tried).then_some(candidate)
@@ -257,6 +278,13 @@ impl Iterator for Candidates {
                         return Some(candidate);
                     }
                 }
+            }
+        }
+        while let Some(pair) = self.pairs.next() {
+            if self.seen.insert(digest(&pair.path, &pair.text))
+                && let Some(pair) = self.admitted(pair)
+            {
+                return Some(pair);
             }
         }
         None

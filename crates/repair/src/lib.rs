@@ -23,6 +23,7 @@ mod generated;
 mod language;
 mod localise;
 mod outline;
+mod pairs;
 mod process_runner;
 mod reach;
 mod revert;

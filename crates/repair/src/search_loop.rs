@@ -24,6 +24,8 @@ const MAX_RIVALS_TRIED: u32 = 400;
 const RIVALS_WALL: Duration = Duration::from_secs(20);
 /// Maximum number of passing candidates that are kept.
 const MAX_PASSING: usize = 50;
+/// Maximum number of candidates with progress that are tried together with a second edit.
+const MAX_CLOSER: usize = 12;
 
 /// How a search ended.
 pub(super) enum End {
@@ -52,6 +54,15 @@ impl CandidateSource<'_> {
         self.edits.as_deref().map_or(0.0, Candidates::likeliest_excluded)
     }
 
+    /// Queues pairs of edits. `false` if there is nothing to pair.
+    fn pair_up(&mut self, first: Vec<Candidate>) -> bool {
+        let Some(edits) = self.edits.as_deref_mut().filter(|_| !first.is_empty()) else {
+            return false;
+        };
+        edits.pair_up(&first);
+        true
+    }
+
     fn estimate(&self) -> u32 {
         let edits = self.edits.as_deref().map_or(0, Candidates::estimate);
         edits.saturating_add(u32::try_from(self.reverts.len()).unwrap_or(u32::MAX))
@@ -76,6 +87,8 @@ pub(super) async fn search_candidates(
     let mut started = 0;
     let mut passing: Vec<Candidate> = Vec::new();
     let mut window: Option<Window> = None;
+    // Edits with which some failing tests pass; if no edit alone is enough, they are paired.
+    let (mut closer, mut is_paired): (Vec<Candidate>, bool) = (Vec::new(), false);
     let mut judging = FuturesOrdered::new();
     let mut compared = 0;
     // An edit that was turned down is not offered again, but since it passes the tests, its score sets the bar for
@@ -92,6 +105,14 @@ pub(super) async fn search_candidates(
             judging.push_back(judge(gate.runner, batch, stop));
         }
         let Some(judged) = judging.next().await else {
+            if passing.is_empty()
+                && !stop.is_cancelled()
+                && started < limit
+                && source.pair_up(std::mem::take(&mut closer))
+            {
+                is_paired = true;
+                continue;
+            }
             let Some(_open) = window.take() else { break };
             let new = (&mut passing, compared);
             gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
@@ -121,6 +142,10 @@ pub(super) async fn search_candidates(
                 verdict,
                 (limit.min(started.saturating_add(source.estimate())), &mut *progress),
             );
+            if verdict == CandidateVerdict::Closer && closer.len() < MAX_CLOSER && !is_paired {
+                closer.push(candidate);
+                continue;
+            }
             if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
                 continue;
             }

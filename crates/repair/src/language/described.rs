@@ -106,6 +106,8 @@ pub(crate) struct Style {
     pub(crate) parts: &'static [&'static str],
     /// A sequence in reverse.
     pub(crate) reversed: &'static [&'static str],
+    /// A list or text joined to `{other}`.
+    pub(crate) joined: &'static [&'static str],
     /// The greater and the lesser of a value and `{other}`.
     pub(crate) extremes: &'static [&'static str],
     /// Functions that take the title and the body of a test.

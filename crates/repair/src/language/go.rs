@@ -107,6 +107,7 @@ pub(super) static GO: TemplateLanguage = TemplateLanguage {
         size: "len({})",
         parts: &["{}[{bound}:]", "{}[:{bound}]"],
         reversed: &[],
+        joined: &[],
         extremes: &["max({}, {other})", "min({}, {other})"],
         titled: &[],
     },

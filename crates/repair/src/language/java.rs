@@ -149,6 +149,7 @@ pub(super) static JAVA: TemplateLanguage = TemplateLanguage {
         size: "{}.length()",
         parts: &["{}.substring({bound})", "{}.substring(0, {bound})"],
         reversed: &[],
+        joined: &["{} + {other}", "{other} + {}"],
         extremes: &["Math.max({}, {other})", "Math.min({}, {other})"],
         titled: &[],
     },

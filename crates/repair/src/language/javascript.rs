@@ -205,6 +205,7 @@ const SCRIPT: TemplateLanguage = TemplateLanguage {
         size: "{}.length",
         parts: &["{}.slice({bound})", "{}.slice(0, {bound})", "{}.slice(0, -{bound})"],
         reversed: &["[...{}].reverse()"],
+        joined: &["{}.concat({other})", "{other}.concat({})"],
         extremes: &["Math.max({}, {other})", "Math.min({}, {other})"],
         titled: &["it", "test", "specify", "t", "fit"],
     },

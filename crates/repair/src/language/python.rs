@@ -186,6 +186,7 @@ pub(super) static PYTHON: TemplateLanguage = TemplateLanguage {
         size: "len({})",
         parts: &["{}[{bound}:]", "{}[:{bound}]", "{}[:-{bound}]"],
         reversed: &["{}[::-1]"],
+        joined: &["{} + {other}", "{other} + {}"],
         extremes: &["max({}, {other})", "min({}, {other})"],
         titled: &[],
     },

@@ -159,6 +159,7 @@ pub(super) static RUST: TemplateLanguage = TemplateLanguage {
         size: "{}.len()",
         parts: &["&{}[{bound}..]", "&{}[..{bound}]"],
         reversed: &[],
+        joined: &[],
         extremes: &["{}.max({other})", "{}.min({other})"],
         titled: &[],
     },

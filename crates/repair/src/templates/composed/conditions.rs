@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::known_names::KnownNames;
-use super::super::rank::falling;
 use super::super::scope::functions;
 use super::super::site::{Edit, Site};
-use super::{MAX_TEXT, others, role};
+use super::super::statements::LOOPS;
+use super::{MAX_TEXT, nearness, others, role};
 use crate::template::Template;
 
 /// Maximum number of conditions that are added to one.
@@ -16,11 +16,12 @@ const MAX_COMPARED: usize = 4;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
+    only_if(place, known, found);
     if place.is_condition() && place.text().len() <= MAX_TEXT && !language.truths.contains(&place.text()) {
         operand(place, known, found);
     } else if language.truths.contains(&place.text()) && role(place).is_some() {
         for (rank, test) in tests(place, known).into_iter().enumerate() {
-            found.push(place.edit(test, Template::Computed).similar(0.5 + 0.5 * falling(rank)));
+            found.push(place.edit(test, Template::Computed).similar(nearness(rank)));
         }
     }
 }
@@ -51,8 +52,27 @@ fn operand(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
                 text.to_string()
             };
             let made = format!("{own} {joined} {test}");
-            found.push(place.edit(made, Template::Conjunct).similar(falling(rank)));
+            found.push(place.edit(made, Template::Conjunct).similar(nearness(rank)));
         }
+    }
+}
+
+/// A statement in a loop that should only be executed under a condition.
+fn only_if(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let is_in_loop = place
+        .above(2)
+        .is_some_and(|outer| LOOPS.iter().any(|kind| outer.node.kind().starts_with(kind)));
+    let is_statement = language.blocks.contains(&place.parent_kind()) && place.kind().ends_with("statement");
+    let text = place.text();
+    let is_one = is_statement && !text.contains('\n') && text.len() <= MAX_TEXT && !text.starts_with("if");
+    if !is_in_loop || !is_one {
+        return;
+    }
+    let [before, between, after] = language.style.branch;
+    for (rank, test) in tests(place, known).into_iter().take(MAX_ADDED).enumerate() {
+        let made = format!("{before}{test}{between}{text}{after}");
+        found.push(place.edit(made, Template::Conjunct).similar(0.85 * nearness(rank)));
     }
 }
 
@@ -74,14 +94,13 @@ fn tests(place: &Site<'_, '_>, known: &KnownNames) -> Vec<String> {
     // What was bound last is nearest.
     let names: Vec<&String> = names.into_iter().rev().take(MAX_COMPARED).collect();
     let mut made = Vec::new();
-    for name in &names {
+    for (index, name) in names.iter().enumerate() {
         made.push(format!("{name} {equal} 0"));
+        if let Some(other) = names.get(index + 1) {
+            made.extend([equal, "<", ">"].map(|operator| format!("{other} {operator} {name}")));
+        }
         made.push(format!("{name} > 0"));
         made.push(language.style.is_nothing.0.replace("{}", name));
-    }
-    for (index, name) in names.iter().enumerate() {
-        let pairs = names.get(index + 1..).unwrap_or_default().iter();
-        made.extend(pairs.flat_map(|other| [equal, "<", ">"].map(|operator| format!("{other} {operator} {name}"))));
     }
     made
 }

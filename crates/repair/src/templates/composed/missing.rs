@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use super::super::known_names::KnownNames;
-use super::super::rank::falling;
 use super::super::scope::functions;
 use super::super::site::{Edit, Site};
 use super::super::statements::{LOOPS, after, before};
+use super::nearness;
 use crate::template::Template;
 
 /// Maximum number of statements that are assembled for one place.
-const MAX_MADE: usize = 24;
+const MAX_MADE: usize = 36;
 /// Maximum number of values and targets that a statement is given.
 const MAX_VALUES: usize = 6;
 const MAX_STATEMENT: usize = 80;
@@ -32,7 +32,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         return;
     }
     for (rank, statement) in assembled(place, known, own).into_iter().enumerate() {
-        let share = 0.6 + 0.4 * falling(rank);
+        let share = nearness(rank);
         if follows_loop || is_return {
             found.push(before(place, &statement, Template::Missing).similar(share));
         } else {
@@ -80,9 +80,15 @@ fn versions(statement: &str, variables: &[&String]) -> Vec<String> {
         && !argument.contains([',', '('])
     {
         let receiver = called.split('.').next().unwrap_or_default();
-        let values = nearest().filter(|name| name.as_str() != receiver);
-        let values = values.map(|name| format!("{called}({name}){end}"));
-        return std::iter::once(statement.to_string()).chain(values).collect();
+        let method = called.strip_prefix(receiver).unwrap_or_default();
+        let others = || nearest().filter(|name| name.as_str() != receiver);
+        let values = others().map(|name| format!("{called}({name}){end}"));
+        let receivers = others().filter(|name| name.as_str() != argument);
+        let receivers = receivers.map(|name| format!("{name}{method}({argument}){end}"));
+        return std::iter::once(statement.to_string())
+            .chain(values)
+            .chain(receivers)
+            .collect();
     }
     for operator in [" += ", " -= "] {
         if let Some((target, value)) = code.split_once(operator) {

@@ -13,6 +13,7 @@ mod wraps;
 pub(super) use repeated::repeated;
 
 use super::known_names::KnownNames;
+use super::rank::falling;
 use super::scope::is_subscripted;
 use super::site::{Edit, Site};
 
@@ -95,6 +96,12 @@ fn others<'k>(place: &Site<'_, '_>, known: &'k KnownNames) -> impl Iterator<Item
     variables
         .filter(move |name| *name != this && **name != text)
         .take(MAX_VARIABLES)
+}
+
+/// How likely the variable of this rank is the one that is missing: the order in which a function binds its variables
+/// says little.
+fn nearness(rank: usize) -> f32 {
+    0.7 + 0.3 * falling(rank)
 }
 
 /// Whether operators of any strength can be written around the expression.

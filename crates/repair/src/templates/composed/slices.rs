@@ -1,9 +1,8 @@
 //! A sequence becomes a part of it.
 
 use super::super::known_names::KnownNames;
-use super::super::rank::falling;
 use super::super::site::{Edit, Site};
-use super::{MAX_TEXT, Role, others, role};
+use super::{MAX_TEXT, Role, nearness, others, role};
 use crate::template::Template;
 
 /// Maximum number of variables that are offered as bounds.
@@ -18,7 +17,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     if !(is_iterated || is_given) || !is_sequence || place.text().len() > MAX_TEXT || place.callee() == Some("range") {
         return;
     }
-    let share = if is_iterated { 1.0 } else { 0.8 };
+    let share = if is_iterated { 1.0 } else { 0.9 };
     let text = place.text();
     let mut push = |way: &str, bound: &str, share: f32| {
         let made = way.replace("{bound}", bound).replace("{}", text);
@@ -32,7 +31,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     }
     for (rank, bound) in others(place, known).take(MAX_BOUNDS).enumerate() {
         for way in language.style.parts {
-            push(way, bound, share * falling(rank));
+            push(way, bound, share * nearness(rank));
         }
     }
 }

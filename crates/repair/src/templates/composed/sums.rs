@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::super::known_names::KnownNames;
-use super::super::rank::falling;
 use super::super::scope::functions;
 use super::super::site::{Edit, Site};
-use super::{Role, is_simple, others, role};
+use super::{Role, is_simple, nearness, others, role};
 use crate::template::Template;
 
 /// Maximum number of sequences whose element is offered.
 const MAX_SEQUENCES: usize = 4;
+/// Lists and texts, which are joined rather than added.
+const LISTS: &[&str] = &["list", "list_comprehension", "array", "string", "tuple"];
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -20,13 +21,17 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         return;
     }
     let is_sum = place.kind().starts_with("binary") && matches!(operator(place), Some("+" | "-"));
+    if role == Role::Given && LISTS.contains(&place.kind()) {
+        joined(place, known, found);
+        return;
+    }
     if !(is_simple(place) || is_sum) || place.parent_kind() == "parenthesized_expression" {
         return;
     }
     let text = place.text();
     for (rank, other) in others(place, known).enumerate() {
         let mut push = |made: String, share: f32| {
-            let similarity = share * falling(rank);
+            let similarity = share * nearness(rank);
             found.push(place.edit(made, Template::Combined).similar(similarity));
         };
         match role {
@@ -34,22 +39,22 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
                 push(format!("{text} - {other}"), 1.0);
                 push(format!("{text} + {other}"), 1.0);
                 if is_simple(place) {
-                    push(format!("{other} - {text}"), 0.7);
+                    push(format!("{other} - {text}"), 0.8);
                 }
             }
             Role::Compared | Role::Given => {
                 push(format!("{text} + {other}"), 0.9);
                 push(format!("{text} - {other}"), 0.85);
                 if is_simple(place) {
-                    push(format!("{text} * {other}"), 0.7);
-                    push(format!("{text} {} {other}", language.style.division), 0.65);
-                    push(format!("{text} % {other}"), 0.65);
-                    push(format!("{other} - {text}"), 0.6);
+                    push(format!("{text} * {other}"), 0.8);
+                    push(format!("{text} {} {other}", language.style.division), 0.75);
+                    push(format!("{text} % {other}"), 0.75);
+                    push(format!("{other} - {text}"), 0.75);
                 }
             }
             Role::Operand if is_simple(place) => {
-                push(format!("({text} + {other})"), 0.6);
-                push(format!("({text} - {other})"), 0.6);
+                push(format!("({text} + {other})"), 0.75);
+                push(format!("({text} - {other})"), 0.75);
             }
             Role::Operand => {}
         }
@@ -67,12 +72,23 @@ fn operator<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
     Some(place.source.text_of(operator))
 }
 
+/// A list or text is joined to a variable.
+fn joined(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let text = place.text();
+    for (rank, other) in others(place, known).enumerate() {
+        for way in place.source.language.style.joined {
+            let made = way.replace("{other}", other).replace("{}", text);
+            found.push(place.edit(made, Template::Combined).similar(0.9 * nearness(rank)));
+        }
+    }
+}
+
 /// A number becomes a variable, or one more or less than that, or a size.
 fn computed(place: &Site<'_, '_>, known: &KnownNames, role: Role, found: &mut Vec<Edit>) {
     let language = place.source.language;
     for (rank, other) in others(place, known).enumerate() {
         let mut push = |made: String, share: f32| {
-            found.push(place.edit(made, Template::Computed).similar(share * falling(rank)));
+            found.push(place.edit(made, Template::Computed).similar(share * nearness(rank)));
         };
         push(other.clone(), 1.0);
         push(language.style.size.replace("{}", other), 0.8);
@@ -88,9 +104,9 @@ fn scaled(place: &Site<'_, '_>, role: Role, found: &mut Vec<Edit>) {
     let (text, language) = (place.text(), place.source.language);
     if matches!(role, Role::Given | Role::Operand | Role::Compared | Role::Argument) {
         let made = [
-            (format!("{text} * {text}"), 0.7),
-            (format!("{text} * 2"), 0.7),
-            (format!("{text} {} 2", language.style.division), 0.7),
+            (format!("{text} * {text}"), 0.8),
+            (format!("{text} * 2"), 0.8),
+            (format!("{text} {} 2", language.style.division), 0.8),
         ];
         let wanted = made.into_iter().take(if text.len() > 20 { 0 } else { 3 });
         found.extend(wanted.map(|(made, share)| place.edit(made, Template::Combined).similar(share)));

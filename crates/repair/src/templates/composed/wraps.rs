@@ -2,10 +2,9 @@
 //! file, or the same function on both sides of a comparison.
 
 use super::super::known_names::{FunctionBody, KnownNames};
-use super::super::rank::falling;
 use super::super::scope::is_callee;
 use super::super::site::{Edit, Site};
-use super::{MAX_TEXT, Role, others, role};
+use super::{MAX_TEXT, Role, nearness, others, role};
 use crate::template::Template;
 
 /// Maximum number of variables that are offered as the other value, and of functions of the file.
@@ -49,11 +48,11 @@ fn extremes(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     };
     for way in style.extremes {
         push(way, "0", 0.9);
-        push(way, "1", 0.7);
+        push(way, "1", 0.8);
     }
     for (rank, other) in others(place, known).take(MAX_OTHERS).enumerate() {
         for way in style.extremes {
-            push(way, other, 0.95 * falling(rank));
+            push(way, other, 0.95 * nearness(rank));
         }
     }
 }
@@ -69,7 +68,7 @@ fn own_functions(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>
     functions.sort_by_key(|body| body.at.abs_diff(at));
     for (rank, function) in functions.into_iter().take(MAX_FUNCTIONS).enumerate() {
         let made = format!("{}({})", function.name, place.text());
-        found.push(place.edit(made, Template::Call).similar(falling(rank)));
+        found.push(place.edit(made, Template::Call).similar(nearness(rank)));
     }
 }
 
@@ -95,11 +94,11 @@ fn both_sides(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let [left, right] = [left, right].map(|side| place.source.text_of(side));
     for (rank, wrapper) in language.style.wrappers.iter().enumerate() {
         let made = format!("{wrapper}({left}){between}{wrapper}({right})");
-        found.push(place.edit(made, Template::Call).similar(falling(rank)));
+        found.push(place.edit(made, Template::Call).similar(nearness(rank)));
     }
     for (rank, suffix) in language.style.suffixes.iter().enumerate() {
         let made = format!("{left}{suffix}{between}{right}{suffix}");
-        found.push(place.edit(made, Template::Call).similar(falling(rank)));
+        found.push(place.edit(made, Template::Call).similar(nearness(rank)));
     }
 }
 

@@ -8,7 +8,7 @@ that passes is always tried again in that way.
 from .forks import Fork
 from .hot_swap import Unlike
 from .module_state import ModuleState
-from .verdicts import FAILS, INVALID, TIMEOUT
+from .verdicts import CLOSER, FAILS, INVALID, TIMEOUT
 
 GROUP = 256
 # Number of tests that must pass after a group, and time limit of each in seconds.
@@ -54,7 +54,9 @@ class Groups:
                 judge.tests.run(judge.failing, lambda _, passed: results.append(passed) or passed)
                 undo()
                 kept.restore()
-                return b"p" if sum(results) == len(judge.failing) else b"f"
+                if sum(results) == len(judge.failing):
+                    return b"p"
+                return b"n" if any(results) else b"f"
 
             for number, trial in enumerate(trials):
                 said = passes(trial)
@@ -86,7 +88,7 @@ class Groups:
         return [self.word(byte) for byte in (said + b"p")[: len(trials)]]
 
     def word(self, byte):
-        return {ord("f"): FAILS, ord("i"): INVALID}.get(byte)
+        return {ord("f"): FAILS, ord("n"): CLOSER, ord("i"): INVALID}.get(byte)
 
     def canaries(self):
         """Fast tests that pass here, the nearest first."""
