@@ -140,11 +140,12 @@ impl Template {
             | Self::Binding => 0.5,
             Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign | Self::Repeated | Self::Order => 0.45,
             Self::Derived | Self::Combined | Self::TwoTokens | Self::Shape | Self::Missing => 0.4,
-            Self::Sliced | Self::Extreme | Self::Call | Self::Computed | Self::Conjunct => 0.38,
+            Self::Sliced | Self::Extreme | Self::Call | Self::Computed | Self::Conjunct | Self::Wrap => 0.38,
             Self::Slice | Self::Unwrap => 0.35,
-            Self::OtherConstant | Self::RareOperator | Self::OtherText | Self::Return => 0.3,
+            Self::OtherConstant => 0.36,
+            Self::RareOperator | Self::OtherText | Self::Return => 0.3,
             Self::ArgumentCount | Self::Donor => 0.25,
-            Self::Removal | Self::Wrap | Self::Move => 0.2,
+            Self::Removal | Self::Move => 0.2,
             Self::Guard | Self::Statement | Self::Surplus => 0.15,
         }
     }

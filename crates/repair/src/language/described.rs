@@ -108,6 +108,14 @@ pub(crate) struct Style {
     pub(crate) reversed: &'static [&'static str],
     /// A list or text joined to `{other}`.
     pub(crate) joined: &'static [&'static str],
+    /// Empty values that are mistaken for each other.
+    pub(crate) shapes: &'static [&'static str],
+    /// An element of a sequence.
+    pub(crate) elements: &'static [&'static str],
+    /// A value of a mapping by `{key}`, or a default.
+    pub(crate) lookups: &'static [&'static str],
+    /// Functions and methods with options that are often forgotten.
+    pub(crate) options: &'static [(&'static str, &'static [&'static str])],
     /// The greater and the lesser of a value and `{other}`.
     pub(crate) extremes: &'static [&'static str],
     /// Functions that take the title and the body of a test.

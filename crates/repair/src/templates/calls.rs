@@ -1,13 +1,16 @@
 //! Adds or removes a call or an argument, and changes what is returned.
 
 use super::known_names::KnownNames;
-use super::rank::falling;
+use super::rank::{falling, nearness};
+use super::role::role;
 use super::site::{Edit, Site};
 use crate::template::Template;
 
 const MAX_ARGUMENTS: usize = 8;
 const MAX_VALUES: usize = 6;
 const MAX_TEXT: usize = 80;
+/// Collections that are computed, and often passed through a function.
+const COMPREHENSIONS: &[&str] = &["list_comprehension", "generator_expression", "set_comprehension"];
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -108,10 +111,11 @@ fn unwrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 /// `x` becomes `f(x)`, or `x.f()`.
 fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let languages = place.source.language;
-    let is_value = place.stands_in(languages.values)
-        || languages.arguments.contains(&place.parent_kind())
+    let is_value = role(place).is_some()
+        || place.stands_in(languages.values)
         || matches!(place.field(), "left" | "right" | "value" | "object" | "operand");
-    if !is_value || !languages.operands.contains(&place.kind()) || place.text().len() > MAX_TEXT {
+    let is_operand = languages.operands.contains(&place.kind()) || COMPREHENSIONS.contains(&place.kind());
+    if !is_value || !is_operand || place.text().len() > MAX_TEXT {
         return;
     }
     let text = place.text();
@@ -123,7 +127,7 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         found.push(
             place
                 .edit(format!("{text}{suffix}"), Template::Wrap)
-                .similar(falling(rank)),
+                .similar(nearness(rank)),
         );
     }
     if place.field() != "object" {
@@ -132,7 +136,7 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
             found.push(
                 place
                     .edit(format!("{function}({text})"), Template::Wrap)
-                    .similar(falling(rank)),
+                    .similar(nearness(rank)),
             );
         }
     }

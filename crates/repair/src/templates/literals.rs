@@ -2,7 +2,7 @@
 
 use super::error_names;
 use super::known_names::{KnownNames, Snippet};
-use super::rank::falling;
+use super::rank::{falling, nearness};
 use super::site::{Edit, Site};
 use crate::expected;
 use crate::template::Template;
@@ -129,7 +129,7 @@ fn nearest<'k>(place: &Site<'_, '_>, pieces: &'k [Snippet]) -> Vec<&'k str> {
 
 fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     for (rank, other) in nearest(place, &known.numbers).into_iter().enumerate() {
-        found.push(place.edit(other, Template::OtherConstant).similar(falling(rank)));
+        found.push(place.edit(other, Template::OtherConstant).similar(nearness(rank)));
     }
     let own = place.text();
     if !place
@@ -167,7 +167,7 @@ fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             found.push(
                 place
                     .edit(other.to_string(), Template::OtherConstant)
-                    .similar(0.7 * falling(rank)),
+                    .similar(0.9 * nearness(rank)),
             );
         }
     }

@@ -15,6 +15,7 @@ mod logic;
 mod names;
 mod operators;
 mod rank;
+mod role;
 mod scope;
 mod site;
 mod statements;

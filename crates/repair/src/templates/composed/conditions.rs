@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::super::known_names::KnownNames;
+use super::super::rank::nearness;
+use super::super::role::{MAX_TEXT, role};
 use super::super::scope::functions;
 use super::super::site::{Edit, Site};
 use super::super::statements::LOOPS;
-use super::{MAX_TEXT, nearness, others, role};
+use super::others;
 use crate::template::Template;
 
 /// Maximum number of conditions that are added to one.

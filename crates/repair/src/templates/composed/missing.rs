@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::super::known_names::KnownNames;
+use super::super::rank::nearness;
 use super::super::scope::functions;
 use super::super::site::{Edit, Site};
 use super::super::statements::{LOOPS, after, before};
-use super::nearness;
 use crate::template::Template;
 
 /// Maximum number of statements that are assembled for one place.

@@ -1,7 +1,7 @@
 //! Elements, concatenated texts and indices in the other order.
 
+use super::super::role::MAX_TEXT;
 use super::super::site::{Edit, Site};
-use super::MAX_TEXT;
 use crate::template::Template;
 
 /// Nodes whose elements have an order that is easily mistaken.

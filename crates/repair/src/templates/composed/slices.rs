@@ -1,8 +1,10 @@
 //! A sequence becomes a part of it.
 
 use super::super::known_names::KnownNames;
+use super::super::rank::nearness;
+use super::super::role::{MAX_TEXT, Role, role};
 use super::super::site::{Edit, Site};
-use super::{MAX_TEXT, Role, nearness, others, role};
+use super::others;
 use crate::template::Template;
 
 /// Maximum number of variables that are offered as bounds.

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::super::known_names::KnownNames;
+use super::super::rank::nearness;
+use super::super::role::{Role, role};
 use super::super::scope::functions;
 use super::super::site::{Edit, Site};
-use super::{Role, is_simple, nearness, others, role};
+use super::{is_simple, others};
 use crate::template::Template;
 
 /// Maximum number of sequences whose element is offered.

@@ -96,6 +96,38 @@ fn what_is_in_the_wrong_order_is_turned_round() {
 }
 
 #[test]
+fn a_value_gets_another_shape() {
+    let python = "def f(a, n, m):\n    LINE\n    return m\n";
+    let faults = [
+        ("m = []", "m = [[]]"),
+        ("m = {}", "m = []"),
+        ("m = a + n", "m = [a] + n"),
+        ("m = [a]", "m = a"),
+        ("m = a[n]", "m = a.get(n, 0)"),
+        ("m = a", "m = a[-1]"),
+        ("g(a)", "g(a[n])"),
+        ("m = sorted(a)", "m = sorted(a, reverse=True)"),
+        ("a.sort()", "a.sort(key=len)"),
+        ("m = a == n", "m = len(a) == n"),
+        ("m = [b for b in a]", "m = sorted([b for b in a])"),
+    ];
+    all_offered("f.py", python, &faults);
+    let script = "function f(a, n, m) {\n  LINE\n  return m;\n}\n";
+    let faults = [
+        ("a.sort();", "a.sort((a, b) => a - b);"),
+        ("m = parseInt(a);", "m = parseInt(a, 10);"),
+        ("m = a[n] + 1;", "m = (a[n] || 0) + 1;"),
+        ("m = a;", "m = a[a.length - 1];"),
+    ];
+    all_offered("f.js", script, &faults);
+    all_offered(
+        "f.rs",
+        "fn f(a: &[u32], n: usize) -> u32 { LINE }\n",
+        &[("let x = a;", "let x = a[0];")],
+    );
+}
+
+#[test]
 fn conditions_get_operands_and_constants_become_conditions() {
     let python = "def f(a, n):\n    LINE\n    if n % 4 == 0: g(n)\n    return True\n";
     let faults = [

@@ -2,9 +2,11 @@
 //! file, or the same function on both sides of a comparison.
 
 use super::super::known_names::{FunctionBody, KnownNames};
+use super::super::rank::nearness;
+use super::super::role::{MAX_TEXT, Role, role};
 use super::super::scope::is_callee;
 use super::super::site::{Edit, Site};
-use super::{MAX_TEXT, Role, nearness, others, role};
+use super::others;
 use crate::template::Template;
 
 /// Maximum number of variables that are offered as the other value, and of functions of the file.
@@ -13,7 +15,6 @@ const MAX_FUNCTIONS: usize = 4;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     both_sides(place, found);
-    same_shape(place, found);
     let language = place.source.language;
     let Some(role) = role(place) else { return };
     let is_value = language.operands.contains(&place.kind());
@@ -99,17 +100,5 @@ fn both_sides(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     for (rank, suffix) in language.style.suffixes.iter().enumerate() {
         let made = format!("{left}{suffix}{between}{right}{suffix}");
         found.push(place.edit(made, Template::Call).similar(nearness(rank)));
-    }
-}
-
-/// `[]` becomes `[[]]`, and vice versa.
-fn same_shape(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
-    if !matches!(place.kind(), "list" | "array") {
-        return;
-    }
-    match place.text() {
-        "[]" => found.push(place.edit("[[]]", Template::Shape)),
-        "[[]]" => found.push(place.edit("[]", Template::Shape)),
-        _ => {}
     }
 }
