@@ -142,9 +142,9 @@ impl Template {
             Self::Derived | Self::Combined | Self::TwoTokens | Self::Shape | Self::Missing => 0.4,
             Self::Sliced | Self::Extreme | Self::Call | Self::Computed | Self::Conjunct | Self::Wrap => 0.38,
             Self::Slice | Self::Unwrap => 0.35,
-            Self::OtherConstant => 0.36,
+            Self::OtherConstant | Self::ArgumentCount => 0.36,
             Self::RareOperator | Self::OtherText | Self::Return => 0.3,
-            Self::ArgumentCount | Self::Donor => 0.25,
+            Self::Donor => 0.25,
             Self::Removal | Self::Move => 0.2,
             Self::Guard | Self::Statement | Self::Surplus => 0.15,
         }

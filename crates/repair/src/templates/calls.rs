@@ -56,7 +56,8 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     for dropped in (0..arguments.len()).rev() {
         let kept = arguments.iter().enumerate().filter(|(index, _)| *index != dropped);
         let kept: Vec<&str> = kept.map(|(_, text)| *text).collect();
-        found.push(place.edit(format!("({})", kept.join(", ")), Template::ArgumentCount));
+        let text = format!("({})", kept.join(", "));
+        found.push(place.edit(text, Template::ArgumentCount).similar(0.7));
     }
     let others: Vec<&String> = known.variables_at(place).into_iter().take(MAX_VALUES).collect();
     let is_new = |name: &&&String| !arguments.contains(&name.as_str());
@@ -67,7 +68,7 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             found.push(
                 place
                     .edit(format!("({})", all.join(", ")), Template::ArgumentCount)
-                    .similar(falling(rank)),
+                    .similar(nearness(rank)),
             );
             if arguments.is_empty() {
                 break;
@@ -78,7 +79,7 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             let keyword = format!("{other}={other}");
             all.push(&keyword);
             let text = format!("({})", all.join(", "));
-            found.push(place.edit(text, Template::ArgumentCount).similar(0.8 * falling(rank)));
+            found.push(place.edit(text, Template::ArgumentCount).similar(0.8 * nearness(rank)));
         }
     }
 }
