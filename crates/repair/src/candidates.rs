@@ -10,7 +10,6 @@ use greenlight_anchor::patch::Patch;
 use greenlight_tree::checkout::Checkout;
 use sha2::{Digest, Sha256};
 
-use super::pairs;
 use super::rows::Rows;
 use super::suspect::Suspect;
 use super::syntax::Source;
@@ -145,16 +144,10 @@ impl Candidates {
         self.likeliest_excluded
     }
 
-    /// Queues pairs of edits that begin with one of these, each of which made a test pass.
-    pub(super) fn pair_up(&mut self, first: &[Candidate]) {
-        let mut made: Vec<Candidate> = Vec::new();
-        for candidate in first {
-            if let Some(original) = self.checkout.read_text(candidate.path.as_str()) {
-                made.extend(pairs::of(candidate, &original));
-            }
-        }
-        made.sort_by(|a, b| b.score.total_cmp(&a.score));
-        self.pairs = made.into_iter();
+    /// Queues pairs of edits, for when no single one is left.
+    pub(super) fn queue(&mut self, mut pairs: Vec<Candidate>) {
+        pairs.sort_by(|a, b| b.score.total_cmp(&a.score));
+        self.pairs = pairs.into_iter();
     }
 
     /// A rough estimate of how many are left.

@@ -7,12 +7,14 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use greenlight_readers::test_run::TestRun;
 use greenlight_suite as suite;
+use greenlight_tree::checkout::Checkout;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::{Candidate, Candidates};
 use super::explain;
 use super::gate::{Decision, Gate};
+use super::pairs;
 use super::runner::Runner;
 use super::verdict::CandidateVerdict;
 use crate::found::{Origin, PassingPatch, Progress, Tried};
@@ -41,6 +43,8 @@ pub(super) struct CandidateSource<'a> {
     /// Hunks to revert, which come first.
     pub(super) reverts: std::vec::IntoIter<Candidate>,
     pub(super) edits: Option<&'a mut Candidates>,
+    /// Edits with which some failing tests pass; if no edit alone is enough, they are paired. `None` after that.
+    pub(super) closer: Option<Vec<Candidate>>,
 }
 
 impl CandidateSource<'_> {
@@ -54,13 +58,24 @@ impl CandidateSource<'_> {
         self.edits.as_deref().map_or(0.0, Candidates::likeliest_excluded)
     }
 
-    /// Queues pairs of edits. `false` if there is nothing to pair.
-    fn pair_up(&mut self, first: Vec<Candidate>) -> bool {
-        let Some(edits) = self.edits.as_deref_mut().filter(|_| !first.is_empty()) else {
+    /// Keeps an edit with which some failing tests pass.
+    fn keep(&mut self, candidate: &Candidate) {
+        if let Some(closer) = self.closer.as_mut().filter(|closer| closer.len() < MAX_CLOSER) {
+            closer.push(candidate.clone());
+        }
+    }
+
+    /// Queues pairs that begin with the edits that were kept, once. `false` if there is nothing to pair.
+    fn pair_up(&mut self, checkout: &Checkout) -> bool {
+        let (Some(edits), Some(closer)) = (self.edits.as_deref_mut(), self.closer.take()) else {
             return false;
         };
-        edits.pair_up(&first);
-        true
+        let original = |first: &Candidate| checkout.read_text(first.path.as_str());
+        let pairs = closer
+            .iter()
+            .filter_map(|first| Some(pairs::of(first, &original(first)?)));
+        edits.queue(pairs.flatten().collect());
+        !closer.is_empty()
     }
 
     fn estimate(&self) -> u32 {
@@ -87,8 +102,6 @@ pub(super) async fn search_candidates(
     let mut started = 0;
     let mut passing: Vec<Candidate> = Vec::new();
     let mut window: Option<Window> = None;
-    // Edits with which some failing tests pass; if no edit alone is enough, they are paired.
-    let (mut closer, mut is_paired): (Vec<Candidate>, bool) = (Vec::new(), false);
     let mut judging = FuturesOrdered::new();
     let mut compared = 0;
     // An edit that was turned down is not offered again, but since it passes the tests, its score sets the bar for
@@ -105,12 +118,8 @@ pub(super) async fn search_candidates(
             judging.push_back(judge(gate.runner, batch, stop));
         }
         let Some(judged) = judging.next().await else {
-            if passing.is_empty()
-                && !stop.is_cancelled()
-                && started < limit
-                && source.pair_up(std::mem::take(&mut closer))
-            {
-                is_paired = true;
+            let can_pair = passing.is_empty() && !stop.is_cancelled() && started < limit;
+            if can_pair && source.pair_up(gate.task.checkout) {
                 continue;
             }
             let Some(_open) = window.take() else { break };
@@ -142,9 +151,8 @@ pub(super) async fn search_candidates(
                 verdict,
                 (limit.min(started.saturating_add(source.estimate())), &mut *progress),
             );
-            if verdict == CandidateVerdict::Closer && closer.len() < MAX_CLOSER && !is_paired {
-                closer.push(candidate);
-                continue;
+            if verdict == CandidateVerdict::Closer {
+                source.keep(&candidate);
             }
             if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
                 continue;

@@ -239,17 +239,11 @@ fn what_stays_empty_may_have_held_what_the_function_was_given() {
     let object = "function f(a, cost) {\n  var b = {};\n  this.c.push(b);\n}\n";
     offers("a.js", object, &[&object.replace("{}", "{ a, cost }")]);
     offers_not("a.js", &object.replace("c.push(b)", "c = b.d = a"), "{ a, cost }");
-    offers_not(
-        "a.py",
-        "def f(a):\n    b = []\n    b.append(a)\n    return b\n",
-        "b = [a]",
-    );
+    let python = "def f(a):\n    b = []\n    b.append(a)\n    return b\n";
+    offers_not("a.py", python, "b = [a]");
+    let script = "function f(a) { this.b = []; g(a, x || [], y === []); }\n";
     for filled in ["this.b = [a]", "x || [a]", "y === [a]"] {
-        offers_not(
-            "a.js",
-            "function f(a) { this.b = []; g(a, x || [], y === []); }\n",
-            filled,
-        );
+        offers_not("a.js", script, filled);
     }
 }
 

@@ -15,6 +15,8 @@ const MAX_MADE: usize = 36;
 /// Maximum number of values and targets that a statement is given.
 const MAX_VALUES: usize = 6;
 const MAX_STATEMENT: usize = 80;
+/// Maximum number of variables that are assigned to each other.
+const MAX_COPIED: usize = 4;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -33,9 +35,11 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     }
     for (rank, statement) in assembled(place, known, own).into_iter().enumerate() {
         let share = nearness(rank);
-        if follows_loop || is_return {
+        // What is remembered from one round of a loop to the next is read before it changes.
+        if follows_loop || is_return || is_copy(&statement) {
             found.push(before(place, &statement, Template::Missing).similar(share));
-        } else {
+        }
+        if !follows_loop && !is_return {
             found.push(after(place, &statement, Template::Missing).similar(share));
         }
     }
@@ -65,6 +69,13 @@ fn assembled(place: &Site<'_, '_>, known: &KnownNames, own: usize) -> Vec<String
         }
     }
     made
+}
+
+/// Whether the statement assigns one variable to another.
+fn is_copy(statement: &str) -> bool {
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let sides = statement.trim_end_matches(';').split_once(" = ");
+    sides.is_some_and(|(target, value)| is_name(target) && is_name(value) && !value.starts_with(char::is_numeric))
 }
 
 /// `list.append(a)` with other values; `n += 1` for other variables and by other amounts.
@@ -105,6 +116,16 @@ fn versions(statement: &str, variables: &[&String]) -> Vec<String> {
             }
             return made;
         }
+    }
+    if let Some((target, value)) = code.split_once(" = ")
+        && is_copy(statement)
+    {
+        let near: Vec<&&String> = nearest().take(MAX_COPIED).collect();
+        let pairs = near.iter().flat_map(|one| near.iter().map(move |other| (one, other)));
+        let pairs = pairs.filter(|(one, other)| one != other);
+        let mut made = vec![statement.to_string(), format!("{value} = {target}{end}")];
+        made.extend(pairs.map(|(one, other)| format!("{one} = {other}{end}")));
+        return made;
     }
     if code.contains(" = ") && !code.starts_with(['{', '[']) && !code.contains("let ") && !code.contains("const ") {
         return vec![statement.to_string()];

@@ -26,12 +26,21 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 
 /// `[a, b]` becomes `[b, a]`.
 fn elements(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
-    let count = place.node().named_child_count();
-    if !ORDERED.contains(&place.kind()) || !(2..=MAX_ELEMENTS).contains(&count) || place.text().len() > MAX_TEXT {
+    // In Python, a subscript lists its indices after the value.
+    let is_subscript = place.kind() == "subscript";
+    let count = place.node().named_child_count() - usize::from(is_subscript && place.node().named_child_count() > 0);
+    if !(is_subscript || ORDERED.contains(&place.kind()))
+        || !(2..=MAX_ELEMENTS).contains(&count)
+        || place.text().len() > MAX_TEXT
+    {
         return;
     }
     let mut cursor = place.node().walk();
-    let elements: Vec<_> = place.node().named_children(&mut cursor).collect();
+    let elements: Vec<_> = place
+        .node()
+        .named_children(&mut cursor)
+        .skip(usize::from(is_subscript))
+        .collect();
     for pair in elements.windows(2) {
         let [first, second] = [pair[0], pair[1]].map(|element| place.source.text_of(element));
         let between = place.source.text.get(pair[0].end_byte()..pair[1].start_byte());

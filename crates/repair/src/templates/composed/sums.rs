@@ -62,6 +62,9 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         }
     }
     if is_simple(place) {
+        if !matches!(place.kind(), "identifier" | "parenthesized_expression") {
+            replaced(place, known, found);
+        }
         scaled(place, role, found);
         if place.kind() == "identifier" {
             element(place, known, found);
@@ -72,6 +75,14 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
 fn operator<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
     let operator = place.node().child_by_field_name("operator")?;
     Some(place.source.text_of(operator))
+}
+
+/// A call, member or element becomes a variable.
+fn replaced(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    for (rank, other) in others(place, known).enumerate() {
+        let similarity = 0.9 * nearness(rank);
+        found.push(place.edit(other.as_str(), Template::Computed).similar(similarity));
+    }
 }
 
 /// A list or text is joined to a variable.

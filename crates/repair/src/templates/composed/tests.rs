@@ -27,6 +27,7 @@ fn an_expression_is_combined_with_what_is_in_scope() {
         ("m = n", "m = min(n, a)"),
         ("m = n > 2", "m = n > m"),
         ("m = g(1)", "m = g(n)"),
+        ("m = g(n) + 2", "m = a + 2"),
         ("m = a == n", "m = set(a) == set(n)"),
         ("n -= m", "n //= m"),
     ];
@@ -81,6 +82,7 @@ fn what_is_in_the_wrong_order_is_turned_round() {
         ("m = [a, n]", "m = [n, a]"),
         ("a, n = g(m)", "n, a = g(m)"),
         ("m = a + g(n)", "m = g(n) + a"),
+        ("m = a[n, m]", "m = a[m, n]"),
         ("m += g(n)", "m = g(n) + m"),
         ("if a.islower(): pass", "if a.isupper(): pass"),
         ("g(a.outgoing_edges)", "g(a.incoming_edges)"),
@@ -163,6 +165,9 @@ fn a_missing_statement_is_assembled_like_others_nearby() {
     ] {
         offers("f.py", fault, &[&fix]);
     }
+    let fault = "def f(node):\n    prev = None\n    while node:\n        after = node.next\n        node.next = prev\n        node = after\n    return prev\n";
+    let fix = fault.replace("        node = after", "        prev = node\n        node = after");
+    offers("f.py", fault, &[&fix]);
     let fault = "function f(a, b) {\n  const found = [];\n  while (a) {\n    found.push(b);\n  }\n  return found;\n}\n";
     offers(
         "f.js",
