@@ -183,9 +183,8 @@ async fn two_edits_are_made_where_one_of_them_makes_a_test_pass() {
         candidates: 5_000,
         ..BUDGET
     };
-    let End::Found(found) = patient.search(budget).await else {
-        panic!("no edit was found")
-    };
+    let end = patient.search(budget).await;
+    let End::Found(found) = end else { panic!("{end:?}") };
     let fixed = fault.replace(">=", ">").replace("days + rate", "days * rate");
     let after = found.patch.files().next().unwrap().1.after.as_ref().unwrap();
     assert_eq!(after.text(), Some(fixed.as_str()), "{}", found.explanation);

@@ -118,8 +118,7 @@ pub(super) async fn search_candidates(
             judging.push_back(judge(gate.runner, batch, stop));
         }
         let Some(judged) = judging.next().await else {
-            let can_pair = passing.is_empty() && !stop.is_cancelled() && started < limit;
-            if can_pair && source.pair_up(gate.task.checkout) {
+            if passing.is_empty() && started < limit && source.pair_up(gate.task.checkout) {
                 continue;
             }
             let Some(_open) = window.take() else { break };

@@ -79,7 +79,11 @@ fn operator<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
 
 /// A call, member or element becomes a variable.
 fn replaced(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
-    for (rank, other) in others(place, known).enumerate() {
+    let beside = beside(place);
+    for (rank, other) in others(place, known)
+        .enumerate()
+        .filter(|(_, other)| beside != Some(other))
+    {
         let similarity = 0.9 * nearness(rank);
         found.push(place.edit(other.as_str(), Template::Computed).similar(similarity));
     }
@@ -99,17 +103,27 @@ fn joined(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
 /// A number becomes a variable, or one more or less than that, or a size.
 fn computed(place: &Site<'_, '_>, known: &KnownNames, role: Role, found: &mut Vec<Edit>) {
     let language = place.source.language;
+    let beside = beside(place);
     for (rank, other) in others(place, known).enumerate() {
         let mut push = |made: String, share: f32| {
             found.push(place.edit(made, Template::Computed).similar(share * nearness(rank)));
         };
-        push(other.clone(), 1.0);
+        if beside != Some(other) {
+            push(other.clone(), 1.0);
+        }
         push(language.style.size.replace("{}", other), 0.8);
         if role != Role::Operand {
             push(format!("{other} + {}", place.text()), 0.8);
             push(format!("{other} - {}", place.text()), 0.8);
         }
     }
+}
+
+/// The other side of the operation: a variable is seldom compared with itself, or added to itself.
+fn beside<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
+    let sides = [place.node().prev_named_sibling(), place.node().next_named_sibling()];
+    let side = sides.into_iter().flatten().next()?;
+    Some(place.source.text_of(side))
 }
 
 /// Twice, half, the square, or the rest.

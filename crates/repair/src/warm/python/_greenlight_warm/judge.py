@@ -12,7 +12,7 @@ from .groups import GROUP, Groups
 from .hot_swap import Reruns, Trial, Unlike, swapped
 from .reloading import reload
 from .survey import Survey
-from .verdicts import FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
+from .verdicts import CLOSER, FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
 
 # The least time limit of a candidate, in seconds.
 LEAST = 0.2
@@ -281,11 +281,14 @@ class Judge:
         return self.touched_near
 
     def try_tests(self, tests, failing, passing, say):
-        """Sends `p` when the failing tests pass, and `P` when the others pass as well."""
+        """Sends `p` when the failing tests pass, `P` when the others pass as well, and `n` when only some of the
+        failing ones pass."""
         first, remaining = set(failing), set(failing) | set(passing)
 
         def done(at, passed):
             if not passed:
+                if first and len(first) < len(failing):
+                    say(b"n")
                 return False
             first.discard(at)
             if at in remaining and at in failing and not first:
@@ -309,6 +312,8 @@ class Judge:
                 return TIMEOUT
         if said.startswith((b"i", b"u")):
             return INVALID if said.startswith(b"i") else None
+        if said.startswith(b"n"):
+            return CLOSER
         return PASSES if said.endswith(b"P") else FAILS
 
     def reloaded(self, edit):
