@@ -79,7 +79,7 @@ pub(super) struct Candidates {
     tried: HashSet<String>,
     seen: HashSet<[u8; 32]>,
     /// Pairs of edits, which come after all single ones.
-    pairs: std::vec::IntoIter<Candidate>,
+    pairs: Box<dyn ExactSizeIterator<Item = Option<Candidate>> + Send>,
     /// How many edits were made; orders edits with equal scores.
     made: usize,
 }
@@ -134,7 +134,7 @@ impl Candidates {
             likeliest_excluded: 0.0,
             tried: tried.iter().cloned().collect(),
             seen: HashSet::new(),
-            pairs: Vec::new().into_iter(),
+            pairs: Box::new(std::iter::empty()),
             made: 0,
         }
     }
@@ -144,10 +144,9 @@ impl Candidates {
         self.likeliest_excluded
     }
 
-    /// Queues pairs of edits, for when no single one is left.
-    pub(super) fn queue(&mut self, mut pairs: Vec<Candidate>) {
-        pairs.sort_by(|a, b| b.score.total_cmp(&a.score));
-        self.pairs = pairs.into_iter();
+    /// Queues pairs of edits, for when no single one is left. `None` is a pair that does not parse.
+    pub(super) fn queue(&mut self, pairs: impl ExactSizeIterator<Item = Option<Candidate>> + Send + 'static) {
+        self.pairs = Box::new(pairs);
     }
 
     /// A rough estimate of how many are left.
@@ -274,7 +273,8 @@ impl Iterator for Candidates {
             }
         }
         while let Some(pair) = self.pairs.next() {
-            if self.seen.insert(digest(&pair.path, &pair.text))
+            if let Some(pair) = pair
+                && self.seen.insert(digest(&pair.path, &pair.text))
                 && let Some(pair) = self.admitted(pair)
             {
                 return Some(pair);

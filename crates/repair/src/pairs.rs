@@ -1,6 +1,7 @@
 //! Two edits of one function at once: the first made some failing tests pass, the second is tried on top of it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::candidates::Candidate;
 use super::syntax::Source;
@@ -14,8 +15,26 @@ const BOTH: f32 = 0.6;
 /// Maximum number of bytes of a pair's replacement.
 const MAX_REPLACED: usize = 4_000;
 
-/// Pairs that begin with this edit, the most promising first.
-pub(super) fn of(first: &Candidate, original: &str) -> Vec<Candidate> {
+/// An edit, and a second one of the file that it leads to. Their text is only made when the pair is tried.
+struct Pair {
+    first: Arc<Candidate>,
+    original: Arc<str>,
+    source: Arc<Source>,
+    second: Edit,
+    score: f32,
+}
+
+/// Pairs that begin with one of these edits, each with the original text of its file, the most promising first.
+pub(super) fn of(first: Vec<(Candidate, String)>) -> impl ExactSizeIterator<Item = Option<Candidate>> + Send {
+    let pairs = first
+        .into_iter()
+        .flat_map(|(first, original)| beginning_with(first, &original));
+    let mut pairs: Vec<Pair> = pairs.collect();
+    pairs.sort_by(|a, b| b.score.total_cmp(&a.score));
+    pairs.into_iter().map(|pair| both(&pair))
+}
+
+fn beginning_with(first: Candidate, original: &str) -> Vec<Pair> {
     let Some(source) = Source::parse(first.path.as_str(), first.text.clone()) else {
         return Vec::new();
     };
@@ -32,8 +51,15 @@ pub(super) fn of(first: &Candidate, original: &str) -> Vec<Candidate> {
         .collect();
     second.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
     second.truncate(MAX_SECOND);
-    let pair = |edit: &Edit| both(first, (&source, edit), original);
-    second.iter().filter_map(pair).collect()
+    let (first, original, source) = (Arc::new(first), Arc::from(original), Arc::new(source));
+    let pair = |second: Edit| Pair {
+        score: BOTH * first.score * second.weight(),
+        first: Arc::clone(&first),
+        original: Arc::clone(&original),
+        source: Arc::clone(&source),
+        second,
+    };
+    second.into_iter().map(pair).collect()
 }
 
 /// The innermost function around these bytes.
@@ -48,16 +74,17 @@ fn function_around(source: &Source, start: usize, end: usize) -> Option<Range<us
     None
 }
 
-/// Both edits as one edit of the original text.
-fn both(first: &Candidate, (source, second): (&Source, &Edit), original: &str) -> Option<Candidate> {
-    let text = source.replaced(&second.range, &second.replacement)?;
+/// Both edits as one edit of the original text. `None` if it does not parse, or is too long.
+fn both(pair: &Pair) -> Option<Candidate> {
+    let (first, second) = (&pair.first, &pair.second);
+    let text = pair.source.replaced(&second.range, &second.replacement)?;
     let edited_end = first.range.start + first.replacement.len();
     let start = first.range.start.min(second.range.start);
     // Counted from the end, what lies behind both edits is in the same place in all texts.
     let behind = first.text.len() - edited_end.max(second.range.end);
-    let range = start..original.len().checked_sub(behind)?;
+    let range = start..pair.original.len().checked_sub(behind)?;
     let replacement = text.get(start..text.len().checked_sub(behind)?)?.to_string();
-    let before = original.get(range.clone())?.to_string();
+    let before = pair.original.get(range.clone())?.to_string();
     if replacement.len() > MAX_REPLACED {
         return None;
     }
@@ -68,9 +95,9 @@ fn both(first: &Candidate, (source, second): (&Source, &Edit), original: &str) -
         replacement,
         template: Template::Repeated,
         weight: BOTH * first.weight * second.weight(),
-        score: BOTH * first.score * second.weight(),
+        score: pair.score,
         text,
-        ..first.clone()
+        ..Candidate::clone(first)
     })
 }
 
@@ -79,6 +106,10 @@ mod tests {
     use super::*;
 
     const TWO: &str = "def f(a, b):\n    if a > 2:\n        return a - b\n    return b - 1\n";
+
+    fn pairs(first: Candidate, original: &str) -> Vec<Candidate> {
+        of(vec![(first, original.into())]).flatten().collect()
+    }
 
     fn candidate(from: &str, to: &str) -> Candidate {
         let start = TWO.find(from).unwrap();
@@ -103,7 +134,7 @@ mod tests {
             (("> 2", ">= 2"), ("a - b", "a + b")),
             (("b - 1", "b"), ("a > 2", "a < 2")),
         ] {
-            let pairs = of(&candidate(first.0, first.1), TWO);
+            let pairs = pairs(candidate(first.0, first.1), TWO);
             let wanted = TWO.replacen(first.0, first.1, 1).replacen(second.0, second.1, 1);
             let pair = pairs.iter().find(|pair| pair.text == wanted);
             let pair = pair.unwrap_or_else(|| panic!("{wanted}\nis not among {pairs:#?}"));
@@ -121,7 +152,7 @@ mod tests {
             text: other.replacen("> 2", ">= 2", 1),
             ..candidate("> 2", ">= 2")
         };
-        let pairs = of(&first, &other);
+        let pairs = pairs(first, &other);
         assert!(!pairs.is_empty() && pairs.len() <= MAX_SECOND);
         for pair in pairs {
             assert!(
@@ -140,6 +171,6 @@ mod tests {
             range: 4..5,
             ..candidate("> 2", "2")
         };
-        assert!(of(&first, "x = 1\n").is_empty());
+        assert!(pairs(first, "x = 1\n").is_empty());
     }
 }

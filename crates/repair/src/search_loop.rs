@@ -70,12 +70,13 @@ impl CandidateSource<'_> {
         let (Some(edits), Some(closer)) = (self.edits.as_deref_mut(), self.closer.take()) else {
             return false;
         };
-        let original = |first: &Candidate| checkout.read_text(first.path.as_str());
-        let pairs = closer
-            .iter()
-            .filter_map(|first| Some(pairs::of(first, &original(first)?)));
-        edits.queue(pairs.flatten().collect());
-        !closer.is_empty()
+        let is_any = !closer.is_empty();
+        let original = |first: Candidate| {
+            let text = checkout.read_text(first.path.as_str())?;
+            Some((first, text))
+        };
+        edits.queue(pairs::of(closer.into_iter().filter_map(original).collect()));
+        is_any
     }
 
     fn estimate(&self) -> u32 {

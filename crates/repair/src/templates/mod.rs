@@ -32,7 +32,7 @@ use super::template::Template;
 
 /// Maximum number of edits of one definition in one stage, and at one node.
 const MAX_EDITS: usize = 4_000;
-const MAX_PER_NODE: usize = 72;
+const MAX_PER_NODE: usize = 120;
 
 /// The order in which edits are made: costlier and less likely ones later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +97,10 @@ pub(super) fn edits(
                     statements::edits(&place, known, &mut found);
                 }
             }
+            if stage == Stage::Composed {
+                // Where there are too many, the least likely are left out.
+                found[before..].sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+            }
             found.truncate(before + MAX_PER_NODE);
         }
         Below::Enter
@@ -105,6 +109,7 @@ pub(super) fn edits(
         let mut single = edits((source, known), Stage::Strong, within, is_wanted);
         single.extend(edits((source, known), Stage::Wider, within, is_wanted));
         found.extend(composed::repeated(source, &single));
+        found.truncate(MAX_EDITS + MAX_PER_NODE);
     }
     found.retain(|edit| {
         let original = source.text.get(edit.range.clone()).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::known_names::KnownNames;
+use super::super::known_names::{KnownNames, around};
 use super::super::rank::nearness;
 use super::super::role::{MAX_TEXT, role};
 use super::super::scope::functions;
@@ -34,8 +34,7 @@ fn operand(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let text = place.text();
     let [and, or] = place.source.language.style.logical;
     let at = place.node().start_byte();
-    let mut near: Vec<(usize, &str)> = known
-        .conditions
+    let mut near: Vec<(usize, &str)> = around(&known.conditions, at)
         .iter()
         .filter(|piece| piece.function == own && !text.contains(piece.text.as_str()))
         .filter(|piece| !is_joined(&piece.text))

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::known_names::KnownNames;
+use super::super::known_names::{KnownNames, around};
 use super::super::rank::nearness;
 use super::super::scope::functions;
 use super::super::site::{Edit, Site};
@@ -49,8 +49,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
 fn assembled(place: &Site<'_, '_>, known: &KnownNames, own: usize) -> Vec<String> {
     let language = place.source.language;
     let at = place.node().start_byte();
-    let mut near: Vec<(usize, &str)> = known
-        .statements
+    let mut near: Vec<(usize, &str)> = around(&known.statements, at)
         .iter()
         .filter(|piece| piece.function == own && piece.text.len() <= MAX_STATEMENT)
         .filter(|piece| !piece.text.starts_with(language.returns.1))

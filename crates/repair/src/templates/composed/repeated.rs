@@ -25,7 +25,7 @@ pub(crate) fn repeated(source: &Source, edits: &[Edit]) -> Vec<Edit> {
             !original.trim().is_empty() && original.len() <= MAX_TOKEN && edit.replacement.len() <= MAX_TOKEN;
         if is_token {
             let places = same.entry((original, edit.replacement.as_str())).or_default();
-            if places.iter().all(|other| other.range != edit.range) {
+            if places.len() <= MAX_PLACES && places.iter().all(|other| other.range != edit.range) {
                 places.push(edit);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::known_names::KnownNames;
+use super::super::known_names::{KnownNames, around};
 use super::super::rank::nearness;
 use super::super::role::{Role, role};
 use super::super::scope::functions;
@@ -149,8 +149,7 @@ fn element(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             "subscript" | "subscript_expression" | "index_expression" | "array_access"
         )
     };
-    let sequences = known
-        .expressions
+    let sequences = around(&known.expressions, place.node().start_byte())
         .iter()
         .filter(|piece| piece.function == own && is_position(&piece.kind))
         .filter_map(|piece| Some(piece.text.split_once('[')?.0));
