@@ -39,6 +39,7 @@ class Groups:
     def group(self, trials):
         judge, canaries = self.judge, self.canaries()
         self.kept = kept = self.kept or ModuleState(judge.tree)
+        looks = judge.looks()
 
         def work(say):
             def passes(trial):
@@ -51,7 +52,12 @@ class Groups:
                     kept.restore()
                     return b"i"
                 results = []
-                judge.tests.run(judge.failing, lambda _, passed: results.append(passed) or passed)
+
+                def done(_, passed):
+                    results.append(passed)
+                    return all(results) or (len(results) < looks and not any(results))
+
+                judge.tests.run(judge.failing, done)
                 undo()
                 kept.restore()
                 if sum(results) == len(judge.failing):

@@ -21,6 +21,10 @@ LEAST = 0.2
 LEAST_BUSY = 0.05
 MANY_LATE = 10
 MOST = 20.0
+# The number of failing tests that are run although one of them failed, if all of them together are at most this quick,
+# in seconds.
+LOOKS = 3
+QUICK = 0.03
 # Maximum number of passing tests that are run for one candidate.
 MOST_PASSING = 400
 
@@ -284,21 +288,31 @@ class Judge:
         """Sends `p` when the failing tests pass, `P` when the others pass as well, and `n` when only some of the
         failing ones pass."""
         first, remaining = set(failing), set(failing) | set(passing)
+        ran, bad = 0, False
 
         def done(at, passed):
-            if not passed:
-                if first and len(first) < len(failing):
-                    say(b"n")
+            nonlocal ran, bad
+            ran, bad = ran + 1, bad or not passed
+            if passed:
+                first.discard(at)
+                if at in remaining and at in failing and not first:
+                    say(b"p")
+                remaining.discard(at)
+            if not bad:
+                return True
+            if first and len(first) < len(failing):
+                say(b"n")
                 return False
-            first.discard(at)
-            if at in remaining and at in failing and not first:
-                say(b"p")
-            remaining.discard(at)
-            return True
+            return ran < min(self.looks(), len(failing))
 
         tests.run(list(failing) + list(passing), done)
         if not remaining:
             say(b"P")
+
+    def looks(self):
+        """How many failing tests are run if the first of them fails: where they are quick, it is worth knowing
+        whether another one passes."""
+        return LOOKS if self.took <= QUICK else 1
 
     def heard(self, work, more=0.0):
         """The verdict of a fork, whose preparation usually takes `more` seconds. None if the edit cannot be tried in
