@@ -167,7 +167,7 @@ async fn what_no_single_edit_repairs_is_said_to_be_not_found() {
 /// Two faults of one function, of which the first alone makes one of the failing tests pass.
 #[tokio::test]
 async fn two_edits_are_made_where_one_of_them_makes_a_test_pass() {
-    let fault = "def fee(days, rate):\n    if days >= 10:\n        return days * rate - 5\n    return days + rate\n";
+    let fault = "def fee(days, rate):\n    if days >= 10:\n        return days * rate - 5\n    return days / rate\n";
     let patient = Patient::written(&[
         ("fee.py", fault),
         (
@@ -185,7 +185,7 @@ async fn two_edits_are_made_where_one_of_them_makes_a_test_pass() {
     };
     let end = patient.search(budget).await;
     let End::Found(found) = end else { panic!("{end:?}") };
-    let fixed = fault.replace(">=", ">").replace("days + rate", "days * rate");
+    let fixed = fault.replace(">=", ">").replace("days / rate", "days * rate");
     let after = found.patch.files().next().unwrap().1.after.as_ref().unwrap();
     assert_eq!(after.text(), Some(fixed.as_str()), "{}", found.explanation);
 }

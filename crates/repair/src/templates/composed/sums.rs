@@ -31,7 +31,12 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         return;
     }
     let text = place.text();
-    for (rank, other) in others(place, known).enumerate() {
+    // An expression that has the variable already would only be multiplied or taken away.
+    let is_new = |other: &&String| {
+        text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .all(|word| word != *other)
+    };
+    for (rank, other) in others(place, known).filter(is_new).enumerate() {
         let mut push = |made: String, share: f32| {
             let similarity = share * nearness(rank);
             found.push(place.edit(made, Template::Combined).similar(similarity));
@@ -130,10 +135,12 @@ fn beside<'t>(place: &Site<'_, 't>) -> Option<&'t str> {
 fn scaled(place: &Site<'_, '_>, role: Role, found: &mut Vec<Edit>) {
     let (text, language) = (place.text(), place.source.language);
     if matches!(role, Role::Given | Role::Operand | Role::Compared | Role::Argument) {
+        // In a longer expression, there is more that may be wrong.
+        let share = if role == Role::Operand { 0.7 } else { 0.8 };
         let made = [
-            (format!("{text} * {text}"), 0.8),
-            (format!("{text} * 2"), 0.8),
-            (format!("{text} {} 2", language.style.division), 0.8),
+            (format!("{text} * {text}"), share),
+            (format!("{text} * 2"), share),
+            (format!("{text} {} 2", language.style.division), share),
         ];
         let wanted = made.into_iter().take(if text.len() > 20 { 0 } else { 3 });
         found.extend(wanted.map(|(made, share)| place.edit(made, Template::Combined).similar(share)));
