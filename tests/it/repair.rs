@@ -164,6 +164,32 @@ async fn what_no_single_edit_repairs_is_said_to_be_not_found() {
     );
 }
 
+/// Two faults of one function, of which the first alone makes one of the failing tests pass.
+#[tokio::test]
+async fn two_edits_are_made_where_one_of_them_makes_a_test_pass() {
+    let fault = "def fee(days, rate):\n    if days >= 10:\n        return days * rate - 5\n    return days / rate\n";
+    let patient = Patient::written(&[
+        ("fee.py", fault),
+        (
+            "test_fee.py",
+            "import unittest\nfrom fee import fee\n\n\nclass FeeTest(unittest.TestCase):\n    \
+             def test_a_day(self):\n        self.assertEqual(fee(2, 3), 6)\n        self.assertEqual(fee(1, 7), 7)\n\n    \
+             def test_b_bound(self):\n        self.assertEqual(fee(10, 2), 20)\n\n    \
+             def test_c_long(self):\n        self.assertEqual(fee(11, 2), 17)\n",
+        ),
+    ])
+    .await;
+    let budget = Budget {
+        candidates: 5_000,
+        ..BUDGET
+    };
+    let end = patient.search(budget).await;
+    let End::Found(found) = end else { panic!("{end:?}") };
+    let fixed = fault.replace(">=", ">").replace("days / rate", "days * rate");
+    let after = found.patch.files().next().unwrap().1.after.as_ref().unwrap();
+    assert_eq!(after.text(), Some(fixed.as_str()), "{}", found.explanation);
+}
+
 #[tokio::test]
 async fn a_spent_budget_is_named() {
     let mut patient = Patient::written(TWO_WAYS).await;

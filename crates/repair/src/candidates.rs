@@ -78,6 +78,8 @@ pub(super) struct Candidates {
     likeliest_excluded: f32,
     tried: HashSet<String>,
     seen: HashSet<[u8; 32]>,
+    /// Pairs of edits, which come after all single ones.
+    pairs: Box<dyn ExactSizeIterator<Item = Option<Candidate>> + Send>,
     /// How many edits were made; orders edits with equal scores.
     made: usize,
 }
@@ -132,6 +134,7 @@ impl Candidates {
             likeliest_excluded: 0.0,
             tried: tried.iter().cloned().collect(),
             seen: HashSet::new(),
+            pairs: Box::new(std::iter::empty()),
             made: 0,
         }
     }
@@ -139,6 +142,11 @@ impl Candidates {
     /// The highest score of an excluded edit among those that were due so far; 0 if there was none.
     pub(super) fn likeliest_excluded(&self) -> f32 {
         self.likeliest_excluded
+    }
+
+    /// Queues pairs of edits, for when no single one is left. `None` is a pair that does not parse.
+    pub(super) fn queue(&mut self, pairs: impl ExactSizeIterator<Item = Option<Candidate>> + Send + 'static) {
+        self.pairs = Box::new(pairs);
     }
 
     /// A rough estimate of how many are left.
@@ -156,7 +164,7 @@ impl Candidates {
                 all.map(|index| bytes(entry, index)).sum::<usize>() * Stage::ALL.len() * PER_KILOBYTE / 1024
             }
         });
-        u32::try_from(left.sum::<usize>()).unwrap_or(u32::MAX)
+        u32::try_from(left.sum::<usize>() + self.pairs.len()).unwrap_or(u32::MAX)
     }
 
     /// Parses a file and queues its definitions with their best possible scores.
@@ -192,7 +200,7 @@ impl Candidates {
             return;
         };
         let is_wanted = |bytes: &Range<usize>| outline.around(bytes) == Some(index);
-        for edit in templates::edits((&read.source, &read.known), stage, &definition.bytes, is_wanted) {
+        for edit in templates::edits((&read.source, &read.known), stage, &definition.bytes, &is_wanted) {
             if self.made >= MAX_CANDIDATES {
                 return;
             }
@@ -233,10 +241,15 @@ impl Candidates {
             after: after.concat(),
             text,
         };
+        self.admitted(candidate)
+    }
+
+    /// The candidate, unless it was turned down or tried before.
+    fn admitted(&mut self, candidate: Candidate) -> Option<Candidate> {
         let is_excluded =
             !self.excluded.is_empty() && self.excluded.contains(&candidate.patch(&self.checkout).digest());
         if is_excluded {
-            self.likeliest_excluded = self.likeliest_excluded.max(score);
+            self.likeliest_excluded = self.likeliest_excluded.max(candidate.score);
         }
         let was_tried = !self.tried.is_empty() && self.tried.contains(&candidate.digest());
         (!is_excluded && !was_tried).then_some(candidate)
@@ -257,6 +270,14 @@ impl Iterator for Candidates {
                         return Some(candidate);
                     }
                 }
+            }
+        }
+        while let Some(pair) = self.pairs.next() {
+            if let Some(pair) = pair
+                && self.seen.insert(digest(&pair.path, &pair.text))
+                && let Some(pair) = self.admitted(pair)
+            {
+                return Some(pair);
             }
         }
         None

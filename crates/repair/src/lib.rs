@@ -23,6 +23,7 @@ mod generated;
 mod language;
 mod localise;
 mod outline;
+mod pairs;
 mod process_runner;
 mod reach;
 mod revert;
@@ -117,6 +118,7 @@ pub async fn search(
         let mut quarry = CandidateSource {
             reverts: reverts.into_iter(),
             edits: is_searched.then_some(&mut candidates),
+            closer: Some(Vec::new()),
         };
         let found = &mut tried;
         search_loop::search_candidates(&gate, budget.candidates, &mut quarry, (found, progress), &stop).await

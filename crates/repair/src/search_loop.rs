@@ -7,12 +7,14 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use greenlight_readers::test_run::TestRun;
 use greenlight_suite as suite;
+use greenlight_tree::checkout::Checkout;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::{Candidate, Candidates};
 use super::explain;
 use super::gate::{Decision, Gate};
+use super::pairs;
 use super::runner::Runner;
 use super::verdict::CandidateVerdict;
 use crate::found::{Origin, PassingPatch, Progress, Tried};
@@ -24,6 +26,8 @@ const MAX_RIVALS_TRIED: u32 = 400;
 const RIVALS_WALL: Duration = Duration::from_secs(20);
 /// Maximum number of passing candidates that are kept.
 const MAX_PASSING: usize = 50;
+/// Maximum number of candidates with progress that are tried together with a second edit.
+const MAX_CLOSER: usize = 12;
 
 /// How a search ended.
 pub(super) enum End {
@@ -39,6 +43,8 @@ pub(super) struct CandidateSource<'a> {
     /// Hunks to revert, which come first.
     pub(super) reverts: std::vec::IntoIter<Candidate>,
     pub(super) edits: Option<&'a mut Candidates>,
+    /// Edits with which some failing tests pass; if no edit alone is enough, they are paired. `None` after that.
+    pub(super) closer: Option<Vec<Candidate>>,
 }
 
 impl CandidateSource<'_> {
@@ -50,6 +56,27 @@ impl CandidateSource<'_> {
     /// The score of the likeliest edit that was turned down before and would have been tried by now.
     fn turned_down(&self) -> f32 {
         self.edits.as_deref().map_or(0.0, Candidates::likeliest_excluded)
+    }
+
+    /// Keeps an edit with which some failing tests pass.
+    fn keep(&mut self, candidate: &Candidate) {
+        if let Some(closer) = self.closer.as_mut().filter(|closer| closer.len() < MAX_CLOSER) {
+            closer.push(candidate.clone());
+        }
+    }
+
+    /// Queues pairs that begin with the edits that were kept, once. `false` if there is nothing to pair.
+    fn pair_up(&mut self, checkout: &Checkout) -> bool {
+        let (Some(edits), Some(closer)) = (self.edits.as_deref_mut(), self.closer.take()) else {
+            return false;
+        };
+        let is_any = !closer.is_empty();
+        let original = |first: Candidate| {
+            let text = checkout.read_text(first.path.as_str())?;
+            Some((first, text))
+        };
+        edits.queue(pairs::of(closer.into_iter().filter_map(original).collect()));
+        is_any
     }
 
     fn estimate(&self) -> u32 {
@@ -92,6 +119,9 @@ pub(super) async fn search_candidates(
             judging.push_back(judge(gate.runner, batch, stop));
         }
         let Some(judged) = judging.next().await else {
+            if passing.is_empty() && started < limit && source.pair_up(gate.task.checkout) {
+                continue;
+            }
             let Some(_open) = window.take() else { break };
             let new = (&mut passing, compared);
             gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
@@ -121,6 +151,9 @@ pub(super) async fn search_candidates(
                 verdict,
                 (limit.min(started.saturating_add(source.estimate())), &mut *progress),
             );
+            if verdict == CandidateVerdict::Closer {
+                source.keep(&candidate);
+            }
             if verdict != CandidateVerdict::Passes || passing.len() >= MAX_PASSING {
                 continue;
             }

@@ -70,6 +70,28 @@ pub(crate) enum Template {
     Donor,
     /// An expression from elsewhere that is derived from the same variable.
     Derived,
+    /// An expression combined with a variable, or with itself.
+    Combined,
+    /// A part of a sequence.
+    Sliced,
+    /// The greater or lesser of a value and another one.
+    Extreme,
+    /// A function of the file applied to a value, or one applied to both sides of a comparison.
+    Call,
+    /// An empty list in a list.
+    Shape,
+    /// A constant becomes a small expression over variables.
+    Computed,
+    /// Another operand of a condition.
+    Conjunct,
+    /// An operator together with the number beside it, or two indices.
+    TwoTokens,
+    /// Elements, indices or concatenated texts in the other order.
+    Order,
+    /// The same edit at several places.
+    Repeated,
+    /// A statement that is assembled like others of the function.
+    Missing,
     /// Moves a statement before or after another, or in or out of a block.
     Move,
     /// A statement from elsewhere in the file.
@@ -116,12 +138,14 @@ impl Template {
             | Self::Expected
             | Self::Exception
             | Self::Binding => 0.5,
-            Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign => 0.45,
-            Self::Derived => 0.4,
+            Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign | Self::Repeated | Self::Order => 0.45,
+            Self::Derived | Self::Combined | Self::TwoTokens | Self::Shape | Self::Missing => 0.4,
+            Self::Sliced | Self::Extreme | Self::Call | Self::Computed | Self::Conjunct | Self::Wrap => 0.38,
             Self::Slice | Self::Unwrap => 0.35,
-            Self::OtherConstant | Self::RareOperator | Self::OtherText | Self::Return => 0.3,
-            Self::ArgumentCount | Self::Donor => 0.25,
-            Self::Removal | Self::Wrap | Self::Move => 0.2,
+            Self::OtherConstant | Self::ArgumentCount => 0.36,
+            Self::RareOperator | Self::OtherText | Self::Return => 0.3,
+            Self::Donor => 0.25,
+            Self::Removal | Self::Move => 0.2,
             Self::Guard | Self::Statement | Self::Surplus => 0.15,
         }
     }
@@ -139,12 +163,16 @@ impl Template {
             | Self::RareOperator
             | Self::Arguments
             | Self::Operands
+            | Self::Order
+            | Self::TwoTokens
+            | Self::Repeated
             | Self::Jump => EditKind::Swap,
             Self::DropOne | Self::ShiftPosition | Self::ShiftValue => EditKind::Shift,
             Self::Constant
             | Self::OtherConstant
             | Self::Truth
             | Self::Start
+            | Self::Shape
             | Self::Text
             | Self::OtherText
             | Self::Expected => EditKind::Constant,
@@ -159,6 +187,13 @@ impl Template {
             | Self::Slice
             | Self::ArgumentCount
             | Self::Wrap
+            | Self::Combined
+            | Self::Sliced
+            | Self::Extreme
+            | Self::Call
+            | Self::Computed
+            | Self::Conjunct
+            | Self::Missing
             | Self::Move
             | Self::Return => EditKind::Replacement,
             Self::Unwrap | Self::Removal | Self::Surplus => EditKind::Removal,

@@ -9,6 +9,8 @@ pub(super) enum CandidateVerdict {
     /// The failing tests pass, and no other test was seen to fail.
     Passes,
     Fails,
+    /// The first of several failing tests passes.
+    Closer,
     /// It does not compile or cannot be loaded.
     Invalid,
     TimedOut,

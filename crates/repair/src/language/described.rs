@@ -96,6 +96,28 @@ pub(crate) struct Style {
     pub(crate) wrappers: &'static [&'static str],
     /// Methods whose calls are often forgotten.
     pub(crate) suffixes: &'static [&'static str],
+    /// The operators that join conditions: both, and either.
+    pub(crate) logical: [&'static str; 2],
+    /// The operator that divides integers.
+    pub(crate) division: &'static str,
+    /// The size of a collection.
+    pub(crate) size: &'static str,
+    /// Parts of a sequence up to or from `{bound}`.
+    pub(crate) parts: &'static [&'static str],
+    /// A sequence in reverse.
+    pub(crate) reversed: &'static [&'static str],
+    /// A list or text joined to `{other}`.
+    pub(crate) joined: &'static [&'static str],
+    /// Empty values that are mistaken for each other.
+    pub(crate) shapes: &'static [&'static str],
+    /// An element of a sequence.
+    pub(crate) elements: &'static [&'static str],
+    /// A value of a mapping by `{key}`, or a default.
+    pub(crate) lookups: &'static [&'static str],
+    /// Functions and methods with options that are often forgotten.
+    pub(crate) options: &'static [(&'static str, &'static [&'static str])],
+    /// The greater and the lesser of a value and `{other}`.
+    pub(crate) extremes: &'static [&'static str],
     /// Functions that take the title and the body of a test.
     pub(crate) titled: &'static [&'static str],
 }

@@ -1,5 +1,6 @@
 //! Fixes off-by-one errors.
 
+use super::scope::is_subscripted;
 use super::site::{Edit, Site};
 use crate::template::Template;
 
@@ -80,9 +81,7 @@ fn value_of(place: &Site<'_, '_>) -> Option<(Template, bool)> {
     let (parent, field) = (place.parent_kind(), place.field());
     if language.positions.contains(&parent) {
         // A subscripted value is not a number, unlike the index.
-        let is_subscripted = matches!(field, "value" | "object" | "operand" | "array")
-            || (parent == "index_expression" && is_first(place));
-        return (!is_subscripted).then_some((Template::ShiftPosition, false));
+        return (!is_subscripted(place)).then_some((Template::ShiftPosition, false));
     }
     if language.arguments.contains(&parent) {
         let callee = place.above(2)?.node.child_by_field_name(language.callee)?;
@@ -108,10 +107,6 @@ fn value_of(place: &Site<'_, '_>) -> Option<(Template, bool)> {
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
-}
-
-fn is_first(place: &Site<'_, '_>) -> bool {
-    place.node().prev_sibling().is_none()
 }
 
 fn operation<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str, &'t str)> {

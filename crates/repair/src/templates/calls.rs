@@ -1,13 +1,16 @@
 //! Adds or removes a call or an argument, and changes what is returned.
 
 use super::known_names::KnownNames;
-use super::rank::falling;
+use super::rank::{falling, nearness};
+use super::role::role;
 use super::site::{Edit, Site};
 use crate::template::Template;
 
 const MAX_ARGUMENTS: usize = 8;
 const MAX_VALUES: usize = 6;
 const MAX_TEXT: usize = 80;
+/// Collections that are computed, and often passed through a function.
+const COMPREHENSIONS: &[&str] = &["list_comprehension", "generator_expression", "set_comprehension"];
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -53,7 +56,8 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     for dropped in (0..arguments.len()).rev() {
         let kept = arguments.iter().enumerate().filter(|(index, _)| *index != dropped);
         let kept: Vec<&str> = kept.map(|(_, text)| *text).collect();
-        found.push(place.edit(format!("({})", kept.join(", ")), Template::ArgumentCount));
+        let text = format!("({})", kept.join(", "));
+        found.push(place.edit(text, Template::ArgumentCount).similar(0.7));
     }
     let others: Vec<&String> = known.variables_at(place).into_iter().take(MAX_VALUES).collect();
     let is_new = |name: &&&String| !arguments.contains(&name.as_str());
@@ -64,7 +68,7 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             found.push(
                 place
                     .edit(format!("({})", all.join(", ")), Template::ArgumentCount)
-                    .similar(falling(rank)),
+                    .similar(nearness(rank)),
             );
             if arguments.is_empty() {
                 break;
@@ -75,7 +79,7 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             let keyword = format!("{other}={other}");
             all.push(&keyword);
             let text = format!("({})", all.join(", "));
-            found.push(place.edit(text, Template::ArgumentCount).similar(0.8 * falling(rank)));
+            found.push(place.edit(text, Template::ArgumentCount).similar(0.8 * nearness(rank)));
         }
     }
 }
@@ -108,10 +112,11 @@ fn unwrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 /// `x` becomes `f(x)`, or `x.f()`.
 fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let languages = place.source.language;
-    let is_value = place.stands_in(languages.values)
-        || languages.arguments.contains(&place.parent_kind())
+    let is_value = role(place).is_some()
+        || place.stands_in(languages.values)
         || matches!(place.field(), "left" | "right" | "value" | "object" | "operand");
-    if !is_value || !languages.operands.contains(&place.kind()) || place.text().len() > MAX_TEXT {
+    let is_operand = languages.operands.contains(&place.kind()) || COMPREHENSIONS.contains(&place.kind());
+    if !is_value || !is_operand || place.text().len() > MAX_TEXT {
         return;
     }
     let text = place.text();
@@ -123,7 +128,7 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         found.push(
             place
                 .edit(format!("{text}{suffix}"), Template::Wrap)
-                .similar(falling(rank)),
+                .similar(nearness(rank)),
         );
     }
     if place.field() != "object" {
@@ -132,7 +137,7 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
             found.push(
                 place
                     .edit(format!("{function}({text})"), Template::Wrap)
-                    .similar(falling(rank)),
+                    .similar(nearness(rank)),
             );
         }
     }

@@ -31,6 +31,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
             place.field(),
             "left" | "right" | "value" | "consequence" | "alternative"
         ) && is_expression(place)
+        || place.parent_kind() == "comparison_operator" && is_expression(place)
     {
         offer(place, &known.expressions, found);
     }

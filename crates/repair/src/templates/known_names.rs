@@ -16,6 +16,8 @@ const MAX_LITERALS: usize = 300;
 const MAX_BODY: usize = 600;
 const MAX_BODIES: usize = 400;
 
+/// Maximum number of snippets that are compared for one place.
+const MAX_AROUND: usize = 400;
 /// Maximum number of constants of the file that are offered with the variables of a function.
 const MAX_CONSTANTS: usize = 24;
 
@@ -191,6 +193,16 @@ impl KnownNames {
             .filter(|name| !matches!(name.as_str(), "cls" | "_"))
             .collect()
     }
+}
+
+/// The snippets nearest to this position; the others are not looked at, however many a file has.
+pub(super) fn around(pieces: &[Snippet], at: usize) -> &[Snippet] {
+    let from = pieces
+        .partition_point(|piece| piece.at < at)
+        .saturating_sub(MAX_AROUND / 2);
+    pieces
+        .get(from..pieces.len().min(from + MAX_AROUND))
+        .unwrap_or_default()
 }
 
 /// Whether the node is a comparison, or a side of `and` or `or`.

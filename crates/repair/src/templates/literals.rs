@@ -2,7 +2,7 @@
 
 use super::error_names;
 use super::known_names::{KnownNames, Snippet};
-use super::rank::falling;
+use super::rank::{falling, nearness};
 use super::site::{Edit, Site};
 use crate::expected;
 use crate::template::Template;
@@ -129,7 +129,7 @@ fn nearest<'k>(place: &Site<'_, '_>, pieces: &'k [Snippet]) -> Vec<&'k str> {
 
 fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     for (rank, other) in nearest(place, &known.numbers).into_iter().enumerate() {
-        found.push(place.edit(other, Template::OtherConstant).similar(falling(rank)));
+        found.push(place.edit(other, Template::OtherConstant).similar(nearness(rank)));
     }
     let own = place.text();
     if !place
@@ -167,7 +167,7 @@ fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             found.push(
                 place
                     .edit(other.to_string(), Template::OtherConstant)
-                    .similar(0.7 * falling(rank)),
+                    .similar(0.9 * nearness(rank)),
             );
         }
     }
@@ -230,7 +230,7 @@ mod tests {
     fn expected(path: &str, text: &str, printed: &[&str]) -> Vec<(String, f32)> {
         let source = Source::parse(path, text.into()).unwrap();
         let known = KnownNames::of(&source, printed.iter().map(ToString::to_string).collect());
-        let made = edits((&source, &known), Stage::Wider, &(0..text.len()), |_| true);
+        let made = edits((&source, &known), Stage::Wider, &(0..text.len()), &|_| true);
         let made = made.into_iter().filter(|edit| edit.template == Template::Expected);
         made.map(|edit| (edit.replacement.clone(), edit.weight())).collect()
     }

@@ -4,6 +4,7 @@
 mod bounds;
 mod calls;
 mod collections;
+mod composed;
 mod donors;
 mod empties;
 mod error_names;
@@ -14,6 +15,7 @@ mod logic;
 mod names;
 mod operators;
 mod rank;
+mod role;
 mod scope;
 mod site;
 mod statements;
@@ -30,25 +32,27 @@ use super::template::Template;
 
 /// Maximum number of edits of one definition in one stage, and at one node.
 const MAX_EDITS: usize = 4_000;
-const MAX_PER_NODE: usize = 72;
+const MAX_PER_NODE: usize = 120;
 
 /// The order in which edits are made: costlier and less likely ones later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Strong,
     Wider,
+    /// Expressions and statements put together from what is in scope.
+    Composed,
     /// Insertions, and code from elsewhere in the file.
     Tail,
 }
 
 impl Stage {
-    pub(super) const ALL: [Self; 3] = [Self::Strong, Self::Wider, Self::Tail];
+    pub(super) const ALL: [Self; 4] = [Self::Strong, Self::Wider, Self::Composed, Self::Tail];
 
     /// The highest prior of any edit in the stage.
     pub(super) fn most(self) -> f32 {
         match self {
             Self::Strong => 1.0,
-            Self::Wider => 0.5,
+            Self::Wider | Self::Composed => 0.5,
             Self::Tail => 0.25,
         }
     }
@@ -60,7 +64,7 @@ pub(super) fn edits(
     (source, known): (&Source, &KnownNames),
     stage: Stage,
     within: &Range<usize>,
-    is_wanted: impl Fn(&Range<usize>) -> bool,
+    is_wanted: &dyn Fn(&Range<usize>) -> bool,
 ) -> Vec<Edit> {
     let mut found = Vec::new();
     source.walk(|path| {
@@ -87,15 +91,26 @@ pub(super) fn edits(
                     calls::edits(&place, known, &mut found);
                     donors::derived(&place, known, &mut found);
                 }
+                Stage::Composed => composed::edits(&place, known, &mut found),
                 Stage::Tail => {
                     donors::edits(&place, known, &mut found);
                     statements::edits(&place, known, &mut found);
                 }
             }
+            if stage == Stage::Composed {
+                // Where there are too many, the least likely are left out.
+                found[before..].sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+            }
             found.truncate(before + MAX_PER_NODE);
         }
         Below::Enter
     });
+    if stage == Stage::Composed {
+        let mut single = edits((source, known), Stage::Strong, within, is_wanted);
+        single.extend(edits((source, known), Stage::Wider, within, is_wanted));
+        found.extend(composed::repeated(source, &single));
+        found.truncate(MAX_EDITS + MAX_PER_NODE);
+    }
     found.retain(|edit| {
         let original = source.text.get(edit.range.clone()).unwrap_or_default();
         let has_same = original.split_whitespace().eq(edit.replacement.split_whitespace());

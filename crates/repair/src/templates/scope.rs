@@ -55,6 +55,12 @@ pub(super) fn part<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
     Some((place.source.text_of(value), place.text()))
 }
 
+/// Whether the node is the value whose element or part is read, and not the position.
+pub(super) fn is_subscripted(place: &Site<'_, '_>) -> bool {
+    matches!(place.field(), "value" | "object" | "operand" | "array")
+        || (place.parent_kind() == "index_expression" && place.node().prev_sibling().is_none())
+}
+
 /// Whether the node is the name of a callee.
 pub(super) fn is_callee(place: &Site<'_, '_>) -> bool {
     let language = place.source.language;

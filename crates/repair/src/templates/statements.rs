@@ -13,7 +13,7 @@ const MAX_GUARDS: usize = 24;
 const MAX_STATEMENT: usize = 800;
 const MAX_VALUES: usize = 5;
 /// Loop kinds of all languages.
-const LOOPS: &[&str] = &["for", "while", "loop", "do", "enhanced_for"];
+pub(super) const LOOPS: &[&str] = &["for", "while", "loop", "do", "enhanced_for"];
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -46,6 +46,17 @@ pub(super) fn before(place: &Site<'_, '_>, text: &str, template: Template) -> Ed
     Edit {
         range: at..at,
         replacement,
+        template,
+        similarity: 1.0,
+    }
+}
+
+/// A new line after the node, with the node's indentation.
+pub(super) fn after(place: &Site<'_, '_>, text: &str, template: Template) -> Edit {
+    let at = place.node().end_byte();
+    Edit {
+        range: at..at,
+        replacement: indent(place).map_or_else(|| format!(" {text}"), |indent| format!("\n{indent}{text}")),
         template,
         similarity: 1.0,
     }
@@ -237,18 +248,7 @@ fn donors(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         let near = 0.9 * falling(rank);
         found.push(before(place, &piece.text, Template::Statement).similar(near));
         if !place.text().contains('\n') && !place.source.language.returns.0.eq(place.kind()) {
-            let after = indent(place).map_or_else(
-                || format!(" {}", piece.text),
-                |indent| format!("\n{indent}{}", piece.text),
-            );
-            let end = place.node().end_byte();
-            let edit = Edit {
-                range: end..end,
-                replacement: after,
-                template: Template::Statement,
-                similarity: 1.0,
-            };
-            found.push(edit.similar(0.8 * near));
+            found.push(after(place, &piece.text, Template::Statement).similar(0.8 * near));
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::template::EditKind;
 
 fn stage(source: &Source, stage: Stage) -> Vec<Edit> {
     let known = KnownNames::of(source, [].into());
-    edits((source, &known), stage, &(0..source.text.len()), |_| true)
+    edits((source, &known), stage, &(0..source.text.len()), &|_| true)
 }
 
 fn all(source: &Source) -> Vec<Edit> {
@@ -24,7 +24,7 @@ fn versions(path: &str, text: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn offers(path: &str, text: &str, expected: &[&str]) {
+pub(super) fn offers(path: &str, text: &str, expected: &[&str]) {
     let versions = versions(path, text);
     for expected in expected {
         assert!(
@@ -36,7 +36,7 @@ fn offers(path: &str, text: &str, expected: &[&str]) {
 
 /// Checks that there are edits, but none that contains this part.
 #[track_caller]
-fn offers_not(path: &str, text: &str, part: &str) {
+pub(super) fn offers_not(path: &str, text: &str, part: &str) {
     let versions = versions(path, text);
     let gives_it = versions.iter().any(|version| version.contains(part));
     assert!(!versions.is_empty() && !gives_it, "{versions:#?}");
@@ -239,12 +239,12 @@ fn what_stays_empty_may_have_held_what_the_function_was_given() {
     let object = "function f(a, cost) {\n  var b = {};\n  this.c.push(b);\n}\n";
     offers("a.js", object, &[&object.replace("{}", "{ a, cost }")]);
     offers_not("a.js", &object.replace("c.push(b)", "c = b.d = a"), "{ a, cost }");
-    offers_not("a.py", "def f(a):\n    b = []\n    b.append(a)\n    return b\n", "[a]");
-    offers_not(
-        "a.js",
-        "function f(a) { this.b = []; g(a, x || [], y === []); }\n",
-        "[a]",
-    );
+    let python = "def f(a):\n    b = []\n    b.append(a)\n    return b\n";
+    offers_not("a.py", python, "b = [a]");
+    let script = "function f(a) { this.b = []; g(a, x || [], y === []); }\n";
+    for filled in ["this.b = [a]", "x || [a]", "y === [a]"] {
+        offers_not("a.js", script, filled);
+    }
 }
 
 #[test]

@@ -265,6 +265,7 @@ impl From<TrialResult> for CandidateVerdict {
         match word {
             TrialResult::Passes => Self::Passes,
             TrialResult::Fails => Self::Fails,
+            TrialResult::Closer => Self::Closer,
             TrialResult::Invalid => Self::Invalid,
             TrialResult::Timeout => Self::TimedOut,
         }

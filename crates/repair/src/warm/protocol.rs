@@ -76,6 +76,8 @@ pub(super) struct Followed {
 pub(super) enum TrialResult {
     Passes,
     Fails,
+    /// Some failing tests pass, and then one fails.
+    Closer,
     Invalid,
     Timeout,
 }
@@ -152,12 +154,14 @@ mod tests {
 
     #[test]
     fn answers_are_read_strictly() {
-        let judged: Judged = serde_json::from_str(r#"{"verdicts":["passes","fails","invalid","timeout"]}"#).unwrap();
+        let judged: Judged =
+            serde_json::from_str(r#"{"verdicts":["passes","fails","closer","invalid","timeout"]}"#).unwrap();
         assert_eq!(
             judged.verdicts,
             [
                 TrialResult::Passes,
                 TrialResult::Fails,
+                TrialResult::Closer,
                 TrialResult::Invalid,
                 TrialResult::Timeout
             ]

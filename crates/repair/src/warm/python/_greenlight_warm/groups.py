@@ -8,7 +8,7 @@ that passes is always tried again in that way.
 from .forks import Fork
 from .hot_swap import Unlike
 from .module_state import ModuleState
-from .verdicts import FAILS, INVALID, TIMEOUT
+from .verdicts import CLOSER, FAILS, INVALID, TIMEOUT
 
 GROUP = 256
 # Number of tests that must pass after a group, and time limit of each in seconds.
@@ -39,6 +39,7 @@ class Groups:
     def group(self, trials):
         judge, canaries = self.judge, self.canaries()
         self.kept = kept = self.kept or ModuleState(judge.tree)
+        looks = judge.looks()
 
         def work(say):
             def passes(trial):
@@ -51,10 +52,17 @@ class Groups:
                     kept.restore()
                     return b"i"
                 results = []
-                judge.tests.run(judge.failing, lambda _, passed: results.append(passed) or passed)
+
+                def done(_, passed):
+                    results.append(passed)
+                    return all(results) or (len(results) < looks and not any(results))
+
+                judge.tests.run(judge.failing, done)
                 undo()
                 kept.restore()
-                return b"p" if sum(results) == len(judge.failing) else b"f"
+                if sum(results) == len(judge.failing):
+                    return b"p"
+                return b"n" if any(results) else b"f"
 
             for number, trial in enumerate(trials):
                 said = passes(trial)
@@ -86,7 +94,7 @@ class Groups:
         return [self.word(byte) for byte in (said + b"p")[: len(trials)]]
 
     def word(self, byte):
-        return {ord("f"): FAILS, ord("i"): INVALID}.get(byte)
+        return {ord("f"): FAILS, ord("n"): CLOSER, ord("i"): INVALID}.get(byte)
 
     def canaries(self):
         """Fast tests that pass here, the nearest first."""

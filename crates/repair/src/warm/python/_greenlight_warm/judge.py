@@ -12,7 +12,7 @@ from .groups import GROUP, Groups
 from .hot_swap import Reruns, Trial, Unlike, swapped
 from .reloading import reload
 from .survey import Survey
-from .verdicts import FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
+from .verdicts import CLOSER, FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
 
 # The least time limit of a candidate, in seconds.
 LEAST = 0.2
@@ -21,6 +21,10 @@ LEAST = 0.2
 LEAST_BUSY = 0.05
 MANY_LATE = 10
 MOST = 20.0
+# The number of failing tests that are run although one of them failed, if all of them together are at most this quick,
+# in seconds.
+LOOKS = 3
+QUICK = 0.03
 # Maximum number of passing tests that are run for one candidate.
 MOST_PASSING = 400
 
@@ -281,21 +285,34 @@ class Judge:
         return self.touched_near
 
     def try_tests(self, tests, failing, passing, say):
-        """Sends `p` when the failing tests pass, and `P` when the others pass as well."""
+        """Sends `p` when the failing tests pass, `P` when the others pass as well, and `n` when only some of the
+        failing ones pass."""
         first, remaining = set(failing), set(failing) | set(passing)
+        ran, bad = 0, False
 
         def done(at, passed):
-            if not passed:
+            nonlocal ran, bad
+            ran, bad = ran + 1, bad or not passed
+            if passed:
+                first.discard(at)
+                if at in remaining and at in failing and not first:
+                    say(b"p")
+                remaining.discard(at)
+            if not bad:
+                return True
+            if first and len(first) < len(failing):
+                say(b"n")
                 return False
-            first.discard(at)
-            if at in remaining and at in failing and not first:
-                say(b"p")
-            remaining.discard(at)
-            return True
+            return ran < min(self.looks(), len(failing))
 
         tests.run(list(failing) + list(passing), done)
         if not remaining:
             say(b"P")
+
+    def looks(self):
+        """How many failing tests are run if the first of them fails: where they are quick, it is worth knowing
+        whether another one passes."""
+        return LOOKS if self.took <= QUICK else 1
 
     def heard(self, work, more=0.0):
         """The verdict of a fork, whose preparation usually takes `more` seconds. None if the edit cannot be tried in
@@ -309,6 +326,8 @@ class Judge:
                 return TIMEOUT
         if said.startswith((b"i", b"u")):
             return INVALID if said.startswith(b"i") else None
+        if said.startswith(b"n"):
+            return CLOSER
         return PASSES if said.endswith(b"P") else FAILS
 
     def reloaded(self, edit):

@@ -1,6 +1,6 @@
 """Verdicts on candidates, and their time limits."""
 
-PASSES, FAILS, INVALID, TIMEOUT = "passes", "fails", "invalid", "timeout"
+PASSES, FAILS, CLOSER, INVALID, TIMEOUT = "passes", "fails", "closer", "invalid", "timeout"
 # Time limit of a candidate, as a multiple of the time without one.
 FACTOR = 10
 # Time limit of the passing tests for one candidate, in seconds.

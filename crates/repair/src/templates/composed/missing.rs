@@ -1,0 +1,133 @@
+//! A statement that is missing, assembled like others of the function: what it does to one variable is done to another,
+//! with another value, or once more where a block ends.
+
+use std::collections::BTreeSet;
+
+use super::super::known_names::{KnownNames, around};
+use super::super::rank::nearness;
+use super::super::scope::functions;
+use super::super::site::{Edit, Site};
+use super::super::statements::{LOOPS, after, before};
+use crate::template::Template;
+
+/// Maximum number of statements that are assembled for one place.
+const MAX_MADE: usize = 36;
+/// Maximum number of values and targets that a statement is given.
+const MAX_VALUES: usize = 6;
+const MAX_STATEMENT: usize = 80;
+/// Maximum number of variables that are assigned to each other.
+const MAX_COPIED: usize = 4;
+
+pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let is_statement = language.blocks.contains(&place.parent_kind()) && !place.kind().contains("comment");
+    let own = functions(place).next();
+    let (Some(own), true) = (own, is_statement) else { return };
+    let is_last = place.node().next_named_sibling().is_none();
+    let is_return = place.kind() == language.returns.0 || place.text().starts_with(language.returns.1);
+    let follows_loop = place
+        .node()
+        .prev_named_sibling()
+        .is_some_and(|previous| LOOPS.iter().any(|kind| previous.kind().starts_with(kind)));
+    // Where a block ends, and what comes after a loop: elsewhere a missing statement would rather break the rest.
+    if !(is_last || follows_loop) {
+        return;
+    }
+    for (rank, statement) in assembled(place, known, own).into_iter().enumerate() {
+        let share = nearness(rank);
+        // What is remembered from one round of a loop to the next is read before it changes.
+        if follows_loop || is_return || is_copy(&statement) {
+            found.push(before(place, &statement, Template::Missing).similar(share));
+        }
+        if !follows_loop && !is_return {
+            found.push(after(place, &statement, Template::Missing).similar(share));
+        }
+    }
+}
+
+/// Statements of the function with other values and targets, the nearest first.
+fn assembled(place: &Site<'_, '_>, known: &KnownNames, own: usize) -> Vec<String> {
+    let language = place.source.language;
+    let at = place.node().start_byte();
+    let mut near: Vec<(usize, &str)> = around(&known.statements, at)
+        .iter()
+        .filter(|piece| piece.function == own && piece.text.len() <= MAX_STATEMENT)
+        .filter(|piece| !piece.text.starts_with(language.returns.1))
+        .map(|piece| (piece.at.abs_diff(at), piece.text.as_str()))
+        .collect();
+    near.sort_unstable();
+    let variables = known.variables_at(place);
+    let variables: Vec<&String> = variables.into_iter().filter(|name| *name != language.this).collect();
+    let mut seen: BTreeSet<String> = BTreeSet::from([place.text().to_string()]);
+    let mut made = Vec::new();
+    for (_, statement) in near {
+        for version in versions(statement, &variables) {
+            if made.len() < MAX_MADE && seen.insert(version.clone()) {
+                made.push(version);
+            }
+        }
+    }
+    made
+}
+
+/// Whether the statement assigns one variable to another.
+fn is_copy(statement: &str) -> bool {
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let sides = statement.trim_end_matches(';').split_once(" = ");
+    sides.is_some_and(|(target, value)| is_name(target) && is_name(value) && !value.starts_with(char::is_numeric))
+}
+
+/// `list.append(a)` with other values; `n += 1` for other variables and by other amounts.
+fn versions(statement: &str, variables: &[&String]) -> Vec<String> {
+    let (code, end) = match statement.strip_suffix(';') {
+        Some(code) => (code, ";"),
+        None => (statement, ""),
+    };
+    let nearest = || variables.iter().rev().take(MAX_VALUES);
+    if let Some((called, argument)) = code.strip_suffix(')').and_then(|code| code.split_once('('))
+        && called.contains('.')
+        && !called.contains([' ', '='])
+        && !argument.contains([',', '('])
+    {
+        let receiver = called.split('.').next().unwrap_or_default();
+        let method = called.strip_prefix(receiver).unwrap_or_default();
+        let others = || nearest().filter(|name| name.as_str() != receiver);
+        let values = others().map(|name| format!("{called}({name}){end}"));
+        let receivers = others().filter(|name| name.as_str() != argument);
+        let receivers = receivers.map(|name| format!("{name}{method}({argument}){end}"));
+        return std::iter::once(statement.to_string())
+            .chain(values)
+            .chain(receivers)
+            .collect();
+    }
+    for operator in [" += ", " -= "] {
+        if let Some((target, value)) = code.split_once(operator) {
+            let other = if operator == " += " { " -= " } else { " += " };
+            let mut made = vec![statement.to_string()];
+            for name in nearest() {
+                if name.as_str() == target {
+                    made.push(format!("{target}{other}{value}{end}"));
+                    continue;
+                }
+                made.push(format!("{name}{operator}{value}{end}"));
+                made.push(format!("{name}{other}{value}{end}"));
+                made.push(format!("{target}{operator}{name}{end}"));
+            }
+            return made;
+        }
+    }
+    if let Some((target, value)) = code.split_once(" = ")
+        && is_copy(statement)
+    {
+        let near: Vec<&&String> = nearest().take(MAX_COPIED).collect();
+        let pairs = near.iter().flat_map(|one| near.iter().map(move |other| (one, other)));
+        let pairs = pairs.filter(|(one, other)| one != other);
+        let mut made = vec![statement.to_string(), format!("{value} = {target}{end}")];
+        made.extend(pairs.map(|(one, other)| format!("{one} = {other}{end}")));
+        return made;
+    }
+    if code.contains(" = ") && !code.starts_with(['{', '[']) && !code.contains("let ") && !code.contains("const ") {
+        return vec![statement.to_string()];
+    }
+    Vec::new()
+}

@@ -1,0 +1,114 @@
+//! Elements, concatenated texts and indices in the other order.
+
+use super::super::role::MAX_TEXT;
+use super::super::site::{Edit, Site};
+use crate::template::Template;
+
+/// Nodes whose elements have an order that is easily mistaken.
+const ORDERED: &[&str] = &[
+    "list",
+    "array",
+    "tuple",
+    "expression_list",
+    "pattern_list",
+    "array_pattern",
+    "tuple_expression",
+    "tuple_pattern",
+];
+/// Maximum number of elements; longer ones are tables.
+const MAX_ELEMENTS: usize = 4;
+
+pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    elements(place, found);
+    concatenation(place, found);
+    indices(place, found);
+}
+
+/// `[a, b]` becomes `[b, a]`.
+fn elements(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    // In Python, a subscript lists its indices after the value.
+    let is_subscript = place.kind() == "subscript";
+    let count = place.node().named_child_count() - usize::from(is_subscript && place.node().named_child_count() > 0);
+    if !(is_subscript || ORDERED.contains(&place.kind()))
+        || !(2..=MAX_ELEMENTS).contains(&count)
+        || place.text().len() > MAX_TEXT
+    {
+        return;
+    }
+    let mut cursor = place.node().walk();
+    let elements: Vec<_> = place
+        .node()
+        .named_children(&mut cursor)
+        .skip(usize::from(is_subscript))
+        .collect();
+    for pair in elements.windows(2) {
+        let [first, second] = [pair[0], pair[1]].map(|element| place.source.text_of(element));
+        let between = place.source.text.get(pair[0].end_byte()..pair[1].start_byte());
+        let Some(between) = between.filter(|_| first != second && !first.is_empty()) else {
+            continue;
+        };
+        found.push(Edit {
+            range: pair[0].start_byte()..pair[1].end_byte(),
+            replacement: format!("{second}{between}{first}"),
+            template: Template::Order,
+            similarity: 1.0,
+        });
+    }
+}
+
+/// `text + other` becomes `other + text`.
+fn concatenation(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let node = place.node();
+    let sides = ["left", "operator", "right"].map(|field| node.child_by_field_name(field));
+    let [Some(left), Some(operator), Some(right)] = sides.map(|side| side.map(|side| place.source.text_of(side)))
+    else {
+        return;
+    };
+    let is_sum = operator == "+" && place.source.language.text_operators.contains(&"+");
+    let is_assigned = place.kind().contains("assignment");
+    if operator == "+="
+        && is_assigned
+        && place.text().len() <= MAX_TEXT
+        && place.source.language.text_operators.contains(&"+")
+    {
+        let end = if place.text().ends_with(';') { ";" } else { "" };
+        found.push(
+            place
+                .edit(format!("{left} = {right} + {left}{end}"), Template::Order)
+                .similar(0.8),
+        );
+        return;
+    }
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if !is_sum || is_assigned || left == right || place.text().len() > MAX_TEXT || is_number(left) || is_number(right) {
+        return;
+    }
+    // Sums associate to the left: those inside of a longer one are swapped with it.
+    found.push(place.edit(format!("{right} + {left}"), Template::Order).similar(0.9));
+}
+
+/// `a[i][j]` becomes `a[j][i]`, and both move by one.
+fn indices(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let is_position =
+        |kind: &str| language.positions.contains(&kind) && !kind.contains("slice") && !kind.contains("range");
+    let Some(inner) = place.node().named_child(0) else {
+        return;
+    };
+    if !is_position(place.kind()) || !is_position(inner.kind()) || place.text().len() > MAX_TEXT {
+        return;
+    }
+    let (Some(first), Some(second), Some(value)) =
+        (inner.named_child(1), place.node().named_child(1), inner.named_child(0))
+    else {
+        return;
+    };
+    let [first, second, value] = [first, second, value].map(|part| place.source.text_of(part));
+    if first != second {
+        found.push(place.edit(format!("{value}[{second}][{first}]"), Template::Order));
+    }
+    for by in ["- 1", "+ 1"] {
+        let made = format!("{value}[{first} {by}][{second} {by}]");
+        found.push(place.edit(made, Template::TwoTokens).similar(0.85));
+    }
+}

@@ -1,0 +1,72 @@
+//! The same slip in several places of one function: both are edited at once.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::super::site::Edit;
+use crate::syntax::Source;
+use crate::template::Template;
+
+/// Maximum number of places, and maximum length of what is replaced at each.
+const MAX_PLACES: usize = 4;
+const MAX_TOKEN: usize = 24;
+/// Maximum number of bytes from the first place to the last.
+const MAX_SPAN: usize = 600;
+/// Maximum number of such edits of one definition.
+const MAX_REPEATED: usize = 200;
+
+/// For each replacement that `edits` offer at several places with the same text, one edit that makes it at all of
+/// them; and for each pair of opposite replacements, such as true for false and false for true, one that makes both.
+pub(crate) fn repeated(source: &Source, edits: &[Edit]) -> Vec<Edit> {
+    let mut same: BTreeMap<(&str, &str), Vec<&Edit>> = BTreeMap::new();
+    for edit in edits {
+        let original = source.text.get(edit.range.clone()).unwrap_or_default();
+        let is_token =
+            !original.trim().is_empty() && original.len() <= MAX_TOKEN && edit.replacement.len() <= MAX_TOKEN;
+        if is_token {
+            let places = same.entry((original, edit.replacement.as_str())).or_default();
+            if places.len() <= MAX_PLACES && places.iter().all(|other| other.range != edit.range) {
+                places.push(edit);
+            }
+        }
+    }
+    let mut made = Vec::new();
+    for ((original, replacement), places) in &same {
+        let opposite = same.get(&(*replacement, *original));
+        let places: Vec<&Edit> = match opposite {
+            Some(_) if original > replacement => continue,
+            Some(others) => places.iter().chain(others).copied().collect(),
+            None => places.clone(),
+        };
+        if (2..=MAX_PLACES).contains(&places.len()) {
+            made.extend(at_once(source, places));
+        }
+    }
+    made.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+    made.truncate(MAX_REPEATED);
+    made
+}
+
+/// One edit that makes several. `None` if they overlap or are far apart.
+fn at_once(source: &Source, mut edits: Vec<&Edit>) -> Option<Edit> {
+    edits.sort_by_key(|edit| edit.range.start);
+    let (first, last) = (edits.first()?, edits.last()?);
+    let range: Range<usize> = first.range.start..last.range.end;
+    if range.len() > MAX_SPAN || edits.windows(2).any(|pair| pair[0].range.end > pair[1].range.start) {
+        return None;
+    }
+    let mut replacement = String::new();
+    let mut at = range.start;
+    for edit in &edits {
+        replacement.push_str(source.text.get(at..edit.range.start)?);
+        replacement.push_str(&edit.replacement);
+        at = edit.range.end;
+    }
+    let least = edits.iter().map(|edit| edit.weight()).fold(1.0, f32::min);
+    Some(Edit {
+        range,
+        replacement,
+        template: Template::Repeated,
+        similarity: least.sqrt(),
+    })
+}

@@ -1,0 +1,209 @@
+//! Faults that need more than one token, and their fixes.
+
+use super::super::tests::{offers, offers_not};
+use super::super::{KnownNames, Stage, edits};
+use crate::syntax::Source;
+use crate::template::{EditKind, Template};
+
+/// Checks that each fault has its fix among the edits, both in the place of `LINE` in the context.
+#[track_caller]
+fn all_offered(path: &str, context: &str, faults: &[(&str, &str)]) {
+    for (fault, fix) in faults {
+        offers(path, &context.replace("LINE", fault), &[&context.replace("LINE", fix)]);
+    }
+}
+
+#[test]
+fn an_expression_is_combined_with_what_is_in_scope() {
+    let python = "def f(a, n, m):\n    LINE\n    return m\n";
+    let faults = [
+        ("g(a, n)", "g(a, n - m)"),
+        ("m = a[n]", "m = a[n + m]"),
+        ("m = a[n:]", "m = a[n + m:]"),
+        ("m = a > m", "m = a > m * m"),
+        ("for i in a: g(i)", "for i in a[n:]: g(i)"),
+        ("m = a", "m = a[::-1]"),
+        ("m = m + n", "m = max(m + n, 0)"),
+        ("m = n", "m = min(n, a)"),
+        ("m = n > 2", "m = n > m"),
+        ("m = g(1)", "m = g(n)"),
+        ("m = g(n) + 2", "m = a + 2"),
+        ("m = a == n", "m = set(a) == set(n)"),
+        ("n -= m", "n //= m"),
+    ];
+    all_offered("f.py", python, &faults);
+    let unary = "def f(a):\n    return LINE\n";
+    all_offered("f.py", unary, &[("f(a)", "f(f(a))")]);
+    let script = "function f(a, n, m) {\n  LINE\n  return m;\n}\n";
+    let faults = [
+        ("g(a, n);", "g(a, n - m);"),
+        ("m = a[n];", "m = a[n + m];"),
+        ("for (const b of a) g(b);", "for (const b of a.slice(n)) g(b);"),
+        ("m = m + n;", "m = Math.max(m + n, 0);"),
+        ("if (n > 2) g();", "if (n > a.length) g();"),
+    ];
+    all_offered("f.js", script, &faults);
+    all_offered("f.ts", script, &faults);
+    let go = "func f(a []int, n int, m int) int {\n\tLINE\n\treturn m\n}\n";
+    let faults = [
+        ("g(a, n)", "g(a, n - m)"),
+        ("m = a[n]", "m = a[n + m]"),
+        ("for _, b := range a {}", "for _, b := range a[n:] {}"),
+    ];
+    all_offered("f.go", go, &faults);
+    let rust = "fn f(a: &[u32], n: usize, m: usize) -> usize { LINE }\n";
+    all_offered(
+        "f.rs",
+        rust,
+        &[
+            ("g(a, n)", "g(a, n - m)"),
+            ("a[n]", "a[n + m]"),
+            ("let x = n + m;", "let x = (n + m).max(0);"),
+        ],
+    );
+    let java = "class A {\n  int f(int[] a, int n, int m) {\n    LINE\n    return m;\n  }\n}\n";
+    all_offered(
+        "A.java",
+        java,
+        &[
+            ("m = a[n];", "m = a[n + m];"),
+            ("m = n;", "m = Math.max(n, m);"),
+            ("g(n, 1);", "g(n, m);"),
+        ],
+    );
+}
+
+/// Everything that such a value may become is too much: what is left out must not depend on the order of templates.
+#[test]
+fn the_likeliest_edits_of_one_value_are_kept() {
+    let script = "function f(a, b, c, d, e) {\n  const s = (a + b + c);\n  return Math.sqrt(s * d * e);\n}\n";
+    offers("f.js", script, &[&script.replace("(a + b + c)", "(a + b + c) / 2")]);
+}
+
+#[test]
+fn what_is_in_the_wrong_order_is_turned_round() {
+    let python = "def f(a, n, m):\n    LINE\n    return m\n";
+    let faults = [
+        ("if a[n][m]: pass", "if a[m][n]: pass"),
+        ("m = a[n][m]", "m = a[n - 1][m - 1]"),
+        ("m = [a, n]", "m = [n, a]"),
+        ("a, n = g(m)", "n, a = g(m)"),
+        ("m = a + g(n)", "m = g(n) + a"),
+        ("m = a[n, m]", "m = a[m, n]"),
+        ("m += g(n)", "m = g(n) + m"),
+        ("if a.islower(): pass", "if a.isupper(): pass"),
+        ("g(a.outgoing_edges)", "g(a.incoming_edges)"),
+    ];
+    all_offered("f.py", python, &faults);
+    offers_not("f.py", &python.replace("LINE", "g(a.inside)"), "outside");
+    let script = "function f(a, n, m) {\n  LINE\n  return m;\n}\n";
+    all_offered(
+        "f.js",
+        script,
+        &[("m = [a, n];", "m = [n, a];"), ("m += g(n);", "m = g(n) + m;")],
+    );
+}
+
+#[test]
+fn a_value_gets_another_shape() {
+    let python = "def f(a, n, m):\n    LINE\n    return m\n";
+    let faults = [
+        ("m = []", "m = [[]]"),
+        ("m = {}", "m = []"),
+        ("m = a + n", "m = [a] + n"),
+        ("m = [a]", "m = a"),
+        ("m = a[n]", "m = a.get(n, 0)"),
+        ("m = a", "m = a[-1]"),
+        ("g(a)", "g(a[n])"),
+        ("m = sorted(a)", "m = sorted(a, reverse=True)"),
+        ("a.sort()", "a.sort(key=len)"),
+        ("m = a == n", "m = len(a) == n"),
+        ("m = [b for b in a]", "m = sorted([b for b in a])"),
+    ];
+    all_offered("f.py", python, &faults);
+    let script = "function f(a, n, m) {\n  LINE\n  return m;\n}\n";
+    let faults = [
+        ("a.sort();", "a.sort((a, b) => a - b);"),
+        ("m = parseInt(a);", "m = parseInt(a, 10);"),
+        ("m = a[n] + 1;", "m = (a[n] || 0) + 1;"),
+        ("m = a;", "m = a[a.length - 1];"),
+    ];
+    all_offered("f.js", script, &faults);
+    all_offered(
+        "f.rs",
+        "fn f(a: &[u32], n: usize) -> u32 { LINE }\n",
+        &[("let x = a;", "let x = a[0];")],
+    );
+}
+
+#[test]
+fn conditions_get_operands_and_constants_become_conditions() {
+    let python = "def f(a, n):\n    LINE\n    if n % 4 == 0: g(n)\n    return True\n";
+    let faults = [
+        ("if a: pass", "if a and n % 4 == 0: pass"),
+        ("if a > 1: pass", "if a > 1 or n == 0: pass"),
+        ("if len(a) == 0: pass", "if len(a) <= 1: pass"),
+        ("a = True", "a = n == 0"),
+    ];
+    all_offered("f.py", python, &faults);
+    let script = "function f(a, n) {\n  if (LINE) return 1;\n  return n;\n}\n";
+    all_offered(
+        "f.js",
+        script,
+        &[
+            ("a", "a && n === 0"),
+            ("a.length === 0", "a.length <= 1"),
+            ("a === 1", "a !== 2"),
+        ],
+    );
+    all_offered(
+        "f.rs",
+        "fn f(a: u32, n: u32) -> u32 { if LINE { 1 } else { n } }\n",
+        &[("a == 0", "a <= 1")],
+    );
+}
+
+#[test]
+fn a_missing_statement_is_assembled_like_others_nearby() {
+    let fault = "def f(a, b):\n    found = []\n    while a:\n        c = g(a)\n        found.append(c)\n        b -= 1\n    return found\n";
+    for fix in [
+        fault.replace("    return", "    found.append(a)\n    return"),
+        fault.replace("b -= 1", "b -= 1\n        a -= 1"),
+    ] {
+        offers("f.py", fault, &[&fix]);
+    }
+    let fault = "def f(node):\n    prev = None\n    while node:\n        after = node.next\n        node.next = prev\n        node = after\n    return prev\n";
+    let fix = fault.replace("        node = after", "        prev = node\n        node = after");
+    offers("f.py", fault, &[&fix]);
+    let fault = "function f(a, b) {\n  const found = [];\n  while (a) {\n    found.push(b);\n  }\n  return found;\n}\n";
+    offers(
+        "f.js",
+        fault,
+        &[&fault.replace("  return", "  found.push(a);\n  return")],
+    );
+}
+
+#[test]
+fn the_same_slip_in_two_places_is_one_edit() {
+    let fault = "def f(a):\n    if a == 'x' and a.b and a.c:\n        return True\n    return False\n";
+    for fix in [
+        fault.replace(" and ", " or "),
+        fault
+            .replace("True", "Maybe")
+            .replace("False", "True")
+            .replace("Maybe", "False"),
+    ] {
+        offers("f.py", fault, &[&fix]);
+    }
+}
+
+#[test]
+fn most_composed_edits_come_after_the_cheap_ones() {
+    let text = "def f(a, n, m):\n    x = g(a, n)\n    if x > 0:\n        x += m\n    return x\n";
+    let source = Source::parse("f.py", text.into()).unwrap();
+    let known = KnownNames::of(&source, [].into());
+    let made = edits((&source, &known), Stage::Composed, &(0..text.len()), &|_| true);
+    assert!(made.iter().any(|edit| edit.template == Template::Combined));
+    assert!(made.iter().all(|edit| edit.weight() < Template::Constant.prior()));
+    assert_eq!(Template::Missing.kind(), EditKind::Replacement);
+}
