@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts deploy examples test test-on-postgres test-as-user
+check: format-is-right lint doc deny workflows scripts deploy book examples test test-on-postgres test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -45,6 +45,15 @@ test-on-postgres:
 schema:
     cargo run --quiet -- config schema > target/schema.json
     mv target/schema.json docs/greenlight.schema.json
+
+# Writes the description of the REST API, which is published and which a test compares.
+openapi:
+    GREENLIGHT_WRITE_OPENAPI=1 cargo test --test it rest::the_published
+
+# Builds the documentation site below target/book/html and checks its links. Installs what is missing below target/ci.
+book:
+    cargo build --quiet
+    tests/book.sh "${CARGO_TARGET_DIR:-target}/debug/greenlight"
 
 # Writes what a release is made of: a bill of materials, and the licences of all dependencies with their texts.
 describe folder="target/described":

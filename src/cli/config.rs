@@ -102,14 +102,14 @@ fn show(path: &Path) -> Result<(), Exit> {
         ),
     };
     let config = RepoConfig::parse(&text.unwrap_or_default()).map_err(|error| Exit::Usage(error.to_string()))?;
-    let settings = Settings::new(Flags::default(), &Environment::of_this_process())?;
+    let settings = Settings::new(Flags::default(), &Environment::of_this_process())?.with_stored_app()?;
     let own: Vec<String> = settings
         .shown()?
         .iter()
         .map(|(name, value)| format!("# {name}: {value}"))
         .collect();
     terminal::show(&format!(
-        "# {source}\n{config}\n# Settings that come from the environment:\n{}",
+        "# {source}\n{config}\n# Settings that come from the environment, or from the App that the setup page stored:\n{}",
         own.join("\n")
     ));
     Ok(())

@@ -29,7 +29,7 @@ pub(super) struct DoctorArguments {
     #[arg(long)]
     json: bool,
     /// Ask GitHub what the App lacks, instead: permissions, events, webhook, installations; and show the last deliveries
-    #[arg(long, conflicts_with_all = ["docker_socket", "bundles", "database_url", "data_dir"])]
+    #[arg(long, conflicts_with_all = ["docker_socket", "bundles", "database_url"])]
     app: bool,
     /// File with the webhook secret, which is not sent [env: GREENLIGHT_WEBHOOK_SECRET_FILE; the secret itself:
     /// GREENLIGHT_WEBHOOK_SECRET]
@@ -60,6 +60,7 @@ pub(super) async fn doctor(arguments: DoctorArguments) -> Exit {
             webhook_secret_file: arguments.webhook_secret_file.clone(),
             repositories: None,
         },
+        storage: arguments.storage.clone(),
         log: arguments.log.clone(),
         ..Flags::default()
     };

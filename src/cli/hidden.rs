@@ -10,6 +10,7 @@ use super::Exit;
 use crate::config::addresses::JournalAddress;
 use crate::config::secrets::PrivatePath;
 use crate::config::settings::Settings;
+use crate::config::stored_app::StoredApp;
 use crate::private;
 use crate::sandbox::{Backend, Sandbox};
 
@@ -64,6 +65,7 @@ pub(super) fn tighten(settings: &Settings) -> Result<(), Exit> {
         restrict(&data, private::FOLDER);
     }
     restrict(&data.join(".lock"), private::FILE);
+    restrict(&StoredApp::file(&data), private::FILE);
     for ending in ["", "-wal", "-shm", "-journal"] {
         if let Some(file) = &database {
             let mut name = file.clone().into_os_string();
@@ -99,7 +101,7 @@ fn holds_nothing_else(data: &Path, database: Option<&Path>) -> bool {
             let base = database.file_name().unwrap_or_default().to_string_lossy();
             path.parent() == database.parent() && !base.is_empty() && name.starts_with(&*base)
         });
-        is_database || name == ".lock" || FOLDERS.contains(&&*name)
+        is_database || name == ".lock" || path == StoredApp::file(data) || FOLDERS.contains(&&*name)
     };
     entries(data).iter().all(|path| is_own(path))
 }

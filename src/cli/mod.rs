@@ -30,6 +30,7 @@ mod replay;
 mod runs;
 mod sandbox;
 mod serve;
+mod setup;
 mod suggest;
 mod tdd;
 mod terminal;

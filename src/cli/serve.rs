@@ -6,7 +6,7 @@ use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 
 use super::worker_flags::{WorkerFlags, set};
-use super::{Exit, app, database, folder, hidden, terminal, worker_flags};
+use super::{Exit, app, database, folder, hidden, setup, terminal, worker_flags};
 use crate::config;
 use crate::config::addresses::JournalAddress;
 use crate::config::environment::Environment;
@@ -21,6 +21,8 @@ use crate::server::{self, Queue};
 use crate::traces::{self, Traces};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
+/// What names that address.
+const LISTEN: &str = "--listen (GREENLIGHT_LISTEN)";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArguments {
@@ -65,9 +67,6 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     let listen = listen.unwrap_or_else(|| DEFAULT_ADDRESS.into());
     let (workers, labels) = arguments.workers.read(&environment)?;
     terminal::start_logging(&settings, None);
-    let secret = settings.webhook_secret()?;
-    let secret =
-        WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
     let is_shared = matches!(settings.database()?, JournalAddress::Postgres(_));
     if workers.number == 0 && !is_shared {
         return Err(Exit::Usage(
@@ -76,8 +75,15 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
                 .into(),
         ));
     }
+    let (settings, listener) = with_app(settings, &listen).await?;
+    let secret = settings.webhook_secret()?;
+    let secret =
+        WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
     let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
-    let listener = bind(&listen, "--listen (GREENLIGHT_LISTEN)").await?;
+    let listener = match listener {
+        Some(listener) => listener,
+        None => bind(&listen, LISTEN).await?,
+    };
     tell_start(&settings, &app, workers.number).await?;
     let address = tell_address(&listener)?;
     let page = match arguments.page {
@@ -113,6 +119,17 @@ fn sign_in(settings: &Settings) -> Option<SignInApp> {
     Some(app)
 }
 
+/// The settings with an App, which a person creates first if there is none. Then the listener is open already.
+async fn with_app(settings: Settings, listen: &str) -> Result<(Settings, Option<TcpListener>), Exit> {
+    let settings = settings.with_stored_app()?;
+    if !settings.has_no_app() {
+        return Ok((settings, None));
+    }
+    let listener = bind(listen, LISTEN).await?;
+    setup::create_app(&settings, &listener).await?;
+    Ok((settings.with_stored_app()?, Some(listener)))
+}
+
 /// The page, after its link was printed. The log does not have it, because others may read logs.
 fn page(address: std::net::SocketAddr) -> Result<server::LocalPage, Exit> {
     let (page, link) = server::LocalPage::new(address).map_err(|error| Exit::Usage(format!("--page: {error}")))?;
@@ -122,7 +139,7 @@ fn page(address: std::net::SocketAddr) -> Result<server::LocalPage, Exit> {
 
 async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
     let environment = Environment::of_this_process();
-    let settings = Settings::new(arguments.flags, &environment)?;
+    let settings = Settings::new(arguments.flags, &environment)?.with_stored_app()?;
     let (workers, labels) = arguments.workers.read(&environment)?;
     terminal::start_logging(&settings, None);
     if workers.number == 0 {

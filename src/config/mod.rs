@@ -23,6 +23,7 @@ pub mod settings;
 mod settings_error;
 mod show;
 mod sign_in;
+pub mod stored_app;
 pub mod stricter;
 mod values;
 mod worker;

@@ -23,6 +23,7 @@ use super::secrets::{
 };
 use super::settings_error::SettingsError;
 pub use super::sign_in::SignInSettings;
+use super::stored_app::StoredApp;
 use crate::domain::model::Who;
 
 const GITHUB_API_URL: &str = "https://api.github.com";
@@ -35,6 +36,8 @@ const DATABASE_NAME: &str = "greenlight.db";
 pub struct Settings {
     /// REST base URL, without a `/` at the end unless it is the whole path.
     pub github_api_url: Url,
+    /// Whether somebody set it.
+    names_github: bool,
     pub allow_list: AllowList,
     /// A filter that `tracing_subscriber::EnvFilter` understands.
     pub log: String,
@@ -122,6 +125,7 @@ impl Settings {
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
         Ok(Self {
             github_api_url: github_url(api_url.as_deref().unwrap_or(GITHUB_API_URL))?,
+            names_github: api_url.is_some(),
             allow_list: allow_list(text(webhook.repositories, &["GREENLIGHT_REPOSITORIES"]).as_deref())?,
             log: log_filter(filter)?,
             log_format: log_format(text(log.log_format, &["GREENLIGHT_LOG_FORMAT"]).as_deref())?,
@@ -173,6 +177,43 @@ impl Settings {
                 "set it to a token, or GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE to those of a GitHub App",
             )),
         }
+    }
+
+    /// The same settings with the App that the setup page stored, unless they have an App themselves.
+    ///
+    /// # Errors
+    /// When its file cannot be used, or it belongs to another GitHub.
+    pub fn with_stored_app(self) -> Result<Self, SettingsError> {
+        if self.app_id.is_some() || self.private_key.is_some() {
+            return Ok(self);
+        }
+        let folder = self.data_dir()?;
+        let Some(app) = StoredApp::read(&folder)? else {
+            return Ok(self);
+        };
+        let theirs = app.settings.github_api_url;
+        if self.names_github && self.github_api_url != theirs {
+            let file = StoredApp::file(&folder);
+            let problem = format!(
+                "is {}, but the App in {} is of {theirs}",
+                self.github_api_url,
+                file.display()
+            );
+            let remedy = "unset it, or set GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE to another App";
+            return Err(SettingsError::new("GREENLIGHT_GITHUB_API_URL", problem, remedy).told_of(&self.given));
+        }
+        Ok(Self {
+            github_api_url: theirs,
+            app_id: Some(app.settings.app_id),
+            private_key: Some(app.private_key),
+            webhook_secret: self.webhook_secret.or(app.webhook_secret),
+            ..self
+        })
+    }
+
+    /// Whether nothing about an App is set, so that one may be created.
+    pub fn has_no_app(&self) -> bool {
+        self.app_id.is_none() && self.private_key.is_none() && self.webhook_secret.is_none()
     }
 
     /// The secret that GitHub signs webhooks with.

@@ -1,6 +1,7 @@
 //! What a model asks permission for: one call beyond what its run may do, described exactly, for a person to allow or
 //! refuse.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::id::RepoPath;
@@ -11,7 +12,7 @@ pub const MAX_SHOWN: usize = 16 << 10;
 
 /// One call of a model that waits for a person. The gate shows this value, the digest covers it, and greenlight
 /// executes it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
     pub what: What,
     /// Host names that it may reach. Empty means no network.
@@ -28,7 +29,7 @@ pub struct Execution {
 }
 
 /// What the call does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// One line of shell, in the root of the repository.
@@ -42,7 +43,11 @@ pub enum What {
     /// Tests by name; all tests if the list is empty.
     Tests(Vec<String>),
     /// A change to a protected file, in the working copy only and never in a proposal.
-    Edit { path: RepoPath, difference: String },
+    Edit {
+        #[schemars(with = "String")]
+        path: RepoPath,
+        difference: String,
+    },
 }
 
 /// The word for the package registries in a list of host names.
@@ -93,7 +98,7 @@ impl What {
 }
 
 /// A language that the model can run code in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
     Python,

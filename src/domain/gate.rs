@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -157,7 +158,7 @@ pub struct Gate {
 }
 
 /// What an execution runs with, besides what the kind of its gate says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Circumstances {
     /// The test command with its installation, or the installation alone; `None` if neither is used.

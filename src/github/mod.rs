@@ -17,6 +17,7 @@ mod deliveries;
 mod error;
 mod graphql;
 mod limit;
+pub mod manifest;
 mod merging;
 pub mod own_app;
 mod people;
@@ -287,14 +288,18 @@ impl GitHub {
 
     /// The URL of a page: below `https://github.com` for `https://api.github.com`, otherwise beside the API.
     fn web_url(&self, path: &str) -> url::Url {
-        let mut url = self.api.clone();
-        if let Some(host) = web_host(&self.api) {
-            let _unchanged_on_error = url.set_host(Some(host));
-        }
-        let prefix = url.path().trim_end_matches('/').trim_end_matches("/api/v3").to_string();
-        url.set_path(&format!("{prefix}/{path}"));
-        url
+        web_url(&self.api, path)
     }
+}
+
+fn web_url(api: &url::Url, path: &str) -> url::Url {
+    let mut url = api.clone();
+    if let Some(host) = web_host(api) {
+        let _unchanged_on_error = url.set_host(Some(host));
+    }
+    let prefix = url.path().trim_end_matches('/').trim_end_matches("/api/v3").to_string();
+    url.set_path(&format!("{prefix}/{path}"));
+    url
 }
 
 fn not_installed(repository: &Repository) -> Error {

@@ -161,7 +161,7 @@ impl AppInstallation {
 }
 
 impl Pages {
-    fn of(app: &Registration, web: &Url) -> Self {
+    pub(super) fn of(app: &Registration, web: &Url) -> Self {
         let owner = app.owner.as_ref().map_or_else(|| "settings".into(), Owner::settings);
         let settings = below(web, &format!("{owner}/apps/{}", app.slug));
         // On Enterprise Server the path is different. A page of another host is not shown.
@@ -189,7 +189,7 @@ impl Pages {
 }
 
 /// A page below another one, without query and fragment.
-fn below(page: &Url, path: &str) -> Url {
+pub(super) fn below(page: &Url, path: &str) -> Url {
     let mut url = page.clone();
     url.set_path(&format!("{}/{path}", page.path().trim_end_matches('/')));
     url.set_query(None);

@@ -11,10 +11,12 @@ mod fleet;
 mod forwarded;
 mod lane;
 mod metrics;
+mod one_time;
 mod page;
 mod queue;
 mod reach;
 mod remembered;
+mod setup;
 mod shared;
 mod sweep;
 mod webhook;
@@ -31,6 +33,7 @@ pub use clock::{TICK, take_up, watch};
 pub use page::{Board, LocalPage, NotLoopback, serve_run};
 pub use queue::{Queue, QueueFull};
 use secrecy::SecretString;
+pub use setup::{Keep, Setup, SetupEnd};
 pub use sweep::sweep;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -104,6 +107,11 @@ pub fn router(queue: Queue, access: impl Into<Access>) -> Router {
         .merge(metrics)
         .nest("/api/v1", api)
         .merge(front)
+}
+
+/// The description of the REST API, in OpenAPI 3.1.
+pub fn openapi() -> &'static str {
+    api::description()
 }
 
 /// Resumes what an earlier process left, serves until `until` resolves, and then drains. Slow connections do not

@@ -1,6 +1,7 @@
 //! A run as one line of a list.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::gate::GateKind;
@@ -10,13 +11,16 @@ use crate::domain::run::{End, Origin, Run};
 use crate::domain::spend::Spend;
 
 /// A run in a list. Scripts rely on the JSON: fields may be added, but never change their meaning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
+    #[schemars(with = "String")]
     pub id: RunId,
     /// `None` for a run on a checkout.
+    #[schemars(with = "Option<String>")]
     pub repository: Option<RepositoryName>,
     pub pull_request: Option<u64>,
     /// The commit that the run works on.
+    #[schemars(with = "String")]
     pub head: CommitSha,
     /// `debug`, `tdd`, `refactor` or `explain`.
     pub mode: String,
@@ -43,7 +47,7 @@ pub struct RunSummary {
 }
 
 /// A request that waits for an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitsFor {
     pub gate: String,
     /// `search`, `verify-and-land`, `land`, `change-tests`, `tests` or `execute`.

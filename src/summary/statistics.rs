@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::listed::{between, is_accepted, last_recorded};
@@ -19,7 +20,7 @@ const MAX_FLAKY: usize = 20;
 const MAX_TESTS: usize = 10_000;
 
 /// Statistics of runs. Scripts rely on the JSON: fields may be added, but never change their meaning.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Statistics {
     pub runs: u64,
     /// The number of runs in each state; see [`super::RunSummary::state`].
@@ -46,14 +47,14 @@ pub struct Statistics {
 }
 
 /// From the start of a run to its accepted fix, in milliseconds, as far as journals record it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeToGreen {
     pub median_ms: Option<u64>,
     pub p90_ms: Option<u64>,
 }
 
 /// A test with its measured results, over the runs that found it to be flaky.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlakyTest {
     pub name: String,
     /// How many executions failed, of how many on the same tree.
@@ -65,7 +66,7 @@ pub struct FlakyTest {
 }
 
 /// One day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Day {
     pub day: Date,
     pub runs: u64,

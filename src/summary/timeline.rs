@@ -4,6 +4,7 @@
 //! two of its records took. Everything else is as late as what was recorded before it.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ const MAX_TEXT: usize = 300;
 const MAX_CALLS: usize = 8;
 
 /// One or more consecutive steps of the same kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineEntry {
     /// The place of the first of them in the journal, and how many there are.
     pub place: usize,

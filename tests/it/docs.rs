@@ -165,3 +165,15 @@ fn every_permission_and_event_of_the_app_is_in_the_table() {
     assert_eq!(row("read permissions"), with("read"));
     assert_eq!(row("events"), EVENTS.iter().map(|event| name(event)).collect());
 }
+
+/// Every page of the manual is in the site's list of contents.
+#[test]
+fn the_site_has_every_page() {
+    let contents = text("docs/SUMMARY.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let pages = ignore::WalkBuilder::new(&docs).build().map(Result::unwrap);
+    let pages = pages.map(|entry| entry.path().strip_prefix(&docs).unwrap().display().to_string());
+    let pages = pages.filter(|path| path.ends_with(".md") && path != "SUMMARY.md");
+    let missing: Vec<String> = pages.filter(|path| !contents.contains(&format!("]({path})"))).collect();
+    assert_eq!(missing, [""; 0]);
+}

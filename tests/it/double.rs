@@ -5,6 +5,7 @@ mod access;
 mod events;
 mod git;
 mod git_data;
+mod manifests;
 mod moving;
 mod protection;
 mod reviews;

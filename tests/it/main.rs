@@ -24,6 +24,7 @@ mod openapi;
 mod recorded;
 mod release;
 mod repair;
+mod rest;
 mod sandbox;
 mod stories;
 mod suggestions;

@@ -234,6 +234,11 @@ pub(super) fn mint_for_sign_in(state: &mut State, login: &str, seconds: i64) -> 
     mint_as(state, "ghu_", holder, seconds.seconds()).0
 }
 
+/// A secret that nobody can guess who does not know the double.
+pub(super) fn secret(kind: &str, serial: u64) -> String {
+    hex::encode(&Sha256::digest(format!("{kind} {serial}"))[..20])
+}
+
 /// Creates a token. An App's token is valid for an hour, a person's longer than any demo.
 pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
     let prefix = match holder {

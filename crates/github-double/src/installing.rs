@@ -61,7 +61,7 @@ impl Double {
     }
 }
 
-fn repositories(state: &State) -> Value {
+pub(super) fn repositories(state: &State) -> Value {
     let shown = state
         .repositories
         .iter()

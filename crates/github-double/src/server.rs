@@ -18,7 +18,7 @@ use super::limits::{GRAPHQL, conditional};
 use super::record::RecordedExchange;
 use super::route::{self, Needs, Route, RouteCall};
 use super::state::{Holder, State};
-use super::{Shared, git_http, graphql, moving, sign_in, table};
+use super::{Shared, git_http, graphql, manifests, moving, sign_in, table};
 
 /// The largest request body.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
@@ -129,10 +129,8 @@ fn blank_record(state: &State, parts: &Parts) -> RecordedExchange {
 
 fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange, RestAnswer) {
     let mut record = blank_record(state, parts);
-    if let Some(answer) = sign_in::serve(state, parts, body) {
-        return (record, answer);
-    }
-    if let Some(answer) = git_http::serve(state, parts, body) {
+    let pages = sign_in::serve(state, parts, body).or_else(|| manifests::serve(state, parts, body));
+    if let Some(answer) = pages.or_else(|| git_http::serve(state, parts, body)) {
         return (record, answer);
     }
     let rest_path = graphql::rest_path(&state.prefix, parts.uri.path());

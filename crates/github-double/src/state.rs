@@ -18,6 +18,7 @@ pub(super) use super::records::{
     Activity, CheckRun, Comment, CommentPosition, Edit, Happening, Job, PullRequest, Reaction, Repository, Review,
     ReviewComment, Status, WorkflowRun,
 };
+use super::registering::Manifests;
 use super::sign_ins::SignIns;
 
 /// The URLs that the double is served at.
@@ -62,6 +63,7 @@ pub(super) struct State {
     /// Whether this is an Enterprise Server without rulesets.
     pub(super) predates_rulesets: bool,
     pub(super) hooks: Hooks,
+    pub(super) manifests: Manifests,
     pub(super) faults: Faults,
     pub(super) limits: RateLimits,
     pub(super) recorder: Recorder,
@@ -103,6 +105,7 @@ impl State {
             protections: Vec::new(),
             predates_rulesets: false,
             hooks: Hooks::default(),
+            manifests: Manifests::default(),
             faults: Faults::default(),
             limits: RateLimits::default(),
             recorder: Recorder::default(),

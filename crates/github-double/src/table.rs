@@ -13,8 +13,9 @@ pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<
         .skip(1)
         .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
         .collect();
-    let tables: [&'static [Route]; 16] = [
+    let tables: [&'static [Route]; 17] = [
         super::apps::ROUTES,
+        super::manifests::ROUTES,
         super::deliveries::ROUTES,
         super::repositories::ROUTES,
         super::history::ROUTES,

@@ -17,11 +17,13 @@ use crate::github::own_app::{AppInstallation, AppSetup, Attempt, Owner};
 const LISTED: usize = 10;
 
 pub(super) async fn examine(flags: Flags, is_json: bool) -> Result<Exit, Exit> {
-    let settings = Settings::new(flags, &Environment::of_this_process())?;
+    let settings = Settings::new(flags, &Environment::of_this_process())?.with_stored_app()?;
     terminal::start_logging(&settings, Some("error"));
     let no_app = || {
         Exit::Usage(
-            "--app needs the settings of a GitHub App: set GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE".into(),
+            "--app needs the settings of a GitHub App: set GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE, or let \
+             `greenlight serve` create one"
+                .into(),
         )
     };
     if let Credentials::Token(_) = settings.credentials()? {

@@ -205,3 +205,52 @@ fn an_error_names_the_flag_or_variable_that_was_used() {
         "names /nowhere.pem",
     );
 }
+
+/// An App in a data folder, and the settings of a service with that folder and these variables.
+fn with_stored(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    let folder = tempfile::tempdir().unwrap();
+    let app = crate::config::stored_app::StoredApp {
+        settings: crate::config::stored_app::StoredSettings {
+            app_id: 7,
+            slug: "green".into(),
+            client_id: "Iv1".into(),
+            github_api_url: "https://ghe.example/api/v3".parse().unwrap(),
+            public_url: "https://bots.example".parse().unwrap(),
+        },
+        client_secret: "client-sesame".into(),
+        webhook_secret: Some("stored-secret".into()),
+        private_key: PEM.into(),
+    };
+    app.keep(folder.path()).unwrap();
+    let data = [("GREENLIGHT_DATA_DIR", folder.path().to_str().unwrap())];
+    let settings = settings(&[&data, pairs].concat()).unwrap();
+    settings.with_stored_app()
+}
+
+#[test]
+fn a_stored_app_counts_unless_the_environment_has_one() {
+    let stored = with_stored(&[("GITHUB_TOKEN", "t")]).unwrap();
+    assert!(matches!(stored.credentials().unwrap(), Credentials::App { id: 7, .. }));
+    assert_eq!(stored.webhook_secret().unwrap().expose_secret(), "stored-secret");
+    assert_eq!(stored.github_api_url.as_str(), "https://ghe.example/api/v3");
+    let secret = with_stored(&[("GREENLIGHT_WEBHOOK_SECRET", "own")]).unwrap();
+    assert_eq!(secret.webhook_secret().unwrap().expose_secret(), "own");
+    let own = with_stored(&[("GREENLIGHT_APP_ID", "8"), ("GREENLIGHT_PRIVATE_KEY", PEM)]).unwrap();
+    assert!(matches!(own.credentials().unwrap(), Credentials::App { id: 8, .. }));
+    assert!(own.webhook_secret().is_err(), "half of another App");
+    let elsewhere = with_stored(&[("GITHUB_API_URL", "https://api.github.com")]).unwrap_err();
+    assert_eq!(elsewhere.setting, "GREENLIGHT_GITHUB_API_URL");
+    assert!(!elsewhere.to_string().contains("sesame"), "{elsewhere}");
+}
+
+#[test]
+fn an_app_may_be_created_only_where_nothing_about_one_is_set() {
+    assert!(settings(&[("GITHUB_TOKEN", "t")]).unwrap().has_no_app());
+    for (name, value) in [
+        ("GREENLIGHT_APP_ID", "1"),
+        ("GREENLIGHT_PRIVATE_KEY", PEM),
+        ("GREENLIGHT_WEBHOOK_SECRET", "s"),
+    ] {
+        assert!(!settings(&[(name, value)]).unwrap().has_no_app(), "{name}");
+    }
+}

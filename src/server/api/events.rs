@@ -57,8 +57,9 @@ struct Happened {
     data: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub(super) struct From {
+    /// The place of a step after which to continue; `Last-Event-ID` means the same.
     after: Option<usize>,
 }
 

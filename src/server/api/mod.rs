@@ -9,6 +9,7 @@
 //! | `POST /api/v1/runs/{id}/gates/{gate}/reject` | rejects; the body is `{ "reason": "…" }` or empty |
 //! | `POST /api/v1/runs/{id}/cancel` | cancels |
 //! | `GET /api/v1/stats?repository=owner/name&days=30` | what the runs of a repository show: `Statistics` |
+//! | `GET /api/v1/openapi.json` | describes all of this, for everybody |
 //!
 //! Every request carries the caller's own GitHub token, `Authorization: Bearer <token>`. GitHub says whose token it
 //! is. That person's permission in the repository is fetched with greenlight's own credentials, as for a comment:
@@ -22,12 +23,14 @@
 //! whose head moved, and 503 when greenlight is at capacity or GitHub is unavailable.
 
 mod events;
+mod openapi;
 mod problem;
 mod stats;
 mod tokens;
 mod view;
 mod who;
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use axum::Router;
@@ -35,13 +38,14 @@ use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Json;
-use axum::routing::{get, post};
+use axum::routing::get;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
+use self::openapi::{Operation, Routes};
 use self::problem::Problem;
-use self::view::{RunView, UnreadableRun};
+use self::view::{Accepted, RunList, RunView, UnreadableRun};
 use self::who::{Access, Caller};
 use super::answers::{Answering, NotTaken};
 use super::queue::Queue;
@@ -79,14 +83,9 @@ pub(super) fn router(queue: Queue) -> Router {
         who: who::Who::default(),
         listeners: events::Listeners::default(),
     };
-    Router::new()
-        .route("/runs", get(get_runs))
-        .route("/runs/{id}", get(get_run))
-        .route("/stats", get(stats::get_stats))
-        .route("/runs/{id}/events", get(events::get_events))
-        .route("/runs/{id}/gates/{gate}/approve", post(post_approve))
-        .route("/runs/{id}/gates/{gate}/reject", post(post_reject))
-        .route("/runs/{id}/cancel", post(post_cancel))
+    routes()
+        .into_router()
+        .route("/openapi.json", get(async || openapi::served(&DESCRIPTION)))
         .layer(tower_http::timeout::TimeoutLayer::with_status_code(
             StatusCode::SERVICE_UNAVAILABLE,
             MAX_ANSWER,
@@ -95,10 +94,49 @@ pub(super) fn router(queue: Queue) -> Router {
         .with_state(api)
 }
 
-#[derive(Deserialize)]
+/// The description of the API, in OpenAPI 3.1.
+pub(super) fn description() -> &'static str {
+    &DESCRIPTION
+}
+
+static DESCRIPTION: LazyLock<String> = LazyLock::new(|| routes().description());
+
+fn routes() -> Routes {
+    const NO_LONGER: &[u16] = &[400, 409];
+    Routes::new()
+        .get("/runs", get_runs, |routes| {
+            Operation::answers::<RunList>(routes, "The runs of a repository, newest first").query::<Listing>()
+        })
+        .get("/runs/{id}", get_run, |routes| {
+            Operation::answers::<RunView>(routes, "A run with its requests and its timeline")
+        })
+        .get("/stats", stats::get_stats, |routes| {
+            Operation::answers::<stats::Counted>(routes, "What the runs of a repository show")
+                .query::<stats::Counting>()
+        })
+        .get("/runs/{id}/events", events::get_events, |_| {
+            let summary = "The steps of a run as its journal grows, and the model's output; also over a WebSocket";
+            Operation::streams(summary).query::<events::From>()
+        })
+        .post("/runs/{id}/gates/{gate}/approve", post_approve, |routes| {
+            Operation::answers::<Accepted>(routes, "Approves a request").accepted(NO_LONGER)
+        })
+        .post("/runs/{id}/gates/{gate}/reject", post_reject, |routes| {
+            let reject = Operation::answers::<Accepted>(routes, "Rejects a request");
+            reject.body::<Rejection>().accepted(NO_LONGER)
+        })
+        .post("/runs/{id}/cancel", post_cancel, |routes| {
+            Operation::answers::<Accepted>(routes, "Cancels a run").accepted(NO_LONGER)
+        })
+}
+
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Listing {
+    /// `owner/name`.
+    #[schemars(required, with = "String")]
     repository: Option<String>,
+    /// How many runs, at most 100.
     limit: Option<usize>,
 }
 
@@ -106,7 +144,7 @@ async fn get_runs(
     State(api): State<Api>,
     caller: Caller,
     listing: Result<Query<Listing>, axum::extract::rejection::QueryRejection>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<RunList>, Problem> {
     let bad_query = |what: &str| Problem::BadRequest(format!("{what}, as in `?repository=owner/name&limit=20`"));
     let Query(listing) =
         listing.map_err(|_| bad_query("the query may have a `repository` and, as a whole number, a `limit`"))?;
@@ -123,10 +161,10 @@ async fn get_runs(
         }
     }
     let now = Timestamp::now();
-    let runs: Vec<RunSummary> = runs.iter().map(|run| RunSummary::of(run, now)).collect();
+    let runs = runs.iter().map(|run| RunSummary::of(run, now)).collect();
     let unreadable = api.queue.app().journal.unreadable(&access.at.repository, None).await?;
-    let unreadable: Vec<UnreadableRun> = unreadable.iter().map(UnreadableRun::of).collect();
-    Ok(Json(json!({ "runs": runs, "unreadable": unreadable })))
+    let unreadable = unreadable.iter().map(UnreadableRun::of).collect();
+    Ok(Json(RunList { runs, unreadable }))
 }
 
 async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>) -> Result<Json<RunView>, Problem> {
@@ -162,14 +200,15 @@ async fn post_approve(
     State(api): State<Api>,
     caller: Caller,
     Path((id, gate)): Path<(String, String)>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Json<Accepted>), Problem> {
     let answer = |gate| Command::Approve { gate: Some(gate) };
     answered(&api, &caller, (&id, &gate), answer).await
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Rejection {
+    /// Greenlight looks for another fix with it.
     reason: Option<String>,
 }
 
@@ -178,7 +217,7 @@ async fn post_reject(
     caller: Caller,
     Path((id, gate)): Path<(String, String)>,
     body: Bytes,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Json<Accepted>), Problem> {
     let Rejection { reason } = if body.trim_ascii().is_empty() {
         Rejection::default()
     } else {
@@ -203,14 +242,11 @@ async fn post_cancel(
     State(api): State<Api>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Json<Accepted>), Problem> {
     let VisibleRun { run, on, access } = find(&api, &caller, &id).await?;
     caller.may_answer(&api, &access).await?;
     answering(&api, &caller, (&run, &on, &access)).cancel().await?;
-    Ok((
-        StatusCode::ACCEPTED,
-        Json(json!({ "run": run.id(), "accepted": "cancel" })),
-    ))
+    Ok((StatusCode::ACCEPTED, Json(Accepted::of(&run, None, "cancel"))))
 }
 
 /// Checks an answer to a request as far as possible now, and submits it.
@@ -219,7 +255,7 @@ async fn answered(
     caller: &Caller,
     (id, gate): (&str, &str),
     answer: impl FnOnce(GateId) -> Command,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Json<Accepted>), Problem> {
     let VisibleRun { run, on, access } = find(api, caller, id).await?;
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
     let asked = asked.ok_or(Problem::NotFound)?;
@@ -240,8 +276,8 @@ async fn answered(
         )),
         refused => refused.into(),
     })?;
-    let body = json!({ "run": run.id(), "gate": asked.gate.id, "accepted": verb });
-    Ok((StatusCode::ACCEPTED, Json(body)))
+    let accepted = Accepted::of(&run, Some(&asked.gate.id), verb);
+    Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 
 fn answering<'a>(

@@ -4,8 +4,8 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Json;
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Api;
 use super::problem::Problem;
@@ -19,18 +19,32 @@ const MAX_COUNTED: usize = 2_000;
 const DAYS: u32 = 30;
 const MAX_DAYS: u32 = 3_650;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Counting {
+    /// `owner/name`.
+    #[schemars(with = "String")]
     repository: RepositoryName,
+    /// How many days back, 30 by default.
     days: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Counted {
+    #[schemars(with = "String")]
+    repository: RepositoryName,
+    /// Runs that started earlier are not counted.
+    since: Timestamp,
+    /// Whether there are too many runs to count all of them.
+    is_partial: bool,
+    statistics: Statistics,
 }
 
 pub(super) async fn get_stats(
     State(api): State<Api>,
     caller: Caller,
     wanted: Result<Query<Counting>, QueryRejection>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Counted>, Problem> {
     let explained = |_| Problem::BadRequest("say which, as in `?repository=owner/name&days=30`".into());
     let Query(Counting { repository, days }) = wanted.map_err(explained)?;
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
@@ -47,10 +61,10 @@ pub(super) async fn get_stats(
     let statistics = Statistics::of(&runs, since);
     // If the oldest run that was read is newer, there may be more.
     let is_partial = runs.len() == MAX_COUNTED && runs.iter().all(|run| run.started.at >= since);
-    Ok(Json(json!({
-        "repository": access.at.repository.name,
-        "since": since,
-        "is_partial": is_partial,
-        "statistics": statistics,
-    })))
+    Ok(Json(Counted {
+        repository: access.at.repository.name.clone(),
+        since,
+        is_partial,
+        statistics,
+    }))
 }

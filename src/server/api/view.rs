@@ -1,19 +1,52 @@
 //! The JSON views of a run. Scripts rely on them: fields may be added, but never change their meaning.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::execution::Execution;
-use crate::domain::gate::Circumstances;
+use crate::domain::gate::{Circumstances, GateId};
 use crate::domain::id::{CommitSha, Login, RunId};
 use crate::domain::reply;
 use crate::domain::run::{Asked, End, Run};
 use crate::journal::Unreadable;
 use crate::summary::{RunSummary, TimelineEntry};
 
+/// The runs of a repository.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RunList {
+    pub(super) runs: Vec<RunSummary>,
+    /// Those that this version cannot read.
+    pub(super) unreadable: Vec<UnreadableRun>,
+}
+
+/// An answer of a person that was recorded.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Accepted {
+    #[schemars(with = "String")]
+    run: RunId,
+    /// The request that was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    gate: Option<GateId>,
+    /// `approve`, `reject` or `cancel`.
+    accepted: &'static str,
+}
+
+impl Accepted {
+    pub(super) fn of(run: &Run, gate: Option<&GateId>, accepted: &'static str) -> Self {
+        Self {
+            run: run.id().clone(),
+            gate: gate.cloned(),
+            accepted,
+        }
+    }
+}
+
 /// An unreadable run in a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct UnreadableRun {
+    #[schemars(with = "String")]
     id: RunId,
     pull_request: u64,
     /// Why, as a sentence without its full stop.
@@ -31,7 +64,7 @@ impl UnreadableRun {
 }
 
 /// A run with everything that its comment shows.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct RunView {
     #[serde(flatten)]
     summary: RunSummary,
@@ -40,6 +73,7 @@ pub(super) struct RunView {
     /// What found the proposal, if no model did: `tool`, `memory`, `revert` or `search`.
     rung: Option<&'static str>,
     /// The commit that landed.
+    #[schemars(with = "Option<String>")]
     commit: Option<CommitSha>,
     /// The comment of the pull request, in GitHub's Markdown.
     comment: String,
@@ -50,7 +84,7 @@ pub(super) struct RunView {
 }
 
 /// A request for a green light.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct GateView {
     id: String,
     /// `search`, `verify-and-land`, `land`, `change-tests`, `tests` or `execute`.
@@ -62,12 +96,15 @@ struct GateView {
     /// The same in a machine-readable form, if a model asks for something.
     execution: Option<Execution>,
     circumstances: Option<Circumstances>,
+    #[schemars(with = "String")]
     head: CommitSha,
     /// SHA-256 of the head and exactly what will run or land, in hex.
     digest: String,
     /// How many people have to approve, and who has approved.
     approvers: u32,
+    #[schemars(with = "Vec<String>")]
     approved_by: Vec<Login>,
+    #[schemars(with = "Option<String>")]
     rejected_by: Option<Login>,
     reason: Option<String>,
     opened: Timestamp,

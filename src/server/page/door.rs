@@ -1,12 +1,7 @@
 //! Who gets in: the browser that used the one-time link, which is printed where the server was started.
-//!
-//! Every web site can make a browser send requests to loopback, and can rebind its own name to it. So a request needs
-//! the cookie that the link was exchanged for, this server's own address as its `Host`, and no sign of another site or
-//! of a proxy. A cookie is sent to every port of its host: a program of somebody else on this machine that the browser
-//! is pointed at can see it.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
@@ -15,8 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
-use super::super::forwarded::is_forwarded;
-use super::secrets::{SecretDigest, cookies, fingerprint, random};
+use super::super::one_time::{LocalNames, NoRandomness, OneTimeLink, is_of_no_other_site};
 use super::viewer::{Frame, Viewer};
 use super::{MessagePage, rendered, within};
 
@@ -27,16 +21,8 @@ const COOKIE: &str = "greenlight-page";
 pub struct LocalPage(Arc<DoorState>);
 
 struct DoorState {
-    /// The names under which this server may be addressed.
-    hosts: [String; 2],
-    secrets: Mutex<Secrets>,
-}
-
-#[derive(Default)]
-struct Secrets {
-    /// Until it is used.
-    link: Option<SecretDigest>,
-    cookie: Option<SecretDigest>,
+    names: LocalNames,
+    link: OneTimeLink,
 }
 
 /// Why there is no page.
@@ -47,8 +33,8 @@ pub enum NotLoopback {
          GREENLIGHT_CLIENT_SECRET instead"
     )]
     Elsewhere(SocketAddr),
-    #[error("no random numbers are available")]
-    NoRandomness,
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
 }
 
 impl LocalPage {
@@ -60,49 +46,22 @@ impl LocalPage {
         if !address.ip().is_loopback() {
             return Err(NotLoopback::Elsewhere(address));
         }
-        let token = random().ok_or(NotLoopback::NoRandomness)?;
-        let secrets = Secrets {
-            link: Some(fingerprint(&token)),
-            cookie: None,
-        };
-        let hosts = [address.to_string(), format!("localhost:{}", address.port())];
-        let page = Self(Arc::new(DoorState {
-            hosts,
-            secrets: Mutex::new(secrets),
-        }));
-        Ok((page, format!("http://{address}/enter?link={token}")))
+        let (link, secret) = OneTimeLink::new(COOKIE)?;
+        let names = LocalNames::of(address);
+        let page = Self(Arc::new(DoorState { names, link }));
+        Ok((page, format!("http://{address}/enter?link={secret}")))
     }
 
     /// Whether a request comes from this machine's own browser, and was not made by another site.
     fn is_addressed_by(&self, headers: &HeaderMap) -> bool {
-        let value = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-        let is_ours =
-            value(header::HOST).is_some_and(|host| self.0.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)));
-        let site = value(header::HeaderName::from_static("sec-fetch-site"));
-        let is_from_here = site.is_none_or(|site| matches!(site, "none" | "same-origin"));
-        is_ours && is_from_here && !is_forwarded(headers)
-    }
-
-    fn has_cookie(&self, headers: &HeaderMap) -> bool {
-        let secrets = self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_right = |value: &str| secrets.cookie.is_some_and(|cookie| cookie == fingerprint(value));
-        cookies(headers, COOKIE).any(is_right)
-    }
-
-    /// Exchanges the link for a cookie, once.
-    fn exchange(&self, link: &str) -> Option<String> {
-        let cookie = random()?;
-        let mut secrets = self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        secrets.link.take_if(|wanted| *wanted == fingerprint(link))?;
-        secrets.cookie = Some(fingerprint(&cookie));
-        Some(cookie)
+        self.0.names.are_addressed_by(headers) && is_of_no_other_site(headers)
     }
 }
 
 /// Answers everyone else as if there were no page.
 pub(super) async fn only_with_cookie(State(page): State<LocalPage>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
-    if page.is_addressed_by(headers) && page.has_cookie(headers) {
+    if page.is_addressed_by(headers) && page.0.link.was_used_by(headers) {
         request.extensions_mut().insert(Viewer::Local);
         return next.run(request).await;
     }
@@ -130,7 +89,7 @@ pub(super) async fn get_enter(
     let Some(Query(Entering { link, to })) = entering.ok().filter(|_| page.is_addressed_by(&of_anybody)) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let Some(cookie) = page.exchange(&link) else {
+    let Some(cookie) = page.0.link.exchange(&link) else {
         let message = MessagePage {
             frame: Frame::default(),
             title: "This link was used",
@@ -153,11 +112,6 @@ mod tests {
         pairs.collect()
     }
 
-    fn page() -> (LocalPage, String) {
-        let (page, link) = LocalPage::new("127.0.0.1:8080".parse().unwrap()).unwrap();
-        (page, link.split_once("link=").unwrap().1.to_string())
-    }
-
     #[test]
     fn there_is_no_page_for_other_machines() {
         assert!(LocalPage::new("0.0.0.0:8080".parse().unwrap()).is_err());
@@ -167,21 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_exchanged_once() {
-        let (page, link) = page();
-        assert_eq!(page.exchange("other"), None);
-        let cookie = page.exchange(&link).unwrap();
-        assert_eq!(page.exchange(&link), None);
-        let sent = format!("a=b; {COOKIE}={cookie}");
-        assert!(page.has_cookie(&headers(&[("cookie", &sent)])));
-        let sent = format!("{COOKIE}={link}");
-        assert!(!page.has_cookie(&headers(&[("cookie", &sent)])));
-        assert!(!page.has_cookie(&HeaderMap::new()));
-    }
-
-    #[test]
     fn other_sites_and_proxies_are_turned_away() {
-        let (page, _) = page();
+        let (page, _) = LocalPage::new("127.0.0.1:8080".parse().unwrap()).unwrap();
         let own = ("host", "127.0.0.1:8080");
         assert!(page.is_addressed_by(&headers(&[own])));
         assert!(page.is_addressed_by(&headers(&[("host", "localhost:8080"), ("sec-fetch-site", "none")])));

@@ -45,7 +45,7 @@ const MAX_ANSWER: Duration = Duration::from_secs(40);
 const MAX_FORM: usize = 64 << 10;
 const MAX_PATH: usize = 300;
 
-const STYLE: &str = include_str!("assets/page.css");
+pub(super) const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 const ICON: &str = include_str!("assets/page.svg");
 
@@ -223,7 +223,7 @@ impl IntoResponse for Missing {
     }
 }
 
-fn rendered(page: &impl Template) -> Response {
+pub(super) fn rendered(page: &impl Template) -> Response {
     match page.render() {
         Ok(html) => Html(html).into_response(),
         Err(error) => {

@@ -1,25 +1,16 @@
 //! Random values, their digests, values that only this greenlight can have made, and cookies.
 
-use axum::http::{HeaderMap, header};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::{ExposeSecret as _, SecretString};
-use sha2::{Digest as _, Sha256};
+use sha2::Sha256;
 
+use super::super::one_time::token;
+pub(super) use super::super::one_time::{cookies, fingerprint};
 use crate::journal::SessionKey;
-
-/// The digest of a secret, which is kept and compared instead of it, so that the time says nothing about the secret.
-pub(super) type SecretDigest = [u8; 32];
-
-pub(super) fn fingerprint(secret: &str) -> SecretDigest {
-    Sha256::digest(secret).into()
-}
 
 /// 256 random bits, in hex. `None` if this machine has no random numbers.
 pub(super) fn random() -> Option<String> {
-    let mut bytes = [0; 32];
-    let random = rustls::crypto::aws_lc_rs::default_provider().secure_random;
-    random.fill(&mut bytes).ok()?;
-    Some(hex::encode(bytes))
+    token().ok()
 }
 
 /// Whether this can be a value of [`random`].
@@ -29,16 +20,6 @@ pub(super) fn is_random(text: &str) -> bool {
 
 pub(super) fn session_key(cookie: &str) -> SessionKey {
     SessionKey(hex::encode(fingerprint(cookie)))
-}
-
-/// The values of the cookies with this name.
-pub(super) fn cookies<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
-    let lines = headers.get_all(header::COOKIE).iter();
-    let pairs = lines
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter_map(move |(its, value)| (its == name).then_some(value))
 }
 
 /// Derives values from others, with a key that every process of this greenlight has.
@@ -74,6 +55,8 @@ impl Seal {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::{HeaderMap, header};
+
     use super::*;
 
     #[test]

@@ -200,7 +200,7 @@ async fn wrong_settings_are_named() {
         .with(2)
         .saying("--app needs the settings of a GitHub App");
     for (arguments, part) in [
-        (&["doctor", "--app", "--data-dir", "x"][..], "--data-dir"),
+        (&["doctor", "--app", "--bundles", "x"][..], "--bundles"),
         (&["doctor", "--app-id", "1"], "only with --app"),
         (&["doctor", "--webhook-secret-file", "x"], "--app"),
     ] {

@@ -155,7 +155,8 @@ async fn what_was_used_is_named() {
         .with(2)
         .saying("GREENLIGHT_LISTEN: it is not an address");
     // `localhost` is a valid address; the error is about something else.
-    let named = Door::new().run(["serve", "--listen", "localhost:8099"]).await.with(2);
+    let door = Door::new().with("GREENLIGHT_APP_ID", "1");
+    let named = door.run(["serve", "--listen", "localhost:8099"]).await.with(2);
     assert!(
         named.err.contains("GREENLIGHT_WEBHOOK_SECRET is not set"),
         "{}",

@@ -18,6 +18,7 @@ mod stage;
 mod suggest;
 mod terminal;
 mod tests;
+mod tutorial;
 mod verify;
 
 use std::collections::BTreeMap;

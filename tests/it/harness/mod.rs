@@ -6,6 +6,7 @@ pub(crate) mod gullible;
 pub(crate) mod model;
 pub(crate) mod openapi;
 pub(crate) mod postgres;
+pub(crate) mod rest;
 pub(crate) mod site;
 pub(crate) mod story;
 pub(crate) mod whole;

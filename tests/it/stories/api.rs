@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::harness::model::{Turn, calls};
+use crate::harness::rest::{described, is_as_described};
 use crate::harness::story::{Scene, Story};
 
 fn asks() -> Turn {
@@ -32,14 +33,18 @@ async fn waiting(turns: impl IntoIterator<Item = Turn>) -> Story {
 /// Sends a request to the API with this token.
 async fn ask(story: &Story, method: Method, path: &str, token: Option<&str>, body: &str) -> (u16, Value) {
     let url = format!("{}/api/v1{path}", story.process().url);
-    let mut request = reqwest::Client::new().request(method, url).body(body.to_string());
+    let mut request = reqwest::Client::new()
+        .request(method.clone(), url)
+        .body(body.to_string());
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let text = response.text().await.unwrap();
-    (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    let answer = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    is_as_described(method.as_str(), path, status, &answer);
+    (status, answer)
 }
 
 async fn get(story: &Story, path: &str, login: &str) -> (u16, Value) {
@@ -58,6 +63,16 @@ async fn post(story: &Story, path: &str, login: &str, body: &str) -> (u16, Value
 async fn gate(story: &Story) -> String {
     let run = story.run().await;
     format!("/runs/{}/gates/{}", run.id(), run.open_gates()[0].id)
+}
+
+#[tokio::test]
+async fn its_description_is_public() {
+    let story = Scene::default().begin().await;
+    let (status, document) = ask(&story, Method::GET, "/openapi.json", None, "").await;
+    assert_eq!((status, &document), (200, described()));
+    let methods = document["paths"]["/runs/{id}/cancel"].as_object().unwrap();
+    assert_eq!(methods.keys().collect::<Vec<_>>(), ["post"]);
+    story.finish().await;
 }
 
 #[tokio::test]

@@ -134,7 +134,9 @@ pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.documents() {
         for link in LINK.captures_iter(text).map(|link| link.extract::<1>().1[0]) {
-            if !ADDRESS.is_match(link) && !leads_somewhere(tree, path, link) {
+            // `.ci/book` writes these pages.
+            let is_made = path == "docs/SUMMARY.md" && link.starts_with("reference/");
+            if !is_made && !ADDRESS.is_match(link) && !leads_somewhere(tree, path, link) {
                 complaints.push(format!("{path}: {link} leads nowhere"));
             }
         }
