@@ -191,6 +191,7 @@ impl Settings {
         let Some(app) = StoredApp::read(&folder)? else {
             return Ok(self);
         };
+        let sign_in = SignInSettings::stored(&app.settings, app.client_secret);
         let theirs = app.settings.github_api_url;
         if self.names_github && self.github_api_url != theirs {
             let file = StoredApp::file(&folder);
@@ -207,6 +208,7 @@ impl Settings {
             app_id: Some(app.settings.app_id),
             private_key: Some(app.private_key),
             webhook_secret: self.webhook_secret.or(app.webhook_secret),
+            sign_in: self.sign_in.or(sign_in),
             ..self
         })
     }

@@ -8,6 +8,7 @@ use super::environment::Environment;
 use super::flags::SignInFlags;
 use super::secrets::CLIENT_SECRET;
 use super::settings_error::SettingsError;
+use super::stored_app::StoredSettings;
 
 const CLIENT_ID: &str = "GREENLIGHT_CLIENT_ID";
 const PUBLIC_URL: &str = "GREENLIGHT_PUBLIC_URL";
@@ -57,6 +58,17 @@ impl SignInSettings {
                 )
             })?,
         }))
+    }
+}
+
+impl SignInSettings {
+    /// Those of the App that the setup page created. `None` if nobody can sign in at its address.
+    pub(super) fn stored(app: &StoredSettings, client_secret: SecretString) -> Option<Self> {
+        Some(Self {
+            client_id: client_id(&app.client_id).ok()?,
+            client_secret,
+            public_url: public_url(app.public_url.as_str()).ok()?,
+        })
     }
 }
 

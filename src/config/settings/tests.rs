@@ -233,6 +233,11 @@ fn a_stored_app_counts_unless_the_environment_has_one() {
     assert!(matches!(stored.credentials().unwrap(), Credentials::App { id: 7, .. }));
     assert_eq!(stored.webhook_secret().unwrap().expose_secret(), "stored-secret");
     assert_eq!(stored.github_api_url.as_str(), "https://ghe.example/api/v3");
+    let sign_in = stored.sign_in.unwrap();
+    assert_eq!(
+        (sign_in.client_id.as_str(), sign_in.public_url.as_str()),
+        ("Iv1", "https://bots.example/")
+    );
     let secret = with_stored(&[("GREENLIGHT_WEBHOOK_SECRET", "own")]).unwrap();
     assert_eq!(secret.webhook_secret().unwrap().expose_secret(), "own");
     let own = with_stored(&[("GREENLIGHT_APP_ID", "8"), ("GREENLIGHT_PRIVATE_KEY", PEM)]).unwrap();
