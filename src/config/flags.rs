@@ -74,8 +74,6 @@ impl Flags {
                 "GREENLIGHT_REPOSITORIES",
                 "--repositories",
             ),
-            (sign_in.client_id.is_some(), "GREENLIGHT_CLIENT_ID", "--client-id"),
-            (sign_in.public_url.is_some(), "GREENLIGHT_PUBLIC_URL", "--public-url"),
             (record.bundles.is_some(), "GREENLIGHT_BUNDLES", "--bundles"),
             (
                 storage.database_url.is_some(),
@@ -83,21 +81,6 @@ impl Flags {
                 "--database-url",
             ),
             (storage.data_dir.is_some(), "GREENLIGHT_DATA_DIR", "--data-dir"),
-            (
-                retention.retention_deliveries.is_some(),
-                "GREENLIGHT_RETENTION_DELIVERIES",
-                "--retention-deliveries",
-            ),
-            (
-                retention.retention_runs.is_some(),
-                "GREENLIGHT_RETENTION_RUNS",
-                "--retention-runs",
-            ),
-            (
-                retention.retention_mirrors.is_some(),
-                "GREENLIGHT_RETENTION_MIRRORS",
-                "--retention-mirrors",
-            ),
             (model.engine.is_some(), "GREENLIGHT_ENGINE", "--engine"),
             (model.model.is_some(), "GREENLIGHT_MODEL", "--model"),
             (
@@ -131,7 +114,11 @@ impl Flags {
             (log.log.is_some(), "GREENLIGHT_LOG", "--log"),
             (log.log_format.is_some(), "GREENLIGHT_LOG_FORMAT", "--log-format"),
         ];
-        let given = all.into_iter().filter(|(is_given, ..)| *is_given);
+        let given = all
+            .into_iter()
+            .chain(sign_in.given())
+            .chain(retention.given())
+            .filter(|(is_given, ..)| *is_given);
         given.map(|(_, variable, flag)| (variable, flag)).collect()
     }
 }
@@ -196,6 +183,37 @@ pub struct SignInFlags {
     /// The address at which people reach greenlight, such as https://greenlight.example.org [env: GREENLIGHT_PUBLIC_URL]
     #[arg(long, value_name = "URL", help_heading = "Page")]
     pub public_url: Option<String>,
+}
+
+impl RetentionFlags {
+    fn given(&self) -> [(bool, &'static str, &'static str); 3] {
+        [
+            (
+                self.retention_deliveries.is_some(),
+                "GREENLIGHT_RETENTION_DELIVERIES",
+                "--retention-deliveries",
+            ),
+            (
+                self.retention_runs.is_some(),
+                "GREENLIGHT_RETENTION_RUNS",
+                "--retention-runs",
+            ),
+            (
+                self.retention_mirrors.is_some(),
+                "GREENLIGHT_RETENTION_MIRRORS",
+                "--retention-mirrors",
+            ),
+        ]
+    }
+}
+
+impl SignInFlags {
+    fn given(&self) -> [(bool, &'static str, &'static str); 2] {
+        [
+            (self.client_id.is_some(), "GREENLIGHT_CLIENT_ID", "--client-id"),
+            (self.public_url.is_some(), "GREENLIGHT_PUBLIC_URL", "--public-url"),
+        ]
+    }
 }
 
 /// Which records of runs are kept for later inspection.

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use checkout::OnCheckout;
 use jiff::Timestamp;
-use open::{OpenPage, RunJournal};
+use open::RunJournal;
 use question::Manner;
 pub(super) use question::UpFront;
 use report::RunReport;
@@ -170,13 +170,9 @@ async fn try_to(
     let files = (run_file, own.path().join("run.jsonl"));
     let start = || started(mode, &worktree, compared.as_ref().ok(), approver);
     let (journal, mut run) = begin(files, &identity, arguments.restart, start)?;
-    let page = match arguments.open {
-        true => Some(OpenPage::of(&environment, journal.steps().map_err(engine::Broken::from)?).await?),
-        false => None,
-    };
     let memory = worktree.memory.clone();
     let mut door = OnCheckout::new(checkout::Parts {
-        journal: RunJournal::new(journal, page),
+        journal: RunJournal::of(journal, arguments.open, &environment).await?,
         worktree,
         suite,
         active,

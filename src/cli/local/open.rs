@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use super::super::{Exit, terminal};
 use crate::config::environment::Environment;
 use crate::domain::run::{Run, Step};
+use crate::engine::Broken;
 use crate::journal::{Error, RunFile};
 use crate::sandbox;
 use crate::server::{Board, LocalPage, serve_run};
@@ -16,7 +17,7 @@ use crate::server::{Board, LocalPage, serve_run};
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
 
 /// The page, until it is dropped.
-pub(super) struct OpenPage {
+struct OpenPage {
     board: Arc<Board>,
     serving: JoinHandle<()>,
 }
@@ -29,7 +30,7 @@ impl Drop for OpenPage {
 
 impl OpenPage {
     /// Serves the page of a run with these steps so far, on loopback, and opens it in a browser. Prints its link.
-    pub(super) async fn of(environment: &Environment, steps: Vec<Step>) -> Result<Self, Exit> {
+    async fn of(environment: &Environment, steps: Vec<Step>) -> Result<Self, Exit> {
         let cannot = |error: &dyn std::fmt::Display| Exit::Fault(format!("--open: the page cannot be served: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| cannot(&error))?;
         let address = listener.local_addr().map_err(|error| cannot(&error))?;
@@ -52,8 +53,13 @@ pub(super) struct RunJournal {
 }
 
 impl RunJournal {
-    pub(super) fn new(file: RunFile, page: Option<OpenPage>) -> Self {
-        Self { file, page }
+    /// Opens the page in a browser if that is wanted.
+    pub(super) async fn of(file: RunFile, is_shown: bool, environment: &Environment) -> Result<Self, Exit> {
+        let page = match is_shown {
+            true => Some(OpenPage::of(environment, file.steps().map_err(Broken::from)?).await?),
+            false => None,
+        };
+        Ok(Self { file, page })
     }
 
     /// Appends a step, applies it to the run, and shows it.

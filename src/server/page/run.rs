@@ -98,6 +98,7 @@ struct Said {
 
 #[derive(Template)]
 #[template(path = "run.html")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition in the template")]
 struct RunPage {
     frame: Frame,
     /// What became of the viewer's answer.

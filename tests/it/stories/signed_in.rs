@@ -114,8 +114,8 @@ async fn the_journal_has_neither_cookies_nor_tokens() {
     let site = Site::of(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, "/").await;
     let token = story.double.requests().into_iter();
-    let token = token.filter_map(|asked| Some(asked.response["access_token"].as_str()?.to_string()));
-    let token = token.last().unwrap();
+    let mut token = token.filter_map(|asked| Some(asked.response["access_token"].as_str()?.to_string()));
+    let token = token.next_back().unwrap();
     let cookie = mia.cookies["greenlight-session"].clone();
     for entry in std::fs::read_dir(story.folder()).unwrap() {
         let path = entry.unwrap().path();
