@@ -55,7 +55,7 @@ impl WorkerFlags {
             )?,
             per_owner: set(self.max_per_owner, (environment, "GREENLIGHT_MAX_PER_OWNER"), limit)?,
         };
-        let all = self.labels.iter().fold(given, |all, label| all.with(label));
+        let all = self.labels.iter().fold(given, WorkerLabels::with);
         Ok((settings, all))
     }
 }

@@ -273,7 +273,7 @@ async fn work_that_needs_labels_is_left_to_a_process_that_has_them() {
     assert!(database.next_piece(&plain, &none()).await.unwrap().is_none());
     database.release(&plain).await.unwrap();
     assert!(claim(database, "plain", Class::Asked).await.is_none());
-    assert_eq!(database.without_worker().await.unwrap(), [needs.clone()]);
+    assert_eq!(database.without_worker().await.unwrap(), std::slice::from_ref(&needs));
 
     // What comes after it and needs no labels is not held up.
     let waiting = Waiting {
