@@ -62,6 +62,7 @@ fn candidate(path: &RepoPath, now: &str, hunk: RevertedRange) -> Option<Candidat
         within: String::new(),
         before: before.into(),
         after: hunk.original.clone(),
+        others: Vec::new(),
         range: hunk.range,
         replacement: hunk.original,
         template: Template::Revert,
