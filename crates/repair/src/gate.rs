@@ -19,7 +19,7 @@ use super::verdict::{Behaviour, CandidateVerdict};
 use super::{dead_branch, explain};
 use crate::found::Finding;
 use crate::task::Task;
-use crate::template::EditKind;
+use crate::template::{EditKind, Template};
 
 /// Edits with a lower weight are seldom the fix.
 const MIN_WEIGHT: f32 = 0.3;
@@ -127,6 +127,9 @@ impl Gate<'_, '_> {
             EditKind::Removal => risks.push("it only removes code"),
             EditKind::Insertion => risks.push("it only works around the failing code"),
             _ => {}
+        }
+        if candidate.template == Template::TakeBack {
+            risks.push("it takes back what the pull request is for");
         }
         if self.killing().contains(&candidate.digest()) {
             risks.push("with it, no test enters the branch behind the condition, which passing tests entered before");

@@ -218,7 +218,7 @@ fn found(gate: &Gate<'_, '_>, candidate: &Candidate, tried: &Tried, after: TestR
         explanation: explain::sentence(candidate),
         candidates_tried: tried.candidates,
         origin: match candidate.template {
-            Template::Revert => Origin::Revert,
+            Template::Revert | Template::TakeBack => Origin::Revert,
             Template::Suggested => Origin::Tool,
             _ => Origin::Edit,
         },

@@ -114,6 +114,15 @@ pub(super) fn likeness(name: &str, other: &str) -> Option<f32> {
         6..=9 => 2,
         _ => 3,
     };
+    // `cnt` is short for `count`.
+    let mut rest = other.chars();
+    let is_short = name.len() >= 3
+        && name.len() * 3 >= other.len()
+        && name.chars().next() == other.chars().next()
+        && name.chars().all(|c| rest.any(|other| other == c));
+    if distance > most && is_short {
+        return Some(0.75);
+    }
     (distance <= most).then_some(match distance {
         1 => 0.96,
         2 => 0.85,
@@ -175,6 +184,8 @@ mod tests {
             ("total_cuont", "total_count", true),
             ("Add", "add", true),
             ("user_id", "userId", true),
+            ("cnt", "count", true),
+            ("ctx", "connection", false),
             ("a", "b", false),
             ("id", "it", false),
             ("count", "lines", false),
