@@ -163,6 +163,7 @@ async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<V
     let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
     let editable = paths.iter().filter(|path| !(task.protected)(path)).cloned().collect();
     let mut evidence = Evidence::new(task.before, task.changed, &paths);
+    evidence.generated = generated::DeclaredFiles::of(task);
     evidence.follow_source_maps(&paths, |path| checkout.read_text(path));
     let stop = stop.clone();
     let reading = tokio::task::spawn_blocking(move || localise::suspects(&checkout, &editable, &evidence, &stop));

@@ -163,8 +163,12 @@ impl<'a> ProcessRunner<'a> {
             None => Lane::new(self.task).await?,
         };
         let tree = candidate.tree(self.task.checkout);
-        let paths = [&candidate.path].into_iter().chain(candidate.others.iter().map(|(path, _)| path));
-        let blobs: Vec<(RepoPath, Blob)> = paths.filter_map(|path| Some((path.clone(), tree.read(path)?))).collect();
+        let paths = [&candidate.path]
+            .into_iter()
+            .chain(candidate.others.iter().map(|(path, _)| path));
+        let blobs: Vec<(RepoPath, Blob)> = paths
+            .filter_map(|path| Some((path.clone(), tree.read(path)?)))
+            .collect();
         lane.put(self.task, &blobs).await?;
         let passes = self.passes(&lane, stop).await?;
         self.give_back(lane);

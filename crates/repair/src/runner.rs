@@ -13,19 +13,21 @@ use super::spectrum::Spectrum;
 use super::verdict::{Behaviour, CandidateVerdict};
 use super::{process_runner, schemata, warm};
 use crate::task::Task;
+use crate::template::EditKind;
 
 /// A way to try candidates.
 pub(super) enum Runner<'a> {
     /// In an interpreter that has everything loaded.
-    Warm(Box<warm::Pool<'a>>, Box<SeveralFiles<'a>>),
+    Warm(Box<warm::Pool<'a>>, Box<WholeRuns<'a>>),
     /// Many candidates compiled into one program, each behind a switch.
-    Schemata(Box<schemata::Build<'a>>, Box<SeveralFiles<'a>>),
+    Schemata(Box<schemata::Build<'a>>, Box<WholeRuns<'a>>),
     /// A new process of the test command for each candidate.
     Process(Box<process_runner::ProcessRunner<'a>>),
 }
 
-/// The way to try candidates that edit several files, set up with the first of them.
-pub(super) struct SeveralFiles<'a> {
+/// Whole runs for candidates that a faster way cannot try, because they edit several files, for example; set up with
+/// the first of them.
+pub(super) struct WholeRuns<'a> {
     task: &'a Task<'a>,
     runner: OnceCell<Option<process_runner::ProcessRunner<'a>>>,
 }
@@ -40,10 +42,10 @@ impl<'a> Runner<'a> {
                 .map(|bench| Self::Process(Box::new(bench))));
         }
         if let Some(pool) = warm::Pool::set_up(task, stop).await? {
-            return Ok(Some(Self::Warm(Box::new(pool), SeveralFiles::of(task))));
+            return Ok(Some(Self::Warm(Box::new(pool), WholeRuns::of(task))));
         }
         if let Some(build) = schemata::Build::set_up(task, stop).await? {
-            return Ok(Some(Self::Schemata(Box::new(build), SeveralFiles::of(task))));
+            return Ok(Some(Self::Schemata(Box::new(build), WholeRuns::of(task))));
         }
         Ok(process_runner::ProcessRunner::set_up(task, stop)
             .await?
@@ -89,19 +91,25 @@ impl<'a> Runner<'a> {
         stop: &CancellationToken,
     ) -> Result<Vec<CandidateVerdict>, suite::Error> {
         // Boxed, because these futures are large and a worker's stack is small.
-        let several = match self {
-            Self::Warm(_, several) | Self::Schemata(_, several) => several,
+        let whole = match self {
+            Self::Warm(_, whole) | Self::Schemata(_, whole) => whole,
             Self::Process(bench) => return Box::pin(bench.judge(candidates, stop)).await,
         };
-        if candidates.iter().all(|candidate| candidate.others.is_empty()) {
+        // A loaded interpreter may not load again what it failed to load.
+        let is_loaded = whole.task.before.outcome != Outcome::DidNotCollect;
+        let is_single = |candidate: &Candidate| {
+            let kind = candidate.template.kind();
+            candidate.others.is_empty() && (is_loaded || !matches!(kind, EditKind::Hint | EditKind::Revert))
+        };
+        if candidates.iter().all(is_single) {
             return self.judge_single(candidates, stop).await;
         }
         let mut verdicts = Vec::new();
         for candidate in candidates {
             let one = std::slice::from_ref(candidate);
-            verdicts.extend(match candidate.others.is_empty() {
+            verdicts.extend(match is_single(candidate) {
                 true => self.judge_single(one, stop).await?,
-                false => Box::pin(several.judge(one, stop)).await?,
+                false => Box::pin(whole.judge(one, stop)).await?,
             });
         }
         Ok(verdicts)
@@ -140,7 +148,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-impl<'a> SeveralFiles<'a> {
+impl<'a> WholeRuns<'a> {
     fn of(task: &'a Task<'a>) -> Box<Self> {
         Box::new(Self {
             task,

@@ -46,7 +46,9 @@ impl Ord for Change {
     fn cmp(&self, other: &Self) -> Ordering {
         let place = |change: &Self| (change.range.start, change.range.end);
         let by_path = self.path.cmp(&other.path);
-        by_path.then(place(self).cmp(&place(other))).then_with(|| self.text.cmp(&other.text))
+        by_path
+            .then(place(self).cmp(&place(other)))
+            .then_with(|| self.text.cmp(&other.text))
     }
 }
 
@@ -128,7 +130,11 @@ fn candidate(task: &Task<'_>, settled: &Settled) -> Option<Candidate> {
         text: text.clone(),
         range,
         replacement,
-        template: if settled.is_of_a_tool { Template::Suggested } else { Template::Hint },
+        template: if settled.is_of_a_tool {
+            Template::Suggested
+        } else {
+            Template::Hint
+        },
         weight: settled.weight,
         score: SCORE * settled.weight.clamp(LEAST, 1.0),
         others: files.map(|(path, text)| (path.clone(), text.clone())).collect(),
@@ -146,9 +152,8 @@ fn changed(text: &str, changes: &[&Change]) -> Option<String> {
             continue;
         }
         let is_line = |change: &Change| change.range.is_empty() && change.text.ends_with('\n');
-        let is_behind = last.is_none_or(|last| {
-            last.range.start < change.range.start || (is_line(last) && is_line(change))
-        });
+        let is_behind =
+            last.is_none_or(|last| last.range.start < change.range.start || (is_line(last) && is_line(change)));
         if change.range.start < done || change.range.start > change.range.end || !is_behind {
             return None;
         }

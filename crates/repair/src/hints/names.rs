@@ -30,7 +30,15 @@ const SYNONYMS: &[&[&str]] = &[
     &["startswith", "startsWith", "starts_with", "HasPrefix"],
     &["endswith", "endsWith", "ends_with", "HasSuffix"],
     &["find", "indexOf", "index", "Index"],
-    &["contains", "includes", "has", "containsKey", "contains_key", "Contains", "__contains__"],
+    &[
+        "contains",
+        "includes",
+        "has",
+        "containsKey",
+        "contains_key",
+        "Contains",
+        "__contains__",
+    ],
     &["remove", "delete", "pop", "discard"],
     &["replace", "replaceAll", "ReplaceAll"],
     &["keys", "keySet"],
@@ -48,14 +56,89 @@ const SYNONYMS: &[&[&str]] = &[
 
 /// Members of everyday values.
 const MEMBERS: &[&str] = &[
-    "items", "keys", "values", "get", "setdefault", "update", "pop", "append", "extend", "insert", "remove", "sort",
-    "reverse", "index", "count", "copy", "clear", "add", "discard", "union", "difference", "intersection", "join",
-    "split", "strip", "lstrip", "rstrip", "replace", "format", "upper", "lower", "title", "startswith", "endswith",
-    "encode", "decode", "isdigit", "isalpha", "zfill", "splitlines", "push", "shift", "unshift", "slice", "splice",
-    "concat", "includes", "indexOf", "filter", "map", "reduce", "forEach", "find", "some", "every", "length", "size",
-    "toUpperCase", "toLowerCase", "trim", "startsWith", "endsWith", "charAt", "substring", "toString", "isEmpty",
-    "contains", "containsKey", "getOrDefault", "putIfAbsent", "equals", "hashCode", "stream", "collect", "println",
-    "has", "set", "delete", "then", "catch", "entries", "padStart", "toFixed",
+    "items",
+    "keys",
+    "values",
+    "get",
+    "setdefault",
+    "update",
+    "pop",
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "sort",
+    "reverse",
+    "index",
+    "count",
+    "copy",
+    "clear",
+    "add",
+    "discard",
+    "union",
+    "difference",
+    "intersection",
+    "join",
+    "split",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "replace",
+    "format",
+    "upper",
+    "lower",
+    "title",
+    "startswith",
+    "endswith",
+    "encode",
+    "decode",
+    "isdigit",
+    "isalpha",
+    "zfill",
+    "splitlines",
+    "push",
+    "shift",
+    "unshift",
+    "slice",
+    "splice",
+    "concat",
+    "includes",
+    "indexOf",
+    "filter",
+    "map",
+    "reduce",
+    "forEach",
+    "find",
+    "some",
+    "every",
+    "length",
+    "size",
+    "toUpperCase",
+    "toLowerCase",
+    "trim",
+    "startsWith",
+    "endsWith",
+    "charAt",
+    "substring",
+    "toString",
+    "isEmpty",
+    "contains",
+    "containsKey",
+    "getOrDefault",
+    "putIfAbsent",
+    "equals",
+    "hashCode",
+    "stream",
+    "collect",
+    "println",
+    "has",
+    "set",
+    "delete",
+    "then",
+    "catch",
+    "entries",
+    "padStart",
+    "toFixed",
 ];
 
 /// Names close to this one, the likeliest first, each with a weight from 0 to 1.
@@ -65,7 +148,9 @@ pub(super) fn near(place: &Place<'_>, name: &str, said: &[String]) -> Vec<(Strin
         let known = found.entry(name.to_string()).or_insert(0.0);
         *known = known.max(weight);
     };
-    said.iter().filter(|other| !other.is_empty()).for_each(|other| offer(other, 1.0));
+    said.iter()
+        .filter(|other| !other.is_empty())
+        .for_each(|other| offer(other, 1.0));
     for (other, distance) in own_words(place, name) {
         let bonus = if distance <= NEAR { 0.03 } else { 0.0 };
         if let Some(weight) = likeness(name, &other) {
@@ -74,7 +159,10 @@ pub(super) fn near(place: &Place<'_>, name: &str, said: &[String]) -> Vec<(Strin
     }
     if said.is_empty() {
         for group in SYNONYMS.iter().filter(|group| group.contains(&name)) {
-            group.iter().filter(|other| **other != name).for_each(|other| offer(other, 0.85));
+            group
+                .iter()
+                .filter(|other| **other != name)
+                .for_each(|other| offer(other, 0.85));
         }
         for other in MEMBERS {
             if let Some(weight) = likeness(name, other) {
@@ -100,7 +188,12 @@ pub(super) fn likeness(name: &str, other: &str) -> Option<f32> {
         return None;
     }
     let same_letters = |a: &str, b: &str| {
-        let letters = |text: &str| text.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect::<String>();
+        let letters = |text: &str| {
+            text.chars()
+                .filter(|c| *c != '_')
+                .flat_map(char::to_lowercase)
+                .collect::<String>()
+        };
         letters(a) == letters(b)
     };
     if same_letters(name, other) {
@@ -162,7 +255,11 @@ fn project_words(place: &Place<'_>, name: &str) -> Vec<String> {
         if bytes > MAX_BYTES || found.len() >= MAX_NAMES {
             break;
         }
-        found.extend(words(&text).filter(|word| likeness(name, word).is_some()).map(String::from));
+        found.extend(
+            words(&text)
+                .filter(|word| likeness(name, word).is_some())
+                .map(String::from),
+        );
     }
     found.into_iter().collect()
 }

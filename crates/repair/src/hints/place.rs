@@ -157,7 +157,10 @@ impl<'a> Place<'a> {
 pub(super) fn groups(pattern: &str, text: &str) -> Option<Vec<String>> {
     let captures = Regex::new(pattern).ok()?.captures(text)?;
     let all = captures.iter().skip(1);
-    Some(all.map(|group| group.map_or_else(String::new, |group| group.as_str().to_string())).collect())
+    Some(
+        all.map(|group| group.map_or_else(String::new, |group| group.as_str().to_string()))
+            .collect(),
+    )
 }
 
 /// Where a name occurs in a text as a whole word.

@@ -10,6 +10,7 @@ use regex::Regex;
 use super::languages;
 use super::place::Place;
 use super::{Hint, Problem, is_editable};
+use crate::generated::is_generated;
 use crate::task::Task;
 use crate::tools::resolved;
 
@@ -20,7 +21,8 @@ const MAX_PLACES: usize = 30;
 /// Maximum number of problems that are worked on at once.
 const MAX_PROBLEMS: usize = 20;
 /// `File "path", line 3`, and `path:3`.
-const AT: &str = r#"File "(?<py>[^"\n]+)", line (?<pyl>[0-9]{1,7})|(?<path>[\w./+@-]+\.\w{1,5})[:(](?<line>[0-9]{1,7})"#;
+const AT: &str =
+    r#"File "(?<py>[^"\n]+)", line (?<pyl>[0-9]{1,7})|(?<path>[\w./+@-]+\.\w{1,5})[:(](?<line>[0-9]{1,7})"#;
 
 /// What a run complains about. Each complaint once.
 pub(super) fn of_run(task: &Task<'_>, tree: &Checkout, run: &TestRun) -> Vec<Problem> {
@@ -49,7 +51,9 @@ pub(super) fn of_run(task: &Task<'_>, tree: &Checkout, run: &TestRun) -> Vec<Pro
 fn of_failure(task: &Task<'_>, tree: &Checkout, failure: &Failure) -> Option<Problem> {
     let start = failure.message.len().saturating_sub(MAX_MESSAGE);
     let message = failure.message.get(failure.message.ceil_char_boundary(start)..)?;
-    let named = (!message.contains(&failure.name)).then_some(failure.name.as_str()).unwrap_or_default();
+    let named = (!message.contains(&failure.name))
+        .then_some(failure.name.as_str())
+        .unwrap_or_default();
     let message = format!("{message}\n{named}");
     let mut places = Vec::new();
     if let Some(location) = &failure.location {
@@ -61,7 +65,8 @@ fn of_failure(task: &Task<'_>, tree: &Checkout, failure: &Failure) -> Option<Pro
         let Some(path) = resolved(tree, task.suite.command.directory.as_ref(), &path) else {
             continue;
         };
-        if !is_editable(task, &path) || !seen.insert((path.clone(), line)) {
+        let text = tree.read_text(path.as_str()).unwrap_or_default();
+        if !is_editable(task, &path) || is_generated(path.as_str(), &text) || !seen.insert((path.clone(), line)) {
             continue;
         }
         if let Some(problem) = at(tree, (&path, line), &message) {

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_anchor::RepoPath;
-use greenlight_tree::checkout::Checkout;
 use greenlight_suite as suite;
+use greenlight_tree::checkout::Checkout;
 use tokio_util::sync::CancellationToken;
 
 use super::tool_problems::Examiner;
@@ -59,7 +59,11 @@ pub(super) async fn settled(task: &Task<'_>, stop: &CancellationToken) -> Result
             break;
         }
         // Keep what settled its complaint, and take the next alternative for the rest.
-        let kept: Vec<Problem> = problems.iter().filter(|problem| !failed.contains(&key(problem))).cloned().collect();
+        let kept: Vec<Problem> = problems
+            .iter()
+            .filter(|problem| !failed.contains(&key(problem)))
+            .cloned()
+            .collect();
         if let Some(kept) = applied(task, &tree, &kept, &turns) {
             tree = kept.tree;
             weight = weight.min(if kept.is_in_doubt { DOUBTFUL } else { kept.weight });
@@ -68,7 +72,11 @@ pub(super) async fn settled(task: &Task<'_>, stop: &CancellationToken) -> Result
         for key in failed {
             *turns.entry(key).or_insert(0) += 1;
         }
-        problems = if kept.is_empty() { problems } else { examiner.examine(&tree, stop).await? };
+        problems = if kept.is_empty() {
+            problems
+        } else {
+            examiner.examine(&tree, stop).await?
+        };
     }
     found.extend(variants(task, &first));
     Ok(found)
@@ -89,7 +97,11 @@ fn variants(task: &Task<'_>, problems: &[Problem]) -> Vec<Settled> {
             add(&Turns::from([(one.clone(), turn)]), problems);
         }
         // Complaints may follow from another one.
-        let alone: Vec<Problem> = problems.iter().filter(|problem| key(problem) == *one).cloned().collect();
+        let alone: Vec<Problem> = problems
+            .iter()
+            .filter(|problem| key(problem) == *one)
+            .cloned()
+            .collect();
         for turn in (0..MAX_ALTERNATIVES).filter(|_| keys.len() > 1) {
             add(&Turns::from([(one.clone(), turn)]), &alone);
         }

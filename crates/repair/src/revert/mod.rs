@@ -13,6 +13,7 @@ use greenlight_readers::test_path::is_test_path;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 use super::candidates::Candidate;
+use crate::generated::{DeclaredFiles, is_generated};
 use crate::task::Task;
 use crate::template::Template;
 
@@ -51,6 +52,7 @@ type Hunk<'a> = (&'a RepoPath, &'a RevertedRange);
 /// Parts of the diff to put back, the smallest first, except in tests and protected files.
 pub(super) fn candidates(task: &Task<'_>) -> Vec<Candidate> {
     let mut files: BTreeMap<&RepoPath, (String, Vec<RevertedRange>)> = BTreeMap::new();
+    let declared = DeclaredFiles::of(task);
     let mut count = 0;
     for (path, original) in task.originals {
         if is_test_path(path.as_str()) || (task.protected)(path) || count >= MAX_HUNKS {
@@ -59,22 +61,32 @@ pub(super) fn candidates(task: &Task<'_>) -> Vec<Candidate> {
         let Some(now) = task.checkout.read_text(path.as_str()) else {
             continue;
         };
+        if declared.have(path) || is_generated(path.as_str(), &now) {
+            continue;
+        }
         let mut found = hunks(&now, original);
         purpose::leave_out_tests(path, &now, &mut found);
         found.truncate(MAX_HUNKS - count);
         count += found.len();
         files.insert(path, (now, found));
     }
-    let all: Vec<Hunk<'_>> = files.iter().flat_map(|(path, (_, hunks))| hunks.iter().map(|hunk| (*path, hunk))).collect();
+    let all: Vec<Hunk<'_>> = files
+        .iter()
+        .flat_map(|(path, (_, hunks))| hunks.iter().map(|hunk| (*path, hunk)))
+        .collect();
     let texts: BTreeMap<&RepoPath, &str> = files.iter().map(|(path, (text, _))| (*path, text.as_str())).collect();
     let mut found = Vec::new();
     let mut add = |hunks: &[Hunk<'_>], score: f32| found.extend(candidate(&texts, hunks, (score, all.len())));
     for hunk in &all {
         add(std::slice::from_ref(hunk), SCORE);
     }
-    let parts: Vec<(&RepoPath, Vec<RevertedRange>)> =
-        all.iter().filter_map(|(path, hunk)| Some((*path, parts(texts.get(path)?, hunk)))).collect();
-    let parts = parts.iter().flat_map(|(path, parts)| parts.iter().map(|part| (*path, part)));
+    let parts: Vec<(&RepoPath, Vec<RevertedRange>)> = all
+        .iter()
+        .filter_map(|(path, hunk)| Some((*path, parts(texts.get(path)?, hunk))))
+        .collect();
+    let parts = parts
+        .iter()
+        .flat_map(|(path, parts)| parts.iter().map(|part| (*path, part)));
     for part in parts.take(MAX_PARTS) {
         add(&[part], SCORE);
     }
@@ -121,7 +133,11 @@ fn sets<'a>(all: &[Hunk<'a>]) -> Vec<Vec<Hunk<'a>>> {
 
 /// Single lines of a small hunk: each changed line alone, or the removed lines without the added ones.
 fn parts(now: &str, hunk: &RevertedRange) -> Vec<RevertedRange> {
-    let added: Vec<&str> = now.get(hunk.range.clone()).unwrap_or_default().split_inclusive('\n').collect();
+    let added: Vec<&str> = now
+        .get(hunk.range.clone())
+        .unwrap_or_default()
+        .split_inclusive('\n')
+        .collect();
     let removed: Vec<&str> = hunk.original.split_inclusive('\n').collect();
     let mut found = Vec::new();
     if added.len() + removed.len() > MAX_PARTED || added.is_empty() || removed.is_empty() {
@@ -129,7 +145,10 @@ fn parts(now: &str, hunk: &RevertedRange) -> Vec<RevertedRange> {
     }
     let mut at = hunk.range.start;
     if added.len() == removed.len() {
-        for (line, (added, removed)) in (hunk.line..).zip(added.iter().zip(&removed)).filter(|_| added.len() > 1) {
+        for (line, (added, removed)) in (hunk.line..)
+            .zip(added.iter().zip(&removed))
+            .filter(|_| added.len() > 1)
+        {
             let range = at..at + added.len();
             at = range.end;
             if added != removed {
@@ -144,7 +163,10 @@ fn parts(now: &str, hunk: &RevertedRange) -> Vec<RevertedRange> {
     }
     for (range, line) in [
         (hunk.range.start..hunk.range.start, hunk.line),
-        (hunk.range.end..hunk.range.end, hunk.line.saturating_add(u32::try_from(added.len()).unwrap_or(0))),
+        (
+            hunk.range.end..hunk.range.end,
+            hunk.line.saturating_add(u32::try_from(added.len()).unwrap_or(0)),
+        ),
     ] {
         found.push(RevertedRange {
             range,
@@ -174,7 +196,9 @@ fn candidate(texts: &BTreeMap<&RepoPath, &str>, hunks: &[Hunk<'_>], (score, all)
         changed.push(((*path).clone(), now, text));
     }
     let is_taken_back = (hunks.len() > 1 && hunks.len() == all)
-        || changed.iter().any(|(path, now, text)| purpose::takes_a_definition_back(path, now, text));
+        || changed
+            .iter()
+            .any(|(path, now, text)| purpose::takes_a_definition_back(path, now, text));
     let first = hunks.first()?.1;
     let mut changed = changed.into_iter().map(|(path, now, text)| (path, now, text));
     let (path, now, text) = changed.next()?;
@@ -193,7 +217,11 @@ fn candidate(texts: &BTreeMap<&RepoPath, &str>, hunks: &[Hunk<'_>], (score, all)
         others: changed.map(|(path, _, text)| (path, text)).collect(),
         range,
         replacement,
-        template: if is_taken_back { Template::TakeBack } else { Template::Revert },
+        template: if is_taken_back {
+            Template::TakeBack
+        } else {
+            Template::Revert
+        },
         weight: if hunks.len() > 2 { SET_WEIGHT } else { 1.0 },
         score,
         text,

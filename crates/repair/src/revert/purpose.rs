@@ -17,9 +17,15 @@ pub(super) fn leave_out_tests(path: &RepoPath, now: &str, hunks: &mut Vec<Revert
         return;
     };
     let outline = Outline::of(path, &source);
-    let tests: Vec<_> = outline.definitions.iter().filter(|one| one.is_test_code && !one.is_module).collect();
+    let tests: Vec<_> = outline
+        .definitions
+        .iter()
+        .filter(|one| one.is_test_code && !one.is_module)
+        .collect();
     hunks.retain(|hunk| {
-        let touches = |bytes: &std::ops::Range<usize>| hunk.range.start < bytes.end && bytes.start < hunk.range.end.max(hunk.range.start + 1);
+        let touches = |bytes: &std::ops::Range<usize>| {
+            hunk.range.start < bytes.end && bytes.start < hunk.range.end.max(hunk.range.start + 1)
+        };
         !tests.iter().any(|one| touches(&one.bytes))
     });
 }
@@ -29,7 +35,11 @@ pub(super) fn takes_a_definition_back(path: &RepoPath, now: &str, after: &str) -
     let names = |text: &str| {
         let source = Source::parse(path.as_str(), text.to_string())?;
         let mut names: BTreeMap<(Option<String>, String), usize> = BTreeMap::new();
-        for one in Outline::of(path, &source).definitions.into_iter().filter(|one| !one.is_module && !one.is_test_code) {
+        for one in Outline::of(path, &source)
+            .definitions
+            .into_iter()
+            .filter(|one| !one.is_module && !one.is_test_code)
+        {
             *names.entry((one.owner, one.name)).or_insert(0) += 1;
         }
         Some(names.into_values().sum::<usize>())
@@ -51,12 +61,26 @@ mod tests {
     fn what_somebody_added_is_not_taken_back() {
         #[track_caller]
         fn check(path: &str, now: &str, after: &str, expected: bool) {
-            assert_eq!(takes_a_definition_back(&path.parse().unwrap(), now, after), expected, "{now}");
+            assert_eq!(
+                takes_a_definition_back(&path.parse().unwrap(), now, after),
+                expected,
+                "{now}"
+            );
         }
         check("a.py", "import json\nx = 1\n", "x = 1\n", false);
-        check("a.py", "def f():\n    return 1\n\n\ndef g():\n    return 2\n", "def f():\n    return 1\n", true);
+        check(
+            "a.py",
+            "def f():\n    return 1\n\n\ndef g():\n    return 2\n",
+            "def f():\n    return 1\n",
+            true,
+        );
         check("a.py", "def f():\n    return 1\n", "def g():\n    return 1\n", false);
-        check("a.ts", "class A {\n  f() {\n    return g;\n  }\n}\n", "class A {\n}\n", true);
+        check(
+            "a.ts",
+            "class A {\n  f() {\n    return g;\n  }\n}\n",
+            "class A {\n}\n",
+            true,
+        );
         check("a.c", "a\nb\nc\nd\ne\n", "a\n", true);
         check("a.c", "a\nb\n", "a\n", false);
     }

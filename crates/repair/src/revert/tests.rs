@@ -63,6 +63,9 @@ fn all_of_a_diff_is_never_a_plain_revert() {
     let made = |hunks: &[Hunk<'_>]| candidate(&texts, hunks, (1.0, 2)).unwrap();
     assert_eq!(made(&both).template, Template::TakeBack);
     assert_eq!(made(&both).text, "a\nb\nc\nd\n");
-    assert_eq!((made(&both).before.as_str(), made(&both).after.as_str()), ("B\nc\nD\n", "b\nc\nd\n"));
+    assert_eq!(
+        (made(&both).before.as_str(), made(&both).after.as_str()),
+        ("B\nc\nD\n", "b\nc\nd\n")
+    );
     assert_eq!(made(&both[..1]).template, Template::Revert);
 }

@@ -137,7 +137,10 @@ pub(super) fn read(printed: &str) -> BuildSuggestions {
 /// The errors of a build with all suggestions, also those that the compiler is not sure of. Those with placeholders are
 /// left out.
 pub(crate) fn errors(printed: &str) -> Vec<BuildError> {
-    let lines = printed.lines().filter(|line| line.starts_with("{\"reason\":")).take(MAX_LINES);
+    let lines = printed
+        .lines()
+        .filter(|line| line.starts_with("{\"reason\":"))
+        .take(MAX_LINES);
     let messages = lines.filter_map(|line| serde_json::from_str::<CargoMessage>(line).ok()?.message);
     let is_error = |message: &Diagnostic| {
         message.level.starts_with("error")
@@ -156,7 +159,9 @@ pub(crate) fn errors(printed: &str) -> Vec<BuildError> {
     let mut found: Vec<BuildError> = Vec::new();
     for error in messages.filter(is_error).map(error) {
         // Every target of a package reports the same.
-        let is_known = found.iter().any(|other| (&other.file, other.line, &other.message) == (&error.file, error.line, &error.message));
+        let is_known = found
+            .iter()
+            .any(|other| (&other.file, other.line, &other.message) == (&error.file, error.line, &error.message));
         if !is_known && found.len() < MAX_SUGGESTIONS {
             found.push(error);
         }
@@ -179,7 +184,11 @@ fn alternatives(child: &Child) -> Vec<(Certainty, Edits)> {
         let range = span.byte_start..span.byte_end;
         let edit = (span.file_name.clone(), range.clone(), text.clone());
         match found.last_mut() {
-            Some((_, edits)) if edits.iter().all(|(file, other, _)| (file, other) != (&span.file_name, &range)) => {
+            Some((_, edits))
+                if edits
+                    .iter()
+                    .all(|(file, other, _)| (file, other) != (&span.file_name, &range)) =>
+            {
                 edits.push(edit);
             }
             _ => found.push((certainty, vec![edit])),

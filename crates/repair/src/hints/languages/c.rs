@@ -19,12 +19,24 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
         let mut said = unknown(place, name, &suggested)?;
         if let Some(header) = place.says(r"include '?<([\w./]+)>") {
             let line = format!("#include <{}>\n", header.concat());
-            let at = place.text.lines().enumerate().filter(|(_, line)| line.starts_with("#include")).last().map_or(0, |(at, _)| at + 1);
+            let at = place
+                .text
+                .lines()
+                .enumerate()
+                .filter(|(_, line)| line.starts_with("#include"))
+                .last()
+                .map_or(0, |(at, _)| at + 1);
             let at = u32::try_from(at).ok()?.checked_add(1)?;
             said.1.extend(place.insert_before(at, &line, 1.0));
         }
         return Some(said);
     }
+    if quoted(r"expected Q[,=]Q.* or Q(;)Q before").is_some() || quoted(r"expected Q[,=]Q, .*Q(;)Q").is_some() {
+        return Some(("expected ;".into(), inserted(place, ";", "//")));
+    }
     let found = quoted(r"expected Q([;,)\]}])Q (?:before|after|at)").or_else(|| quoted(r"expected Q([;,)\]}])Q"))?;
-    Some((format!("expected {}", found.concat()), inserted(place, &found.concat(), "//")))
+    Some((
+        format!("expected {}", found.concat()),
+        inserted(place, &found.concat(), "//"),
+    ))
 }

@@ -14,9 +14,16 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
 }
 
 fn member(place: &Place<'_>) -> Option<Said> {
-    let found = place.says(r"([\w.()\[\]]+)\.(\w+) undefined \((?:[^()]|\([^()]*\))*?(?:but does have (?:method |field )?(\w+))?\)")?;
-    let [_, name, does_have] = found.as_slice() else { return None };
-    let suggested: Vec<String> = Some(does_have.clone()).filter(|name| !name.is_empty()).into_iter().collect();
+    let found = place.says(
+        r"([\w.()\[\]]+)\.(\w+) undefined \((?:[^()]|\([^()]*\))*?(?:but does have (?:method |field )?(\w+))?\)",
+    )?;
+    let [_, name, does_have] = found.as_slice() else {
+        return None;
+    };
+    let suggested: Vec<String> = Some(does_have.clone())
+        .filter(|name| !name.is_empty())
+        .into_iter()
+        .collect();
     misspelled(place, name, &suggested)
 }
 
@@ -29,7 +36,9 @@ fn name(place: &Place<'_>) -> Option<Said> {
     let mut said = unknown(place, name, &[])?;
     // An assignment that should have been a declaration. Uses of the name follow from it.
     let declared = place.text.lines().position(|line| {
-        line.trim_start().strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(" = "))
+        line.trim_start()
+            .strip_prefix(name.as_str())
+            .is_some_and(|rest| rest.starts_with(" = "))
     });
     if let Some(at) = declared {
         let line = u32::try_from(at).ok()?.checked_add(1)?;
@@ -38,9 +47,12 @@ fn name(place: &Place<'_>) -> Option<Said> {
         said.1.push(place.replace(sign..sign + 1, ":=", 1.0));
     }
     // A method of the receiver.
-    let receiver = (1..=place.line).rev().find_map(|line| groups(r"^func \((\w+) [^)]*\)", place.text.get(place.range_of(line)?)?));
+    let receiver = (1..=place.line)
+        .rev()
+        .find_map(|line| groups(r"^func \((\w+) [^)]*\)", place.text.get(place.range_of(line)?)?));
     if let Some(receiver) = receiver.filter(|_| place.text.contains(&format!(") {name}("))) {
-        said.1.extend(place.rename(name, &format!("{}.{name}", receiver.concat()), 1.0));
+        said.1
+            .extend(place.rename(name, &format!("{}.{name}", receiver.concat()), 1.0));
     }
     Some(said)
 }
@@ -49,28 +61,41 @@ fn unused(place: &Place<'_>) -> Option<Said> {
     if let Some(found) = place.says(r#""([^"\s]+)" imported(?: as \w+)? and not used"#) {
         return Some((format!("unused {}", found.concat()), vec![place.remove_line(1.0)]));
     }
-    let found = place.says(r"declared and not used: (\w+)").or_else(|| place.says(r"(\w+) declared (?:and|but) not used"))?;
+    let found = place
+        .says(r"declared and not used: (\w+)")
+        .or_else(|| place.says(r"(\w+) declared (?:and|but) not used"))?;
     let name = found.first()?;
     let range = place.range();
     let line = place.line_text();
     let mut hints = Vec::new();
     let words = place.words(name);
     // `x := f()` is removed if it does nothing else, and its value is dropped otherwise.
-    let value = groups(&format!(r"^\s*(?:var )?{name}(?: [\w.\[\]*]+)?\s*:?=\s*(.+)$"), line).map(|found| found.concat());
+    let value =
+        groups(&format!(r"^\s*(?:var )?{name}(?: [\w.\[\]*]+)?\s*:?=\s*(.+)$"), line).map(|found| found.concat());
     match value {
         Some(value) if !value.contains('(') && !value.ends_with(['{', ',', '(']) => hints.push(place.remove_line(0.95)),
         Some(_) => {
             let start = line.find(name.as_str()).map(|at| range.start + at);
             let sign = line.find(":=").map(|at| range.start + at);
             if let (Some(start), Some(sign)) = (start, sign) {
-                hints.push(Hint::new(vec![place.change(start..start + name.len(), "_"), place.change(sign..sign + 2, "=")], 0.9));
+                hints.push(Hint::new(
+                    vec![
+                        place.change(start..start + name.len(), "_"),
+                        place.change(sign..sign + 2, "="),
+                    ],
+                    0.9,
+                ));
             }
         }
         None => {}
     }
     if line.contains(',') {
         let all = line.split(":=").next().unwrap_or_default();
-        let is_last = groups(r"([A-Za-z]\w*)", &all.replace(name.as_str(), "").replace("for", "").replace("if", "")).is_none();
+        let is_last = groups(
+            r"([A-Za-z]\w*)",
+            &all.replace(name.as_str(), "").replace("for", "").replace("if", ""),
+        )
+        .is_none();
         if let Some(word) = words.first() {
             let mut changes = vec![place.change(word.clone(), "_")];
             if is_last && let Some(sign) = line.find(":=").filter(|_| !line.contains("range")) {
@@ -98,7 +123,8 @@ fn assignment(place: &Place<'_>) -> Option<Said> {
     let at = range.start + left.len();
     let mut hints = Vec::new();
     if needs > has && needs - has <= 3 {
-        hints.push(place.replace(at..at, ", _".repeat(needs - has), 0.9));
+        // This may drop an error, so that it is a finding at most.
+        hints.push(place.replace(at..at, ", _".repeat(needs - has), 0.25));
     } else if has > needs && needs == 1 {
         let first = left.find(',')?;
         hints.push(place.replace(range.start + first..at, "", 0.9));
@@ -108,18 +134,32 @@ fn assignment(place: &Place<'_>) -> Option<Said> {
 
 fn types(place: &Place<'_>) -> Option<Said> {
     let found = place.says(r"cannot use (.+?) \((?:variable|value|constant|untyped [\w ]*constant)[^()]*?(?:of (?:struct |\w+ )?type |of type )?([\w.*\[\]]+)\) as ([\w.*\[\]]+) value in ([\w ]+)")?;
-    let [value, from, to, _] = found.as_slice() else { return None };
+    let [value, from, to, _] = found.as_slice() else {
+        return None;
+    };
     let line = place.line_text();
     let at = place.range().start + line.find(value.as_str())?;
     let range = at..at + value.len();
-    let is_number = |kind: &str| kind.trim_end_matches(|c: char| c.is_ascii_digit()).trim_start_matches('u') == "int" || kind.starts_with("float") || kind == "byte" || kind == "rune";
+    let is_number = |kind: &str| {
+        kind.trim_end_matches(|c: char| c.is_ascii_digit())
+            .trim_start_matches('u')
+            == "int"
+            || kind.starts_with("float")
+            || kind == "byte"
+            || kind == "rune"
+    };
     let mut hints = Vec::new();
     let mut offer = |text: String, weight: f32| hints.push(place.replace(range.clone(), text, weight));
     if to.strip_prefix('*') == Some(from) {
         offer(format!("&{value}"), 0.95);
     } else if from.strip_prefix('*') == Some(to) {
         offer(format!("*{value}"), 0.95);
-    } else if (is_number(from) && is_number(to)) || matches!((from.as_str(), to.as_str()), ("string", "[]byte") | ("[]byte" | "rune", "string") | ("string", "[]rune")) {
+    } else if (is_number(from) && is_number(to))
+        || matches!(
+            (from.as_str(), to.as_str()),
+            ("string", "[]byte") | ("[]byte" | "rune", "string") | ("string", "[]rune")
+        )
+    {
         offer(format!("{to}({value})"), 0.95);
     } else if to == "string" && is_number(from) {
         offer(format!("strconv.Itoa({value})"), 0.85);
@@ -138,7 +178,12 @@ fn other(place: &Place<'_>) -> Option<Said> {
     let indentation = place.indentation(place.line).to_string();
     if place.says(r"(?m)(missing return)$").is_some() {
         // What the function returns decides what is returned at its end.
-        let result = (1..place.line).rev().find_map(|line| groups(r"^func (?:\([^)]*\) )?\w*\([^)]*\) ([\w.*\[\]]+) \{$", place.text.get(place.range_of(line)?)?));
+        let result = (1..place.line).rev().find_map(|line| {
+            groups(
+                r"^func (?:\([^)]*\) )?\w*\([^)]*\) ([\w.*\[\]]+) \{$",
+                place.text.get(place.range_of(line)?)?,
+            )
+        });
         let values: &[&str] = match result?.concat().as_str() {
             "bool" => &["false", "true"],
             "string" => &["\"\""],
@@ -167,14 +212,24 @@ fn other(place: &Place<'_>) -> Option<Said> {
         let line = place.line_text();
         let start = place.range().start;
         let at = line.match_indices(verb.as_str()).map(|(at, _)| start + at).take(4);
-        let mut hints: Vec<Hint> = at.clone().map(|at| place.replace(at..at + verb.len(), right, 0.95)).collect();
+        let mut hints: Vec<Hint> = at
+            .clone()
+            .map(|at| place.replace(at..at + verb.len(), right, 0.95))
+            .collect();
         hints.extend(at.map(|at| place.replace(at..at + verb.len(), "%v", 0.8)));
         return Some((format!("format {verb}"), hints));
     }
     let found = place.says(r"syntax error: unexpected (.+?)(?:,| at |$)")?;
     let says = place.message;
     let mut hints = Vec::new();
-    for (expected, token) in [("expected )", ")"), ("possibly missing comma or )", ")"), ("possibly missing comma or }", ","), ("expected {", " {"), ("expected ]", "]"), ("possibly missing comma or ]", "]")] {
+    for (expected, token) in [
+        ("expected )", ")"),
+        ("possibly missing comma or )", ")"),
+        ("possibly missing comma or }", ","),
+        ("expected {", " {"),
+        ("expected ]", "]"),
+        ("possibly missing comma or ]", "]"),
+    ] {
         if says.contains(expected) {
             hints.extend(inserted(place, token, " //"));
         }

@@ -42,7 +42,8 @@ fn token(place: &Place<'_>) -> Option<Said> {
         let at = place.range().start + inner.len();
         return Some(("unclosed string".into(), vec![place.replace(at..at, "\"", 1.0)]));
     }
-    let found = place.says(r"error: '?(;|\)|\]|\}|\{|,)'?(?:, '?(?:\)|\]|;)'?)*(?: or '?\S'?)? expected")
+    let found = place
+        .says(r"error: '?(;|\)|\]|\}|\{|,)'?(?:, '?(?:\)|\]|;)'?)*(?: or '?\S'?)? expected")
         .or_else(|| place.says(r"(?m)^(?:.*\] )?'(;|\)|\]|\}|\{|,)'(?:, '?\S'?)*(?: or '?\S'?)? expected"))?;
     let mut hints = inserted(place, &found.concat(), " //");
     if let Some(or) = place.says(r"'\S'(?:, '\S')* or '(\S)' expected") {
@@ -54,9 +55,21 @@ fn token(place: &Place<'_>) -> Option<Said> {
 fn exception(place: &Place<'_>) -> Option<Said> {
     let found = place.says(r"unreported exception (\w+); must be caught or declared to be thrown")?;
     let name = found.first()?;
-    let (line, text) = line_above(place, |line| groups(r"^\s+(?:[\w@<>\[\], ?]+ )?\w+\([^)]*\)[^;]*\{\s*$", line).is_some() && groups(r"^\s*(?:if|for|while|switch|catch|\} |try|synchronized|else|new)\b", line).is_none())?;
+    let (line, text) = line_above(place, |line| {
+        groups(r"^\s+(?:[\w@<>\[\], ?]+ )?\w+\([^)]*\)[^;]*\{\s*$", line).is_some()
+            && groups(
+                r"^\s*(?:if|for|while|switch|catch|\} |try|synchronized|else|new)\b",
+                line,
+            )
+            .is_none()
+    })?;
     let at = place.range_of(line)?.start + text.rfind('{')?;
-    let is_known = place.text.contains(&format!(".{name};")) || place.text.contains(&format!("class {name} ")) || matches!(name.as_str(), "Exception" | "InterruptedException" | "CloneNotSupportedException" | "ClassNotFoundException");
+    let is_known = place.text.contains(&format!(".{name};"))
+        || place.text.contains(&format!("class {name} "))
+        || matches!(
+            name.as_str(),
+            "Exception" | "InterruptedException" | "CloneNotSupportedException" | "ClassNotFoundException"
+        );
     let has_throws = text.contains(" throws ");
     let (start, added) = match has_throws {
         true => (at, format!(", {name} ")),
@@ -87,8 +100,14 @@ fn types(place: &Place<'_>) -> Option<Said> {
             && let [before, value] = groups.as_slice()
         {
             let at = range.start + before.len();
-            let is_simple = value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '(' | ')'));
-            let cast = if is_simple { format!("({to}) {value}") } else { format!("({to}) ({value})") };
+            let is_simple = value
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '(' | ')'));
+            let cast = if is_simple {
+                format!("({to}) {value}")
+            } else {
+                format!("({to}) ({value})")
+            };
             hints.push(place.replace(at..at + value.len(), cast, 0.95));
         }
         return Some((format!("lossy {}", found.join(" ")), hints));
@@ -109,15 +128,25 @@ fn types(place: &Place<'_>) -> Option<Said> {
         (_, other) if other.starts_with("List<") && from.ends_with("[]") => vec![format!("Arrays.asList({value})")],
         _ => Vec::new(),
     };
-    let hints = offers.into_iter().map(|text| place.replace(at..at + value.len(), text, 0.9)).collect();
+    let hints = offers
+        .into_iter()
+        .map(|text| place.replace(at..at + value.len(), text, 0.9))
+        .collect();
     Some((format!("incompatible {from} {to}"), hints))
 }
 
 fn other(place: &Place<'_>) -> Option<Said> {
     let indentation = place.indentation(place.line).to_string();
-    let method = |line: &str| groups(r"^\s+(?:(?:public|protected|private|static|final|synchronized|abstract) )*([\w<>\[\], ?]+) \w+\([^)]*\)[^;]*\{\s*$", line);
+    let method = |line: &str| {
+        groups(
+            r"^\s+(?:(?:public|protected|private|static|final|synchronized|abstract) )*([\w<>\[\], ?]+) \w+\([^)]*\)[^;]*\{\s*$",
+            line,
+        )
+    };
     if place.says(r"(missing return statement)").is_some() {
-        let (_, text) = line_above(place, |line| method(line).is_some_and(|kind| !matches!(kind.concat().as_str(), "else" | "new" | "return")))?;
+        let (_, text) = line_above(place, |line| {
+            method(line).is_some_and(|kind| !matches!(kind.concat().as_str(), "else" | "new" | "return"))
+        })?;
         let kind = method(&text)?.concat();
         let values: &[&str] = match kind.trim() {
             "boolean" => &["false", "true"],
@@ -144,9 +173,15 @@ fn other(place: &Place<'_>) -> Option<Said> {
             _ => "null",
         };
         let at = place.range_of(line)?.start + text.rfind(';')?;
-        return Some((format!("uninitialized {name}"), vec![place.replace(at..at, format!(" = {value}"), 0.9)]));
+        return Some((
+            format!("uninitialized {name}"),
+            vec![place.replace(at..at, format!(" = {value}"), 0.9)],
+        ));
     }
-    if place.says(r"(non-static (?:method|variable) .* cannot be referenced from a static context)").is_some() {
+    if place
+        .says(r"(non-static (?:method|variable) .* cannot be referenced from a static context)")
+        .is_some()
+    {
         let (line, text) = line_above(place, |line| groups(r"(\bstatic\b.*\([^)]*\).*\{)", line).is_some())?;
         let at = place.range_of(line)?.start + text.find("static ")?;
         return Some(("static".into(), vec![place.replace(at..at + "static ".len(), "", 0.95)]));
@@ -154,8 +189,13 @@ fn other(place: &Place<'_>) -> Option<Said> {
     let found = place.says(r"cannot assign a value to final variable (\w+)")?;
     let name = found.first()?;
     let pattern = format!(r"\bfinal [\w<>\[\], ]+ {name}\b");
-    let at = (1..).zip(place.text.lines()).find_map(|(line, text)| groups(&format!("({pattern})"), text).map(|_| line))?;
+    let at = (1..)
+        .zip(place.text.lines())
+        .find_map(|(line, text)| groups(&format!("({pattern})"), text).map(|_| line))?;
     let range = place.range_of(at)?;
     let start = range.start + place.text.get(range.clone())?.find("final ")?;
-    Some((format!("final {name}"), vec![place.replace(start..start + "final ".len(), "", 0.9)]))
+    Some((
+        format!("final {name}"),
+        vec![place.replace(start..start + "final ".len(), "", 0.9)],
+    ))
 }

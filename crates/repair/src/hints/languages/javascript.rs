@@ -14,7 +14,9 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
 }
 
 fn suggested(place: &Place<'_>) -> Vec<String> {
-    place.says(r"Did you mean (?:the instance member )?'([\w.$]+)'").unwrap_or_default()
+    place
+        .says(r"Did you mean (?:the instance member )?'([\w.$]+)'")
+        .unwrap_or_default()
 }
 
 fn name(place: &Place<'_>) -> Option<Said> {
@@ -24,15 +26,26 @@ fn name(place: &Place<'_>) -> Option<Said> {
         .or_else(|| place.says(r"No value exists in scope for the shorthand property '([\w$]+)'"))?;
     let name = found.first()?;
     let mut said = unknown(place, name, &suggested(place))?;
-    let foreign = [("None", "null"), ("nil", "null"), ("True", "true"), ("False", "false"), ("self", "this")];
+    let foreign = [
+        ("None", "null"),
+        ("nil", "null"),
+        ("True", "true"),
+        ("False", "false"),
+        ("self", "this"),
+    ];
     for (foreign, own) in foreign {
         if name == foreign {
             said.1.extend(place.rename(name, own, 1.0));
         }
     }
     // A method or field of the same object.
-    let own = [format!(r"(?m)^\s+(?:async |get |static |private |readonly )*{name}\s*(?:\(|=|:)"), format!(r"this\.{name} = ")];
-    let is_own = own.iter().any(|pattern| regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&place.text)));
+    let own = [
+        format!(r"(?m)^\s+(?:async |get |static |private |readonly )*{name}\s*(?:\(|=|:)"),
+        format!(r"this\.{name} = "),
+    ];
+    let is_own = own
+        .iter()
+        .any(|pattern| regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&place.text)));
     if is_own && place.text.contains("class ") {
         said.1.extend(place.rename(name, &format!("this.{name}"), 0.99));
     }
@@ -43,14 +56,18 @@ fn member(place: &Place<'_>) -> Option<Said> {
     let found = place
         .says(r"(?m)(?:^|: |\.)([\w$]+) is not a function")
         .or_else(|| place.says(r"Property '([\w$]+)' does not exist on type"))
-        .or_else(|| place.says(r"(?:Cannot read properties of undefined|Cannot set properties of undefined) .*?'([\w$]+)'"))?;
+        .or_else(|| {
+            place.says(r"(?:Cannot read properties of undefined|Cannot set properties of undefined) .*?'([\w$]+)'")
+        })?;
     let name = found.first()?;
     misspelled(place, name, &suggested(place))
 }
 
 fn constant(place: &Place<'_>) -> Option<Said> {
     let is_said = place.says(r"(Assignment to constant variable)").is_some();
-    let named = place.says(r"Cannot assign to '([\w$]+)' because it is a constant").or_else(|| place.says(r"'([\w$]+)' is constant"));
+    let named = place
+        .says(r"Cannot assign to '([\w$]+)' because it is a constant")
+        .or_else(|| place.says(r"'([\w$]+)' is constant"));
     if !is_said && named.is_none() {
         return None;
     }
@@ -58,16 +75,25 @@ fn constant(place: &Place<'_>) -> Option<Said> {
     let (at, text) = line_above(place, |other| {
         groups(r"\bconst ([\w$]+)\b", other).is_some_and(|name| {
             let name = name.concat();
-            let is_assigned = regex::Regex::new(&format!(r"(?:^|[^.\w$]){0}\s*(?:[-+*/%&|^]|\*\*|\|\||&&|\?\?|<<|>>)?=[^=>]|(?:\+\+|--){0}\b|\b{0}(?:\+\+|--)", regex::escape(&name)));
+            let is_assigned = regex::Regex::new(&format!(
+                r"(?:^|[^.\w$]){0}\s*(?:[-+*/%&|^]|\*\*|\|\||&&|\?\?|<<|>>)?=[^=>]|(?:\+\+|--){0}\b|\b{0}(?:\+\+|--)",
+                regex::escape(&name)
+            ));
             occurrences(line, &name).next().is_some() && is_assigned.is_ok_and(|pattern| pattern.is_match(line))
         })
     })?;
     let start = place.range_of(at)?.start + text.find("const ")?;
-    Some(("constant".into(), vec![place.replace(start..start + "const".len(), "let", 1.0)]))
+    Some((
+        "constant".into(),
+        vec![place.replace(start..start + "const".len(), "let", 1.0)],
+    ))
 }
 
 fn syntax(place: &Place<'_>) -> Option<Said> {
-    if place.says(r"(await is only valid in async functions|'await' expressions are only allowed within async)").is_some() {
+    if place
+        .says(r"(await is only valid in async functions|'await' expressions are only allowed within async)")
+        .is_some()
+    {
         let line = place.line_text();
         let mut hints = Vec::new();
         let start = place.range().start;
@@ -80,10 +106,15 @@ fn syntax(place: &Place<'_>) -> Option<Said> {
             };
             hints.extend(open.map(|at| place.replace(start + at..start + at, "async ", 1.0)));
         }
-        let function = line_above(place, |line| groups(r"^\s*(?:export |default |static )*(?:function\b|[\w$]+\([^)]*\)[^;=]*\{\s*$|(?:const|let) [\w$]+ = (?:function|\())", line).is_some() && groups(r"^\s*(if|for|while|switch|catch)\b", line).is_none());
+        let function = line_above(place, |line| {
+            groups(r"^\s*(?:export |default |static )*(?:function\b|[\w$]+\([^)]*\)[^;=]*\{\s*$|(?:const|let) [\w$]+ = (?:function|\())", line).is_some() && groups(r"^\s*(if|for|while|switch|catch)\b", line).is_none()
+        });
         if let Some((at, text)) = function {
             let range = place.range_of(at)?;
-            let offset = text.find("function").or_else(|| text.find("= (").map(|at| at + 2)).unwrap_or(text.len() - text.trim_start().len());
+            let offset = text
+                .find("function")
+                .or_else(|| text.find("= (").map(|at| at + 2))
+                .unwrap_or(text.len() - text.trim_start().len());
             hints.push(place.replace(range.start + offset..range.start + offset, "async ", 0.95));
         }
         return Some(("await".into(), hints));
@@ -128,7 +159,10 @@ fn unused(place: &Place<'_>) -> Option<Said> {
     if place.says(r"Expected '(===|!==)' and instead saw").is_some() {
         let mut changes = Vec::new();
         for (from, to) in [(" == ", " === "), (" != ", " !== ")] {
-            changes.extend(line.match_indices(from).map(|(at, _)| place.change(range.start + at..range.start + at + from.len(), to)));
+            changes.extend(
+                line.match_indices(from)
+                    .map(|(at, _)| place.change(range.start + at..range.start + at + from.len(), to)),
+            );
         }
         changes.sort();
         return Some(("eqeqeq".into(), vec![Hint::new(changes, 0.9)]));
@@ -136,7 +170,13 @@ fn unused(place: &Place<'_>) -> Option<Said> {
     let found = place.says(r"'([\w$]+)' is (?:assigned a value but never used|defined but never used|declared but its value is never read|declared but never used)")?;
     let name = found.first()?;
     let mut hints = Vec::new();
-    let declared = groups(&format!(r"^\s*(?:const|let|var) {}(?:: [^=]+)? = ([^;]+);?\s*$", regex::escape(name)), line);
+    let declared = groups(
+        &format!(
+            r"^\s*(?:const|let|var) {}(?:: [^=]+)? = ([^;]+);?\s*$",
+            regex::escape(name)
+        ),
+        line,
+    );
     if let Some(value) = declared {
         let has_effect = value.concat().contains(['(', '`', '+']) && value.concat().contains('(');
         match has_effect {
@@ -152,7 +192,11 @@ fn unused(place: &Place<'_>) -> Option<Said> {
         let listed = groups(r"\{([^}]*)\}", line).map(|names| names.concat());
         match listed.filter(|names| names.contains(',')) {
             Some(names) => {
-                let rest: Vec<&str> = names.split(',').map(str::trim).filter(|other| occurrences(other, name).next().is_none() && !other.is_empty()).collect();
+                let rest: Vec<&str> = names
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|other| occurrences(other, name).next().is_none() && !other.is_empty())
+                    .collect();
                 let at = range.start + line.find(names.as_str())?;
                 hints.push(place.replace(at..at + names.len(), format!(" {} ", rest.join(", ")), 1.0));
             }

@@ -46,7 +46,9 @@ fn misspelled(place: &Place<'_>, name: &str, suggested: &[String]) -> Option<Sai
 
 fn renamed(place: &Place<'_>, name: &str, suggested: &[String]) -> Vec<Hint> {
     let near = names::near(place, name, suggested);
-    near.iter().filter_map(|(other, weight)| place.rename(name, other, *weight)).collect()
+    near.iter()
+        .filter_map(|(other, weight)| place.rename(name, other, *weight))
+        .collect()
 }
 
 /// A token at the caret of the message, behind the code before it.
@@ -62,7 +64,12 @@ fn inserted(place: &Place<'_>, token: &str, comment: &str) -> Vec<Hint> {
         }
     }
     // A missing token may also belong to the end of the line before.
-    if let Some(above) = place.line.checked_sub(1).filter(|line| *line > 0).and_then(|line| place.range_of(line)) {
+    if let Some(above) = place
+        .line
+        .checked_sub(1)
+        .filter(|line| *line > 0)
+        .and_then(|line| place.range_of(line))
+    {
         let code = place.text.get(above.clone()).unwrap_or_default().trim_end();
         let at = above.start + code.len();
         hints.push(place.replace(at..at, token, 0.8));

@@ -47,7 +47,10 @@ fn name(place: &Place<'_>) -> Option<Said> {
     if FOREIGN.iter().any(|(foreign, _)| foreign == name) {
         let changes = FOREIGN.iter().flat_map(|(foreign, own)| {
             let words = place.words(foreign);
-            words.into_iter().map(|range| place.change(range, *own)).collect::<Vec<_>>()
+            words
+                .into_iter()
+                .map(|range| place.change(range, *own))
+                .collect::<Vec<_>>()
         });
         let mut changes: Vec<_> = changes.collect();
         changes.sort();
@@ -55,7 +58,11 @@ fn name(place: &Place<'_>) -> Option<Said> {
     }
     let mut said = unknown(place, name, &suggested(place))?;
     // A method or attribute of the same object.
-    let is_own = [format!("def {name}(self"), format!("self.{name} = "), format!("self.{name}: ")];
+    let is_own = [
+        format!("def {name}(self"),
+        format!("self.{name} = "),
+        format!("self.{name}: "),
+    ];
     if is_own.iter().any(|own| place.text.contains(own)) && line_above(place, |line| line.contains("(self")).is_some() {
         said.1.extend(place.rename(name, &format!("self.{name}"), 1.0));
     }
@@ -104,7 +111,9 @@ fn everywhere(place: &Place<'_>, name: &str) -> Option<Said> {
     near.extend(names::near(place, name, &suggested(place)));
     for (other, weight) in near {
         let used = occurrences(&place.text, name).take(100);
-        let changes: Vec<_> = used.map(|at| place.change(at..at + name.len(), other.as_str())).collect();
+        let changes: Vec<_> = used
+            .map(|at| place.change(at..at + name.len(), other.as_str()))
+            .collect();
         hints.push(Hint::new(changes, weight));
         hints.extend(place.rename(name, &other, weight * 0.95));
     }
@@ -114,11 +123,19 @@ fn everywhere(place: &Place<'_>, name: &str) -> Option<Said> {
 /// Names of a module that are spelled like this one.
 fn of_module(place: &Place<'_>, module: &str, name: &str) -> Vec<(String, f32)> {
     let path = module.replace('.', "/");
-    let files = [format!("{path}.py"), format!("{path}/__init__.py"), format!("src/{path}.py"), format!("src/{path}/__init__.py")];
+    let files = [
+        format!("{path}.py"),
+        format!("{path}/__init__.py"),
+        format!("src/{path}.py"),
+        format!("src/{path}/__init__.py"),
+    ];
     let own = files.iter().find_map(|file| place.checkout.read_text(file));
-    let known = super::imports::members(module).map(String::from).chain(own.iter().flat_map(|text| {
-        text.lines().filter_map(|line| Some(groups(r"^(?:def |class |async def )?(\w+)\b", line)?.concat()))
-    }));
+    let known = super::imports::members(module)
+        .map(String::from)
+        .chain(own.iter().flat_map(|text| {
+            text.lines()
+                .filter_map(|line| Some(groups(r"^(?:def |class |async def )?(\w+)\b", line)?.concat()))
+        }));
     let near = known.filter_map(|other| Some((names::likeness(name, &other)?, other)));
     let mut near: Vec<(String, f32)> = near.map(|(weight, other)| (other, (weight + 0.04).min(1.0))).collect();
     near.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -132,8 +149,13 @@ fn modules(place: &Place<'_>, name: &str) -> Vec<(String, f32)> {
         let path = path.as_str().strip_suffix(".py")?;
         Some(path.trim_end_matches("/__init__").rsplit('/').next()?.to_string())
     });
-    let all = own.take(5_000).chain(super::imports::python_modules().map(String::from));
-    let mut near: Vec<(String, f32)> = all.filter_map(|other| Some((names::likeness(name, &other)?, other))).map(|(weight, other)| (other, weight)).collect();
+    let all = own
+        .take(5_000)
+        .chain(super::imports::python_modules().map(String::from));
+    let mut near: Vec<(String, f32)> = all
+        .filter_map(|other| Some((names::likeness(name, &other)?, other)))
+        .map(|(weight, other)| (other, weight))
+        .collect();
     near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     near.dedup();
     near.truncate(6);
@@ -146,7 +168,9 @@ fn call(place: &Place<'_>) -> Option<Said> {
         return misspelled(place, found.first()?, &suggested(place));
     }
     let found = place.says(r"(\w+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given")?;
-    let [name, takes, given] = found.as_slice() else { return None };
+    let [name, takes, given] = found.as_slice() else {
+        return None;
+    };
     let is_one_more = given.parse::<u32>().ok()? == takes.parse::<u32>().ok()? + 1;
     let start = format!("def {name}(");
     let at = place.text.find(&start).filter(|_| is_one_more)? + start.len();
@@ -162,7 +186,14 @@ fn unused(place: &Place<'_>) -> Option<Said> {
     if found.is_some() {
         let line = place.line_text();
         let mut text = line.to_string();
-        for (from, to) in [(" == None", " is None"), (" != None", " is not None"), (" == True", " is True"), (" == False", " is False"), (" != True", " is not True"), (" != False", " is not False")] {
+        for (from, to) in [
+            (" == None", " is None"),
+            (" != None", " is not None"),
+            (" == True", " is True"),
+            (" == False", " is False"),
+            (" != True", " is not True"),
+            (" != False", " is not False"),
+        ] {
             text = text.replace(from, to);
         }
         return (text != line).then(|| ("comparison".into(), vec![place.replace(place.range(), text, 0.9)]));
@@ -203,7 +234,11 @@ fn syntax(place: &Place<'_>) -> Option<Said> {
             let at = place.range().start + code.len() - 1;
             hints.push(place.replace(at..at, closing, 1.0));
         }
-        for at in line.match_indices(closing).map(|(at, _)| place.range().start + at).take(4) {
+        for at in line
+            .match_indices(closing)
+            .map(|(at, _)| place.range().start + at)
+            .take(4)
+        {
             hints.push(place.replace(at..at, closing, 0.8));
         }
     }
@@ -223,7 +258,10 @@ fn syntax(place: &Place<'_>) -> Option<Said> {
         hints.push(place.append(&quote, 0.9, " #"));
     }
     if says.contains("forgot a comma") || says.contains("invalid syntax") {
-        let spaces = line.trim_start().match_indices(' ').map(|(at, _)| at + line.len() - line.trim_start().len());
+        let spaces = line
+            .trim_start()
+            .match_indices(' ')
+            .map(|(at, _)| at + line.len() - line.trim_start().len());
         for at in spaces.take(12) {
             let start = place.range().start + at;
             hints.push(place.replace(start..start, ",", 0.75));
@@ -238,12 +276,22 @@ fn indentations(place: &Place<'_>) -> Vec<Hint> {
     let own = place.indentation(place.line).to_string();
     let mut offers: Vec<(String, f32)> = Vec::new();
     let above = (1..place.line).rev().find(|line| {
-        place.range_of(*line).and_then(|range| place.text.get(range)).is_some_and(|text| !text.trim().is_empty())
+        place
+            .range_of(*line)
+            .and_then(|range| place.text.get(range))
+            .is_some_and(|text| !text.trim().is_empty())
     });
     if let Some(above) = above {
         let indentation = place.indentation(above).to_string();
-        let text = place.range_of(above).and_then(|range| place.text.get(range)).unwrap_or_default();
-        let step = if own.contains('\t') || indentation.contains('\t') { "\t" } else { "    " };
+        let text = place
+            .range_of(above)
+            .and_then(|range| place.text.get(range))
+            .unwrap_or_default();
+        let step = if own.contains('\t') || indentation.contains('\t') {
+            "\t"
+        } else {
+            "    "
+        };
         if text.trim_end().ends_with(':') {
             offers.push((format!("{indentation}{step}"), 1.0));
         }
@@ -256,10 +304,16 @@ fn indentations(place: &Place<'_>) -> Vec<Hint> {
             }
             outer.truncate(outer.len() - step.len());
             // The nearest is the likeliest.
-            weight = if own.len().abs_diff(outer.len()) < own.len().abs_diff(indentation.len()) { 1.0 } else { 0.8 };
+            weight = if own.len().abs_diff(outer.len()) < own.len().abs_diff(indentation.len()) {
+                1.0
+            } else {
+                0.8
+            };
         }
     }
     let start = place.range().start;
     let offers = offers.into_iter().filter(|(indentation, _)| *indentation != own);
-    offers.map(|(indentation, weight)| place.replace(start..start + own.len(), indentation, weight)).collect()
+    offers
+        .map(|(indentation, weight)| place.replace(start..start + own.len(), indentation, weight))
+        .collect()
 }

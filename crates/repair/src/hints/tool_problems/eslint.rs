@@ -44,7 +44,9 @@ pub(super) fn command(part: &CommandPart) -> Vec<String> {
 
 pub(super) fn complaints(printed: &str, read: impl Fn(&str) -> Option<String>) -> Vec<ToolComplaint> {
     let line = printed.lines().find(|line| line.starts_with("[{"));
-    let files: Vec<LintedFile> = line.and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+    let files: Vec<LintedFile> = line
+        .and_then(|line| serde_json::from_str(line).ok())
+        .unwrap_or_default();
     let mut found = Vec::new();
     for LintedFile { file_path, messages } in files {
         let text = read(&file_path).unwrap_or_default();
@@ -64,7 +66,10 @@ pub(super) fn complaints(printed: &str, read: impl Fn(&str) -> Option<String>) -
         };
         for message in messages.into_iter().filter(|message| message.severity == 2) {
             let sure = message.fix.and_then(|fix| hint(fix, 1.0));
-            let others = message.suggestions.into_iter().filter_map(|suggestion| hint(suggestion.fix, 0.9));
+            let others = message
+                .suggestions
+                .into_iter()
+                .filter_map(|suggestion| hint(suggestion.fix, 0.9));
             found.push(ToolComplaint {
                 hints: sure.into_iter().chain(others).collect(),
                 file: file_path.clone(),

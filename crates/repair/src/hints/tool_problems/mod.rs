@@ -90,7 +90,11 @@ impl<'a> Examiner<'a> {
     }
 
     /// What is wrong with a tree, as far as it can be said.
-    pub(super) async fn examine(&mut self, tree: &Checkout, stop: &CancellationToken) -> Result<Vec<Problem>, suite::Error> {
+    pub(super) async fn examine(
+        &mut self,
+        tree: &Checkout,
+        stop: &CancellationToken,
+    ) -> Result<Vec<Problem>, suite::Error> {
         let bench = match &mut self.bench {
             Some(bench) => bench,
             empty => empty.insert(ToolRunner::new(self.task).await?),
@@ -114,7 +118,10 @@ impl<'a> Examiner<'a> {
             Way::Ruff(..) => ruff::complaints(&ran.printed, |file| self.text(tree, part, file)),
             Way::Run(_) => Vec::new(),
         };
-        let problems = complaints.into_iter().take(MAX_PROBLEMS).map(|complaint| self.problem(tree, part, complaint));
+        let problems = complaints
+            .into_iter()
+            .take(MAX_PROBLEMS)
+            .map(|complaint| self.problem(tree, part, complaint));
         Ok(problems.collect())
     }
 
@@ -125,7 +132,10 @@ impl<'a> Examiner<'a> {
         // Cargo names files from the workspace, which may be above.
         let mut directory = part.directory.clone();
         while let Some(below) = directory {
-            directory = below.as_str().rsplit_once('/').and_then(|(above, _)| above.parse().ok());
+            directory = below
+                .as_str()
+                .rsplit_once('/')
+                .and_then(|(above, _)| above.parse().ok());
             if let Some(path) = resolved(tree, directory.as_ref(), file) {
                 return Some(path);
             }
@@ -143,20 +153,30 @@ impl<'a> Examiner<'a> {
         let is_open = place.as_ref().is_some_and(|path| is_editable(self.task, path));
         let mut hints: Vec<Hint> = Vec::new();
         for hint in complaint.hints.into_iter().take(MAX_HINTS).filter(|_| is_open) {
-            let changes: Option<Vec<Change>> =
-                hint.changes.into_iter().map(|change| self.change(tree, part, change)).collect();
+            let changes: Option<Vec<Change>> = hint
+                .changes
+                .into_iter()
+                .map(|change| self.change(tree, part, change))
+                .collect();
             hints.extend(changes.filter(|changes| !changes.is_empty()).map(|changes| Hint {
                 changes,
                 weight: hint.weight,
                 is_of_a_tool: true,
             }));
         }
-        let own = place.as_ref().filter(|_| is_open).and_then(|path| at(tree, (path, complaint.line), &complaint.message));
+        let own = place
+            .as_ref()
+            .filter(|_| is_open)
+            .and_then(|path| at(tree, (path, complaint.line), &complaint.message));
         for hint in own.into_iter().flat_map(|problem| problem.hints) {
             let is_known = hints.iter().any(|other| other.changes == hint.changes);
             if !is_known {
                 // What the tool suggests is likelier.
-                let weight = if hints.iter().any(|hint| hint.is_of_a_tool) { hint.weight * 0.85 } else { hint.weight };
+                let weight = if hints.iter().any(|hint| hint.is_of_a_tool) {
+                    hint.weight * 0.85
+                } else {
+                    hint.weight
+                };
                 hints.push(Hint { weight, ..hint });
             }
         }
@@ -187,14 +207,24 @@ fn way(task: &Task<'_>) -> Way {
     let before = task.before;
     let is_of_the_build = matches!(before.outcome, Outcome::DidNotBuild | Outcome::Flagged);
     let parts = suite::parts(task.checkout, &task.suite.command);
-    let cargo = parts.iter().filter(|_| is_of_the_build).find_map(|part| Some((part, as_json(&part.argv)?)));
+    let cargo = parts
+        .iter()
+        .filter(|_| is_of_the_build)
+        .find_map(|part| Some((part, as_json(&part.argv)?)));
     if let Some((part, argv)) = cargo {
         return Way::Cargo(part.clone(), argv);
     }
     let says = |text: &str| text.contains("error TS") || text.contains(" TS2") || text.starts_with("TS");
-    let is_typed = before.failures.iter().any(|failure| says(&failure.name) || says(&failure.message)) || says(&before.tail);
+    let is_typed = before
+        .failures
+        .iter()
+        .any(|failure| says(&failure.name) || says(&failure.message))
+        || says(&before.tail);
     if is_typed {
-        let part = parts.iter().find(|part| tool_at(&part.argv, "tsc").is_some()).or(parts.first());
+        let part = parts
+            .iter()
+            .find(|part| tool_at(&part.argv, "tsc").is_some())
+            .or(parts.first());
         if let Some(part) = part {
             return Way::TypeScript(part.clone(), typescript::command(&part.argv));
         }

@@ -44,7 +44,10 @@ pub(super) fn complaints(printed: &str, read: impl Fn(&str) -> Option<String>) -
     let start = printed.lines().position(|line| line == "[");
     let whole: String = start.map_or_else(String::new, |start| {
         let lines: Vec<&str> = printed.lines().skip(start).collect();
-        let end = lines.iter().position(|line| *line == "]").map_or(lines.len(), |end| end + 1);
+        let end = lines
+            .iter()
+            .position(|line| *line == "]")
+            .map_or(lines.len(), |end| end + 1);
         lines[..end].join("\n")
     });
     let messages: Vec<RuffMessage> = serde_json::from_str(&whole).unwrap_or_default();
@@ -86,7 +89,10 @@ fn byte(text: &str, place: RuffPlace) -> Option<usize> {
     for (row, line) in (1..).zip(text.split_inclusive('\n')) {
         if row == place.row {
             let columns = line.char_indices().map(|(at, _)| at).chain([line.len()]);
-            return columns.take(MAX_COLUMNS).nth(place.column.checked_sub(1)?).map(|at| start + at);
+            return columns
+                .take(MAX_COLUMNS)
+                .nth(place.column.checked_sub(1)?)
+                .map(|at| start + at);
         }
         start += line.len();
     }

@@ -51,7 +51,9 @@ struct QuickChange {
 
 /// The command that prints the fixes, for a command that runs the compiler.
 pub(super) fn command(argv: &[String]) -> Vec<String> {
-    let at = argv.iter().position(|word| matches!(word.as_str(), "-p" | "--project" | "-b" | "--build"));
+    let at = argv
+        .iter()
+        .position(|word| matches!(word.as_str(), "-p" | "--project" | "-b" | "--build"));
     let project = at.and_then(|at| argv.get(at + 1)).filter(|word| !word.starts_with('-'));
     ["node", "-e", SCRIPT]
         .map(str::to_owned)
@@ -61,10 +63,15 @@ pub(super) fn command(argv: &[String]) -> Vec<String> {
 }
 
 pub(super) fn complaints(printed: &str) -> Vec<ToolComplaint> {
-    let lines = printed.lines().filter(|line| line.starts_with("{\"greenlight\":\"typescript\""));
+    let lines = printed
+        .lines()
+        .filter(|line| line.starts_with("{\"greenlight\":\"typescript\""));
     let errors = lines.filter_map(|line| serde_json::from_str::<TypeError>(line).ok());
     let complaint = |error: TypeError| {
-        let fixes = error.fixes.into_iter().filter(|fix| !SILENCING.contains(&fix.name.as_str()));
+        let fixes = error
+            .fixes
+            .into_iter()
+            .filter(|fix| !SILENCING.contains(&fix.name.as_str()));
         let hint = |fix: QuickFix| {
             let is_renaming = fix.says.starts_with("Prefix ");
             let changes = fix.changes.into_iter().map(|change| ToolChange {
