@@ -102,8 +102,11 @@ impl<'a> ProcessRunner<'a> {
     /// Finds the smallest command that still makes the failing tests fail. Returns false if they do not fail here.
     async fn narrow_down(&mut self, lane: &Lane, stop: &CancellationToken) -> Result<bool, suite::Error> {
         let whole = &self.task.suite.for_purpose(suite::Purpose::Search);
-        // A diagnostic of the build is no test, and no test of its name would run after the build is repaired.
-        let is_of_tests = !matches!(self.task.before.outcome, Outcome::DidNotBuild | Outcome::Flagged);
+        // A diagnostic, or a file that cannot be loaded, is no test: none of its name would run once that is repaired.
+        let is_of_tests = !matches!(
+            self.task.before.outcome,
+            Outcome::DidNotBuild | Outcome::Flagged | Outcome::DidNotCollect | Outcome::MissingModule
+        );
         let failing = self.task.before.failing_names().filter(|_| is_of_tests);
         let failing: Vec<String> = failing.map(String::from).collect();
         let mut ways = vec![(whole.clone(), Vec::new())];

@@ -7,7 +7,7 @@ pub(crate) enum Template {
     Revert,
     /// Reverts what the pull request is for: all of it, or a definition that it adds.
     TakeBack,
-    /// What a tool suggests in so many words, without being sure.
+    /// What a tool suggests without being sure.
     Suggested,
     /// What a message about the code hints at: another name, an import, a token.
     Hint,

@@ -162,7 +162,7 @@ async fn typed(fixes: &str) -> Patient {
     );
     Patient::commanded(
         &[
-            ("check.sh", check),
+            ("bin/tsc", check),
             ("tsconfig.json", "{}"),
             ("package.json", "{}"),
             (
@@ -173,7 +173,7 @@ async fn typed(fixes: &str) -> Patient {
             ("src/a.test.ts", "export const test = 1;\n"),
             ("node_modules/typescript/index.js", &typescript),
         ],
-        "sh check.sh",
+        "./bin/tsc --noEmit",
     )
     .await
 }

@@ -1,5 +1,5 @@
 //! Edits that the messages of compilers, linters and interpreters suggest: a name that is spelled alike, an import that
-//! is missing, a token that was forgotten, and what the tools suggest in so many words without being sure.
+//! is missing, a token that was forgotten, and what the tools suggest without being sure.
 //!
 //! Messages and suggestions come from untrusted code. They are only candidates: each edits files that may be edited,
 //! and the tests decide. Not in here: suggestions that a tool is sure of, which are tried before
@@ -36,13 +36,13 @@ const MAX_CANDIDATES: usize = 60;
 
 /// A replacement of a part of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Change {
+struct HintEdit {
     path: RepoPath,
     range: Range<usize>,
     text: String,
 }
 
-impl Ord for Change {
+impl Ord for HintEdit {
     fn cmp(&self, other: &Self) -> Ordering {
         let place = |change: &Self| (change.range.start, change.range.end);
         let by_path = self.path.cmp(&other.path);
@@ -52,7 +52,7 @@ impl Ord for Change {
     }
 }
 
-impl PartialOrd for Change {
+impl PartialOrd for HintEdit {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -62,10 +62,10 @@ impl PartialOrd for Change {
 #[derive(Debug, Clone, PartialEq)]
 struct Hint {
     /// They only make sense together.
-    changes: Vec<Change>,
+    changes: Vec<HintEdit>,
     /// How likely it is right, from 0 to 1.
     weight: f32,
-    /// Whether a tool suggests it in so many words.
+    /// Whether a tool suggests this very edit.
     is_of_a_tool: bool,
 }
 
@@ -80,7 +80,7 @@ struct Problem {
 }
 
 impl Hint {
-    fn new(changes: Vec<Change>, weight: f32) -> Self {
+    fn new(changes: Vec<HintEdit>, weight: f32) -> Self {
         Self {
             changes,
             weight,
@@ -143,15 +143,15 @@ fn candidate(task: &Task<'_>, settled: &Settled) -> Option<Candidate> {
 
 /// The text of a file after these changes, which are ordered. `None` if some do not fit or overlap. Whole lines that are
 /// inserted at one position follow one another.
-fn changed(text: &str, changes: &[&Change]) -> Option<String> {
+fn changed(text: &str, changes: &[&HintEdit]) -> Option<String> {
     let mut whole = String::with_capacity(text.len());
     let mut done = 0;
-    let mut last: Option<&Change> = None;
+    let mut last: Option<&HintEdit> = None;
     for change in changes {
         if last == Some(*change) {
             continue;
         }
-        let is_line = |change: &Change| change.range.is_empty() && change.text.ends_with('\n');
+        let is_line = |change: &HintEdit| change.range.is_empty() && change.text.ends_with('\n');
         let is_behind =
             last.is_none_or(|last| last.range.start < change.range.start || (is_line(last) && is_line(change)));
         if change.range.start < done || change.range.start > change.range.end || !is_behind {

@@ -6,7 +6,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 use regex::Regex;
 
-use super::{Change, Hint};
+use super::{Hint, HintEdit};
 
 /// Larger files are left alone.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -73,8 +73,8 @@ impl<'a> Place<'a> {
         Hint::new(vec![self.change(range, text)], weight)
     }
 
-    pub(super) fn change(&self, range: Range<usize>, text: impl Into<String>) -> Change {
-        Change {
+    pub(super) fn change(&self, range: Range<usize>, text: impl Into<String>) -> HintEdit {
+        HintEdit {
             path: self.path.clone(),
             range,
             text: text.into(),
@@ -83,7 +83,7 @@ impl<'a> Place<'a> {
 
     /// Replaces every occurrence of a name in the line, or, with `within`, only those in one range.
     pub(super) fn rename(&self, name: &str, to: &str, weight: f32) -> Option<Hint> {
-        let changes: Vec<Change> = self
+        let changes: Vec<HintEdit> = self
             .words(name)
             .into_iter()
             .map(|range| self.change(range, to))

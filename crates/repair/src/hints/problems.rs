@@ -51,9 +51,10 @@ pub(super) fn of_run(task: &Task<'_>, tree: &Checkout, run: &TestRun) -> Vec<Pro
 fn of_failure(task: &Task<'_>, tree: &Checkout, failure: &Failure) -> Option<Problem> {
     let start = failure.message.len().saturating_sub(MAX_MESSAGE);
     let message = failure.message.get(failure.message.ceil_char_boundary(start)..)?;
-    let named = (!message.contains(&failure.name))
-        .then_some(failure.name.as_str())
-        .unwrap_or_default();
+    let named = match message.contains(&failure.name) {
+        true => "",
+        false => failure.name.as_str(),
+    };
     let message = format!("{message}\n{named}");
     let mut places = Vec::new();
     if let Some(location) = &failure.location {

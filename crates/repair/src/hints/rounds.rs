@@ -9,7 +9,7 @@ use greenlight_tree::checkout::Checkout;
 use tokio_util::sync::CancellationToken;
 
 use super::tool_problems::Examiner;
-use super::{Change, Hint, Problem, Settled, changed, is_editable};
+use super::{Hint, HintEdit, Problem, Settled, changed, is_editable};
 use crate::task::Task;
 
 /// Maximum number of rounds.
@@ -114,7 +114,7 @@ fn key(problem: &Problem) -> (String, String) {
 }
 
 /// A tree with one hint for each problem.
-struct Step {
+struct Round {
     tree: Checkout,
     weight: f32,
     is_of_a_tool: bool,
@@ -122,14 +122,14 @@ struct Step {
     is_in_doubt: bool,
 }
 
-fn applied(task: &Task<'_>, tree: &Checkout, problems: &[Problem], turns: &Turns) -> Option<Step> {
-    let mut step = Step {
+fn applied(task: &Task<'_>, tree: &Checkout, problems: &[Problem], turns: &Turns) -> Option<Round> {
+    let mut step = Round {
         tree: tree.clone(),
         weight: 1.0,
         is_of_a_tool: true,
         is_in_doubt: false,
     };
-    let mut changes: BTreeSet<Change> = BTreeSet::new();
+    let mut changes: BTreeSet<HintEdit> = BTreeSet::new();
     for problem in problems {
         let turn = turns.get(&key(problem)).copied().unwrap_or(0);
         let Some(hint) = problem.hints.get(turn).filter(|hint| is_permitted(task, hint)) else {
@@ -162,8 +162,8 @@ fn is_permitted(task: &Task<'_>, hint: &Hint) -> bool {
 }
 
 /// The texts that these changes make. `None` if some do not fit.
-fn texts(tree: &Checkout, changes: &BTreeSet<Change>) -> Option<BTreeMap<RepoPath, String>> {
-    let mut by_path: BTreeMap<&RepoPath, Vec<&Change>> = BTreeMap::new();
+fn texts(tree: &Checkout, changes: &BTreeSet<HintEdit>) -> Option<BTreeMap<RepoPath, String>> {
+    let mut by_path: BTreeMap<&RepoPath, Vec<&HintEdit>> = BTreeMap::new();
     for change in changes {
         by_path.entry(&change.path).or_default().push(change);
     }

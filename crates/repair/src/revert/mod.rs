@@ -200,7 +200,7 @@ fn candidate(texts: &BTreeMap<&RepoPath, &str>, hunks: &[Hunk<'_>], (score, all)
             .iter()
             .any(|(path, now, text)| purpose::takes_a_definition_back(path, now, text));
     let first = hunks.first()?.1;
-    let mut changed = changed.into_iter().map(|(path, now, text)| (path, now, text));
+    let mut changed = changed.into_iter();
     let (path, now, text) = changed.next()?;
     // One edit of a file is from its first to its last hunk.
     let of_file = by_file.get(&path)?;

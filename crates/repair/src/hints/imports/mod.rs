@@ -123,7 +123,7 @@ fn is_import(line: &str, language: Option<Language>) -> bool {
     }
 }
 
-/// Whether a script has imports or exports of its own.
+/// Whether a script has imports or exports.
 fn is_module(text: &str) -> bool {
     text.lines()
         .any(|line| line.starts_with("import ") || line.starts_with("export "))

@@ -17,9 +17,7 @@ fn symbol(place: &Place<'_>) -> Option<Said> {
         let name = found.first()?;
         return place.line_text().contains(name).then(|| unknown(place, name, &[]))?;
     }
-    if place.says(r"(cannot find symbol)").is_none() {
-        return None;
-    }
+    place.says(r"(cannot find symbol)")?;
     let found = place.says(r"(?m)symbol: +(class|variable|method|interface|static) (\w+)")?;
     let [kind, name] = found.as_slice() else { return None };
     let is_of_a_value = place.says(r"(?m)location: +(variable|class) .* of type").is_some();

@@ -1,4 +1,4 @@
-//! Asks the tool that complained what it complains about, with the fixes that it suggests in so many words. Where there
+//! Asks the tool that complained what it complains about, with the fixes that it suggests. Where there
 //! is no such tool, the test command itself is run, and its output is read.
 
 mod eslint;
@@ -14,7 +14,7 @@ use greenlight_tree::checkout::Checkout;
 use tokio_util::sync::CancellationToken;
 
 use super::problems::{at, of_run};
-use super::{Change, Hint, Problem, is_editable};
+use super::{Hint, HintEdit, Problem, is_editable};
 use crate::task::Task;
 use crate::tools::{ToolRunner, as_json, resolved, tool_at};
 
@@ -153,7 +153,7 @@ impl<'a> Examiner<'a> {
         let is_open = place.as_ref().is_some_and(|path| is_editable(self.task, path));
         let mut hints: Vec<Hint> = Vec::new();
         for hint in complaint.hints.into_iter().take(MAX_HINTS).filter(|_| is_open) {
-            let changes: Option<Vec<Change>> = hint
+            let changes: Option<Vec<HintEdit>> = hint
                 .changes
                 .into_iter()
                 .map(|change| self.change(tree, part, change))
@@ -188,13 +188,13 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    fn change(&self, tree: &Checkout, part: &CommandPart, change: ToolChange) -> Option<Change> {
+    fn change(&self, tree: &Checkout, part: &CommandPart, change: ToolChange) -> Option<HintEdit> {
         let path = self.path(tree, part, &change.file)?;
         let text = tree.read_text(path.as_str())?;
         let range = change.start..change.end;
         let before = text.get(range.clone())?;
         let fits = change.before.is_none_or(|seen| seen == before) && change.after.len() <= MAX_TEXT;
-        fits.then_some(Change {
+        fits.then_some(HintEdit {
             path,
             range,
             text: change.after,
