@@ -11,7 +11,7 @@ use crate::language;
 /// Maximum number of names that are compared, and of other files that are read.
 const MAX_NAMES: usize = 20_000;
 const MAX_FILES: usize = 400;
-const MAX_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 2 << 20;
 /// Maximum length of a name.
 const MAX_NAME: usize = 80;
 /// Maximum number of names that are offered.

@@ -14,7 +14,7 @@ use super::place::{Place, groups, occurrences};
 
 /// Maximum number of files that are read for one name, and of their bytes.
 const MAX_FILES: usize = 600;
-const MAX_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 2 << 20;
 /// Maximum number of imports that are offered for one name.
 const MAX_OFFERED: usize = 4;
 

@@ -90,3 +90,6 @@ fn line_above(place: &Place<'_>, is_start: impl Fn(&str) -> bool) -> Option<(u32
     }
     None
 }
+
+#[cfg(test)]
+mod tests;
