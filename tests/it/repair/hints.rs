@@ -151,8 +151,7 @@ async fn scripts_that_cannot_be_loaded_are_put_right() {
 
 /// A check that complains like tsc, and a TypeScript that answers with these fixes.
 async fn typed(fixes: &str) -> Patient {
-    let check =
-        "#!/bin/sh\nif grep -q totl src/a.ts; then echo \"src/a.ts(3,22): error TS2304: Cannot find name 'totl'.\"; exit 2; fi\n";
+    let check = "#!/bin/sh\nif grep -q totl src/a.ts; then echo \"src/a.ts(3,22): error TS2304: Cannot find name 'totl'.\"; exit 2; fi\n";
     let typescript = format!(
         "const fs = require('fs');\nconst text = () => fs.readFileSync('src/a.ts', 'utf8');\nmodule.exports = {{\n  sys: {{ fileExists: () => true, readFile: (file) => fs.readFileSync(file, 'utf8') }},\n  \
          getParsedCommandLineOfConfigFile: () => ({{ fileNames: ['/workspace/src/a.ts'] }}),\n  DiagnosticCategory: {{ Error: 1 }},\n  \
