@@ -2,6 +2,7 @@
 
 mod branches;
 mod ended;
+mod hints;
 mod patient;
 mod reruns;
 mod schemata;

@@ -45,12 +45,18 @@ pub(super) struct Candidate {
     /// The edited expression or statement, without the rest of its line.
     pub(super) before: String,
     pub(super) after: String,
+    /// Further files and their texts after the edit.
+    pub(super) others: Vec<(RepoPath, String)>,
 }
 
 impl Candidate {
     /// Identifies the candidate by its file and the file's new text.
     pub(super) fn digest(&self) -> String {
-        let digest = digest(&self.path, &self.text);
+        let mut digest = digest(&self.path, &self.text);
+        for (path, text) in &self.others {
+            let other = self::digest(path, text);
+            digest.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
+        }
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -58,7 +64,15 @@ impl Candidate {
     pub(super) fn tree(&self, checkout: &Checkout) -> Checkout {
         let mut edited = checkout.clone();
         edited.edit_text(self.path.clone(), self.text.as_str());
+        for (path, text) in &self.others {
+            edited.edit_text(path.clone(), text.as_str());
+        }
         edited
+    }
+
+    /// Whether another candidate makes the same of the same files.
+    pub(super) fn has_same_text(&self, other: &Self) -> bool {
+        (&self.path, &self.text, &self.others) == (&other.path, &other.text, &other.others)
     }
 
     /// A patch of the edit together with the edits that the checkout already has.
@@ -239,6 +253,7 @@ impl Candidates {
             within: named(suspect, &edit.range).unwrap_or_default(),
             before: before.into(),
             after: after.concat(),
+            others: Vec::new(),
             text,
         };
         self.admitted(candidate)

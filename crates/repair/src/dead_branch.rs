@@ -113,6 +113,7 @@ mod tests {
             within: String::new(),
             before: old.into(),
             after: new.into(),
+            others: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::test_run::TestRun;
 use regex::Regex;
 
+use super::generated::DeclaredFiles;
 use super::source_map;
 
 /// Maximum number of frames examined for each failure; the last ones are the innermost calls.
@@ -43,6 +44,8 @@ pub(super) struct Evidence {
     /// and the function's name.
     pub(super) called: BTreeSet<(Option<String>, String)>,
     pub(super) changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    /// Files that are declared as generated.
+    pub(super) generated: DeclaredFiles,
 }
 
 /// A test's name as its function is called, and its file if the framework names it.

@@ -78,6 +78,7 @@ mod tests {
             within: "last_index".into(),
             before: before.into(),
             after: after.into(),
+            others: Vec::new(),
         }
     }
 

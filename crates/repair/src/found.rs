@@ -20,6 +20,8 @@ pub struct Progress {
 /// Where a patch comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
+    /// A suggestion of a tool.
+    Tool,
     /// A hunk of the pull request, reverted.
     Revert,
     /// A small edit.

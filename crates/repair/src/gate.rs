@@ -19,7 +19,7 @@ use super::verdict::{Behaviour, CandidateVerdict};
 use super::{dead_branch, explain};
 use crate::found::Finding;
 use crate::task::Task;
-use crate::template::EditKind;
+use crate::template::{EditKind, Template};
 
 /// Edits with a lower weight are seldom the fix.
 const MIN_WEIGHT: f32 = 0.3;
@@ -44,9 +44,9 @@ pub(super) enum Decision {
 }
 
 /// The context in which patches are judged.
-pub(super) struct Gate<'a> {
+pub(super) struct Gate<'a, 't> {
     pub(super) task: &'a Task<'a>,
-    pub(super) runner: &'a Runner<'a>,
+    pub(super) runner: &'a Runner<'t>,
     pub(super) ranking: &'a Ranking,
     /// Patches that were turned down.
     pub(super) turned_down: &'a TurnedDown<'a>,
@@ -56,7 +56,7 @@ pub(super) struct Gate<'a> {
     pub(super) cancel: &'a CancellationToken,
 }
 
-impl Gate<'_> {
+impl Gate<'_, '_> {
     /// The lowest score that makes a candidate a rival of one with this score.
     pub(super) fn least_rival(&self, score: f32) -> f32 {
         match self.can_compare() {
@@ -128,6 +128,9 @@ impl Gate<'_> {
             EditKind::Insertion => risks.push("it only works around the failing code"),
             _ => {}
         }
+        if candidate.template == Template::TakeBack {
+            risks.push("it takes back what the pull request is for");
+        }
         if self.killing().contains(&candidate.digest()) {
             risks.push("with it, no test enters the branch behind the condition, which passing tests entered before");
         }
@@ -148,7 +151,7 @@ impl Gate<'_> {
     async fn kills(&self, candidate: &Candidate, stop: &CancellationToken) -> Result<bool, suite::Error> {
         let task = self.task;
         let original = task.checkout.read_text(candidate.path.as_str());
-        let is_edit = candidate.template.kind() != EditKind::Revert;
+        let is_edit = !matches!(candidate.template.kind(), EditKind::Revert | EditKind::Hint);
         let Some(original) = original.filter(|_| is_edit) else {
             return Ok(false);
         };
@@ -175,7 +178,7 @@ impl Gate<'_> {
 
     fn is_near(&self, candidate: &Candidate) -> bool {
         let changed = self.task.changed.get(&candidate.path).into_iter().flatten();
-        candidate.template.kind() == EditKind::Revert
+        matches!(candidate.template.kind(), EditKind::Revert | EditKind::Hint)
             || changed.into_iter().any(|lines| lines.contains(&candidate.line))
             || self.ranking.has(&candidate.path, &candidate.range)
     }

@@ -20,6 +20,7 @@ mod explain;
 mod found;
 mod gate;
 mod generated;
+mod hints;
 mod language;
 mod localise;
 mod outline;
@@ -90,7 +91,12 @@ pub async fn search(
             false => revert::candidates(task),
         };
         let is_searched = !task.left_out.edits && is_searched(task.before.outcome);
-        if reverts.is_empty() && !is_searched {
+        let mut first = match task.left_out.suggestions {
+            true => Vec::new(),
+            false => Box::pin(hints::candidates(task, &stop)).await?,
+        };
+        first.extend(reverts);
+        if first.is_empty() && !is_searched {
             return Ok(search_loop::End::NothingLeft);
         }
         let Some(runner) = Runner::set_up(task, &stop).await? else {
@@ -116,7 +122,7 @@ pub async fn search(
             cancel,
         };
         let mut quarry = CandidateSource {
-            reverts: reverts.into_iter(),
+            first: first.into_iter(),
             edits: is_searched.then_some(&mut candidates),
             closer: Some(Vec::new()),
         };
@@ -157,6 +163,7 @@ async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<V
     let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
     let editable = paths.iter().filter(|path| !(task.protected)(path)).cloned().collect();
     let mut evidence = Evidence::new(task.before, task.changed, &paths);
+    evidence.generated = generated::DeclaredFiles::of(task);
     evidence.follow_source_maps(&paths, |path| checkout.read_text(path));
     let stop = stop.clone();
     let reading = tokio::task::spawn_blocking(move || localise::suspects(&checkout, &editable, &evidence, &stop));

@@ -100,7 +100,7 @@ fn outlines(checkout: &Checkout, evidence: &Evidence, cancel: &CancellationToken
             tracing::info!(files = outlines.len(), "the tree is too large to be read whole");
             break;
         }
-        let is_generated = is_generated(path.as_str(), &text);
+        let is_generated = evidence.generated.have(path) || is_generated(path.as_str(), &text);
         if let Some(source) = Source::parse(path.as_str(), text) {
             let outline = Outline::of(path, &source);
             if is_generated { &mut generated } else { &mut outlines }.push(outline);

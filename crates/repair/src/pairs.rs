@@ -125,6 +125,7 @@ mod tests {
             within: "f".into(),
             before: from.into(),
             after: to.into(),
+            others: Vec::new(),
         }
     }
 

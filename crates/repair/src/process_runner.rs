@@ -50,10 +50,10 @@ pub(super) struct ProcessRunner<'a> {
     free: Semaphore,
 }
 
-/// A copy of the tree, in which one file may differ from the original.
+/// A copy of the tree, in which some files may differ from the original.
 struct Lane {
     workspace: Workspace,
-    edited: Option<RepoPath>,
+    edited: Vec<RepoPath>,
 }
 
 impl<'a> ProcessRunner<'a> {
@@ -89,7 +89,7 @@ impl<'a> ProcessRunner<'a> {
         if let Some(path) = places.find_map(|place| place.path.parse().ok())
             && let Some(original) = task.checkout.read(&path)
         {
-            lane.put(task, &path, &original).await?;
+            lane.put(task, &[(path, original)]).await?;
         }
         let started = Instant::now();
         suite::run(&bench.short, &lane.workspace, &bench.only, stop).await?;
@@ -102,7 +102,13 @@ impl<'a> ProcessRunner<'a> {
     /// Finds the smallest command that still makes the failing tests fail. Returns false if they do not fail here.
     async fn narrow_down(&mut self, lane: &Lane, stop: &CancellationToken) -> Result<bool, suite::Error> {
         let whole = &self.task.suite.for_purpose(suite::Purpose::Search);
-        let failing: Vec<String> = self.task.before.failing_names().map(String::from).collect();
+        // A diagnostic, or a file that cannot be loaded, is no test: none of its name would run once that is repaired.
+        let is_of_tests = !matches!(
+            self.task.before.outcome,
+            Outcome::DidNotBuild | Outcome::Flagged | Outcome::DidNotCollect | Outcome::MissingModule
+        );
+        let failing = self.task.before.failing_names().filter(|_| is_of_tests);
+        let failing: Vec<String> = failing.map(String::from).collect();
         let mut ways = vec![(whole.clone(), Vec::new())];
         if !failing.is_empty() {
             ways.insert(0, (whole.clone(), failing.clone()));
@@ -159,9 +165,14 @@ impl<'a> ProcessRunner<'a> {
             Some(lane) => lane,
             None => Lane::new(self.task).await?,
         };
-        if let Some(blob) = candidate.tree(self.task.checkout).read(&candidate.path) {
-            lane.put(self.task, &candidate.path, &blob).await?;
-        }
+        let tree = candidate.tree(self.task.checkout);
+        let paths = [&candidate.path]
+            .into_iter()
+            .chain(candidate.others.iter().map(|(path, _)| path));
+        let blobs: Vec<(RepoPath, Blob)> = paths
+            .filter_map(|path| Some((path.clone(), tree.read(path)?)))
+            .collect();
+        lane.put(self.task, &blobs).await?;
         let passes = self.passes(&lane, stop).await?;
         self.give_back(lane);
         Ok(match passes {
@@ -202,30 +213,34 @@ impl Lane {
     async fn new(task: &Task<'_>) -> Result<Self, suite::Error> {
         Ok(Self {
             workspace: task.checkout.fresh_copy(&task.suite.workspaces).await?,
-            edited: None,
+            edited: Vec::new(),
         })
     }
 
-    /// Restores the original tree, except for this file.
-    async fn put(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> Result<(), suite::Error> {
-        if self.write(task, path, blob).is_err() {
+    /// Restores the original tree, except for these files.
+    async fn put(&mut self, task: &Task<'_>, blobs: &[(RepoPath, Blob)]) -> Result<(), suite::Error> {
+        if self.write(task, blobs).is_err() {
             // The code under test has changed the copy so much that it is unusable.
             *self = Self::new(task).await?;
-            self.write(task, path, blob).map_err(sandbox::Error::Broken)?;
+            self.write(task, blobs).map_err(sandbox::Error::Broken)?;
         }
         Ok(())
     }
 
     /// Every write gives the file a new modification time, even if it restores the original: builds compare times,
     /// and must not mistake an old result for a current one.
-    fn write(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> io::Result<()> {
-        if let Some(edited) = self.edited.take().filter(|edited| edited != path)
-            && let Some(original) = task.checkout.read(&edited)
-        {
-            self.workspace.put(&edited, &original)?;
+    fn write(&mut self, task: &Task<'_>, blobs: &[(RepoPath, Blob)]) -> io::Result<()> {
+        for edited in std::mem::take(&mut self.edited) {
+            let is_written = blobs.iter().any(|(path, _)| *path == edited);
+            if let Some(original) = task.checkout.read(&edited).filter(|_| !is_written) {
+                self.workspace.put(&edited, &original)?;
+            }
         }
-        self.edited = Some(path.clone());
-        self.workspace.put(path, blob)
+        for (path, blob) in blobs {
+            self.edited.push(path.clone());
+            self.workspace.put(path, blob)?;
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use greenlight_readers::test_run::Outcome;
 use greenlight_suite as suite;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
@@ -12,15 +13,23 @@ use super::spectrum::Spectrum;
 use super::verdict::{Behaviour, CandidateVerdict};
 use super::{process_runner, schemata, warm};
 use crate::task::Task;
+use crate::template::EditKind;
 
 /// A way to try candidates.
 pub(super) enum Runner<'a> {
     /// In an interpreter that has everything loaded.
-    Warm(Box<warm::Pool<'a>>),
+    Warm(Box<warm::Pool<'a>>, Box<WholeRuns<'a>>),
     /// Many candidates compiled into one program, each behind a switch.
-    Schemata(Box<schemata::Build<'a>>),
+    Schemata(Box<schemata::Build<'a>>, Box<WholeRuns<'a>>),
     /// A new process of the test command for each candidate.
     Process(Box<process_runner::ProcessRunner<'a>>),
+}
+
+/// Whole runs for candidates that a faster way cannot try, because they edit several files, for example; set up with
+/// the first of them.
+pub(super) struct WholeRuns<'a> {
+    task: &'a Task<'a>,
+    runner: OnceCell<Option<process_runner::ProcessRunner<'a>>>,
 }
 
 impl<'a> Runner<'a> {
@@ -33,10 +42,10 @@ impl<'a> Runner<'a> {
                 .map(|bench| Self::Process(Box::new(bench))));
         }
         if let Some(pool) = warm::Pool::set_up(task, stop).await? {
-            return Ok(Some(Self::Warm(Box::new(pool))));
+            return Ok(Some(Self::Warm(Box::new(pool), WholeRuns::of(task))));
         }
         if let Some(build) = schemata::Build::set_up(task, stop).await? {
-            return Ok(Some(Self::Schemata(Box::new(build))));
+            return Ok(Some(Self::Schemata(Box::new(build), WholeRuns::of(task))));
         }
         Ok(process_runner::ProcessRunner::set_up(task, stop)
             .await?
@@ -46,8 +55,8 @@ impl<'a> Runner<'a> {
     /// How many batches may be judged at the same time.
     pub(super) fn lanes(&self) -> usize {
         match self {
-            Self::Warm(pool) => pool.lanes(),
-            Self::Schemata(_) => 1,
+            Self::Warm(pool, _) => pool.lanes(),
+            Self::Schemata(..) => 1,
             Self::Process(bench) => bench.lanes(),
         }
     }
@@ -56,8 +65,8 @@ impl<'a> Runner<'a> {
     /// often among the first candidates.
     pub(super) fn batch(&self, judged: u32) -> usize {
         match self {
-            Self::Warm(pool) => pool.batch(judged),
-            Self::Schemata(_) => schemata::Build::batch(judged),
+            Self::Warm(pool, _) => pool.batch(judged),
+            Self::Schemata(..) => schemata::Build::batch(judged),
             Self::Process(_) => 1,
         }
     }
@@ -69,8 +78,8 @@ impl<'a> Runner<'a> {
         stop: &CancellationToken,
     ) -> Result<Option<Spectrum>, suite::Error> {
         match self {
-            Self::Warm(pool) => pool.spectrum(wall, stop).await,
-            Self::Schemata(build) => build.spectrum(wall, stop).await,
+            Self::Warm(pool, _) => pool.spectrum(wall, stop).await,
+            Self::Schemata(build, _) => build.spectrum(wall, stop).await,
             Self::Process(_) => Ok(None),
         }
     }
@@ -81,17 +90,46 @@ impl<'a> Runner<'a> {
         candidates: &[Candidate],
         stop: &CancellationToken,
     ) -> Result<Vec<CandidateVerdict>, suite::Error> {
+        // Boxed, because these futures are large and a worker's stack is small.
+        let whole = match self {
+            Self::Warm(_, whole) | Self::Schemata(_, whole) => whole,
+            Self::Process(bench) => return Box::pin(bench.judge(candidates, stop)).await,
+        };
+        // A loaded interpreter may not load again what it failed to load.
+        let is_loaded = whole.task.before.outcome != Outcome::DidNotCollect;
+        let is_single = |candidate: &Candidate| {
+            let kind = candidate.template.kind();
+            candidate.others.is_empty() && (is_loaded || !matches!(kind, EditKind::Hint | EditKind::Revert))
+        };
+        if candidates.iter().all(is_single) {
+            return self.judge_single(candidates, stop).await;
+        }
+        let mut verdicts = Vec::new();
+        for candidate in candidates {
+            let one = std::slice::from_ref(candidate);
+            verdicts.extend(match is_single(candidate) {
+                true => self.judge_single(one, stop).await?,
+                false => Box::pin(whole.judge(one, stop)).await?,
+            });
+        }
+        Ok(verdicts)
+    }
+
+    async fn judge_single(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Vec<CandidateVerdict>, suite::Error> {
         match self {
-            // Boxed, because these futures are large and a worker's stack is small.
-            Self::Warm(pool) => Box::pin(pool.judge(candidates, stop)).await,
-            Self::Schemata(build) => Box::pin(build.judge(candidates, stop)).await,
+            Self::Warm(pool, _) => Box::pin(pool.judge(candidates, stop)).await,
+            Self::Schemata(build, _) => Box::pin(build.judge(candidates, stop)).await,
             Self::Process(bench) => Box::pin(bench.judge(candidates, stop)).await,
         }
     }
 
     /// Whether this runner can compare behaviours.
     pub(super) fn can_compare(&self) -> bool {
-        matches!(self, Self::Warm(_))
+        matches!(self, Self::Warm(..))
     }
 
     /// What the functions that these candidates edit do with inputs recorded from the tests, and with inputs derived
@@ -102,8 +140,33 @@ impl<'a> Runner<'a> {
         stop: &CancellationToken,
     ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
         match self {
-            Self::Warm(pool) => pool.behaviours(candidates, stop).await,
-            Self::Schemata(_) | Self::Process(_) => Ok(None),
+            Self::Warm(pool, _) if candidates.iter().all(|candidate| candidate.others.is_empty()) => {
+                pool.behaviours(candidates, stop).await
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl<'a> WholeRuns<'a> {
+    fn of(task: &'a Task<'a>) -> Box<Self> {
+        Box::new(Self {
+            task,
+            runner: OnceCell::new(),
+        })
+    }
+
+    /// A candidate fails if the failure does not occur this way.
+    async fn judge(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Vec<CandidateVerdict>, suite::Error> {
+        let set_up = || process_runner::ProcessRunner::set_up(self.task, stop);
+        match self.runner.get_or_try_init(set_up).await? {
+            Some(runner) => runner.judge(candidates, stop).await,
+            None if stop.is_cancelled() => Ok(vec![CandidateVerdict::Stopped; candidates.len()]),
+            None => Ok(vec![CandidateVerdict::Fails; candidates.len()]),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::pairs;
 use super::runner::Runner;
 use super::verdict::CandidateVerdict;
 use crate::found::{Origin, PassingPatch, Progress, Tried};
-use crate::template::EditKind;
+use crate::template::Template;
 
 /// Limits on the search for rivals of the first candidate that passes: how many more candidates are tried, and for
 /// how long.
@@ -40,8 +40,8 @@ pub(super) enum End {
 
 /// The candidates of a search, in order.
 pub(super) struct CandidateSource<'a> {
-    /// Hunks to revert, which come first.
-    pub(super) reverts: std::vec::IntoIter<Candidate>,
+    /// Hints and hunks to revert, which come first.
+    pub(super) first: std::vec::IntoIter<Candidate>,
     pub(super) edits: Option<&'a mut Candidates>,
     /// Edits with which some failing tests pass; if no edit alone is enough, they are paired. `None` after that.
     pub(super) closer: Option<Vec<Candidate>>,
@@ -50,7 +50,7 @@ pub(super) struct CandidateSource<'a> {
 impl CandidateSource<'_> {
     fn next(&mut self) -> Option<Candidate> {
         let edit = || self.edits.as_deref_mut()?.next();
-        self.reverts.next().or_else(edit)
+        self.first.next().or_else(edit)
     }
 
     /// The score of the likeliest edit that was turned down before and would have been tried by now.
@@ -81,7 +81,7 @@ impl CandidateSource<'_> {
 
     fn estimate(&self) -> u32 {
         let edits = self.edits.as_deref().map_or(0, Candidates::estimate);
-        edits.saturating_add(u32::try_from(self.reverts.len()).unwrap_or(u32::MAX))
+        edits.saturating_add(u32::try_from(self.first.len()).unwrap_or(u32::MAX))
     }
 }
 
@@ -94,7 +94,7 @@ struct Window {
 
 /// Tries at most `limit` candidates.
 pub(super) async fn search_candidates(
-    gate: &Gate<'_>,
+    gate: &Gate<'_, '_>,
     limit: u32,
     source: &mut CandidateSource<'_>,
     (tried, progress): (&mut Tried, &mut (dyn FnMut(Progress) + Send)),
@@ -212,13 +212,16 @@ fn note(
     });
 }
 
-fn found(gate: &Gate<'_>, candidate: &Candidate, tried: &Tried, after: TestRun) -> PassingPatch {
-    let is_revert = candidate.template.kind() == EditKind::Revert;
+fn found(gate: &Gate<'_, '_>, candidate: &Candidate, tried: &Tried, after: TestRun) -> PassingPatch {
     PassingPatch {
         patch: candidate.patch(gate.task.checkout),
         explanation: explain::sentence(candidate),
         candidates_tried: tried.candidates,
-        origin: if is_revert { Origin::Revert } else { Origin::Edit },
+        origin: match candidate.template {
+            Template::Revert | Template::TakeBack => Origin::Revert,
+            Template::Suggested => Origin::Tool,
+            _ => Origin::Edit,
+        },
         suspects: tried.suspects.clone(),
         after,
     }

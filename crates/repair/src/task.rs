@@ -48,6 +48,8 @@ pub struct Task<'a> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each can be left out without the others")]
 pub struct LeftOut {
+    /// What tools and messages suggest is not tried.
+    pub suggestions: bool,
     /// Hunks of the pull request are not reverted.
     pub reverts: bool,
     /// Small edits are not tried.

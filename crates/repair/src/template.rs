@@ -5,6 +5,12 @@
 pub(crate) enum Template {
     /// Reverts a part of the pull request.
     Revert,
+    /// Reverts what the pull request is for: all of it, or a definition that it adds.
+    TakeBack,
+    /// What a tool suggests without being sure.
+    Suggested,
+    /// What a message about the code hints at: another name, an import, a token.
+    Hint,
     /// Includes or excludes a bound: `<` and `<=`, `..` and `..=`.
     Bound,
     /// `n - 1` becomes `n`.
@@ -116,13 +122,15 @@ pub(crate) enum EditKind {
     Removal,
     Donor,
     Revert,
+    /// It follows from a message about the code.
+    Hint,
 }
 
 impl Template {
     /// How likely the edit is the fix if it is on the faulty line. The figures only order candidates.
     pub(crate) fn prior(self) -> f32 {
         match self {
-            Self::Revert | Self::Bound => 1.0,
+            Self::Revert | Self::TakeBack | Self::Bound | Self::Suggested | Self::Hint => 1.0,
             Self::DropOne => 0.95,
             Self::Logical | Self::Arithmetic => 0.85,
             Self::ShiftPosition | Self::DropNegation | Self::Constant => 0.8,
@@ -153,7 +161,8 @@ impl Template {
     /// The kind of edit, for judging its risk.
     pub(crate) fn kind(self) -> EditKind {
         match self {
-            Self::Revert => EditKind::Revert,
+            Self::Revert | Self::TakeBack => EditKind::Revert,
+            Self::Suggested | Self::Hint => EditKind::Hint,
             Self::Bound
             | Self::Comparison
             | Self::Logical

@@ -83,7 +83,7 @@ fn edit(patch: &Patch) -> Option<Candidate> {
     let (before, after) = (change.before.as_ref()?.text()?, change.after.as_ref()?.text()?);
     let (range, replacement) = difference(before, after)?;
     Some(Candidate {
-        line: line(before, range.start),
+        line: line_of(before, range.start),
         before: before.get(range.clone())?.into(),
         after: replacement.clone(),
         ..candidate(path, after, (range, replacement))
@@ -103,16 +103,17 @@ fn candidate(path: &RepoPath, text: &str, (range, replacement): (Range<usize>, S
         within: String::new(),
         before: String::new(),
         after: String::new(),
+        others: Vec::new(),
     }
 }
 
-fn line(text: &str, at: usize) -> u32 {
+pub(super) fn line_of(text: &str, at: usize) -> u32 {
     let before = text.bytes().take(at).filter(|byte| *byte == b'\n').count();
     u32::try_from(before).map_or(u32::MAX, |before| before.saturating_add(1))
 }
 
 /// The bytes that differ and their replacement, both extended to the next whitespace, so that no word is split.
-fn difference(before: &str, after: &str) -> Option<(Range<usize>, String)> {
+pub(super) fn difference(before: &str, after: &str) -> Option<(Range<usize>, String)> {
     let same = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
     let shorter = before.len().min(after.len());
     let tail = before

@@ -53,6 +53,7 @@ impl<'a> Ground<'a> {
             turned_down: &self.turned_down.patches,
             tried,
             left_out: repair::LeftOut {
+                suggestions: self.is_without(EnginePart::Tool),
                 reverts: self.is_without(EnginePart::Revert),
                 edits: self.is_without(EnginePart::Search),
                 comparison: self.is_without(EnginePart::Compare),

@@ -7,6 +7,7 @@ use crate::repair::{Finding, FixKind, Origin};
 /// The rung that a patch of the search is from.
 pub(super) fn rung(origin: Origin) -> Rung {
     match origin {
+        Origin::Tool => Rung::Tool,
         Origin::Revert => Rung::Revert,
         Origin::Edit => Rung::Search,
     }

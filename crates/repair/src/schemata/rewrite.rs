@@ -330,6 +330,7 @@ mod tests {
             within: String::new(),
             before: from.into(),
             after: to.into(),
+            others: Vec::new(),
         }
     }
 

@@ -120,7 +120,7 @@ fn tool_fix(bench: &ToolRunner<'_>, part: &CommandPart) -> Option<ToolFix> {
 }
 
 /// The command that builds the same with JSON output. `None` for other commands.
-fn as_json(argv: &[String]) -> Option<Vec<String>> {
+pub(crate) fn as_json(argv: &[String]) -> Option<Vec<String>> {
     let (program, rest) = argv.split_first()?;
     if program.rsplit('/').next() != Some("cargo") {
         return None;

@@ -17,8 +17,12 @@ use greenlight_readers::test_run::Outcome;
 use greenlight_suite as suite;
 use tokio_util::sync::CancellationToken;
 
-use self::runner::ToolRunner;
+pub(crate) use self::cargo::as_json;
+pub(crate) use self::named::resolved;
+pub(crate) use self::runner::ToolRunner;
+pub(crate) use self::suggestions::{BuildError, Certainty, errors};
 use self::table::Remedy;
+pub(crate) use self::table::tool_at;
 use self::tool_fix::files;
 pub use self::tool_fix::{FixKind, ToolFix};
 use crate::task::Task;

@@ -47,7 +47,7 @@ fn is_around(c: char) -> bool {
 }
 
 /// The file of the tree that a path refers to.
-pub(super) fn resolved(checkout: &Checkout, directory: Option<&RepoPath>, path: &str) -> Option<RepoPath> {
+pub(crate) fn resolved(checkout: &Checkout, directory: Option<&RepoPath>, path: &str) -> Option<RepoPath> {
     let absolute = path.strip_prefix(WORKSPACE).and_then(|path| path.strip_prefix('/'));
     let diff = ["a/", "b/"].iter().find_map(|side| path.strip_prefix(side));
     let below = directory.map_or(String::new(), |directory| format!("{directory}/"));

@@ -10,7 +10,7 @@ use greenlight_anchor::patch::{Blob, FileChange, FileMode, Patch};
 use greenlight_sandbox as sandbox;
 use greenlight_suite as suite;
 use greenlight_suite::{CommandPart, Job, Packages, Ran, Suite};
-use greenlight_tree::checkout::{MAX_FILE_BYTES, Workspace};
+use greenlight_tree::checkout::{Checkout, MAX_FILE_BYTES, Workspace};
 use greenlight_tree::files;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +31,7 @@ const AT: &str = r#"cd "$1" || exit 126; shift
 exec env "$@""#;
 
 /// The place where tools run.
-pub(super) struct ToolRunner<'a> {
+pub(crate) struct ToolRunner<'a> {
     task: &'a Task<'a>,
     suite: Suite,
     workspace: Workspace,
@@ -40,7 +40,7 @@ pub(super) struct ToolRunner<'a> {
 }
 
 impl<'a> ToolRunner<'a> {
-    pub(super) async fn new(task: &'a Task<'a>) -> Result<Self, suite::Error> {
+    pub(crate) async fn new(task: &'a Task<'a>) -> Result<Self, suite::Error> {
         let mut suite = task.suite.clone();
         suite.policy.limits.output = suite.policy.limits.output.max(OUTPUT);
         let workspace = task.checkout.fresh_copy(&suite.workspaces).await?;
@@ -52,16 +52,16 @@ impl<'a> ToolRunner<'a> {
         })
     }
 
-    pub(super) fn suite(&self) -> &Suite {
+    pub(crate) fn suite(&self) -> &Suite {
         &self.suite
     }
 
-    pub(super) fn workspace(&self) -> &Workspace {
+    pub(crate) fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
     /// Runs a program in the directory and with the environment of a part of the test command.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         &self,
         part: &CommandPart,
         argv: &[String],
@@ -111,6 +111,20 @@ impl<'a> ToolRunner<'a> {
             self.taken.insert(path.clone(), blob);
         }
         is_put
+    }
+
+    /// Makes the copy like an edited tree, in the files that a fix may edit.
+    pub(crate) fn show(&mut self, tree: &Checkout) {
+        let edited = tree.patch();
+        let paths: BTreeSet<RepoPath> = edited.paths().chain(self.taken.keys()).cloned().collect();
+        for path in paths {
+            let Some(blob) = tree.read(&path).filter(|_| self.editable(&path).is_some()) else {
+                continue;
+            };
+            if self.workspace.put(&path, &blob).is_ok() {
+                self.taken.insert(path, blob);
+            }
+        }
     }
 
     /// The text of a file after the accepted changes.

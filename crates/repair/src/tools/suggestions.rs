@@ -36,11 +36,33 @@ struct Child {
     spans: Vec<Span>,
 }
 
+/// How sure the compiler is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    Sure,
+    Maybe,
+}
+
+/// The edits of one suggestion: file, bytes, and replacement.
+type Edits = Vec<(String, std::ops::Range<usize>, String)>;
+
+/// An error of a build, with everything that the compiler suggests.
+#[derive(Debug)]
+pub(crate) struct BuildError {
+    pub(crate) file: String,
+    /// From 1.
+    pub(crate) line: u32,
+    pub(crate) message: String,
+    pub(crate) suggestions: Vec<(Certainty, Edits)>,
+}
+
 #[derive(Deserialize)]
 struct Span {
     file_name: String,
     byte_start: usize,
     byte_end: usize,
+    #[serde(default)]
+    line_start: u32,
     #[serde(default)]
     is_primary: bool,
     /// The source lines of the span.
@@ -107,6 +129,69 @@ pub(super) fn read(printed: &str) -> BuildSuggestions {
             && !found.suggestions.contains(&suggestion)
         {
             found.suggestions.push(suggestion);
+        }
+    }
+    found
+}
+
+/// The errors of a build with all suggestions, also those that the compiler is not sure of. Those with placeholders are
+/// left out.
+pub(crate) fn errors(printed: &str) -> Vec<BuildError> {
+    let lines = printed
+        .lines()
+        .filter(|line| line.starts_with("{\"reason\":"))
+        .take(MAX_LINES);
+    let messages = lines.filter_map(|line| serde_json::from_str::<CargoMessage>(line).ok()?.message);
+    let is_error = |message: &Diagnostic| {
+        message.level.starts_with("error")
+            && !message.message.starts_with("aborting due to")
+            && !message.message.starts_with("could not compile")
+    };
+    let error = |message: Diagnostic| {
+        let place = message.spans.iter().find(|span| span.is_primary);
+        BuildError {
+            file: place.map(|span| span.file_name.clone()).unwrap_or_default(),
+            line: place.map_or(0, |span| span.line_start),
+            suggestions: message.children.iter().flat_map(alternatives).collect(),
+            message: message.message,
+        }
+    };
+    let mut found: Vec<BuildError> = Vec::new();
+    for error in messages.filter(is_error).map(error) {
+        // Every target of a package reports the same.
+        let is_known = found
+            .iter()
+            .any(|other| (&other.file, other.line, &other.message) == (&error.file, error.line, &error.message));
+        if !is_known && found.len() < MAX_SUGGESTIONS {
+            found.push(error);
+        }
+    }
+    found
+}
+
+/// The suggestions of a child: alternatives replace the same range.
+fn alternatives(child: &Child) -> Vec<(Certainty, Edits)> {
+    let mut found: Vec<(Certainty, Edits)> = Vec::new();
+    for span in &child.spans {
+        let (Some(text), None) = (&span.suggested_replacement, &span.expansion) else {
+            continue;
+        };
+        let certainty = match span.suggestion_applicability.as_deref() {
+            Some("MachineApplicable") => Certainty::Sure,
+            Some("MaybeIncorrect") => Certainty::Maybe,
+            _ => return Vec::new(),
+        };
+        let range = span.byte_start..span.byte_end;
+        let edit = (span.file_name.clone(), range.clone(), text.clone());
+        match found.last_mut() {
+            Some((_, edits))
+                if edits
+                    .iter()
+                    .all(|(file, other, _)| (file, other) != (&span.file_name, &range)) =>
+            {
+                edits.push(edit);
+            }
+            _ => found.push((certainty, vec![edit])),
         }
     }
     found

@@ -72,6 +72,11 @@ pub(super) fn remedy(part: &CommandPart) -> Option<Remedy> {
     })
 }
 
+/// The index of a tool in a command. `None` if the command runs another one.
+pub(crate) fn tool_at(argv: &[String], name: &str) -> Option<usize> {
+    program(argv).filter(|at| argv.get(*at).is_some_and(|word| base(word) == name))
+}
+
 /// The index of the tool in a command.
 fn program(argv: &[String]) -> Option<usize> {
     let starts = |before: &&&[&str]| {
