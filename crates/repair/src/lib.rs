@@ -86,7 +86,7 @@ pub async fn search(
             return Ok(search_loop::End::Stopped);
         };
         tried.suspects = suspect::places(&suspects);
-        let reverts = match task.left_out.reverts {
+        let mut reverts = match task.left_out.reverts {
             true => Vec::new(),
             false => revert::candidates(task),
         };
@@ -95,7 +95,9 @@ pub async fn search(
             true => Vec::new(),
             false => Box::pin(hints::candidates(task, &stop)).await?,
         };
+        hints::give_way(&mut first, &mut reverts);
         first.extend(reverts);
+        first.sort_by(|a, b| b.score.total_cmp(&a.score));
         if first.is_empty() && !is_searched {
             return Ok(search_loop::End::NothingLeft);
         }

@@ -108,6 +108,25 @@ pub(super) async fn candidates(task: &Task<'_>, stop: &CancellationToken) -> Res
     Ok(found)
 }
 
+/// Leaves a line that the pull request removed to the hunk that puts it back where it was.
+pub(super) fn give_way(hints: &mut Vec<Candidate>, reverts: &mut [Candidate]) {
+    let added = |candidate: &Candidate| {
+        let lines = candidate.after.lines().map(str::trim).filter(|line| !line.is_empty());
+        let is_alone = candidate.before.trim().is_empty() && candidate.others.is_empty();
+        is_alone.then(|| (candidate.path.clone(), lines.map(String::from).collect::<Vec<_>>()))
+    };
+    hints.retain(|hint| {
+        let same = reverts.iter_mut().find(|revert| {
+            revert.template == Template::Revert && added(revert).is_some_and(|lines| added(hint) == Some(lines))
+        });
+        if let Some(revert) = same {
+            revert.score = revert.score.max(hint.score);
+            return false;
+        }
+        true
+    });
+}
+
 /// Texts after some edits, and how likely they are right.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Settled {

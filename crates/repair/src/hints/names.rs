@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use strsim::damerau_levenshtein;
 
-use super::place::Place;
+use super::place::HintPlace;
 use crate::language;
 
 /// Maximum number of names that are compared, and of other files that are read.
@@ -142,7 +142,7 @@ const MEMBERS: &[&str] = &[
 ];
 
 /// Names close to this one, the likeliest first, each with a weight from 0 to 1.
-pub(super) fn near(place: &Place<'_>, name: &str, said: &[String]) -> Vec<(String, f32)> {
+pub(super) fn near(place: &HintPlace<'_>, name: &str, said: &[String]) -> Vec<(String, f32)> {
     let mut found: BTreeMap<String, f32> = BTreeMap::new();
     let mut offer = |name: &str, weight: f32| {
         let known = found.entry(name.to_string()).or_insert(0.0);
@@ -224,7 +224,7 @@ pub(super) fn likeness(name: &str, other: &str) -> Option<f32> {
 }
 
 /// The words of the file, each with its distance in lines.
-fn own_words(place: &Place<'_>, name: &str) -> BTreeMap<String, usize> {
+fn own_words(place: &HintPlace<'_>, name: &str) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     let here = usize::try_from(place.line).unwrap_or(usize::MAX);
     for (at, line) in (1..).zip(place.text.lines()) {
@@ -241,7 +241,7 @@ fn own_words(place: &Place<'_>, name: &str) -> BTreeMap<String, usize> {
 }
 
 /// The words of the project's other files of this language.
-fn project_words(place: &Place<'_>, name: &str) -> Vec<String> {
+fn project_words(place: &HintPlace<'_>, name: &str) -> Vec<String> {
     let kind = place.path.as_str().rsplit('.').next().unwrap_or_default();
     let (mut found, mut bytes) = (std::collections::BTreeSet::new(), 0);
     let others = place.checkout.paths().into_iter().filter(|other| {

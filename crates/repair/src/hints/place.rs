@@ -14,7 +14,7 @@ const MAX_FILE_BYTES: usize = 1 << 20;
 const MAX_OCCURRENCES: usize = 20;
 
 /// A line of a file, and a message about it.
-pub(super) struct Place<'a> {
+pub(super) struct HintPlace<'a> {
     pub(super) checkout: &'a Checkout,
     pub(super) path: RepoPath,
     /// The whole file.
@@ -24,7 +24,7 @@ pub(super) struct Place<'a> {
     pub(super) message: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> HintPlace<'a> {
     /// `None` if there is no such line.
     pub(super) fn new(
         checkout: &'a Checkout,

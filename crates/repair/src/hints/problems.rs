@@ -8,7 +8,7 @@ use greenlight_tree::checkout::Checkout;
 use regex::Regex;
 
 use super::languages;
-use super::place::Place;
+use super::place::HintPlace;
 use super::{Hint, Problem, is_editable};
 use crate::generated::is_generated;
 use crate::task::Task;
@@ -79,7 +79,7 @@ fn of_failure(task: &Task<'_>, tree: &Checkout, failure: &Failure) -> Option<Pro
 
 /// The problem at one line, if anything is known to do about the message.
 pub(super) fn at(tree: &Checkout, (path, line): (&RepoPath, u32), message: &str) -> Option<Problem> {
-    let place = Place::new(tree, (path, line), tree.read_text(path.as_str())?, message)?;
+    let place = HintPlace::new(tree, (path, line), tree.read_text(path.as_str())?, message)?;
     let (says, hints) = languages::hints(&place)?;
     let mut hints: Vec<Hint> = hints.into_iter().filter(|hint| !hint.changes.is_empty()).collect();
     hints.sort_by(|a, b| b.weight.total_cmp(&a.weight));

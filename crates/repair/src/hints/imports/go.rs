@@ -1,10 +1,10 @@
 //! Imports of Go, where gofmt would put them.
 
 use super::known::GO;
-use super::{Hint, MAX_OFFERED, Place, each_file};
+use super::{Hint, HintPlace, MAX_OFFERED, each_file};
 
 /// Imports of a package with this name.
-pub(super) fn missing(place: &Place<'_>, name: &str) -> Vec<Hint> {
+pub(super) fn missing(place: &HintPlace<'_>, name: &str) -> Vec<Hint> {
     let paths = GO
         .split_whitespace()
         .filter(|path| path.rsplit('/').next() == Some(name));
@@ -15,7 +15,7 @@ pub(super) fn missing(place: &Place<'_>, name: &str) -> Vec<Hint> {
 }
 
 /// Packages with this name that other files import.
-fn elsewhere(place: &Place<'_>, name: &str) -> Vec<String> {
+fn elsewhere(place: &HintPlace<'_>, name: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     each_file(place, |_, text| {
         for line in text.lines().take(200) {
@@ -33,7 +33,7 @@ fn elsewhere(place: &Place<'_>, name: &str) -> Vec<String> {
 }
 
 /// Adds a package to a Go file's imports, where gofmt would put it.
-fn import(place: &Place<'_>, path: &str) -> Option<Hint> {
+fn import(place: &HintPlace<'_>, path: &str) -> Option<Hint> {
     let (mut block, mut single, mut package, mut entries) = (false, None, None, Vec::new());
     for (line, text) in (1_u32..).zip(place.text.lines()) {
         if text.starts_with("package ") {

@@ -10,7 +10,7 @@ use greenlight_syntax::Language;
 
 use self::known::{C, JAVA, NODE, PYTHON};
 use super::Hint;
-use super::place::{Place, groups, occurrences};
+use super::place::{HintPlace, groups, occurrences};
 
 /// Maximum number of files that are read for one name, and of their bytes.
 const MAX_FILES: usize = 600;
@@ -30,7 +30,7 @@ pub(super) fn members(module: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Adds an import of a name. The likeliest first.
-pub(super) fn missing(place: &Place<'_>, name: &str) -> Vec<Hint> {
+pub(super) fn missing(place: &HintPlace<'_>, name: &str) -> Vec<Hint> {
     let path = place.path.as_str();
     let mut lines = Vec::new();
     let language = Language::of(path);
@@ -179,7 +179,7 @@ fn line_for_import(text: &str, language: Option<Language>) -> u32 {
 }
 
 /// Lines of other files that import a name.
-fn elsewhere(place: &Place<'_>, name: &str, starts: &[&str]) -> Vec<String> {
+fn elsewhere(place: &HintPlace<'_>, name: &str, starts: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     each_file(place, |path, text| {
         let is_here = folder(path) == folder(&place.path);
@@ -223,7 +223,7 @@ fn narrowed(line: &str, name: &str) -> String {
     line.to_string()
 }
 
-fn defined_in_python(place: &Place<'_>, name: &str) -> Vec<String> {
+fn defined_in_python(place: &HintPlace<'_>, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let starts = [
         format!("def {name}("),
@@ -254,7 +254,7 @@ fn defined_in_python(place: &Place<'_>, name: &str) -> Vec<String> {
     found
 }
 
-fn defined_in_java(place: &Place<'_>, name: &str) -> Vec<String> {
+fn defined_in_java(place: &HintPlace<'_>, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let file = format!("{name}.java");
     each_file(place, |path, text| {
@@ -268,7 +268,7 @@ fn defined_in_java(place: &Place<'_>, name: &str) -> Vec<String> {
     found
 }
 
-fn exported(place: &Place<'_>, name: &str, is_module: bool) -> Vec<String> {
+fn exported(place: &HintPlace<'_>, name: &str, is_module: bool) -> Vec<String> {
     let mut found = Vec::new();
     let declared = format!(
         r"(?m)^export (?:default )?(?:async )?(?:function|class|const|let|interface|type|enum) {}\b",
@@ -322,7 +322,7 @@ fn relative(from: &RepoPath, to: &RepoPath) -> Option<String> {
 }
 
 /// Visits the project's files of the same language, except tests.
-fn each_file(place: &Place<'_>, mut visit: impl FnMut(&RepoPath, &str)) {
+fn each_file(place: &HintPlace<'_>, mut visit: impl FnMut(&RepoPath, &str)) {
     let kind = Language::of(place.path.as_str());
     let mut bytes = 0;
     let others = place

@@ -1,8 +1,8 @@
 //! gcc and clang.
 
-use super::{Place, Said, inserted, misspelled, unknown};
+use super::{HintPlace, Said, inserted, misspelled, unknown};
 
-pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
+pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     let quoted = |pattern: &str| place.says(&pattern.replace('Q', "['‘’`]"));
     let suggested = quoted(r"did you mean Q(\w+)Q").unwrap_or_default();
     if let Some(found) = quoted(r"has no member named Q(\w+)Q").or_else(|| quoted(r"no member named Q(\w+)Q")) {

@@ -2,9 +2,9 @@
 
 use super::super::place::groups;
 use super::super::{Hint, imports};
-use super::{Place, Said, inserted, misspelled, unknown};
+use super::{HintPlace, Said, inserted, misspelled, unknown};
 
-pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
+pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     member(place)
         .or_else(|| name(place))
         .or_else(|| unused(place))
@@ -13,7 +13,7 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
         .or_else(|| other(place))
 }
 
-fn member(place: &Place<'_>) -> Option<Said> {
+fn member(place: &HintPlace<'_>) -> Option<Said> {
     let found = place.says(
         r"([\w.()\[\]]+)\.(\w+) undefined \((?:[^()]|\([^()]*\))*?(?:but does have (?:method |field )?(\w+))?\)",
     )?;
@@ -27,7 +27,7 @@ fn member(place: &Place<'_>) -> Option<Said> {
     misspelled(place, name, &suggested)
 }
 
-fn name(place: &Place<'_>) -> Option<Said> {
+fn name(place: &HintPlace<'_>) -> Option<Said> {
     if let Some(found) = place.says(r"undefined: (\w+)\.(\w+)") {
         return misspelled(place, found.get(1)?, &[]);
     }
@@ -57,7 +57,7 @@ fn name(place: &Place<'_>) -> Option<Said> {
     Some(said)
 }
 
-fn unused(place: &Place<'_>) -> Option<Said> {
+fn unused(place: &HintPlace<'_>) -> Option<Said> {
     if let Some(found) = place.says(r#""([^"\s]+)" imported(?: as \w+)? and not used"#) {
         return Some((format!("unused {}", found.concat()), vec![place.remove_line(1.0)]));
     }
@@ -109,7 +109,7 @@ fn unused(place: &Place<'_>) -> Option<Said> {
     Some((format!("unused {name}"), hints))
 }
 
-fn assignment(place: &Place<'_>) -> Option<Said> {
+fn assignment(place: &HintPlace<'_>) -> Option<Said> {
     let range = place.range();
     let line = place.line_text();
     if place.says(r"(no new variables on left side of :=)").is_some() {
@@ -132,7 +132,7 @@ fn assignment(place: &Place<'_>) -> Option<Said> {
     Some((format!("mismatch {has} {needs}"), hints))
 }
 
-fn types(place: &Place<'_>) -> Option<Said> {
+fn types(place: &HintPlace<'_>) -> Option<Said> {
     let found = place.says(r"cannot use (.+?) \((?:variable|value|constant|untyped [\w ]*constant)[^()]*?(?:of (?:struct |\w+ )?type |of type )?([\w.*\[\]]+)\) as ([\w.*\[\]]+) value in ([\w ]+)")?;
     let [value, from, to, _] = found.as_slice() else {
         return None;
@@ -174,7 +174,7 @@ fn types(place: &Place<'_>) -> Option<Said> {
     Some((format!("type {from} {to}"), hints))
 }
 
-fn other(place: &Place<'_>) -> Option<Said> {
+fn other(place: &HintPlace<'_>) -> Option<Said> {
     let indentation = place.indentation(place.line).to_string();
     if place.says(r"(?m)(missing return)$").is_some() {
         // What the function returns decides what is returned at its end.

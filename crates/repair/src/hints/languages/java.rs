@@ -2,9 +2,9 @@
 
 use super::super::Hint;
 use super::super::place::groups;
-use super::{Place, Said, inserted, line_above, misspelled, unknown};
+use super::{HintPlace, Said, inserted, line_above, misspelled, unknown};
 
-pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
+pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     symbol(place)
         .or_else(|| token(place))
         .or_else(|| exception(place))
@@ -12,7 +12,7 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
         .or_else(|| other(place))
 }
 
-fn symbol(place: &Place<'_>) -> Option<Said> {
+fn symbol(place: &HintPlace<'_>) -> Option<Said> {
     if let Some(found) = place.says(r"package (\w+) does not exist") {
         let name = found.first()?;
         return place.line_text().contains(name).then(|| unknown(place, name, &[]))?;
@@ -28,7 +28,7 @@ fn symbol(place: &Place<'_>) -> Option<Said> {
     }
 }
 
-fn token(place: &Place<'_>) -> Option<Said> {
+fn token(place: &HintPlace<'_>) -> Option<Said> {
     if place.says(r"(reached end of file while parsing)").is_some() {
         let text = place.text.trim_end();
         let hint = place.replace(text.len()..text.len(), "\n}", 0.9);
@@ -50,7 +50,7 @@ fn token(place: &Place<'_>) -> Option<Said> {
     Some((format!("expected {}", found.concat()), hints))
 }
 
-fn exception(place: &Place<'_>) -> Option<Said> {
+fn exception(place: &HintPlace<'_>) -> Option<Said> {
     let found = place.says(r"unreported exception (\w+); must be caught or declared to be thrown")?;
     let name = found.first()?;
     let (line, text) = line_above(place, |line| {
@@ -88,7 +88,7 @@ fn exception(place: &Place<'_>) -> Option<Said> {
     Some((format!("unreported {name}"), vec![Hint::new(changes, 0.95)]))
 }
 
-fn types(place: &Place<'_>) -> Option<Said> {
+fn types(place: &HintPlace<'_>) -> Option<Said> {
     let range = place.range();
     let line = place.line_text();
     if let Some(found) = place.says(r"incompatible types: possible lossy conversion from (\w+) to (\w+)") {
@@ -133,7 +133,7 @@ fn types(place: &Place<'_>) -> Option<Said> {
     Some((format!("incompatible {from} {to}"), hints))
 }
 
-fn other(place: &Place<'_>) -> Option<Said> {
+fn other(place: &HintPlace<'_>) -> Option<Said> {
     let indentation = place.indentation(place.line).to_string();
     let method = |line: &str| {
         groups(

@@ -2,9 +2,9 @@
 
 use super::super::Hint;
 use super::super::place::{groups, occurrences};
-use super::{Place, Said, inserted, line_above, misspelled, unknown};
+use super::{HintPlace, Said, inserted, line_above, misspelled, unknown};
 
-pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
+pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     name(place)
         .or_else(|| member(place))
         .or_else(|| constant(place))
@@ -13,13 +13,13 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
         .or_else(|| module(place))
 }
 
-fn suggested(place: &Place<'_>) -> Vec<String> {
+fn suggested(place: &HintPlace<'_>) -> Vec<String> {
     place
         .says(r"Did you mean (?:the instance member )?'([\w.$]+)'")
         .unwrap_or_default()
 }
 
-fn name(place: &Place<'_>) -> Option<Said> {
+fn name(place: &HintPlace<'_>) -> Option<Said> {
     let found = place
         .says(r"(?m)(?:^|: )'?([\w$]+)'? is not defined")
         .or_else(|| place.says(r"Cannot find name '([\w$]+)'"))
@@ -52,7 +52,7 @@ fn name(place: &Place<'_>) -> Option<Said> {
     Some(said)
 }
 
-fn member(place: &Place<'_>) -> Option<Said> {
+fn member(place: &HintPlace<'_>) -> Option<Said> {
     let found = place
         .says(r"(?m)(?:^|: |\.)([\w$]+) is not a function")
         .or_else(|| place.says(r"Property '([\w$]+)' does not exist on type"))
@@ -63,7 +63,7 @@ fn member(place: &Place<'_>) -> Option<Said> {
     misspelled(place, name, &suggested(place))
 }
 
-fn constant(place: &Place<'_>) -> Option<Said> {
+fn constant(place: &HintPlace<'_>) -> Option<Said> {
     let is_said = place.says(r"(Assignment to constant variable)").is_some();
     let named = place
         .says(r"Cannot assign to '([\w$]+)' because it is a constant")
@@ -89,7 +89,7 @@ fn constant(place: &Place<'_>) -> Option<Said> {
     ))
 }
 
-fn syntax(place: &Place<'_>) -> Option<Said> {
+fn syntax(place: &HintPlace<'_>) -> Option<Said> {
     if place
         .says(r"(await is only valid in async functions|'await' expressions are only allowed within async)")
         .is_some()
@@ -153,7 +153,7 @@ fn syntax(place: &Place<'_>) -> Option<Said> {
     Some((format!("syntax {says}"), hints))
 }
 
-fn unused(place: &Place<'_>) -> Option<Said> {
+fn unused(place: &HintPlace<'_>) -> Option<Said> {
     let range = place.range();
     let line = place.line_text();
     if place.says(r"Expected '(===|!==)' and instead saw").is_some() {
@@ -207,7 +207,7 @@ fn unused(place: &Place<'_>) -> Option<Said> {
 }
 
 /// A module of the project that cannot be found.
-fn module(place: &Place<'_>) -> Option<Said> {
+fn module(place: &HintPlace<'_>) -> Option<Said> {
     let found = place.says(r"Cannot find module '(\.[^']+)'")?;
     let name = found.first()?;
     let last = name.rsplit('/').next()?;

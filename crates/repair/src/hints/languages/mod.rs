@@ -7,14 +7,14 @@ mod java;
 mod javascript;
 mod python;
 
-use super::place::Place;
+use super::place::HintPlace;
 use super::{Hint, imports, names};
 
 /// What a message says, without its position, and edits that may settle it.
 type Said = (String, Vec<Hint>);
 
 /// Edits that may settle a message about a line. `None` if nothing is known about it.
-pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
+pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     let name = place.path.as_str().rsplit('/').next()?;
     match name.rsplit('.').next()? {
         "py" => python::hints(place),
@@ -27,7 +27,7 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
 }
 
 /// Another name, or an import, for one that is unknown.
-fn unknown(place: &Place<'_>, name: &str, suggested: &[String]) -> Option<Said> {
+fn unknown(place: &HintPlace<'_>, name: &str, suggested: &[String]) -> Option<Said> {
     if place.words(name).is_empty() {
         return None;
     }
@@ -37,14 +37,14 @@ fn unknown(place: &Place<'_>, name: &str, suggested: &[String]) -> Option<Said> 
 }
 
 /// Another name for a member or name that is unknown.
-fn misspelled(place: &Place<'_>, name: &str, suggested: &[String]) -> Option<Said> {
+fn misspelled(place: &HintPlace<'_>, name: &str, suggested: &[String]) -> Option<Said> {
     if place.words(name).is_empty() {
         return None;
     }
     Some((format!("unknown {name}"), renamed(place, name, suggested)))
 }
 
-fn renamed(place: &Place<'_>, name: &str, suggested: &[String]) -> Vec<Hint> {
+fn renamed(place: &HintPlace<'_>, name: &str, suggested: &[String]) -> Vec<Hint> {
     let near = names::near(place, name, suggested);
     near.iter()
         .filter_map(|(other, weight)| place.rename(name, other, *weight))
@@ -52,7 +52,7 @@ fn renamed(place: &Place<'_>, name: &str, suggested: &[String]) -> Vec<Hint> {
 }
 
 /// A token at the caret of the message, behind the code before it.
-fn inserted(place: &Place<'_>, token: &str, comment: &str) -> Vec<Hint> {
+fn inserted(place: &HintPlace<'_>, token: &str, comment: &str) -> Vec<Hint> {
     let mut hints = vec![place.append(token, 0.9, comment)];
     if let Some(column) = place.caret() {
         let line = place.range();
@@ -78,7 +78,7 @@ fn inserted(place: &Place<'_>, token: &str, comment: &str) -> Vec<Hint> {
 }
 
 /// The lines of the block of functions around a line: from a line that matches a start, upwards.
-fn line_above(place: &Place<'_>, is_start: impl Fn(&str) -> bool) -> Option<(u32, String)> {
+fn line_above(place: &HintPlace<'_>, is_start: impl Fn(&str) -> bool) -> Option<(u32, String)> {
     const MOST: u32 = 400;
     let mut line = place.line;
     for _ in 0..MOST {

@@ -2,7 +2,7 @@
 
 use super::super::place::{groups, occurrences};
 use super::super::{Hint, names};
-use super::{Place, Said, line_above, misspelled, unknown};
+use super::{HintPlace, Said, line_above, misspelled, unknown};
 
 /// Names of other languages.
 const FOREIGN: [(&str, &str); 7] = [
@@ -19,7 +19,7 @@ const BLOCKS: [&str; 12] = [
     "if ", "elif ", "else", "for ", "while ", "def ", "class ", "try", "except", "finally", "with ", "async ",
 ];
 
-pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
+pub(super) fn hints(place: &HintPlace<'_>) -> Option<Said> {
     syntax(place)
         .or_else(|| imports(place))
         .or_else(|| name(place))
@@ -29,12 +29,12 @@ pub(super) fn hints(place: &Place<'_>) -> Option<Said> {
 }
 
 /// The suggestion at the end of a message: `Did you mean: 'total'?`, or mypy's `maybe "total"?`.
-fn suggested(place: &Place<'_>) -> Vec<String> {
+fn suggested(place: &HintPlace<'_>) -> Vec<String> {
     let found = place.says(r#"(?:Did you mean:?|maybe) ['"](?:self\.)?(\w+)['"]"#);
     found.unwrap_or_default()
 }
 
-fn name(place: &Place<'_>) -> Option<Said> {
+fn name(place: &HintPlace<'_>) -> Option<Said> {
     let found = place
         .says(r"name '(\w+)' is not defined")
         .or_else(|| place.says(r"F821 Undefined name `(\w+)`"))
@@ -69,14 +69,14 @@ fn name(place: &Place<'_>) -> Option<Said> {
     Some(said)
 }
 
-fn member(place: &Place<'_>) -> Option<Said> {
+fn member(place: &HintPlace<'_>) -> Option<Said> {
     let found = place
         .says(r"has no attribute '(\w+)'")
         .or_else(|| place.says(r#"has no attribute "(\w+)""#))?;
     misspelled(place, found.first()?, &suggested(place))
 }
 
-fn imports(place: &Place<'_>) -> Option<Said> {
+fn imports(place: &HintPlace<'_>) -> Option<Said> {
     if let Some(found) = place.says(r"cannot import name '(\w+)' from (?:partially initialized module )?'([\w.]+)'") {
         let [name, module] = found.as_slice() else { return None };
         let (_, mut hints) = everywhere(place, name)?;
@@ -101,7 +101,7 @@ fn imports(place: &Place<'_>) -> Option<Said> {
 }
 
 /// Replaces a name in the whole file: in the import, and where it is used.
-fn everywhere(place: &Place<'_>, name: &str) -> Option<Said> {
+fn everywhere(place: &HintPlace<'_>, name: &str) -> Option<Said> {
     if place.words(name).is_empty() {
         return None;
     }
@@ -121,7 +121,7 @@ fn everywhere(place: &Place<'_>, name: &str) -> Option<Said> {
 }
 
 /// Names of a module that are spelled like this one.
-fn of_module(place: &Place<'_>, module: &str, name: &str) -> Vec<(String, f32)> {
+fn of_module(place: &HintPlace<'_>, module: &str, name: &str) -> Vec<(String, f32)> {
     let path = module.replace('.', "/");
     let files = [
         format!("{path}.py"),
@@ -144,7 +144,7 @@ fn of_module(place: &Place<'_>, module: &str, name: &str) -> Vec<(String, f32)> 
 }
 
 /// Modules that are spelled like this one: of the project and of the standard library.
-fn modules(place: &Place<'_>, name: &str) -> Vec<(String, f32)> {
+fn modules(place: &HintPlace<'_>, name: &str) -> Vec<(String, f32)> {
     let own = place.checkout.paths().into_iter().filter_map(|path| {
         let path = path.as_str().strip_suffix(".py")?;
         Some(path.trim_end_matches("/__init__").rsplit('/').next()?.to_string())
@@ -163,7 +163,7 @@ fn modules(place: &Place<'_>, name: &str) -> Vec<(String, f32)> {
 }
 
 /// Calls that do not fit the called function.
-fn call(place: &Place<'_>) -> Option<Said> {
+fn call(place: &HintPlace<'_>) -> Option<Said> {
     if let Some(found) = place.says(r"got an unexpected keyword argument '(\w+)'") {
         return misspelled(place, found.first()?, &suggested(place));
     }
@@ -181,7 +181,7 @@ fn call(place: &Place<'_>) -> Option<Said> {
     Some((format!("{name} takes {takes}"), hints.into_iter().collect()))
 }
 
-fn unused(place: &Place<'_>) -> Option<Said> {
+fn unused(place: &HintPlace<'_>) -> Option<Said> {
     let found = place.says(r"E711 Comparison|E712 Comparison").map(|_| ());
     if found.is_some() {
         let line = place.line_text();
@@ -202,7 +202,7 @@ fn unused(place: &Place<'_>) -> Option<Said> {
 }
 
 /// Errors of the parser. Several things are tried, as CPython only guesses.
-fn syntax(place: &Place<'_>) -> Option<Said> {
+fn syntax(place: &HintPlace<'_>) -> Option<Said> {
     let found = place
         .says(r"(?m)(?:SyntaxError|IndentationError|TabError|E999 \w+|invalid-syntax)\w*:? ?(.*)$")
         .or_else(|| place.says(r"(?m)^(?:Syntax error|SyntaxError)[: ]+(.*)$"))?;
@@ -272,7 +272,7 @@ fn syntax(place: &Place<'_>) -> Option<Said> {
 }
 
 /// The line with the indentation of its neighbours.
-fn indentations(place: &Place<'_>) -> Vec<Hint> {
+fn indentations(place: &HintPlace<'_>) -> Vec<Hint> {
     let own = place.indentation(place.line).to_string();
     let mut offers: Vec<(String, f32)> = Vec::new();
     let above = (1..place.line).rev().find(|line| {

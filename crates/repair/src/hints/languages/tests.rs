@@ -14,7 +14,7 @@ fn first(path: &str, text: &str, (line, message): (u32, &str)) -> Vec<String> {
     std::fs::write(full, text).unwrap();
     let checkout = Checkout::open(directory.path()).unwrap();
     let path: RepoPath = path.parse().unwrap();
-    let Some(place) = Place::new(&checkout, (&path, line), text.into(), message) else {
+    let Some(place) = HintPlace::new(&checkout, (&path, line), text.into(), message) else {
         return Vec::new();
     };
     let mut all = hints(&place).map(|(_, hints)| hints).unwrap_or_default();
