@@ -90,6 +90,7 @@ async fn a_package_that_go_misses_is_imported() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "it asks whether a compiler is installed")]
 async fn symbols_that_javac_does_not_find_are_spelled_or_imported() {
     if std::process::Command::new("javac").arg("-version").output().is_err() {
         eprintln!("javac is unavailable, so its messages are not tested");
