@@ -180,7 +180,7 @@ pub struct SignInFlags {
     /// [env: GREENLIGHT_CLIENT_SECRET_FILE; the secret itself: GREENLIGHT_CLIENT_SECRET]
     #[arg(long, value_name = "FILE", help_heading = "Page")]
     pub client_secret_file: Option<PathBuf>,
-    /// The address at which people reach greenlight, such as https://greenlight.example.org [env: GREENLIGHT_PUBLIC_URL]
+    /// The address at which people reach greenlight, such as `https://greenlight.example.org` [env: GREENLIGHT_PUBLIC_URL]
     #[arg(long, value_name = "URL", help_heading = "Page")]
     pub public_url: Option<String>,
 }

@@ -133,7 +133,7 @@ impl RateLimit {
     }
 
     /// Whether a request may be sent now. If those under way may use up the limit, this waits for an answer, for as
-    /// long as the timeouts of those requests. The last tenth of the limit is for [`urgent`] requests.
+    /// long as the timeouts of those requests. The last tenth of the limit is for urgent requests.
     ///
     /// # Errors
     /// [`Error::RateLimited`] until the reset.
