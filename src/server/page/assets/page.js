@@ -37,7 +37,9 @@ if (events && 'EventSource' in window) {
   source.addEventListener('error', () => {
     wasAway = true;
     live.textContent =
-      source.readyState === EventSource.CLOSED ? 'Not connected: reload the page.' : 'Not connected: greenlight is away.';
+      source.readyState === EventSource.CLOSED
+        ? 'Not connected: reload the page.'
+        : 'Not connected: greenlight is away.';
   });
   source.addEventListener('open', () => {
     live.textContent = 'Live';
