@@ -1,5 +1,6 @@
 //! Spans of runs and of their steps.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -18,8 +19,35 @@ pub async fn root<F: Future>(traces: Option<&Traces>, run: &RunId, work: F) -> F
         traces: traces.clone(),
         trace: TraceId::of_run(&run.0),
         step: Mutex::new((SpanId::random(), Timestamp::now())),
+        is_over: AtomicBool::new(false),
     };
-    CURRENT.scope(Arc::new(current), work).await
+    let current = Arc::new(current);
+    let done = CURRENT.scope(Arc::clone(&current), work).await;
+    if !current.is_over.load(Ordering::Acquire) {
+        // What was done last led to no step: the run waits for somebody, or another process continues it.
+        end_step(&current, run, "left");
+    }
+    done
+}
+
+/// The step in progress ends, and the next one begins.
+fn end_step(current: &Current, run: &RunId, step: &'static str) {
+    let now = Timestamp::now();
+    let (id, start) = std::mem::replace(&mut *current.step(), (SpanId::random(), now));
+    current.traces.send(EndedSpan {
+        trace: current.trace.clone(),
+        id,
+        parent: Some(SpanId::root_of_run(&run.0)),
+        name: step.to_string(),
+        kind: SpanKind::Internal,
+        start,
+        end: now,
+        attributes: vec![
+            ("cicd.pipeline.task.name", step.into()),
+            ("cicd.pipeline.run.id", run.0.as_str().into()),
+        ],
+        is_error: false,
+    });
 }
 
 /// A step was appended: it ends, and the next one begins. With the last one, the run's own span ends, too.
@@ -27,26 +55,11 @@ pub fn turn(run: &Run, step: &'static str) {
     let Ok(current) = CURRENT.try_with(Arc::clone) else {
         return;
     };
-    let now = Timestamp::now();
-    let (id, start) = std::mem::replace(&mut *current.step(), (SpanId::random(), now));
-    let root = SpanId::root_of_run(&run.id().0);
-    current.traces.send(EndedSpan {
-        trace: current.trace.clone(),
-        id: id.clone(),
-        parent: Some(root.clone()),
-        name: step.to_string(),
-        kind: SpanKind::Internal,
-        start,
-        end: now,
-        attributes: vec![
-            ("cicd.pipeline.task.name", step.into()),
-            ("cicd.pipeline.run.id", run.id().0.as_str().into()),
-        ],
-        is_error: false,
-    });
+    end_step(&current, run.id(), step);
     let Some(end) = run.end.as_ref().filter(|_| run.is_over()) else {
         return;
     };
+    current.is_over.store(true, Ordering::Release);
     let mode = mode(&run.started.mode);
     let mut attributes = vec![
         ("cicd.pipeline.name", mode.into()),
@@ -63,12 +76,12 @@ pub fn turn(run: &Run, step: &'static str) {
     }
     current.traces.send(EndedSpan {
         trace: current.trace.clone(),
-        id: root,
+        id: SpanId::root_of_run(&run.id().0),
         parent: None,
         name: format!("RUN {mode}"),
         kind: SpanKind::Server,
         start: run.started.at,
-        end: now,
+        end: Timestamp::now(),
         attributes,
         is_error: result(end) == "error",
     });

@@ -1,5 +1,6 @@
 //! Spans of what a run's step does: sandboxes, requests to GitHub, replies of models.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -18,6 +19,8 @@ pub(super) struct Current {
     pub(super) trace: TraceId,
     /// The step in progress, and when it began.
     pub(super) step: Mutex<(SpanId, Timestamp)>,
+    /// Whether the run's own span has ended.
+    pub(super) is_over: AtomicBool,
 }
 
 impl Current {

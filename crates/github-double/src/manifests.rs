@@ -16,7 +16,7 @@ use super::auth;
 use super::faults::Uninstalled;
 use super::names::MAINTAINER;
 use super::objects;
-use super::registering::Shown;
+use super::registering::FormShown;
 use super::route::{Needs, Route, RouteCall, post};
 use super::state::State;
 use super::{Double, apps};
@@ -103,7 +103,7 @@ pub(super) fn serve(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Res
             .map(|(_, value)| value)
             .unwrap_or_default()
     };
-    let sent = || Shown {
+    let sent = || FormShown {
         state: field(parts.uri.query().unwrap_or_default().as_bytes(), "state"),
         manifest: serde_json::from_str(&field(body, "manifest")).unwrap_or(Value::Null),
     };
@@ -125,7 +125,7 @@ pub(super) fn serve(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Res
 }
 
 /// Shows the manifest to the person, or its mistakes.
-fn ask(state: &mut State, owner: &str, shown: Shown) -> RestAnswer {
+fn ask(state: &mut State, owner: &str, shown: FormShown) -> RestAnswer {
     let mistakes = mistakes(&shown.manifest);
     if !mistakes.is_empty() {
         return page(
@@ -191,7 +191,7 @@ fn mistakes(manifest: &Value) -> Vec<String> {
 
 /// The person says yes: the App exists, its webhook gets a `ping`, and the browser is sent back with a code.
 fn create(state: &mut State, number: &str) -> RestAnswer {
-    let Some(Shown { manifest, state: sent }) = state.manifests.shown.remove(number) else {
+    let Some(FormShown { manifest, state: sent }) = state.manifests.shown.remove(number) else {
         return page(404, "Not Found");
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

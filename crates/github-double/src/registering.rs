@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Default)]
 pub(super) struct Manifests {
     /// Manifests that were shown to the person, by the number in the form.
-    pub(super) shown: HashMap<String, Shown>,
+    pub(super) shown: HashMap<String, FormShown>,
     /// Codes that were not used yet, by when they were made.
     pub(super) codes: HashMap<String, Timestamp>,
     pub(super) webhook_secret: String,
@@ -18,7 +18,7 @@ pub(super) struct Manifests {
 }
 
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct FormShown {
     pub(super) manifest: Value,
     pub(super) state: String,
 }

@@ -44,7 +44,14 @@ async fn a_worker_replaces_one_that_was_killed_and_the_fix_lands_once() {
     signal(&killed, Signal::KILL);
     killed.wait().await.unwrap();
     let mut command = second.command(WORKER);
-    command.args(["--metrics-listen", "127.0.0.1:0", "--label", "gpu"]);
+    command.args([
+        "--metrics-listen",
+        "127.0.0.1:0",
+        "--label",
+        "gpu",
+        "--log-format",
+        "json",
+    ]);
     let mut worker = Serving::spawn(command).await;
     let labels = ["`gpu`", "`linux`", "`sandbox`", "`python3`"];
     assert!(
@@ -69,7 +76,7 @@ async fn a_worker_replaces_one_that_was_killed_and_the_fix_lands_once() {
     let answer = async |path: &str| reqwest::get(format!("{}{path}", worker.url)).await.unwrap();
     let metrics = answer("/metrics").await.text().await.unwrap();
     assert!(
-        metrics.contains("greenlight_runs_ended_total{mode=\"fix\""),
+        metrics.contains("greenlight_runs_ended_total{mode=\"debug\""),
         "{metrics}"
     );
     assert_eq!(answer("/webhook").await.status(), 404);
