@@ -10,7 +10,7 @@ use super::settings_error::SettingsError;
 use crate::domain::id::{Repository, RepositoryId, RepositoryName};
 
 /// Prefixes of the variables that are copied. All others, and any secrets in them, are ignored.
-const PREFIXES: [&str; 3] = ["GREENLIGHT_", "GITHUB_", "OPENAI_"];
+const PREFIXES: [&str; 4] = ["GREENLIGHT_", "GITHUB_", "OPENAI_", "OTEL_"];
 /// Where the Python packages in use are installed, and where programs are searched for.
 const NAMED: [&str; 3] = ["VIRTUAL_ENV", "CONDA_PREFIX", "PATH"];
 /// What a browser needs to open a window.

@@ -250,17 +250,8 @@ pub(super) async fn put_run(transaction: &mut Transaction<'_>, waiting: &Waiting
 }
 
 /// Makes sure that a lane and its repository's turn exist. The lane's row stays locked, so that it is not deleted as
-/// empty meanwhile.
+/// empty meanwhile. The row of the turn is not locked unless the owner changed: claims lock it after lanes.
 async fn open_lane(transaction: &mut Transaction<'_>, waiting: &Waiting) -> Result<(), Error> {
-    sqlx::query(
-        "INSERT INTO turn (repository, owner) VALUES ($1, $2) ON CONFLICT (repository) DO UPDATE \
-         SET owner = excluded.owner WHERE turn.owner <> excluded.owner",
-    )
-    .bind(&waiting.repository)
-    .bind(&waiting.owner)
-    .execute(&mut **transaction)
-    .await
-    .map_err(broken)?;
     sqlx::query(
         "INSERT INTO lane (name, repository, pull_request) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE \
          SET repository = excluded.repository",
@@ -271,5 +262,16 @@ async fn open_lane(transaction: &mut Transaction<'_>, waiting: &Waiting) -> Resu
     .execute(&mut **transaction)
     .await
     .map_err(broken)?;
+    for statement in [
+        "INSERT INTO turn (repository, owner) VALUES ($1, $2) ON CONFLICT (repository) DO NOTHING",
+        "UPDATE turn SET owner = $2 WHERE repository = $1 AND owner <> $2",
+    ] {
+        sqlx::query(statement)
+            .bind(&waiting.repository)
+            .bind(&waiting.owner)
+            .execute(&mut **transaction)
+            .await
+            .map_err(broken)?;
+    }
     Ok(())
 }
