@@ -15,6 +15,7 @@ use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::openai::{self, OpenAi};
 use crate::sandbox::{Backend, Choice, Code, Places, Sandbox, Unusable};
+use crate::traces;
 
 /// The app of a door that talks to GitHub.
 pub(super) fn app(
@@ -38,7 +39,7 @@ pub(super) fn app(
     Ok(App {
         github: github.counted(&metrics),
         journal,
-        sandbox: sandbox.map(|sandbox| sandbox.watched(metrics.sandbox.watch())),
+        sandbox: sandbox.map(|sandbox| sandbox.watched(metrics.sandbox.watch().and(traces::sandbox_uses()))),
         model,
         who: settings.engine(),
         folder: settings.data_dir()?,

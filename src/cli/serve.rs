@@ -18,7 +18,7 @@ use crate::github::SignInApp;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 use crate::server::{self, Queue};
-use crate::traces::{self, Traces};
+use crate::traces::Traces;
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 /// What names that address.
@@ -229,11 +229,6 @@ async fn prepare(settings: &Settings, environment: &Environment, given: WorkerLa
         .map(Traces::start)
         .transpose()
         .map_err(|error| Exit::Fault(error.to_string()))?;
-    if app.traces.is_some()
-        && let Ok(sandbox) = app.sandbox
-    {
-        app.sandbox = Ok(sandbox.watched(app.metrics.sandbox.watch().and(traces::sandbox_uses())));
-    }
     Ok(Prepared {
         app: Arc::new(app),
         _taken: taken,

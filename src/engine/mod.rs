@@ -66,7 +66,7 @@ pub use suitable::sandbox_label;
 
 use crate::config::allow_list::AllowList;
 use crate::config::retention::Retention;
-use crate::domain::command::{self, Command};
+use crate::domain::command::Command;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{CommitSha, InstallationId, PullRequestId, RepositoryName};
 use crate::domain::mode::Mode;
@@ -253,10 +253,7 @@ pub async fn stop_at_once(app: &App, event: Event, before: Option<i64>) -> Resul
 
 /// Whether a comment contains the command to cancel.
 async fn cancels(body: String) -> bool {
-    let parsing = tokio::task::spawn_blocking(move || command::parse(&body));
-    parsing
-        .await
-        .is_ok_and(|commands| commands.contains(&Ok(Command::Cancel)))
+    urgent::commands_in(body).await.contains(&Ok(Command::Cancel))
 }
 
 async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken> {

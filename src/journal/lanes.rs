@@ -90,7 +90,7 @@ impl Database {
     /// When the database cannot be used.
     pub async fn claim(&self, claimant: &Claimant, class: Class) -> Result<Option<Arc<Lease>>, Error> {
         let asked = Instant::now();
-        let limited = |most: Option<usize>| i64::try_from(most.unwrap_or(usize::MAX)).unwrap_or(i64::MAX);
+        let limit = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         if class != Class::Light {
             // One at a time, so that two claims do not both take the last place under a limit.
@@ -126,8 +126,8 @@ impl Database {
         let row = sqlx::query(sqlx::AssertSqlSafe(claim))
             .bind(&claimant.holder)
             .bind(class.number())
-            .bind(limited(Some(claimant.per_repository)))
-            .bind(limited(claimant.per_owner))
+            .bind(limit(claimant.per_repository))
+            .bind(claimant.per_owner.map_or(i64::MAX, limit))
             .bind(json(&claimant.labels)?)
             .fetch_optional(&mut *transaction)
             .await

@@ -128,20 +128,13 @@ async fn send_on(
             Ok(_) => is_failing = false,
             Err(error) if !is_failing => {
                 is_failing = true;
-                tracing::warn!(spans, error = %describe(&error), "spans could not be sent to the collector");
+                tracing::warn!(
+                    spans,
+                    error = format!("{:#}", anyhow::Error::from(error)),
+                    "spans could not be sent to the collector"
+                );
             }
             Err(_) => {}
         }
     }
-}
-
-/// An error with its causes.
-fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        text = format!("{text}: {deeper}");
-        cause = deeper.source();
-    }
-    text
 }

@@ -60,9 +60,9 @@ pub fn turn(run: &Run, step: &'static str) {
         return;
     };
     current.is_over.store(true, Ordering::Release);
-    let mode = mode(&run.started.mode);
+    let command = command(&run.started.mode);
     let mut attributes = vec![
-        ("cicd.pipeline.name", mode.into()),
+        ("cicd.pipeline.name", command.into()),
         ("cicd.pipeline.action.name", "RUN".into()),
         ("cicd.pipeline.run.id", run.id().0.as_str().into()),
         ("cicd.pipeline.result", result(end).into()),
@@ -78,7 +78,7 @@ pub fn turn(run: &Run, step: &'static str) {
         trace: current.trace.clone(),
         id: SpanId::root_of_run(&run.id().0),
         parent: None,
-        name: format!("RUN {mode}"),
+        name: format!("RUN {command}"),
         kind: SpanKind::Server,
         start: run.started.at,
         end: Timestamp::now(),
@@ -87,12 +87,11 @@ pub fn turn(run: &Run, step: &'static str) {
     });
 }
 
-fn mode(mode: &Mode) -> &'static str {
+/// The command that asks for it.
+fn command(mode: &Mode) -> &'static str {
     match mode {
         Mode::Debug => "fix",
-        Mode::Tdd { .. } => "tdd",
-        Mode::Refactor { .. } => "refactor",
-        Mode::Explain => "explain",
+        other => other.name(),
     }
 }
 
