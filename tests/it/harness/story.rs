@@ -46,6 +46,12 @@ pub(crate) struct Story {
     log: Log,
 }
 
+/// Whether greenlight's check run on the head of a pull request says that it is working.
+pub(crate) fn is_at_work(double: &Double, number: u64) -> bool {
+    let ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
+    double.check_runs(&double.head(number).unwrap()).iter().any(ours)
+}
+
 impl Story {
     /// The default scene, unchanged.
     pub(crate) async fn new() -> Self {
@@ -135,12 +141,21 @@ impl Story {
 
     /// Waits until greenlight's check run on the head says that it is working.
     pub(crate) async fn until_it_works(&self) {
-        let head = self.head();
-        let is_ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
-        self.until("greenlight at work", |double| {
-            double.check_runs(&head).iter().any(is_ours)
-        })
-        .await;
+        self.until("greenlight at work", |double| is_at_work(double, self.number))
+            .await;
+    }
+
+    /// Waits until the log contains one of these texts.
+    pub(crate) async fn until_logged(&self, texts: &[&str]) {
+        let mut look = tokio::time::interval(Duration::from_millis(20));
+        let waiting = async {
+            while !texts.iter().any(|text| self.log().contains(text)) {
+                look.tick().await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!("not logged: {texts:?}");
+        }
     }
 
     /// Kills greenlight.

@@ -1,10 +1,10 @@
 //! Limits apply across attempts, runs, people and days; a person who reaches one is told which.
 
-use github_double::{AUTHOR, CheckRunView, Double, MAINTAINER, NewPullRequest, Role};
+use github_double::{AUTHOR, MAINTAINER, NewPullRequest, Role};
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
-use crate::harness::story::Scene;
+use crate::harness::story::{Scene, is_at_work};
 
 /// Two turns that propose this line instead of the wrong one.
 fn proposes(line: &str) -> [Turn; 2] {
@@ -135,20 +135,13 @@ async fn two_runs_at_once_do_not_both_spend_what_is_left_of_a_day() {
     let new = NewPullRequest::new(AUTHOR, "busy", "Never ends").write("block", "1\n");
     let busy = story.double.open_pull_request(new).await.unwrap();
     story.double.comment(busy, MAINTAINER, "/greenlight fix").await.unwrap();
-    let is_at_work = |double: &Double| {
-        let ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
-        double.check_runs(&double.head(busy).unwrap()).iter().any(ours)
-    };
-    story.until("at work", is_at_work).await;
+    story.until("at work", |double| is_at_work(double, busy)).await;
     story
         .double
         .comment(story.number, MAINTAINER, "/greenlight fix")
         .await
         .unwrap();
-    let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
-    while !story.log().contains("other runs have reserved what is left") {
-        look.tick().await;
-    }
+    story.until_logged(&["other runs have reserved what is left"]).await;
     assert_eq!(story.run().await.end, None);
     story
         .double

@@ -1,6 +1,6 @@
 //! Several processes share the work of one service through PostgreSQL.
 
-use github_double::{CheckRunView, Double, MAINTAINER};
+use github_double::{Double, MAINTAINER};
 
 use crate::harness::postgres;
 use crate::harness::story::{Scene, Story};
@@ -16,15 +16,10 @@ fn endless() -> Scene {
     Scene::tested_by("if test -e block; then sleep 3000; fi; python3 -m unittest -v").adds("block", "1\n")
 }
 
-fn is_at_work(double: &Double, number: u64) -> bool {
-    let ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
-    double.check_runs(&double.head(number).unwrap()).iter().any(ours)
-}
-
 async fn asks_and_waits_until_it_works(story: &Story) {
     let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
     comment.await.unwrap();
-    story.until("at work", |double| is_at_work(double, story.number)).await;
+    story.until_it_works().await;
 }
 
 #[tokio::test]
@@ -109,12 +104,10 @@ async fn a_process_whose_lane_was_taken_over_stops_and_says_nothing() {
                      interval '1 hour' WHERE name LIKE '%#%'";
     postgres::execute(story.postgres(), take_over).await;
     let (said, begun) = (story.comments(), story.run().await.length);
-    let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
     // It notices at its next step or at its next heartbeat.
-    let notices = ["a lease was lost", "was left to another process"];
-    while !notices.iter().any(|notice| story.log().contains(notice)) {
-        look.tick().await;
-    }
+    story
+        .until_logged(&["a lease was lost", "was left to another process"])
+        .await;
     // Not `idle`: the work is still due, for the other process.
     worker.queue.drain(std::time::Duration::from_secs(60)).await;
     assert_eq!(story.run().await.length, begun);
@@ -138,13 +131,9 @@ async fn a_repository_that_needs_a_label_waits_for_a_worker_that_has_it() {
     let (plain, _folder) = story.join_labelled(1, &["linux"]).await;
     let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
     comment.await.unwrap();
-    let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
-    while !story
-        .log()
-        .contains("work is left to a worker with these labels needs=`gpu`")
-    {
-        look.tick().await;
-    }
+    story
+        .until_logged(&["work is left to a worker with these labels needs=`gpu`"])
+        .await;
     let (able, _other) = story.join_labelled(1, &["linux", "gpu"]).await;
     story.settle().await;
     assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());

@@ -1,8 +1,8 @@
 //! All workers are busy with tests that never end, and greenlight still answers, stops and accepts a rejection.
 
-use github_double::{AUTHOR, CheckRunView, Double, JobLog, MAINTAINER, NewPullRequest};
+use github_double::{AUTHOR, Double, JobLog, MAINTAINER, NewPullRequest};
 
-use crate::harness::story::{Scene, Story};
+use crate::harness::story::{Scene, Story, is_at_work};
 
 const STRANGER: &str = "stranger";
 
@@ -15,11 +15,6 @@ fn scene(workers: usize) -> Scene {
 async fn endless(story: &Story, branch: &'static str) -> u64 {
     let new = NewPullRequest::new(AUTHOR, branch, "Never ends").write("block", "1\n");
     story.double.open_pull_request(new).await.unwrap()
-}
-
-fn is_at_work(double: &Double, number: u64) -> bool {
-    let ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
-    double.check_runs(&double.head(number).unwrap()).iter().any(ours)
 }
 
 /// Waits until a comment of a pull request contains this text.
