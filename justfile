@@ -137,6 +137,11 @@ bench-repair *arguments:
     cargo build --release
     cargo bench --bench repair -- {{ arguments }}
 
+# Repairs 40 bugs that people made, without a model. Takes a clone of https://github.com/jkoppel/QuixBugs.
+bench-people quixbugs *arguments:
+    cargo build --release
+    python3 benches/repair/people.py target/release/greenlight {{ quixbugs }} {{ arguments }}
+
 # Lets a scripted model that knows the fixes of real bugs propose them: which are accepted, byte for byte? Takes a folder of bare repositories, `owner+name`.
 bench-fixes folder *arguments:
     cargo build --release

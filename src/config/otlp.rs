@@ -30,7 +30,7 @@ pub fn destination(environment: &Environment) -> Result<Option<Destination>, Set
     };
     if let Some(other) = set(PROTOCOL).filter(|protocol| *protocol != "http/json") {
         let problem = format!("is {other:?}, which greenlight does not speak");
-        let remedy = "unset it, or set it to http/json, which the collector answers on the port for HTTP (4318)";
+        let remedy = "unset it, or set it to http/json, which collectors accept on port 4318";
         return Err(SettingsError::new(PROTOCOL, problem, remedy));
     }
     let mut headers = HeaderMap::new();

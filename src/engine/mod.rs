@@ -139,7 +139,7 @@ pub enum Broken {
     #[error("a worker with the labels {0} is needed")]
     Elsewhere(WorkerLabels),
     /// Until then, other runs may spend all that is left of the limits that they share.
-    #[error("other runs have reserved what is left of the limits that they share")]
+    #[error("other runs have reserved what is left of a shared limit")]
     Reserved(jiff::Timestamp),
     #[error("a bug in greenlight: {0}")]
     Bug(String),

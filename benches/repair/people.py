@@ -1,0 +1,169 @@
+"""Repairs bugs that people made, without a model: `python3 people.py GREENLIGHT QUIXBUGS [NAME…]`.
+
+QUIXBUGS is a clone or bare repository of https://github.com/jkoppel/QuixBugs, of which the commit `4257f44` is used:
+40 small programs in Python, each with one bug, its tests and the right program. Each becomes a repository with one
+commit, and is repaired for two minutes at most. A fix is right if it returns what the right program returns, for
+the inputs of the tests and up to 200 variations of them; where the inputs are objects, if it passes the tests.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+COMMIT = "4257f44b0ff1181dedaedee6a447e133219fcebf"
+SETTINGS = '[repair]\nwall = "2m"\n[limits]\nwall = "2m"\n'
+WALL = 150
+VARIATIONS = 200
+# What a program returns for each input, in a process that can be killed.
+CALL = """
+import json, signal, sys
+text, name, inputs = json.load(sys.stdin)
+sys.setrecursionlimit(600)
+program, returned = {"__name__": "program"}, []
+exec(text, program)
+def late(*_):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, late)
+for each in inputs:
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        value = program[name](*each)
+        value = list(value) if hasattr(value, "__next__") else value
+        returned.append(repr(value))
+    except Exception as error:
+        returned.append(None if isinstance(error, TimeoutError) else type(error).__name__)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+json.dump(returned, sys.stdout)
+"""
+
+
+def shown(source, path):
+    command = ["git", "-C", source, "show", f"{COMMIT}:{path}"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def case(source, name):
+    """The files of a repository, and the inputs of its tests. No inputs: they are objects."""
+    test = shown(source, f"python_testcases/test_{name}.py")
+    test = re.sub(r"if pytest\.use_correct:\n.*?else:\n +(from python_programs.*?\n)", r"\1", test, flags=re.DOTALL)
+    test = test.replace("python_programs.", "").replace("not pytest.run_slow and ", "")
+    files = {f"{name}.py": shown(source, f"python_programs/{name}.py")}
+    inputs = []
+    if "load_json_testcases" in test:
+        cases = shown(source, f"json_testcases/{name}.json")
+        given = [json.loads(line)[0] for line in cases.splitlines() if line.strip()]
+        inputs = [each if isinstance(each, list) else [each] for each in given if len(json.dumps(each)) < 400]
+        read = f'[json.loads(line) for line in (Path(__file__).parent / "{name}.json").read_text().splitlines()]'
+        test = test.replace("from load_testdata import load_json_testcases\n", "")
+        test = "import json\nfrom pathlib import Path\n" + re.sub(r"load_json_testcases\(.*?\)", lambda _: read, test)
+        files[f"{name}.json"] = cases
+    else:
+        files["node.py"] = shown(source, "python_testcases/node.py")
+    return files | {f"test_{name}.py": test, "greenlight.toml": SETTINGS}, inputs
+
+
+def varied(chance, value):
+    """The same kind of value, a little different. What was sorted stays sorted."""
+    if isinstance(value, bool):
+        return chance.random() < 0.5
+    if isinstance(value, int):
+        return abs(value + chance.choice([-2, -1, 1, 2])) if value >= 0 else value - chance.choice([0, 1, 2])
+    if isinstance(value, float):
+        return round(value + chance.choice([-0.5, 0.5, 1.25]), 3)
+    if isinstance(value, str) and value:
+        at = chance.randrange(len(value))
+        return value[:at] + chance.choice(["", value[at] * 2, chance.choice(value)]) + value[at + 1 :]
+    if isinstance(value, list) and value:
+        at = chance.randrange(len(value))
+        kept, other = list(value), chance.choice(value)
+        kept[at : at + 1] = chance.choice([[], [kept[at], other], [varied(chance, kept[at])]])
+        try:
+            return sorted(kept) if value == sorted(value) else kept
+        except TypeError:
+            return kept
+    return value
+
+
+def variations(inputs):
+    chance = random.Random(1)
+    every = list(inputs)
+    while inputs and len(every) < len(inputs) + VARIATIONS:
+        chosen = list(chance.choice(every))
+        if not chosen:
+            break
+        at = chance.randrange(len(chosen))
+        every.append([*chosen[:at], varied(chance, chosen[at]), *chosen[at + 1 :]])
+    return every
+
+
+def returned(text, name, inputs):
+    done = subprocess.run(
+        [sys.executable, "-c", CALL], input=json.dumps([text, name, inputs]), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def is_right(source, name, text, inputs):
+    if not inputs:
+        return True
+    every = variations(inputs)
+    wanted = returned(shown(source, f"correct_python_programs/{name}.py"), name, every)
+    found = returned(text, name, every)
+    # What the right program refuses, or takes long for, is no input that it is for.
+    both = zip(wanted, found, strict=True)
+    return all(want == has for want, has in both if want is not None and not want.endswith("Error"))
+
+
+def git(folder, *arguments):
+    names = {f"GIT_{who}_{what}": "bench@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    subprocess.run(["git", *arguments], cwd=folder, env=os.environ | names, check=True, capture_output=True)
+
+
+def verdict(greenlight, source, name):
+    files, inputs = case(source, name)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as data:
+        for path, text in files.items():
+            (Path(folder) / path).write_text(text)
+        git(folder, "init", "-q", "-b", "main")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "all")
+        command = [greenlight, "fix", folder, "--yes", "--engine", "builtin", "--json", "--data-dir", data]
+        try:
+            subprocess.run(command, capture_output=True, timeout=WALL, check=False)
+        except subprocess.TimeoutExpired:
+            return "slow"
+        after = (Path(folder) / f"{name}.py").read_text()
+        if after == files[f"{name}.py"]:
+            return "none"
+        return "right" if is_right(source, name, after, inputs) else "wrong"
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("greenlight")
+    arguments.add_argument("quixbugs")
+    arguments.add_argument("names", nargs="*")
+    given = arguments.parse_args()
+    greenlight = str(Path(given.greenlight).resolve())
+    listed = ["git", "-C", given.quixbugs, "ls-tree", "--name-only", f"{COMMIT}:correct_python_programs"]
+    files = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+    programs = [name.removesuffix(".py") for name in files if name.endswith(".py") and not name.endswith("_test.py")]
+    names = given.names or [name for name in programs if name != "node"]
+    with ThreadPoolExecutor(2) as workers:
+        found = workers.map(lambda name: verdict(greenlight, given.quixbugs, name), names)
+        verdicts = dict(zip(names, found, strict=True))
+    for name, found in verdicts.items():
+        print(f"{name}: {found}")
+    counted = {kind: list(verdicts.values()).count(kind) for kind in ("right", "wrong", "none", "slow")}
+    print(f"{len(names)} programs: {counted}")
+
+
+if __name__ == "__main__":
+    main()
