@@ -52,7 +52,7 @@ openapi:
 
 # Builds the documentation site below target/book/html and checks its links. Installs what is missing below target/ci.
 book:
-    cargo build --quiet
+    cargo test --quiet --no-run
     tests/book.sh "${CARGO_TARGET_DIR:-target}/debug/greenlight"
 
 # Writes what a release is made of: a bill of materials, and the licences of all dependencies with their texts.
