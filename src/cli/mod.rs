@@ -19,6 +19,7 @@ mod init;
 mod live;
 mod local;
 mod memory;
+mod pace;
 mod paint;
 mod patch_file;
 mod progress;
