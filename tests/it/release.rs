@@ -87,7 +87,11 @@ fn the_formula_names_every_archive_with_its_digest() {
         let file = folder.path().join("SHA256SUMS");
         std::fs::write(&file, sums).unwrap();
         let mut command = std::process::Command::new(".ci/formula");
-        let output = command.arg("v1.2.3").stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
+        let output = command
+            .arg("v1.2.3")
+            .stdin(std::fs::File::open(&file).unwrap())
+            .output()
+            .unwrap();
         (output.status.success(), String::from_utf8(output.stdout).unwrap())
     };
     let (is_made, text) = formula(&sums.join("\n"));

@@ -77,7 +77,11 @@ async fn a_repository_is_looked_at_shown_as_a_diff_and_set_up() {
         done.out
     );
     // The tests' program is not from a release.
-    assert!(done.out.contains("the Action builds greenlight\non your runner"), "{}", done.out);
+    assert!(
+        done.out.contains("the Action builds greenlight\non your runner"),
+        "{}",
+        done.out
+    );
     let mut after = tree(checkout.path());
     let new: Vec<String> = after
         .keys()
