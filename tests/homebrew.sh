@@ -40,6 +40,7 @@ environment=(HOME="$scratch/home" PATH="$scratch/prefix/bin:/usr/bin:/bin" HOMEB
   GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory 'GIT_CONFIG_VALUE_0=*')
 (cd "$scratch" && "${as[@]}" env -i "${environment[@]}" brew install local/tap/greenlight)
 "$scratch/prefix/bin/greenlight" --version
+test -d "$scratch/prefix/Cellar/greenlight/$version" || { echo "brew took it for another version" >&2; exit 1; }
 for file in etc/bash_completion.d/greenlight share/zsh/site-functions/_greenlight \
   share/fish/vendor_completions.d/greenlight.fish share/man/man1/greenlight.1; do
   test -s "$scratch/prefix/$file" || { echo "brew did not install $file" >&2; exit 1; }

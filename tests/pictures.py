@@ -43,7 +43,7 @@ THEME = TerminalTheme(
 )
 # Without rich's window and its font from the network.
 SVG = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{title}">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="TITLE">
 <style>
 .{unique_id}-matrix {{
   font: {char_height}px/{line_height}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
@@ -98,10 +98,10 @@ class Terminal:
     def draws(self, file, title):
         """Writes the screen to a file, up to its last line that is not empty."""
         screen = self.tmux("capture-pane", "-e", "-p").rstrip().removesuffix("$").rstrip()
-        width = max(Text.from_ansi(line).cell_len for line in screen.split("\n"))
+        width = max(Text.from_ansi(line).cell_len for line in screen.split("\n")) + 1
         console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor")
         console.print(Text.from_ansi(screen), soft_wrap=True, highlight=False)
-        console.save_svg(file, title=title, theme=THEME, code_format=SVG, unique_id="terminal")
+        console.save_svg(file, theme=THEME, code_format=SVG.replace("TITLE", title), unique_id="terminal")
 
     def ends(self):
         """Ends this tmux."""
@@ -110,7 +110,7 @@ class Terminal:
 
 def main(program, target):
     """Plays the tutorial and `greenlight init`, and draws both."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         project = Path(folder) / "fares"
         project.mkdir()
         code, test = blocks("python")
@@ -118,11 +118,12 @@ def main(program, target):
         (project / "test_fare.py").write_text(test)
         terminal = Terminal(folder, 88, 60, program)
         try:
+            terminal.shows("$")
             terminal.types("greenlight fix .")
             terminal.shows("[y]es")
             terminal.types("y")
             terminal.shows("written to the working tree")
-            terminal.shows("$ \n")
+            terminal.shows("runs the tests\n$")
             terminal.draws(f"{target}/terminal-fix.svg", "greenlight fix, in a terminal")
         finally:
             terminal.ends()

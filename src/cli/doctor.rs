@@ -209,7 +209,12 @@ fn paragraphs(found: &SandboxSurvey) -> String {
                 .filter(|property| sandbox.guarantees().of(**property) == wanted);
             names.map(|property| property.name()).collect::<Vec<_>>().join(", ")
         };
-        let kinds = [Guarantee::Enforced, Guarantee::Partial, Guarantee::None].map(|kind| (kind, with(kind)));
+        let kinds = [
+            ("enforced", Guarantee::Enforced),
+            ("partial", Guarantee::Partial),
+            ("not enforced", Guarantee::None),
+        ];
+        let kinds = kinds.map(|(kind, wanted)| (kind, with(wanted)));
         let lines = kinds.iter().filter(|(_, names)| !names.is_empty());
         let lines = lines.map(|(kind, names)| format!("  {kind}: {names}\n"));
         format!("{backend}: usable\n{}", lines.collect::<String>())

@@ -9,7 +9,8 @@ use tokio::time::{MissedTickBehavior, interval_at};
 use super::redrawn::RedrawnLine;
 use super::terminal;
 use crate::domain::clock::in_words;
-use crate::suite::{Purpose, RunClock};
+use crate::domain::count::count;
+use crate::suite::{Purpose, RunClock, Suite};
 
 /// Shorter work shows nothing on a terminal.
 const SILENT: Duration = Duration::from_secs(1);
@@ -35,26 +36,31 @@ pub(super) struct LongWork {
 }
 
 impl LongWork {
-    /// Work that begins now.
-    pub(super) fn new(what: &'static str) -> Self {
+    /// An installation, which took this long last time.
+    pub(super) fn installation(last: Option<Duration>) -> Self {
         Self {
-            what,
+            what: "installing",
             began: Instant::now(),
-            last: None,
+            last,
             clock: RunClock::default(),
         }
     }
 
-    /// The same, of which it is known how long it took last time.
-    pub(super) fn took(self, last: Option<Duration>) -> Self {
-        Self { last, ..self }
+    /// The tests of a suite, of which the first run took this long last time.
+    pub(super) fn tests(suite: &Suite, last: Option<Duration>) -> Self {
+        Self {
+            what: "running the tests",
+            last,
+            ..Self::beside(suite)
+        }
     }
 
-    /// The same, in which this clock's tests are run.
-    pub(super) fn running(self, clock: &RunClock) -> Self {
+    /// Work of the built-in engine or a model, which runs the tests of a suite now and then.
+    pub(super) fn beside(suite: &Suite) -> Self {
         Self {
-            clock: clock.clone(),
-            ..self
+            what: "looking for a solution",
+            clock: suite.clock.clone(),
+            ..Self::installation(None)
         }
     }
 
@@ -64,9 +70,10 @@ impl LongWork {
         let what = tests.map_or(self.what, |tests| stage(tests.purpose));
         let since = tests.map_or(self.began, |tests| tests.since);
         let so_far = now.saturating_duration_since(since);
-        let times = tests.map_or(0, |tests| tests.ended);
-        if times > 0 {
-            return format!("  {what} for {}, {} runs so far", whole_seconds(so_far), times);
+        let ended = tests.map_or(0, |tests| tests.ended);
+        if ended > 0 {
+            let runs = count(ended.into(), "run");
+            return format!("  {what} for {}, {runs} so far", whole_seconds(so_far));
         }
         let is_first = tests.is_none_or(|tests| tests.purpose == Purpose::Reproduction);
         let last = tests.and_then(|tests| tests.last).or(self.last.filter(|_| is_first));
@@ -222,20 +229,18 @@ mod tests {
 
     #[tokio::test]
     async fn the_result_of_the_work_is_returned() {
-        assert_eq!(LongWork::new("working").printing(async { 7 }).await, 7);
-        assert_eq!(LongWork::new("working").redrawing(async { 7 }).await, 7);
+        let work = || LongWork::installation(None);
+        assert_eq!(work().printing(async { 7 }).await, 7);
+        assert_eq!(work().redrawing(async { 7 }).await, 7);
     }
 
     #[test]
     fn the_line_says_what_is_under_way_and_what_is_left() {
-        let clock = RunClock::default();
-        let work = LongWork::new("working")
-            .took(Some(Duration::from_secs(90)))
-            .running(&clock);
+        let work = LongWork::installation(Some(Duration::from_secs(90)));
         let after = |seconds| work.line(work.began + Duration::from_secs(seconds));
-        assert_eq!(after(2), "  working for 2 s, about 1 min 28 s left");
-        assert_eq!(after(91), "  working for 1 min 31 s");
-        let plain = LongWork::new("installing");
+        assert_eq!(after(2), "  installing for 2 s, about 1 min 28 s left");
+        assert_eq!(after(91), "  installing for 1 min 31 s");
+        let plain = LongWork::installation(None);
         assert_eq!(plain.line(plain.began), "  installing for 1 s");
     }
 

@@ -67,11 +67,11 @@ pub(super) async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &Can
         "installing the dependencies (network: {})",
         hosts.collect::<Vec<_>>().join(", ")
     ));
-    let (pace, began) = (Pace::of(&worktree.installed), Instant::now());
-    let installing = LongWork::new("installing").took(pace.last(INSTALLATION));
+    let (pace, began) = (Pace::of(&worktree.installed, INSTALLATION), Instant::now());
+    let installing = LongWork::installation(pace.last());
     let installed = installing.telling(worktree.install(suite, &granted, cancel)).await?;
     installed.map_err(Exit::Environment)?;
-    pace.note(INSTALLATION, millis(began.elapsed()));
+    pace.note(millis(began.elapsed()));
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

@@ -166,14 +166,14 @@ async fn run(
     ready::supply(worktree, &mut suite, (arguments.install, active), cancel).await?;
     let running = named::run(&suite, &worktree.checkout, &arguments.only, cancel);
     let is_whole = arguments.only.is_empty();
-    let (pace, command) = (Pace::of(&worktree.installed), suite.command.to_string());
-    let work = LongWork::new("running the tests").took(pace.last(&command).filter(|_| is_whole));
-    let run = work.running(&suite.clock).telling(running).await?;
+    let pace = Pace::of(&worktree.installed, &suite.command.to_string());
+    let last = pace.last().filter(|_| is_whole);
+    let run = LongWork::tests(&suite, last).telling(running).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
     if is_whole {
-        pace.note(&command, run.duration_ms);
+        pace.note(run.duration_ms);
     }
     let not_judged = why_not_judged(worktree, &suite, &run).await;
     Ok((run, not_judged))

@@ -201,8 +201,7 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
 
 async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> Result<TestRun, Exit> {
     let running = suite::run_fresh(suite, checkout, &[], cancel);
-    let work = LongWork::new("running the tests").running(&suite.clock);
-    let run = work
+    let run = LongWork::tests(suite, None)
         .telling(running)
         .await
         .map_err(|error| Exit::Fault(error.to_string()))?;

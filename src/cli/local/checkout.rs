@@ -296,12 +296,9 @@ impl Door for OnCheckout<'_> {
             base::lay_out(compared, (worktree, suite), own.clone(), arguments.install, cancel).boxed()
         };
         let reproducing = work::reproduce(worktree, suite, (&mut base, Scope::AllThatIsBroken), cancel);
-        let (pace, command) = (Pace::of(&worktree.installed), suite.command.to_string());
-        let work = LongWork::new("running the tests")
-            .took(pace.last(&command))
-            .running(&suite.clock);
-        let (before, triage) = work.telling(reproducing).await?;
-        pace.note(&command, before.duration_ms);
+        let pace = Pace::of(&worktree.installed, &suite.command.to_string());
+        let (before, triage) = LongWork::tests(suite, pace.last()).telling(reproducing).await?;
+        pace.note(before.duration_ms);
         Ok(Step::Reproduced { before, triage })
     }
 
@@ -337,10 +334,7 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
-        let done = LongWork::new("working")
-            .running(&self.parts.suite.clock)
-            .telling(work)
-            .await;
+        let done = LongWork::beside(&self.parts.suite).telling(work).await;
         *lock(&self.search) = None;
         self.voice.pause();
         done
