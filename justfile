@@ -73,7 +73,7 @@ secret-rules version:
     curl --fail --silent --show-error --location "$from/config/gitleaks.toml" --output target/ci/gitleaks.toml
     .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > crates/redact/src/gitleaks.toml
 
-# Takes pictures of the page and of a pull request with Debian's Chromium, to look at, and replaces those of the manual.
+# Takes pictures of the page and of a pull request with Debian's Chromium and fonts-noto-color-emoji, to look at, and replaces those of the manual.
 screenshots folder="target/screenshots" marked="18.2.1" style="5.9.0":
     #!/usr/bin/env bash
     set -euo pipefail

@@ -172,7 +172,8 @@ async fn a_newcomer_creates_the_app() {
     browser.go(&setting_up.link).await;
     timed.shows(&browser.text().await, "Create greenlight's GitHub App");
     let public = format!(
-        "document.querySelector('[name=public_url]').value = '{}'",
+        "document.querySelector('[name=organization]').value = 'acme';
+         document.querySelector('[name=public_url]').value = '{}'",
         setting_up.url
     );
     browser.evaluate(&public).await;

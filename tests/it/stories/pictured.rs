@@ -30,7 +30,7 @@ async fn pictures_of_the_pull_request() {
     let Some(mut browser) = Browser::open().await else {
         return;
     };
-    let story = Scene::default().about_triage().auto().model([]).begin().await;
+    let story = Scene::default().about_triage().begin().await;
     story.maintainer_says("/greenlight fix").await;
     let entries: Vec<Value> = story
         .double
