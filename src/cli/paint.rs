@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_diff_has_its_colours() {
-        let text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn x\n c\n--- d\n+++ e\n\\ No newline\ndiff --git";
+        let text =
+            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn x\n c\n--- d\n+++ e\n\\ No newline\ndiff --git";
         let shown = diff(text).replace("\u{1b}[1m", "B").replace("\u{1b}[36m", "C");
         let shown = shown
             .replace("\u{1b}[31m", "R")
