@@ -73,11 +73,32 @@ secret-rules version:
     curl --fail --silent --show-error --location "$from/config/gitleaks.toml" --output target/ci/gitleaks.toml
     .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > crates/redact/src/gitleaks.toml
 
-# Takes pictures of the page with Debian's Chromium, to look at, and replaces those of the manual.
-screenshots folder="target/screenshots":
-    mkdir -p {{ folder }}
-    GREENLIGHT_SCREENSHOTS="$(realpath {{ folder }})" cargo test --test it pictures_of_the_page
-    cp {{ folder }}/page-overview.png {{ folder }}/page-run.png docs/pictures/
+# Takes pictures of the page and of a pull request with Debian's Chromium and fonts-noto-color-emoji, to look at, and replaces those of the manual.
+screenshots folder="target/screenshots" marked="18.2.1" style="5.9.0":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    mkdir -p {{ folder }} target/ci/pictures
+    for package in marked@{{ marked }} github-markdown-css@{{ style }}; do
+      unpacked="target/ci/pictures/${package%@*}"
+      mkdir -p "$unpacked"
+      tar -xzf "target/ci/pictures/$(npm pack --silent --pack-destination target/ci/pictures "$package")" -C "$unpacked" --strip-components=1
+    done
+    GREENLIGHT_SCREENSHOTS="$(realpath {{ folder }})" cargo test --test it pictures_of_the
+    cp {{ folder }}/{page-overview,page-run,pull-request,evidence}.png docs/pictures/
+
+# Draws what a terminal shows during the tutorial, for the manual. Needs tmux, and pip for python3.
+terminal-pictures:
+    cargo build --quiet
+    .ci/tool terminal-pictures "${CARGO_TARGET_DIR:-target}/debug/greenlight" docs/pictures
+
+# Plays a newcomer's first fix, on a checkout, with the Action and with the App, and says how long each took.
+newcomer:
+    GREENLIGHT_NEWCOMER=1 cargo test --test it -- newcomer --nocapture --test-threads 1
+
+# Installs the Homebrew formula of a release with brew itself. Takes a clone of https://github.com/Homebrew/brew, and needs Ruby.
+homebrew brew:
+    cargo build --quiet
+    tests/homebrew.sh {{ brew }} "${CARGO_TARGET_DIR:-target}/debug/greenlight"
 
 # Downloads recorded answers of GitHub, and reads those of every endpoint that greenlight uses. Needs npm, and pip for python3.
 recorded:

@@ -23,6 +23,9 @@ use crate::sandbox::{Backend, Guarantee, Property, Sandbox, Unusable};
 /// How the self-test names calls that allocate machine-wide resources.
 const MACHINE_WIDE: &str = "io_setup and io_uring_setup";
 
+/// How many columns the table of the sandboxes has.
+const TABLE_WIDTH: usize = 80;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct DoctorArguments {
     /// Print one JSON document instead of text
@@ -114,7 +117,10 @@ async fn examine(arguments: DoctorArguments) -> Result<Exit, Exit> {
         document["machine"] = machine.document();
         terminal::show_document(&document);
     } else {
-        terminal::show(&table(&found));
+        terminal::show(&match terminal::is_narrower_than(TABLE_WIDTH) {
+            true => paragraphs(&found),
+            false => table(&found),
+        });
         terminal::show(&advice(&found, chosen));
         terminal::show(&trials(&attacks, &tried));
         terminal::show(&machine.lines());
@@ -189,6 +195,31 @@ fn trials(attacks: &Attacks<'_>, tried: &[Tried<'_>]) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// For terminals that are too narrow for the table: a paragraph for each backend.
+fn paragraphs(found: &SandboxSurvey) -> String {
+    let one = |(backend, sandbox): &(Backend, Result<Sandbox, Unusable>)| {
+        let Ok(sandbox) = sandbox else {
+            return format!("{backend}: not usable\n");
+        };
+        let with = |wanted: Guarantee| {
+            let names = Property::ALL
+                .iter()
+                .filter(|property| sandbox.guarantees().of(**property) == wanted);
+            names.map(|property| property.name()).collect::<Vec<_>>().join(", ")
+        };
+        let kinds = [
+            ("enforced", Guarantee::Enforced),
+            ("partial", Guarantee::Partial),
+            ("not enforced", Guarantee::None),
+        ];
+        let kinds = kinds.map(|(kind, wanted)| (kind, with(wanted)));
+        let lines = kinds.iter().filter(|(_, names)| !names.is_empty());
+        let lines = lines.map(|(kind, names)| format!("  {kind}: {names}\n"));
+        format!("{backend}: usable\n{}", lines.collect::<String>())
+    };
+    found.iter().map(one).collect()
 }
 
 /// A table with one column for each backend, and one row for each property.

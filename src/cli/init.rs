@@ -155,6 +155,13 @@ fn next(arguments: &InitArguments, found: &Found) -> String {
         ));
     }
     steps.push("comment `/greenlight fix` on a pull request with red tests, or wait for red CI".into());
+    let built = match arguments.app || files::is_release() {
+        true => "",
+        false => {
+            "\nThis program is not from a release. Let `uses:` in both workflows name one: otherwise, the Action builds \
+             greenlight\non your runner, which takes several minutes."
+        }
+    };
     let steps = steps
         .iter()
         .zip(1..)
@@ -163,5 +170,5 @@ fn next(arguments: &InitArguments, found: &Found) -> String {
         true => "\n`greenlight tests` shows here and now how the tests run.",
         false => "",
     };
-    format!("Next:\n{}{tests}", steps.collect::<Vec<_>>().join("\n"))
+    format!("Next:\n{}{tests}{built}", steps.collect::<Vec<_>>().join("\n"))
 }

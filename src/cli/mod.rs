@@ -19,6 +19,7 @@ mod init;
 mod live;
 mod local;
 mod memory;
+mod pace;
 mod paint;
 mod patch_file;
 mod progress;
@@ -47,15 +48,18 @@ pub use exit::Exit;
 /// The stack of a worker thread, in bytes. A run is deeply nested, and unoptimised builds need more than the usual 2 MiB.
 pub const STACK: usize = 8 << 20;
 
+/// Flags of all commands come after those of a command itself.
+const AFTER_OTHERS: usize = 900;
+
 /// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer approves.
 #[derive(Debug, Parser)]
 #[command(version = env!("GREENLIGHT_VERSION"), about, long_about = None, after_help = exit::HELP)]
 pub struct Cli {
     /// When to use colours
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto", display_order = AFTER_OTHERS)]
     color: paint::When,
     /// Leave out progress and notes; results, errors, warnings and questions stay
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = AFTER_OTHERS)]
     quiet: bool,
     #[command(subcommand)]
     verb: Verb,
@@ -72,16 +76,16 @@ enum Verb {
     /// Change a local checkout towards a goal while its tests stay green and its interface stays the same; needs a model
     #[command(after_help = exit::HELP)]
     Refactor(refactor::RefactorArguments),
-    /// Say why the tests of a local checkout fail, and which lines show it, without changing anything; says more with a model
+    /// Say why the tests of a local checkout fail, and which lines show it; says more with a model
     #[command(after_help = exit::HELP)]
     Explain(explain::ExplainArguments),
     /// Show or forget what is remembered about a local checkout, such as fixes that were turned down
     #[command(after_help = exit::OF_MEMORY)]
     Memory(memory::MemoryArguments),
-    /// Show how the tests of a checkout are run and why, run them in the sandbox, and show how the result was parsed
+    /// Run the tests of a checkout in the sandbox, and show how they were found and how the result was read
     #[command(after_help = exit::OF_TESTS)]
     Tests(tests::TestsArguments),
-    /// Set up a repository: look at a checkout, show what would be added as a diff, and write it
+    /// Set up a repository: show the files to add as a diff, and write them
     #[command(after_help = exit::OF_INIT)]
     Init(init::InitArguments),
     /// Check a greenlight.toml, show the settings in effect, or print the JSON schema
@@ -100,16 +104,16 @@ enum Verb {
     /// Show how many fixes are accepted, how long they take, and what they cost
     #[command(after_help = exit::OF_READING)]
     Stats(runs::StatsArguments),
-    /// Do the work of `greenlight serve` on this machine; both share a PostgreSQL database
+    /// Do the work of a `greenlight serve` elsewhere; both share a PostgreSQL database
     Worker(serve::WorkerArguments),
-    /// Create or update the tables of a service's journal, and exit; `serve` does so at its start, too
+    /// Create or update the tables of the journal, and exit; `serve` does the same when it starts
     Migrate(database::MigrateArguments),
-    /// Delete what `serve` keeps no longer, and show how much space that frees; `serve` does it every day
+    /// Delete what `serve` no longer keeps, and show how much space that frees; `serve` does so every day
     #[command(after_help = exit::OF_PRUNE)]
     Prune(prune::PruneArguments),
     /// Handle the event of a GitHub workflow, as one of its steps
     Action(action::ActionArguments),
-    /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
+    /// Show the review suggestions that a patch becomes on a pull request, or post them
     Suggest(suggest::SuggestArguments),
     /// Run one command in the sandbox, exactly like a test run, and report how it ended
     #[command(after_help = exit::OF_SANDBOX)]
@@ -117,11 +121,10 @@ enum Verb {
     /// Replay a recorded run offline and show what differs
     #[command(after_help = exit::OF_REPLAY)]
     Replay(replay::ReplayArguments),
-    /// Show which sandboxes work on this machine, what each one guarantees, and what the others lack; or what the GitHub
-    /// App lacks
+    /// Show which sandboxes work on this machine and what each one guarantees, or what the GitHub App lacks
     #[command(after_help = exit::OF_DOCTOR)]
     Doctor(doctor::DoctorArguments),
-    /// Print what a shell needs to complete greenlight's commands and flags
+    /// Print the shell's completions for greenlight's commands and flags
     Completions(completions::CompletionsArguments),
     /// Print the manual page, or write those of all commands into a folder
     Man(completions::ManArguments),

@@ -31,16 +31,66 @@ pub(super) fn is_wanted(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != anstream::ColorChoice::Never
 }
 
-/// Colours each line as part of a diff; `mark` is the prefix of every line.
+/// How the lines before a hunk begin.
+const HEADERS: [&str; 8] = [
+    "diff ",
+    "index ",
+    "--- ",
+    "+++ ",
+    "new ",
+    "old ",
+    "deleted ",
+    "GIT binary ",
+];
+
+/// Colours a unified diff as git does: headers are bold, and a line is removed or added only inside a hunk.
 pub(super) fn diff(text: &str) -> String {
-    each(text, |line| {
-        Some(match line.as_bytes().first()? {
-            b'+' => AnsiColor::Green.on_default(),
-            b'-' => AnsiColor::Red.on_default(),
-            b'@' => AnsiColor::Cyan.on_default(),
-            _ => return None,
-        })
-    })
+    let mut left = (0, 0);
+    let lines = text.split('\n').map(|line| {
+        let (style, colored) = in_diff(line, &mut left);
+        match (style, line.split_at_checked(colored)) {
+            (Some(style), Some((colored, rest))) => format!("{style}{colored}{style:#}{rest}"),
+            _ => line.to_string(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The style of a line, and how many of its bytes have it. `left` is how many old and new lines its hunk still has.
+fn in_diff(line: &str, left: &mut (u32, u32)) -> (Option<Style>, usize) {
+    let (old, new) = *left;
+    let style = match line.as_bytes().first() {
+        Some(b'-') if old > 0 => AnsiColor::Red.on_default(),
+        Some(b'+') if new > 0 => AnsiColor::Green.on_default(),
+        _ if old > 0 || new > 0 => {
+            if !line.starts_with('\\') {
+                *left = (old.saturating_sub(1), new.saturating_sub(1));
+            }
+            return (None, 0);
+        }
+        Some(b'@') => {
+            let head = line.find(" @@").map_or(line.len(), |at| at + 3);
+            *left = counts(line).unwrap_or_default();
+            return (Some(AnsiColor::Cyan.on_default()), head);
+        }
+        _ if HEADERS.iter().any(|header| line.starts_with(header)) => return (Some(Style::new().bold()), line.len()),
+        _ => return (None, 0),
+    };
+    match line.starts_with('-') {
+        true => left.0 -= 1,
+        false => left.1 -= 1,
+    }
+    (Some(style), line.len())
+}
+
+/// How many old and new lines a hunk has, from `@@ -1,2 +1,3 @@`.
+fn counts(head: &str) -> Option<(u32, u32)> {
+    let mut words = head.split(' ').skip(1);
+    let mut count = |mark: char| {
+        let range = words.next()?.strip_prefix(mark)?;
+        range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok())
+    };
+    Some((count('-')?, count('+')?))
 }
 
 /// Colours the story of the demo: its diffs, and the marks of checks.
@@ -59,6 +109,7 @@ pub(super) fn story(text: &str) -> String {
     })
 }
 
+/// Colours whole lines.
 fn each(text: &str, style: impl Fn(&str) -> Option<Style>) -> String {
     let lines = text.split('\n').map(|line| match style(line) {
         Some(style) => format!("{style}{line}{style:#}"),
@@ -73,10 +124,16 @@ mod tests {
 
     #[test]
     fn a_diff_has_its_colours() {
-        let painted = diff("--- a\n+b\n c\n@@ 1 @@");
+        let text =
+            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn x\n c\n--- d\n+++ e\n\\ No newline\ndiff --git";
+        let shown = diff(text).replace("\u{1b}[1m", "B").replace("\u{1b}[36m", "C");
+        let shown = shown
+            .replace("\u{1b}[31m", "R")
+            .replace("\u{1b}[32m", "G")
+            .replace("\u{1b}[0m", ".");
         assert_eq!(
-            painted,
-            "\u{1b}[31m--- a\u{1b}[0m\n\u{1b}[32m+b\u{1b}[0m\n c\n\u{1b}[36m@@ 1 @@\u{1b}[0m"
+            shown,
+            "Bdiff --git a/x b/x.\nB--- a/x.\nB+++ b/x.\nC@@ -1,2 +1,2 @@. fn x\n c\nR--- d.\nG+++ e.\n\\ No newline\nBdiff --git."
         );
     }
 

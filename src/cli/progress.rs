@@ -9,9 +9,11 @@ use tokio::time::{MissedTickBehavior, interval_at};
 use super::redrawn::RedrawnLine;
 use super::terminal;
 use crate::domain::clock::in_words;
+use crate::domain::count::count;
+use crate::suite::{Purpose, RunClock, Suite};
 
 /// Shorter work shows nothing on a terminal.
-const SILENT: Duration = Duration::from_secs(2);
+const SILENT: Duration = Duration::from_secs(1);
 /// How often the line on a terminal is redrawn.
 const REDRAWN: Duration = Duration::from_secs(1);
 /// How often a line is printed where there is no terminal.
@@ -21,45 +23,121 @@ const PRINTED: Duration = Duration::from_secs(30);
 const LEAST: Duration = Duration::from_secs(2);
 const MOST: Duration = Duration::from_secs(20);
 
-/// Does the work, and says what it is and how long it has taken so far.
-pub(super) async fn telling<T>(what: &'static str, work: impl Future<Output = T>) -> T {
-    if terminal::is_quiet() {
-        work.await
-    } else if std::io::stderr().is_terminal() {
-        redrawing(what, work).await
-    } else {
-        printing(what, work).await
-    }
+/// Work that may take long.
+#[derive(Debug, Clone)]
+pub(super) struct LongWork {
+    /// What it is, unless tests run.
+    what: &'static str,
+    began: Instant,
+    /// How long it took last time.
+    last: Option<Duration>,
+    /// Which tests run meanwhile.
+    clock: RunClock,
 }
 
-async fn redrawing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
-    let began = Instant::now();
-    tokio::pin!(work);
-    tokio::select! {
-        biased;
-        done = &mut work => return done,
-        () = tokio::time::sleep(SILENT) => {}
+impl LongWork {
+    /// An installation, which took this long last time.
+    pub(super) fn installation(last: Option<Duration>) -> Self {
+        Self {
+            what: "installing",
+            began: Instant::now(),
+            last,
+            clock: RunClock::default(),
+        }
     }
-    let style =
-        style("  {msg} for {so_far}").with_key("so_far", move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
-            let _cannot_fail = line.write_str(&whole_seconds(began.elapsed()));
-        });
-    let line = RedrawnLine::add(ProgressBar::new_spinner().with_style(style).with_message(what));
-    line.bar().enable_steady_tick(REDRAWN);
-    work.await
-}
 
-async fn printing<T>(what: &'static str, work: impl Future<Output = T>) -> T {
-    let began = Instant::now();
-    let mut tick = interval_at(tokio::time::Instant::now() + PRINTED, PRINTED);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    tokio::pin!(work);
-    loop {
+    /// The tests of a suite, of which the first run took this long last time.
+    pub(super) fn tests(suite: &Suite, last: Option<Duration>) -> Self {
+        Self {
+            what: "running the tests",
+            last,
+            ..Self::beside(suite)
+        }
+    }
+
+    /// Work of the built-in engine or a model, which runs the tests of a suite now and then.
+    pub(super) fn beside(suite: &Suite) -> Self {
+        Self {
+            what: "looking for a solution",
+            clock: suite.clock.clone(),
+            ..Self::installation(None)
+        }
+    }
+
+    /// What is under way, for how long, and how long it takes from now on if it takes as long as last time.
+    fn line(&self, now: Instant) -> String {
+        let tests = self.clock.under_way();
+        let what = tests.map_or(self.what, |tests| stage(tests.purpose));
+        let since = tests.map_or(self.began, |tests| tests.since);
+        let so_far = now.saturating_duration_since(since);
+        let ended = tests.map_or(0, |tests| tests.ended);
+        if ended > 0 {
+            let runs = count(ended.into(), "run");
+            return format!("  {what} for {}, {runs} so far", whole_seconds(so_far));
+        }
+        let is_first = tests.is_none_or(|tests| tests.purpose == Purpose::Reproduction);
+        let last = tests.and_then(|tests| tests.last).or(self.last.filter(|_| is_first));
+        match last.and_then(|last| last.checked_sub(so_far)) {
+            Some(left) => format!(
+                "  {what} for {}, about {} left",
+                whole_seconds(so_far),
+                whole_seconds(left)
+            ),
+            None => format!("  {what} for {}", whole_seconds(so_far)),
+        }
+    }
+
+    /// Does the work, and says what it is and how long it takes.
+    pub(super) async fn telling<T>(self, work: impl Future<Output = T>) -> T {
+        if terminal::is_quiet() {
+            work.await
+        } else if std::io::stderr().is_terminal() {
+            self.redrawing(work).await
+        } else {
+            self.printing(work).await
+        }
+    }
+
+    async fn redrawing<T>(self, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
         tokio::select! {
             biased;
             done = &mut work => return done,
-            _ = tick.tick() => terminal::mention(&format!("  {what} for {}", whole_seconds(began.elapsed()))),
+            () = tokio::time::sleep(SILENT) => {}
         }
+        let style = style("{line}").with_key("line", move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
+            let _cannot_fail = line.write_str(&self.line(Instant::now()));
+        });
+        let line = RedrawnLine::add(ProgressBar::new_spinner().with_style(style));
+        line.bar().enable_steady_tick(REDRAWN);
+        work.await
+    }
+
+    async fn printing<T>(self, work: impl Future<Output = T>) -> T {
+        let mut tick = interval_at(tokio::time::Instant::now() + PRINTED, PRINTED);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                _ = tick.tick() => terminal::mention(&self.line(Instant::now())),
+            }
+        }
+    }
+}
+
+/// What tests are run for, as a person reads it.
+fn stage(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Preparation => "compiling the dependencies",
+        Purpose::Reproduction => "running the tests",
+        Purpose::Triage => "running the failing tests again",
+        Purpose::Search => "trying edits",
+        Purpose::Model => "running tests for the model",
+        Purpose::Proof => "running all tests with the change",
+        Purpose::Confirmation => "running the failing tests with the change",
+        Purpose::Minimization => "leaving out what the change does not need",
     }
 }
 
@@ -151,8 +229,19 @@ mod tests {
 
     #[tokio::test]
     async fn the_result_of_the_work_is_returned() {
-        assert_eq!(printing("working", async { 7 }).await, 7);
-        assert_eq!(redrawing("working", async { 7 }).await, 7);
+        let work = || LongWork::installation(None);
+        assert_eq!(work().printing(async { 7 }).await, 7);
+        assert_eq!(work().redrawing(async { 7 }).await, 7);
+    }
+
+    #[test]
+    fn the_line_says_what_is_under_way_and_what_is_left() {
+        let work = LongWork::installation(Some(Duration::from_secs(90)));
+        let after = |seconds| work.line(work.began + Duration::from_secs(seconds));
+        assert_eq!(after(2), "  installing for 2 s, about 1 min 28 s left");
+        assert_eq!(after(91), "  installing for 1 min 31 s");
+        let plain = LongWork::installation(None);
+        assert_eq!(plain.line(plain.began), "  installing for 1 s");
     }
 
     #[test]

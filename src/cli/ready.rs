@@ -1,11 +1,15 @@
 //! What a checkout needs before its tests run: a test command, and its dependencies.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, progress, terminal};
+use super::pace::{INSTALLATION, Pace};
+use super::progress::LongWork;
+use super::{Exit, terminal};
 use crate::config::environment::Environment;
+use crate::domain::clock::millis;
 use crate::domain::execution::REGISTRIES;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::suite::{self, Suite, TestCommand};
@@ -55,7 +59,7 @@ pub(super) fn offer(worktree: &Worktree) {
 }
 
 /// Installs the dependencies, as the person at the terminal asked. The checkout may be a stranger's.
-async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
+pub(super) async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
     let mut granted = worktree.install_settings(Vec::new());
     granted.registries = true;
     let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
@@ -63,8 +67,11 @@ async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &CancellationTo
         "installing the dependencies (network: {})",
         hosts.collect::<Vec<_>>().join(", ")
     ));
-    let installing = progress::telling("installing", worktree.install(suite, &granted, cancel));
-    installing.await?.map_err(Exit::Environment)?;
+    let (pace, began) = (Pace::of(&worktree.installed, INSTALLATION), Instant::now());
+    let installing = LongWork::installation(pace.last());
+    let installed = installing.telling(worktree.install(suite, &granted, cancel)).await?;
+    installed.map_err(Exit::Environment)?;
+    pace.note(millis(began.elapsed()));
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

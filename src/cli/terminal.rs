@@ -38,7 +38,12 @@ pub(super) fn mention(line: &str) {
 /// Prints one line to standard error that nobody may miss: an error, a warning, or a part of a question. A closed pipe is
 /// ignored.
 pub(super) fn tell(line: &str) {
-    tell_exactly(&redact(&visible(line)));
+    tell_exactly(&fitting(&redact(&visible(line)), &std::io::stderr()));
+}
+
+/// The text in lines that fit a terminal. Elsewhere lines stay as they are.
+fn fitting(text: &str, stream: &impl std::os::fd::AsFd) -> String {
+    wrap::wrapped(text, columns(stream).unwrap_or(0))
 }
 
 /// The same with greenlight's own values, such as the link of a page. Never use it for other text.
@@ -50,7 +55,7 @@ pub(super) fn tell_exactly(line: &str) {
 
 /// Prints text to standard output: the result.
 pub(super) fn show(text: &str) {
-    show_exactly(&redact(&visible(text)));
+    show_exactly(&fitting(&redact(&visible(text)), &std::io::stdout()));
 }
 
 /// Prints text to standard output that contains greenlight's own values, such as a token of the demo. Never use it
@@ -62,6 +67,11 @@ pub(super) fn show_exactly(text: &str) {
 /// Prints a workflow command to standard output. Never use it for text from others.
 pub(super) fn command(command: &str) {
     print(command);
+}
+
+/// Whether standard output is a terminal with fewer columns than these.
+pub(super) fn is_narrower_than(wanted: usize) -> bool {
+    columns(&std::io::stdout()).is_some_and(|columns| columns < wanted)
 }
 
 /// The width of a terminal. `None` if it is unknown, or there is no terminal.
@@ -101,7 +111,7 @@ pub(super) fn show_diff(diff: &str) {
 pub(super) fn show_story(text: &str) {
     let text = redact(&visible(text));
     let text = without_commands(&text);
-    let text = wrap::wrapped(&text, columns(&std::io::stdout()).unwrap_or(0));
+    let text = fitting(&text, &std::io::stdout());
     print(&match paint::is_wanted(&std::io::stdout()) {
         true => paint::story(&text),
         false => text,
@@ -208,7 +218,7 @@ pub(super) async fn ask(question: &str) -> Option<String> {
     let _not_a_terminal = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     let _nobody_listens = redrawn::suspended(|| {
         let mut error = std::io::stderr().lock();
-        write!(error, "{question} ").and_then(|()| error.flush())
+        write!(error, "{} ", fitting(question, &error)).and_then(|()| error.flush())
     });
     let (answer, answered) = tokio::sync::oneshot::channel();
     // A separate thread, because the runtime would wait for its own threads at the end, until somebody presses Enter.

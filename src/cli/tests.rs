@@ -13,7 +13,9 @@ use report::TestsReport;
 use tokio_util::sync::CancellationToken;
 
 use super::failures::Detail;
-use super::{Exit, app, folder, progress, ready, terminal};
+use super::pace::Pace;
+use super::progress::LongWork;
+use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
@@ -163,9 +165,15 @@ async fn run(
     let mut suite = worktree.suite(sandbox, command);
     ready::supply(worktree, &mut suite, (arguments.install, active), cancel).await?;
     let running = named::run(&suite, &worktree.checkout, &arguments.only, cancel);
-    let run = progress::telling("running the tests", running).await?;
+    let is_whole = arguments.only.is_empty();
+    let pace = Pace::of(&worktree.installed, &suite.command.to_string());
+    let last = pace.last().filter(|_| is_whole);
+    let run = LongWork::tests(&suite, last).telling(running).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
+    }
+    if is_whole {
+        pace.note(run.duration_ms);
     }
     let not_judged = why_not_judged(worktree, &suite, &run).await;
     Ok((run, not_judged))

@@ -11,18 +11,17 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::trees::{Named, Trees, read};
-use super::{Exit, app, folder, terminal};
+use super::progress::LongWork;
+use super::{Exit, app, folder, ready, terminal};
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::clock::millis_in_words;
-use crate::domain::execution::REGISTRIES;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{Outcome, TestRun, is_better};
-use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::guard::touches_tests;
 use crate::suite::{self, Suite};
 
@@ -178,7 +177,10 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
         ));
         let own = worktree.clone();
         let mut suite = own.suite(&sandbox, command);
-        install(arguments.install, &own, &mut suite, cancel).await?;
+        match arguments.install {
+            true => ready::install(&own, &mut suite, cancel).await?,
+            false => ready::offer(&own),
+        }
         let before = run(&suite, &own.checkout, cancel).await?.excusing(&arguments.excuse);
         match suites.next().filter(|_| before.is_green()) {
             Some(next) => command = next,
@@ -197,35 +199,10 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     })
 }
 
-async fn install(
-    granted: bool,
-    worktree: &Worktree,
-    suite: &mut Suite,
-    cancel: &CancellationToken,
-) -> Result<(), Exit> {
-    let mut settings = worktree.install_settings(Vec::new());
-    if !granted {
-        if settings.asks_for_something() {
-            terminal::mention(&format!(
-                "note: {CONFIG_FILE} has an install command; `--install` runs it"
-            ));
-        }
-        return Ok(());
-    }
-    settings.registries = true;
-    let hosts = [REGISTRIES]
-        .into_iter()
-        .chain(settings.hosts.iter().map(String::as_str));
-    let hosts = hosts.collect::<Vec<_>>().join(", ");
-    terminal::mention(&format!("installing the dependencies (network: {hosts})"));
-    worktree
-        .install(suite, &settings, cancel)
-        .await?
-        .map_err(Exit::Environment)
-}
-
 async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> Result<TestRun, Exit> {
-    let run = suite::run_fresh(suite, checkout, &[], cancel)
+    let running = suite::run_fresh(suite, checkout, &[], cancel);
+    let run = LongWork::tests(suite, None)
+        .telling(running)
         .await
         .map_err(|error| Exit::Fault(error.to_string()))?;
     if cancel.is_cancelled() {

@@ -28,7 +28,7 @@ pub(super) struct WorkerFlags {
     /// [env: GREENLIGHT_MAX_PER_REPOSITORY]
     #[arg(long, value_name = "NUMBER", value_parser = limit)]
     max_per_repository: Option<usize>,
-    /// The same for all repositories of one owner, and so for an installation; no limit if not set
+    /// The same for all repositories of one owner; no limit if not set
     /// [env: GREENLIGHT_MAX_PER_OWNER]
     #[arg(long, value_name = "NUMBER", value_parser = limit)]
     max_per_owner: Option<usize>,

@@ -41,17 +41,21 @@ fn wrap(line: &str, columns: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Where a part that fits ends: behind its last blank, or within a word that is too long for one line.
+/// Where a part that fits ends: behind its last blank, or within a word that is too long for one line. Commands in
+/// backquotes stay whole, even if they do not fit, so that they can be copied.
 fn end_of(text: &str, room: usize) -> usize {
     let mut width = 0;
     let mut blank = None;
+    let mut is_command = false;
     for (at, c) in text.char_indices() {
         width += c.width().unwrap_or(0);
-        if width > room {
+        if width > room && (blank.is_some() || !is_command) {
             return blank.unwrap_or(at).max(text.chars().next().map_or(1, char::len_utf8));
         }
-        if c == ' ' {
-            blank = Some(at + 1);
+        match c {
+            '`' => is_command = !is_command && text[at + 1..].contains('`'),
+            ' ' if !is_command => blank = Some(at + 1),
+            _ => {}
         }
     }
     text.len()
@@ -72,6 +76,10 @@ mod tests {
           │   pqrstuvwxyz
         ");
         assert_eq!(wrapped(text, 0), text, "a width that is not known");
+        assert_eq!(
+            wrapped("first run `greenlight verify --head HEAD`, then another ` one", 24),
+            "first run\n`greenlight verify --head HEAD`\n, then another ` one"
+        );
         let wide = "👀".repeat(30);
         assert!(wrapped(&wide, 22).lines().all(|line| line.width() < 22));
     }

@@ -129,7 +129,7 @@ pub struct GithubFlags {
     /// REST base URL of GitHub or GitHub Enterprise Server [env: GREENLIGHT_GITHUB_API_URL, GITHUB_API_URL]
     #[arg(long, value_name = "URL", help_heading = "GitHub")]
     pub github_api_url: Option<String>,
-    /// Number of the GitHub App [env: GREENLIGHT_APP_ID]
+    /// App ID of the GitHub App [env: GREENLIGHT_APP_ID]
     #[arg(long, value_name = "NUMBER", help_heading = "GitHub")]
     pub app_id: Option<String>,
     /// File with the private key of the GitHub App [env: GREENLIGHT_PRIVATE_KEY_FILE; the key itself: GREENLIGHT_PRIVATE_KEY]
@@ -228,7 +228,8 @@ pub struct RecordFlags {
 /// Where greenlight stores its data.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct StorageFlags {
-    /// The journal, as `sqlite://PATH` [env: GREENLIGHT_DATABASE_URL]
+    /// The journal: `sqlite://PATH`, or `postgres://USER@HOST/DATABASE` for many machines; SQLite in the data folder if not
+    /// set [env: GREENLIGHT_DATABASE_URL]
     #[arg(long, value_name = "URL", help_heading = "Storage")]
     pub database_url: Option<String>,
     /// Folder for mirrors and the journal [env: GREENLIGHT_DATA_DIR]

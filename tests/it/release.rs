@@ -73,3 +73,33 @@ fn the_licences_that_are_listed_are_those_that_are_allowed() {
     let described: BTreeSet<String> = about["targets"].clone().try_into().unwrap();
     assert_eq!(described, targets(&workflow()));
 }
+
+/// Homebrew downloads what the workflow packs, and refuses other bytes. `just homebrew` lets brew install it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the script is run")]
+fn the_formula_names_every_archive_with_its_digest() {
+    let sums: Vec<String> = targets(&workflow())
+        .iter()
+        .map(|target| format!("{target:x<64}  greenlight-{target}.tar.gz"))
+        .collect();
+    let formula = |sums: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("SHA256SUMS");
+        std::fs::write(&file, sums).unwrap();
+        let mut command = std::process::Command::new(".ci/formula");
+        let output = command
+            .arg("v1.2.3")
+            .stdin(std::fs::File::open(&file).unwrap())
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (is_made, text) = formula(&sums.join("\n"));
+    assert!(is_made, "{text}");
+    for target in targets(&workflow()) {
+        let releases = "https://github.com/greenlight-rs/greenlight/releases/download/v1.2.3";
+        let archive = format!("    url \"{releases}/greenlight-{target}.tar.gz\"\n    sha256 \"{target:x<64}\"\n");
+        assert!(text.contains(&archive), "{archive}: {text}");
+    }
+    assert_eq!(formula(&sums[0]), (false, String::new()), "an archive is missing");
+}

@@ -52,7 +52,7 @@ pub use self::prebuild::compile_shared;
 pub use self::prebuilt::Prebuilt;
 pub use self::reuse::reuse_installed;
 pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};
-pub use self::run_clock::{Purpose, RunClock};
+pub use self::run_clock::{Purpose, RunClock, UnderWay};
 pub use self::suite::Suite;
 pub use self::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
 pub use self::text::clean;

@@ -99,8 +99,10 @@ pub async fn run(
             .collect(),
         mounts: suite.mounts(),
     };
+    let begun = suite.clock.begins(suite.purpose);
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
     suite.clock.add(suite.purpose, output.wall);
+    drop(begun);
     let (framework, root, below) = (
         command.framework,
         workspace.path().to_path_buf(),

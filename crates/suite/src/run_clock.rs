@@ -10,6 +10,8 @@ const MAX_INTERVALS: usize = 64;
 /// What tests are run for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
+    /// To compile beforehand what many runs need.
+    Preparation,
     /// To see which tests fail.
     #[default]
     Reproduction,
@@ -31,6 +33,7 @@ impl Purpose {
     /// Its name in documents for scripts.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Preparation => "preparation",
             Self::Reproduction => "reproduction",
             Self::Triage => "triage",
             Self::Search => "search",
@@ -53,12 +56,78 @@ struct Counts {
     wall: Duration,
     /// Disjoint, in their order.
     intervals: Vec<(Instant, Instant)>,
+    /// How long the last run for each purpose took.
+    last: BTreeMap<Purpose, Duration>,
+    /// What the newest run is for, and how many are under way.
+    newest: Option<(UnderWay, usize)>,
+}
+
+/// Test runs that are under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// What they are for.
+    pub purpose: Purpose,
+    /// When the first of those began that directly followed each other.
+    pub since: Instant,
+    /// How many of those have ended.
+    pub ended: u32,
+    /// How long the last run for this purpose took, or one of the whole suite where this is another.
+    pub last: Option<Duration>,
+}
+
+/// A test run, which ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Begun(RunClock);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some((_, running)) = &mut self.0.counts().newest {
+            *running = running.saturating_sub(1);
+        }
+    }
 }
 
 impl RunClock {
+    /// Notes that a run begins.
+    pub(crate) fn begins(&self, purpose: Purpose) -> Begun {
+        let mut counts = self.counts();
+        let whole = (purpose == Purpose::Proof).then_some(&Purpose::Reproduction);
+        let last = [Some(&purpose), whole]
+            .into_iter()
+            .flatten()
+            .find_map(|known| counts.last.get(known).copied());
+        let (newest, running) = counts
+            .newest
+            .filter(|(newest, _)| newest.purpose == purpose)
+            .unwrap_or((
+                UnderWay {
+                    purpose,
+                    since: Instant::now(),
+                    ended: 0,
+                    last,
+                },
+                0,
+            ));
+        counts.newest = Some((UnderWay { last, ..newest }, running + 1));
+        drop(counts);
+        Begun(self.clone())
+    }
+
+    /// The runs that are under way, if there are any.
+    pub fn under_way(&self) -> Option<UnderWay> {
+        let (newest, running) = self.counts().newest?;
+        (running > 0).then_some(newest)
+    }
+
     /// Counts one more run that took this long and has just ended.
     pub fn add(&self, purpose: Purpose, wall: Duration) {
-        *self.counts().times.entry(purpose).or_default() += 1;
+        let mut counts = self.counts();
+        *counts.times.entry(purpose).or_default() += 1;
+        counts.last.insert(purpose, wall);
+        if let Some((newest, _)) = counts.newest.as_mut().filter(|(newest, _)| newest.purpose == purpose) {
+            newest.ended = newest.ended.saturating_add(1);
+        }
+        drop(counts);
         self.add_until(Instant::now(), wall);
     }
 
@@ -140,5 +209,28 @@ mod tests {
             clock.by_purpose(),
             BTreeMap::from([(Purpose::Triage, 2), (Purpose::Proof, 1)])
         );
+    }
+    #[test]
+    fn what_is_under_way_says_how_long_it_took_last_time() {
+        let clock = RunClock::default();
+        let under_way = || {
+            let newest = clock.under_way();
+            newest.map(|newest| (newest.purpose, newest.ended, newest.last.map(|last| last.as_secs())))
+        };
+        assert_eq!(under_way(), None);
+        let first = clock.begins(Purpose::Reproduction);
+        assert_eq!(under_way(), Some((Purpose::Reproduction, 0, None)));
+        clock.add(Purpose::Reproduction, Duration::from_secs(9));
+        drop(first);
+        assert_eq!(under_way(), None, "while nothing runs");
+        let two = [Purpose::Triage; 2].map(|purpose| clock.begins(purpose));
+        clock.add(Purpose::Triage, Duration::from_secs(2));
+        assert_eq!(under_way(), Some((Purpose::Triage, 1, None)));
+        drop(two);
+        let _again = clock.begins(Purpose::Triage);
+        assert_eq!(under_way(), Some((Purpose::Triage, 1, Some(2))));
+        // The whole suite runs, as at first.
+        let _proof = clock.begins(Purpose::Proof);
+        assert_eq!(under_way(), Some((Purpose::Proof, 0, Some(9))));
     }
 }

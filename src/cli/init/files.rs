@@ -114,6 +114,11 @@ fn shared(text: &str, blanks: &Blanks) -> String {
     text
 }
 
+/// Whether this program is from a release.
+pub(super) fn is_release() -> bool {
+    RELEASE.is_some_and(|commit| !commit.is_empty())
+}
+
 /// The line that names the Action: the commit of a release, or the tag of this version.
 fn uses(release: Option<&str>) -> String {
     match release.filter(|commit| !commit.is_empty()) {

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::answer::TypedAnswer as Typed;
 use super::super::failures::Detail;
-use super::super::progress::{self, SearchProgress};
+use super::super::pace::Pace;
+use super::super::progress::{LongWork, SearchProgress};
 use super::super::{Exit, live, terminal};
 use super::base::{self, Compared};
 use super::next_suite::NextSuite;
@@ -295,7 +296,9 @@ impl Door for OnCheckout<'_> {
             base::lay_out(compared, (worktree, suite), own.clone(), arguments.install, cancel).boxed()
         };
         let reproducing = work::reproduce(worktree, suite, (&mut base, Scope::AllThatIsBroken), cancel);
-        let (before, triage) = progress::telling("running the tests", reproducing).await?;
+        let pace = Pace::of(&worktree.installed, &suite.command.to_string());
+        let (before, triage) = LongWork::tests(suite, pace.last()).telling(reproducing).await?;
+        pace.note(before.duration_ms);
         Ok(Step::Reproduced { before, triage })
     }
 
@@ -331,7 +334,7 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
-        let done = progress::telling("working", work).await;
+        let done = LongWork::beside(&self.parts.suite).telling(work).await;
         *lock(&self.search) = None;
         self.voice.pause();
         done

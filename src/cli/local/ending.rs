@@ -2,7 +2,9 @@
 
 use super::super::{Exit, terminal};
 use super::report::RunReport;
+use crate::domain::count::count;
 use crate::domain::gate::GateKind;
+use crate::domain::id::CommitSha;
 use crate::domain::mode::Mode;
 use crate::domain::run::{End, MAX_PROPOSALS, Run};
 use crate::domain::test_run::{TestRun, complaint};
@@ -29,10 +31,7 @@ pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
     let mode = &run.started.mode;
     match &run.end {
         Some(End::Written) => {
-            terminal::tell(&format!(
-                "written to the working tree: `git diff` shows it, `{}` runs the tests",
-                report.command.as_deref().unwrap_or_default()
-            ));
+            written(run, report);
             Ok(())
         }
         Some(End::Explained(_)) => Ok(()),
@@ -67,6 +66,32 @@ pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
             end.name()
         ))),
     }
+}
+
+/// Says in one line what was achieved, and below it how to look at it.
+fn written(run: &Run, report: &RunReport) {
+    let done = match run.started.mode {
+        Mode::Debug | Mode::Explain => "fixed",
+        Mode::Tdd { .. } => "implemented",
+        Mode::Refactor { .. } => "refactored",
+    };
+    let proposal = report.proposal.as_ref();
+    let evidence = proposal.and_then(|proposal| proposal.evidence.as_ref());
+    let counts = evidence.map_or_else(String::new, |evidence| {
+        format!(
+            ": {} before, {} now;",
+            evidence.before.summary(),
+            evidence.after.summary()
+        )
+    });
+    let files = proposal.map_or(0, |proposal| proposal.patch.paths().count());
+    let files = count(files as u64, "file");
+    terminal::tell(&format!("{done}{counts} {files} written to the working tree"));
+    let command = report.command.as_deref().unwrap_or_default();
+    terminal::tell(&match run.started.head == CommitSha::none() {
+        true => format!("`{command}` runs the tests"),
+        false => format!("`git diff` shows it, `{command}` runs the tests"),
+    });
 }
 
 /// Says what the environment lacks, and which tests show it.

@@ -76,6 +76,12 @@ async fn a_repository_is_looked_at_shown_as_a_diff_and_set_up() {
         "{}",
         done.out
     );
+    // The tests' program is not from a release.
+    assert!(
+        done.out.contains("the Action builds greenlight\non your runner"),
+        "{}",
+        done.out
+    );
     let mut after = tree(checkout.path());
     let new: Vec<String> = after
         .keys()
@@ -106,6 +112,7 @@ async fn an_app_needs_no_workflows() {
     let checkout = repository("https://github.com/acme/rail", &[("test_sums.py", SUITE), (CI, TESTS)]);
     let done = init(checkout.path(), &["--app"]).await.with(0);
     assert!(done.out.contains("create and install the App"), "{}", done.out);
+    assert!(!done.out.contains("builds greenlight"), "{}", done.out);
     let files: Vec<String> = tree(checkout.path()).into_keys().collect();
     assert_eq!(files, [CI, "greenlight.toml", "test_sums.py"]);
     init(checkout.path(), &["--app", "--action"])

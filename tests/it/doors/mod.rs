@@ -9,6 +9,7 @@ mod flags;
 mod hidden;
 mod init;
 mod modes;
+mod newcomer;
 mod prune;
 mod remembered;
 mod replay;

@@ -6,7 +6,7 @@ mod fleet;
 mod log;
 mod metrics;
 mod page;
-mod setup;
+pub(super) mod setup;
 
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::process::Stdio;

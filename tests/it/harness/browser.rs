@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -140,6 +142,21 @@ impl Browser {
         if shown.is_err() {
             panic!("{text:?} is not shown in:\n{}", self.text().await);
         }
+    }
+
+    /// A picture of what a selector finds, in this file.
+    pub(crate) async fn picture(&mut self, selector: &str, file: &Path) {
+        let area = format!(
+            "(() => {{
+               const area = document.querySelector({selector:?}).getBoundingClientRect();
+               return {{ x: area.x, y: area.y, width: area.width, height: area.height, scale: 1 }};
+             }})()"
+        );
+        let clip = self.evaluate(&area).await;
+        let asked = json!({ "format": "png", "clip": clip, "captureBeyondViewport": true });
+        let answer = self.call("Page.captureScreenshot", asked).await;
+        let picture = BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap();
+        std::fs::write(file, picture).unwrap();
     }
 
     /// What the browser complained about since the last time, such as a policy that was violated.

@@ -41,6 +41,7 @@ mod model;
 mod monorepo;
 mod other_ci;
 mod page;
+mod pictured;
 mod posting;
 mod recorded;
 mod refactor;

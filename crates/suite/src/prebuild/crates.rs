@@ -21,6 +21,7 @@ use super::skeleton::Skeleton;
 use crate::install::{Store, StoredInstall};
 use crate::prebuilt::{Compiled, mount};
 use crate::run::{in_place, not_our_own};
+use crate::run_clock::Purpose;
 use crate::suite::Suite;
 use crate::wrapper::environment;
 use crate::{filter, reporters, text};
@@ -168,8 +169,10 @@ async fn compile(
             project.as_path(),
         )
     };
+    let begun = suite.clock.begins(Purpose::Preparation);
     let output = suite.sandbox.exec(&run, &policy, cancel).await?;
     suite.clock.add_preparation(output.wall);
+    drop(begun);
     if output.outcome != Outcome::Exited(0) {
         tracing::debug!(outcome = ?output.outcome, "compiled crates are not shared");
         return Ok(None);

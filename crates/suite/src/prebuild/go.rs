@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::install::{Store, StoredInstall};
 use crate::prebuilt::{Compiled, mount};
 use crate::run::{in_place, not_our_own};
+use crate::run_clock::Purpose;
 use crate::suite::Suite;
 use crate::text;
 use crate::wrapper::{environment, in_wrapper};
@@ -254,8 +255,10 @@ async fn compile(
     command
         .mounts
         .push(mount(new.path().to_path_buf(), LIBRARY, Access::ReadWrite));
+    let begun = suite.clock.begins(Purpose::Preparation);
     let output = suite.sandbox.exec(&command, &policy, cancel).await?;
     suite.clock.add_preparation(output.wall);
+    drop(begun);
     if output.outcome != Outcome::Exited(0) {
         tracing::debug!(outcome = ?output.outcome, "Go's library is not shared");
         return Ok(None);

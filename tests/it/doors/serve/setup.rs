@@ -12,16 +12,16 @@ use reqwest::{Client, RequestBuilder, Response};
 use super::*;
 
 /// A process that waits for its App, and everything that it has printed.
-struct SettingUp {
+pub(crate) struct SettingUp {
     child: Child,
     /// The base URL, without a `/` at the end.
-    url: String,
-    link: String,
+    pub(crate) url: String,
+    pub(crate) link: String,
     printed: Arc<Mutex<String>>,
 }
 
 impl SettingUp {
-    async fn start(door: &Door, address: &str) -> Self {
+    pub(crate) async fn start(door: &Door, address: &str) -> Self {
         let arguments = ["serve", "--listen", address, "--log-format", "json"];
         let mut child = door.command(arguments).spawn().unwrap();
         let printed = Arc::new(Mutex::new(String::new()));
@@ -47,7 +47,7 @@ impl SettingUp {
         self.printed.lock().unwrap().clone()
     }
 
-    async fn until_printed(&self, part: &str) {
+    pub(crate) async fn until_printed(&self, part: &str) {
         until(part, || self.printed().contains(part)).await;
     }
 
