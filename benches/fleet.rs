@@ -1,9 +1,10 @@
 //! A soak of several processes that share PostgreSQL, in the manner of Jepsen: real doors and workers are killed,
-//! stopped beyond their leases and cut off from the database, while people ask for fixes and approve them on a double of
-//! GitHub. Afterwards the double's own records show whether anything was lost, done twice, or done without an approval.
+//! stopped beyond their leases and cut off from the database, the database crashes and recovers, and clocks jump, while
+//! people ask for fixes and approve them on a double of GitHub. Afterwards the double's own records show whether anything was lost, done twice, or done without an approval.
 //!
 //! `cargo bench --bench fleet -- 60 24` lasts 60 seconds with 24 pull requests, and then waits until all is done.
-//! The seed of the random choices is a third argument. Needs PostgreSQL; see `tests/it/harness/postgres.rs`.
+//! The seed of the random choices is a third argument. Needs PostgreSQL; see `tests/it/harness/postgres.rs`. Clocks
+//! jump if Debian's `libfaketime` is installed.
 
 #[expect(
     dead_code,
@@ -26,11 +27,15 @@ use tempfile::TempDir;
 
 const SECRET: &str = "soak-webhook-secret";
 const DOORS: usize = 3;
-const WORKERS: usize = 4;
+const WORKERS: usize = 6;
 /// Time between two disturbances.
 const PAUSE: Duration = Duration::from_secs(2);
 /// How long a stopped process stays stopped: longer than its leases last.
 const STOPPED: Duration = Duration::from_secs(28);
+/// What gives a process another clock. <https://github.com/wolfcw/libfaketime>
+const FAKE_TIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+/// How far clocks jump, in seconds. GitHub refuses a token of an App whose clock is a minute ahead.
+const JUMPS: [i64; 4] = [-3_000, -40, 20, 40];
 /// How long everything may take to calm down afterwards. Missed deliveries are looked for every three minutes.
 const PATIENCE: Duration = Duration::from_secs(900);
 
@@ -69,6 +74,14 @@ impl Member {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let mut variables = variables.clone();
         variables.insert("GREENLIGHT_DATA_DIR", data.path().display().to_string());
+        if std::path::Path::new(FAKE_TIME).exists() {
+            let clock = data.path().join("clock");
+            std::fs::write(&clock, "+0")?;
+            variables.insert("LD_PRELOAD", FAKE_TIME.into());
+            variables.insert("FAKETIME_TIMESTAMP_FILE", clock.display().to_string());
+            variables.insert("FAKETIME_CACHE_DURATION", "1".into());
+            variables.insert("FAKETIME_DONT_FAKE_MONOTONIC", "1".into());
+        }
         let child = spawn(&arguments, &variables)?;
         Ok(Self {
             arguments,
@@ -97,6 +110,15 @@ impl Member {
         self.signal(Signal::STOP)
     }
 
+    /// Lets the clock jump by this much, seen from the right time. Returns whether it can.
+    fn jump(&self, seconds: i64) -> anyhow::Result<bool> {
+        let Some(clock) = self.variables.get("FAKETIME_TIMESTAMP_FILE") else {
+            return Ok(false);
+        };
+        std::fs::write(clock, format!("{seconds:+}"))?;
+        Ok(true)
+    }
+
     fn go_on_if_due(&mut self, now: Instant) -> anyhow::Result<()> {
         if self.continues.is_some_and(|at| at <= now) {
             self.continues = None;
@@ -122,6 +144,30 @@ fn spawn(arguments: &[String], variables: &BTreeMap<&'static str, String>) -> an
         None => Stdio::null(),
     };
     Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?)
+}
+
+/// Stops the server without a checkpoint, as a crash does, and starts it again.
+#[expect(clippy::disallowed_methods, reason = "the server runs beside the bench")]
+fn restart(url: &SecretString) -> anyhow::Result<()> {
+    let (_, folder) = url.expose_secret().split_once("?host=").context("no socket")?;
+    let programs = postgres::programs().context("PostgreSQL is not installed")?;
+    let mut control = Command::new(programs.join("pg_ctl"));
+    control.args([
+        "-w",
+        "-m",
+        "immediate",
+        "-D",
+        &format!("{folder}/data"),
+        "-l",
+        &format!("{folder}/log"),
+        "restart",
+    ]);
+    control.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    ensure!(
+        postgres::as_nobody(&mut control).status()?.success(),
+        "PostgreSQL does not start again"
+    );
+    Ok(())
 }
 
 struct Soak {
@@ -202,7 +248,7 @@ impl Soak {
             member.go_on_if_due(now)?;
         }
         let (door, worker) = (self.chance.below(DOORS), self.chance.below(WORKERS));
-        let what = match self.chance.below(6) {
+        let what = match self.chance.below(9) {
             0 | 1 => {
                 self.workers[worker].replace()?;
                 "workers killed"
@@ -214,6 +260,17 @@ impl Soak {
             3 | 4 => {
                 self.workers[worker].stop()?;
                 "workers stopped beyond their leases"
+            }
+            5 => {
+                restart(&self.url)?;
+                "crashes of PostgreSQL"
+            }
+            6 | 7 => {
+                let seconds = JUMPS[self.chance.below(JUMPS.len())];
+                match self.workers[worker].jump(seconds)? && self.doors[door].0.jump(seconds)? {
+                    true => "jumps of clocks",
+                    false => "jumps of clocks that need libfaketime",
+                }
             }
             _ => {
                 let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND \
@@ -257,6 +314,16 @@ impl Soak {
             ensure!(self.approved.contains(&number), "#{number} landed without an approval");
             let reviews = self.double.reviews(number).len();
             ensure!(reviews == 1, "#{number} has {reviews} reviews");
+            for commit in commits {
+                let mut names = HashSet::new();
+                for run in self.double.check_runs(&commit.sha) {
+                    ensure!(
+                        names.insert(run.name.clone()),
+                        "#{number} has two check runs {}",
+                        run.name
+                    );
+                }
+            }
             let comments = self.double.comments(number);
             let ours = comments.iter().filter(|comment| comment.author.ends_with("[bot]"));
             let sticky = ours
@@ -267,6 +334,23 @@ impl Soak {
         let violations = self.double.violations();
         ensure!(violations.is_empty(), "{violations:?}");
         Ok(())
+    }
+
+    /// Waits until every delivery that was accepted is worked off.
+    async fn work_off(&self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let mut tick = tokio::time::interval(Duration::from_millis(500));
+        loop {
+            tick.tick().await;
+            let left = postgres::count(&self.url, "SELECT count(*) FROM delivery WHERE done = 0").await;
+            if left == 0 {
+                return Ok(());
+            }
+            ensure!(
+                began.elapsed() < PATIENCE,
+                "{left} deliveries were accepted and not worked off"
+            );
+        }
     }
 
     #[expect(clippy::print_stdout, reason = "the result of the bench")]
@@ -319,6 +403,9 @@ async fn main() -> anyhow::Result<()> {
     for worker in &mut soak.workers {
         worker.replace()?;
     }
+    for member in soak.workers.iter().chain(soak.doors.iter().map(|(door, _)| door)) {
+        member.jump(0)?;
+    }
     for number in asked {
         soak.double.comment(number, MAINTAINER, "/greenlight fix").await?;
     }
@@ -327,6 +414,7 @@ async fn main() -> anyhow::Result<()> {
         soak.balance().await;
         soak.approve().await?;
     }
+    soak.work_off().await?;
     soak.check()?;
     soak.print(at_the_end, began.elapsed(), seed);
     Ok(())

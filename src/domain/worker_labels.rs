@@ -10,6 +10,11 @@ pub const MAX_LABELS: usize = 50;
 /// The length of a label, in bytes.
 pub const MAX_LABEL_BYTES: usize = 64;
 
+/// The programs that run the tests of supported languages. A machine that has one has a label of the same name.
+pub const PROGRAMS: [&str; 12] = [
+    "python3", "node", "npm", "cargo", "go", "java", "mvn", "gradle", "dotnet", "ruby", "php", "cmake",
+];
+
 /// A set of labels such as `java` or `memory-16g`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -43,6 +48,27 @@ impl WorkerLabels {
             }
         }
         Ok(Self(all))
+    }
+
+    /// The programs that tests need: the one that their command starts, and the one that runs their language.
+    pub fn of_tests(program: Option<&str>, ecosystem: Option<&str>) -> Self {
+        let runs = ecosystem.and_then(|ecosystem| {
+            let (_, program) = [
+                ("Rust", "cargo"),
+                ("Python", "python3"),
+                ("JavaScript", "node"),
+                ("Go", "go"),
+                ("Java", "java"),
+                ("Ruby", "ruby"),
+                ("PHP", "php"),
+                (".NET", "dotnet"),
+            ]
+            .into_iter()
+            .find(|(name, _)| *name == ecosystem)?;
+            Some(program)
+        });
+        let known = program.filter(|program| PROGRAMS.contains(program));
+        Self(known.into_iter().chain(runs).map(str::to_string).collect())
     }
 
     /// These labels, and the others.
@@ -83,6 +109,14 @@ mod tests {
         let needs = WorkerLabels::new(["JAVA-21", "gpu"]).unwrap();
         assert_eq!(has.missing(&needs).to_string(), "`gpu`");
         assert!(has.clone().with(&needs).missing(&needs).is_empty());
+    }
+
+    #[test]
+    fn tests_need_their_command_and_their_language() {
+        let needs = |program, ecosystem| WorkerLabels::of_tests(program, ecosystem).to_string();
+        assert_eq!(needs(Some("mvn"), Some("Java")), "`java`, `mvn`");
+        assert_eq!(needs(Some("pytest"), Some("Python")), "`python3`");
+        assert_eq!(needs(Some("make"), None), "");
     }
 
     #[test]

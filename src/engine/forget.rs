@@ -11,6 +11,8 @@ use crate::domain::id::{InstallationId, PullRequestId, Repository};
 use crate::domain::run::Run;
 use crate::journal;
 
+/// How many open runs are read at a time.
+const PAGE: usize = 100;
 /// How long active work has to stop.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 /// How often to check whether it stopped.
@@ -36,14 +38,20 @@ pub(super) async fn installation_changed(
 
 /// Ends the runs of a suspended installation. GitHub would refuse anything they still do.
 async fn end_all(app: &App, installation: Option<InstallationId>) -> Result<(), Broken> {
-    let runs = app.journal.open_runs().await?;
-    for run in runs.into_iter().filter(|run| run.started.installation == installation) {
-        if let Some(id) = run.started.pull_request().cloned() {
-            stop(app, |other| other.may_be(&id)).await;
+    let mut end = None;
+    loop {
+        let (runs, next) = app.journal.open_page(None, end.as_ref(), PAGE).await?;
+        for run in runs.into_iter().filter(|run| run.started.installation == installation) {
+            if let Some(id) = run.started.pull_request().cloned() {
+                stop(app, |other| other.may_be(&id)).await;
+            }
+            end_with_all_its_steps(app, run).await?;
         }
-        end_with_all_its_steps(app, run).await?;
+        if next.is_none() {
+            return Ok(());
+        }
+        end = next;
     }
-    Ok(())
 }
 
 /// Ends a run even if its worker appended more steps before it stopped. Gives up on a run that still advances after

@@ -59,7 +59,7 @@ pub use door::{Door, Turn, Waiting};
 pub use drive::drive;
 pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
-pub use model_stream::{Chunk, ModelStream};
+pub use model_stream::{Chunk, Listening, ModelStream, Overheard};
 pub use retention::{Amount, Prunable, Stored, prunable, prune};
 pub use split::split;
 pub use suitable::sandbox_label;

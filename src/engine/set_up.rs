@@ -52,7 +52,11 @@ pub(super) async fn set_up(
     if let Some(end) = differs(run, &worktree) {
         return Ok(Err(end));
     }
-    Ok(match worktree.test_command() {
+    let command = worktree.test_command();
+    if let Ok(command) = &command {
+        suitable::look_for_tools(context, &worktree.config, command).await?;
+    }
+    Ok(match command {
         Ok(_) => Ok(merge::again(context, run, worktree).await?),
         Err(nothing) => Err(End::NotJudged {
             reason: format!(

@@ -4,6 +4,7 @@ use super::{Broken, Context};
 use crate::config::repository::RepoConfig;
 use crate::domain::run::End;
 use crate::domain::worker_labels::WorkerLabels;
+use crate::suite::TestCommand;
 
 /// The end of a run that this machine must not do, because it lacks labels that the configuration demands. `None` if
 /// it has them, or its labels do not count.
@@ -51,6 +52,33 @@ pub(super) async fn look_for_sandbox(context: &Context<'_>, config: &RepoConfig)
         true => Err(Broken::Elsewhere(needs)),
         false => Ok(()),
     }
+}
+
+/// Notes which programs the tests need, and leaves them to another machine that has what this one lacks, if there is
+/// one. Otherwise this one tries, and says what is missing.
+///
+/// # Errors
+/// [`Broken::Elsewhere`] if there is, or when the journal cannot be used.
+pub(super) async fn look_for_tools(
+    context: &Context<'_>,
+    config: &RepoConfig,
+    command: &TestCommand,
+) -> Result<(), Broken> {
+    let (Some(database), Some(labels)) = (context.app.journal.shared(), &context.app.labels) else {
+        return Ok(());
+    };
+    let program = command.argv.first().and_then(|program| program.rsplit('/').next());
+    let tools = WorkerLabels::of_tests(program, command.ecosystem());
+    // The tree of a stranger says nothing about what comes later.
+    let is_typical = !context.pull_request.is_from_fork();
+    database.found_to_need(context.id(), &tools, is_typical).await?;
+    let all = tools.clone().with(&config.worker.needs);
+    if labels.missing(&tools).is_empty() || !database.has_worker(&all).await? {
+        return Ok(());
+    }
+    tracing::info!(needs = %labels.missing(&tools), "the tests need what another machine has");
+    // What was noted keeps the work from coming back as long as the other machine is there.
+    Err(Broken::Elsewhere(config.worker.needs.clone()))
 }
 
 /// The label of a machine whose sandbox enforces a property.

@@ -16,6 +16,7 @@ use url::Url;
 use super::answer_cache::AnswerCache;
 use super::error::{Error, Holder, HttpAnswer, judge, unsent};
 use super::limit::RateLimit;
+use super::pauses::Pauses;
 use super::redirect::{MAX_HOPS, Redirect};
 use super::traffic::execute;
 use crate::lease;
@@ -41,6 +42,8 @@ pub struct Client {
     pub(super) limit: Arc<RateLimit>,
     /// The response cache, and the number that separates this client's entries from those of other credentials.
     pub(super) known: Option<(Arc<AnswerCache>, u64)>,
+    /// The pauses that GitHub asks for, and the installation that they concern.
+    pub(super) pauses: Option<(Arc<Pauses>, u64)>,
 }
 
 /// How many clients use a cache; the number of the next one.
@@ -55,6 +58,7 @@ impl Client {
             graphql: None,
             limit: Arc::default(),
             known: None,
+            pauses: None,
         }
     }
 
@@ -265,7 +269,10 @@ impl Client {
         for _ in 0..=MAX_HOPS {
             let answer = self.send_to(&method, &to, body, accept).await?;
             match Redirect::read(&self.api, &to, answer.status, &answer.headers) {
-                None => return judge(self.holder(), route, answer),
+                None => {
+                    let headers = answer.headers.clone();
+                    return self.heed_refusal(&headers, judge(self.holder(), route, answer));
+                }
                 Some(Redirect::Here(next)) => to = next,
                 Some(other) => return Err(other.refused(route, answer.status)),
             }
@@ -282,6 +289,7 @@ impl Client {
     ) -> Result<HttpAnswer, Error> {
         let permit = self.limit.permit(route).await?;
         // Asked after all waiting, right before the request.
+        self.check_pause()?;
         if method != Method::GET && !lease::may_act() {
             return Err(Error::LeaseLost);
         }

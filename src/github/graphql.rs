@@ -81,6 +81,7 @@ impl Client {
         let limit = Arc::clone(&self.limit);
         Ok(Self {
             limit,
+            pauses: self.pauses.clone(),
             ..Self::new(address, Arc::new(crab), Some(token))
         })
     }

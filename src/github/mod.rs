@@ -20,6 +20,8 @@ mod limit;
 pub mod manifest;
 mod merging;
 pub mod own_app;
+mod pauses;
+mod pausing;
 mod people;
 mod pulls;
 mod reach;
@@ -50,6 +52,7 @@ pub use current_comment::{Actor, CurrentComment, Push, Revision};
 pub use deliveries::Missed;
 pub use error::{Error, Holder, MissingPermission, Pause};
 use octocrab::Octocrab;
+pub use pauses::Pauses;
 pub use people::{Person, TokenKind};
 pub use pulls::{ChangedFile, PullRequest};
 pub use repositories::Named;
@@ -83,6 +86,7 @@ pub struct GitHub {
     api: url::Url,
     known: Arc<AnswerCache>,
     clone_tokens: CloneTokens,
+    pauses: Arc<Pauses>,
     metrics: Option<Arc<Metrics>>,
 }
 
@@ -142,6 +146,7 @@ impl GitHub {
             api: api.clone(),
             known,
             clone_tokens: CloneTokens::default(),
+            pauses: Arc::default(),
             metrics: None,
         })
     }
@@ -192,7 +197,8 @@ impl GitHub {
         let client = Client::new(&self.api, Arc::new(installed), None)
             .beside(&self.api)
             .remembering(&self.known)
-            .counted(self.metrics.as_ref(), Some(id));
+            .counted(self.metrics.as_ref(), Some(id))
+            .pausing(&self.pauses, id);
         clients.insert(id, client.clone());
         Ok(client)
     }

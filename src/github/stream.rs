@@ -92,7 +92,7 @@ impl Client {
                 headers: parts.headers,
                 body: read.map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes),
             };
-            Err(refusal(self.holder(), route, &answer))
+            self.heed_refusal(&answer.headers, Err(refusal(self.holder(), route, &answer)))
         };
         let begun = tokio::time::timeout(MAX_DOWNLOAD, begun).await;
         begun.unwrap_or_else(|_| Err(late(route)))
@@ -103,6 +103,7 @@ impl Client {
         let mut at = route.to_string();
         for _ in 0..=MAX_HOPS {
             let permit = self.limit.permit(&at).await?;
+            self.check_pause()?;
             let response = execute(&self.crab, (&at, request(&at)?), &self.limit).await;
             let response = response.map_err(|error| unsent(&error))?;
             self.limit.heed(&at, response.headers());

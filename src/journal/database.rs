@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::migrate::MigrateError;
 use sqlx::{AnyPool, Executor as _};
 
 use super::Error;
 use super::columns::broken;
 use super::dialect::Dialect;
-use super::migrations::migrator;
+use super::group::Group;
+use super::migrations::{migrator, version};
 use super::once::ReportedOnce;
 use crate::private;
 
@@ -37,13 +37,15 @@ pub struct Database {
     pub(super) dialect: Dialect,
     /// The unreadable data that was already logged.
     pub(super) told: ReportedOnce,
+    /// Deliveries that wait for the next commit to SQLite.
+    pub(super) group: Group,
 }
 
 impl Database {
     /// Opens an SQLite file, creating it or migrating its tables if necessary.
     ///
     /// # Errors
-    /// When the file cannot be created, is not a database, or is newer than this program.
+    /// When the file cannot be created, is not a database, or its tables are too new for this program.
     pub async fn open(file: &Path) -> Result<Self, Error> {
         let of_file = |error: &dyn std::fmt::Display| Error::Broken(format!("{}: {error}", file.display()));
         if let Some(folder) = file.parent() {
@@ -61,7 +63,7 @@ impl Database {
             .map_err(|error| of_file(&error))?;
         database.migrate().await.map_err(|error| match error {
             Error::Broken(problem) => of_file(&problem),
-            error => error,
+            error => of_file(&error),
         })?;
         Ok(database)
     }
@@ -69,7 +71,7 @@ impl Database {
     /// Connects to PostgreSQL, and migrates its tables if necessary. Several processes may do so at once.
     ///
     /// # Errors
-    /// When the database does not respond, or is newer than this program.
+    /// When the database does not respond, or its tables are too new for this program.
     pub async fn connect(url: &SecretString) -> Result<Self, Error> {
         let database = Self::connected(url.expose_secret(), Dialect::Postgres)
             .await
@@ -91,29 +93,43 @@ impl Database {
         let pool = AnyPoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(ACQUIRE)
+            // A connection to a server may be gone; one to a file is not.
+            .test_before_acquire(dialect == Dialect::Postgres)
             .after_connect(move |connection, _| Box::pin(async move { connection.execute(settings).await.map(|_| ()) }))
             .connect_with(AnyConnectOptions::from_str(url)?)
             .await?;
-        let told = ReportedOnce::default();
-        Ok(Self { pool, dialect, told })
+        Ok(Self {
+            pool,
+            dialect,
+            told: ReportedOnce::default(),
+            group: Group::default(),
+        })
     }
 
     /// Applies the migrations that the database lacks.
     async fn migrate(&self) -> Result<(), Error> {
-        migrator(self.dialect)
-            .run(&self.pool)
-            .await
-            .map_err(|error| match error {
-                MigrateError::VersionMissing(_) => Error::Broken(
-                    "a newer version of greenlight wrote it: upgrade greenlight, or start with another database".into(),
-                ),
-                error => broken(error),
-            })
+        migrator(self.dialect).run(&self.pool).await.map_err(broken)?;
+        self.check_version().await
     }
 
-    /// Whether the database responds.
+    /// Whether this program can use the tables, which a newer one may have migrated since.
+    ///
+    /// # Errors
+    /// [`Error::TooOld`] if it cannot, or when the database does not respond.
+    pub async fn check_version(&self) -> Result<(), Error> {
+        let oldest: i64 = sqlx::query_scalar("SELECT oldest FROM compatibility")
+            .fetch_one(&self.pool)
+            .await
+            .map_err(broken)?;
+        match oldest > version(self.dialect) {
+            true => Err(Error::TooOld),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the database responds, and this program can use it.
     pub async fn is_well(&self) -> bool {
-        sqlx::query("SELECT 1").execute(&self.pool).await.is_ok()
+        self.check_version().await.is_ok()
     }
 }
 

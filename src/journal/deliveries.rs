@@ -6,10 +6,10 @@ use sqlx::{Any, Executor, Row as _};
 use super::columns::broken;
 use super::database::Database;
 use super::dialect::Dialect;
+use super::group::{DeliveryChange, note_push};
 use super::lanes::Waiting;
-use super::pushes::note_push;
 use super::{Admission, Error, pieces};
-use crate::domain::event::Event;
+use crate::domain::event::{Event, Fact};
 use crate::domain::id::DeliveryId;
 
 /// How many unfinished deliveries a restart resumes at most.
@@ -19,9 +19,10 @@ impl Database {
     pub(super) async fn admit(&self, id: &DeliveryId, event: &Event, waiting: &Waiting) -> Result<Admission, Error> {
         let json = serde_json::to_string(event).map_err(broken)?;
         if self.dialect == Dialect::Sqlite {
-            let is_new = insert(&self.pool, id, &json).await?;
-            note_push(&self.pool, event).await?;
-            return Ok(admission(is_new));
+            let is_push = matches!(event.fact, Fact::PullRequestPushed { .. });
+            let push = is_push.then(|| Box::new(event.clone()));
+            let admitted = DeliveryChange::Admitted { json, push };
+            return self.group.write(&self.pool, id, admitted).await;
         }
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         let is_new = insert(&mut *transaction, id, &json).await?;
@@ -40,7 +41,7 @@ impl Database {
             }
         }
         transaction.commit().await.map_err(broken)?;
-        Ok(admission(is_new))
+        Ok(if is_new { Admission::New } else { Admission::Known })
     }
 
     pub(super) async fn knows(&self, id: &DeliveryId) -> Result<bool, Error> {
@@ -62,6 +63,9 @@ impl Database {
     }
 
     pub(super) async fn finish(&self, id: &DeliveryId) -> Result<(), Error> {
+        if self.dialect == Dialect::Sqlite {
+            return self.group.write(&self.pool, id, DeliveryChange::Done).await.map(drop);
+        }
         sqlx::query("UPDATE delivery SET done = 1, event = '' WHERE id = $1")
             .bind(&id.0)
             .execute(&self.pool)
@@ -101,8 +105,4 @@ async fn insert<'e>(executor: impl Executor<'e, Database = Any>, id: &DeliveryId
         .await
         .map_err(broken)?;
     Ok(written.rows_affected() == 1)
-}
-
-fn admission(is_new: bool) -> Admission {
-    if is_new { Admission::New } else { Admission::Known }
 }

@@ -12,7 +12,7 @@ use sqlx::Row as _;
 use super::columns::broken;
 use super::database::Database;
 use super::dialect::Dialect;
-use super::registry::{Claimant, json};
+use super::registry::{Claimant, json, suits};
 use super::{Error, Journal};
 use crate::domain::event::Event;
 use crate::lease::Lease;
@@ -21,6 +21,8 @@ use crate::lease::Lease;
 const LEASE: &str = "interval '24 seconds'";
 /// How long a process trusts a lease after it was last extended. The rest is for a request that is on its way.
 pub const TRUST: Duration = Duration::from_secs(10);
+/// For how long small work may overtake large work that waits for the same.
+pub const SMALL_FIRST: Duration = Duration::from_secs(300);
 /// How many interruptions are read at a time.
 const MAX_INTERRUPTIONS: i64 = 200;
 
@@ -70,6 +72,8 @@ pub struct Waiting {
     pub owner: String,
     /// Whether it may stop an active run at once, in whichever process that is.
     pub interrupts: bool,
+    /// Whether it takes seconds or minutes, such as landing what was approved.
+    pub is_small: bool,
 }
 
 impl Journal {
@@ -99,24 +103,24 @@ impl Database {
                 .await
                 .map_err(broken)?;
         }
+        let (suits, suits_earlier) = (suits("work", "$5"), suits("earlier", "$5"));
         let claim = format!(
             "WITH next AS (
                 SELECT found.lane, turn.repository FROM turn CROSS JOIN LATERAL (
-                    SELECT work.lane FROM work JOIN lane ON lane.name = work.lane
+                    SELECT work.lane, work.turn_at FROM work JOIN lane ON lane.name = work.lane
                     WHERE work.repository = turn.repository AND work.class = $2 AND work.not_before <= now()
                         AND (lane.until IS NULL OR lane.until < now())
-                        AND (work.needs = '[]' OR work.needs::jsonb <@ $5::jsonb)
+                        AND {suits}
                         AND NOT EXISTS (SELECT 1 FROM work AS earlier WHERE earlier.lane = work.lane
-                            AND earlier.not_before <= now() AND earlier.nth < work.nth
-                            AND (earlier.needs = '[]' OR earlier.needs::jsonb <@ $5::jsonb))
-                    ORDER BY work.nth LIMIT 1 FOR UPDATE OF lane SKIP LOCKED
+                            AND earlier.not_before <= now() AND earlier.nth < work.nth AND {suits_earlier})
+                    ORDER BY work.turn_at, work.nth LIMIT 1 FOR UPDATE OF lane SKIP LOCKED
                 ) AS found
                 WHERE $2 = 0 OR ($3 > (SELECT count(*) FROM lane AS held WHERE held.repository = turn.repository
                     AND held.until >= now() AND held.class > 0)
                   AND $4 > (SELECT count(*) FROM lane AS held JOIN turn AS other
                     ON other.repository = held.repository WHERE other.owner = turn.owner
                     AND held.until >= now() AND held.class > 0))
-                ORDER BY turn.served LIMIT 1
+                ORDER BY turn.served, found.turn_at LIMIT 1
             ), served AS (
                 UPDATE turn SET served = clock_timestamp() FROM next WHERE turn.repository = next.repository
             )
@@ -230,7 +234,7 @@ impl Database {
         Ok(())
     }
 
-    /// Deletes old interruptions, and lanes without work. For the leader.
+    /// Deletes what is over: interruptions, words, pauses, and lanes without work. For the leader.
     ///
     /// # Errors
     /// When the database cannot be used.
@@ -239,6 +243,9 @@ impl Database {
             "DELETE FROM interrupt WHERE at < now() - interval '1 minute'",
             "DELETE FROM lane WHERE until IS NULL AND NOT EXISTS (SELECT 1 FROM work WHERE work.lane = lane.name)",
             "DELETE FROM worker WHERE until < now()",
+            "DELETE FROM watched WHERE until < now()",
+            "DELETE FROM github_pause WHERE until < now()",
+            "DELETE FROM said WHERE at < now() - interval '30 seconds'",
             "DELETE FROM cancelled WHERE at < extract(epoch FROM now() - interval '1 day') * 1e6",
             "DELETE FROM turn WHERE served < now() - interval '1 day' \
              AND NOT EXISTS (SELECT 1 FROM work WHERE work.repository = turn.repository)",

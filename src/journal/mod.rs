@@ -14,10 +14,13 @@ mod dialect;
 mod expired;
 mod file;
 mod format;
+mod group;
 mod lanes;
 mod look;
 mod migrations;
 mod once;
+mod open;
+mod pauses;
 mod pieces;
 mod pushes;
 mod refs;
@@ -29,19 +32,22 @@ mod rows;
 mod runs;
 mod sessions;
 mod unreadable;
+mod words;
 
 pub use database::Database;
 pub use expired::Expired;
 pub use file::{Opened, RunFile};
 pub use format::{FIRST, FORMAT, Newer, Unread, fold};
 use jiff::Timestamp;
-pub use lanes::{Class, TRUST, Waiting};
+pub use lanes::{Class, SMALL_FIRST, TRUST, Waiting};
+pub use open::{OpenGate, PageEnd};
 pub use pieces::{Piece, PieceKind};
 pub use refs::Refs;
 pub use registry::Claimant;
 pub use reservations::Reservation;
 pub use sessions::{Session, SessionKey};
 pub use unreadable::Unreadable;
+pub use words::Word;
 
 use crate::domain::event::Event;
 use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, RunId};
@@ -56,6 +62,12 @@ pub enum Error {
     Taken,
     #[error("the journal cannot be used: {0}")]
     Broken(String),
+    /// A newer version of greenlight migrated the tables, and this one cannot use them any more.
+    #[error(
+        "a newer version of greenlight changed the tables, and this one cannot use them: upgrade greenlight, or start \
+         with another database"
+    )]
+    TooOld,
     /// A newer version of greenlight wrote this. It is left alone.
     #[error("{0} cannot be read: {1}")]
     Newer(String, Newer),
@@ -245,7 +257,14 @@ impl Journal {
             Self::Refs(refs) => refs.append(run, &step).await?,
         }
         activity_log::tell(run, &step);
+        let waited = !run.open_gates().is_empty();
         run.take(step);
+        // The step counts even if this fails; until it is noted, the run is looked at as if it were due.
+        if (waited || !run.open_gates().is_empty())
+            && let Err(error) = self.note_wait(run).await
+        {
+            tracing::warn!(run.id = %run.id(), %error, "what a run waits for was not noted");
+        }
         Ok(())
     }
 

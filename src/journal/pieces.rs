@@ -6,12 +6,15 @@ use sqlx::Row as _;
 use super::Error;
 use super::columns::broken;
 use super::database::Database;
-use super::lanes::{Class, Waiting};
-use super::registry::json;
+use super::lanes::{Class, SMALL_FIRST, Waiting};
+use super::registry::{json, suits};
 use crate::domain::event::Event;
 use crate::domain::id::{DeliveryId, RunId};
 use crate::domain::worker_labels::WorkerLabels;
 use crate::lease::Lease;
+
+/// How often a repository's turn is made that is deleted at the same time.
+const MAX_TURNS_MADE: usize = 5;
 
 /// One piece of work of a claimed lane.
 #[derive(Debug)]
@@ -36,17 +39,19 @@ impl Database {
     /// # Errors
     /// When the database cannot be used.
     pub async fn next_piece(&self, lease: &Lease, labels: &WorkerLabels) -> Result<Option<Piece>, Error> {
-        let row = sqlx::query(
+        let next = format!(
             "SELECT work.nth, work.class, work.run, work.delivery, COALESCE(work.event, delivery.event) AS event \
              FROM work LEFT JOIN delivery ON delivery.id = work.delivery \
-             WHERE work.lane = $1 AND work.not_before <= now() AND (work.needs = '[]' OR work.needs::jsonb <@ $2::jsonb) \
+             WHERE work.lane = $1 AND work.not_before <= now() AND {} \
              ORDER BY work.run IS NULL, work.nth LIMIT 1",
-        )
-        .bind(&lease.lane)
-        .bind(json(labels)?)
-        .fetch_optional(&self.pool)
-        .await
-        .map_err(broken)?;
+            suits("work", "$2")
+        );
+        let row = sqlx::query(sqlx::AssertSqlSafe(next))
+            .bind(&lease.lane)
+            .bind(json(labels)?)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(broken)?;
         let Some(row) = row else { return Ok(None) };
         let run: Option<String> = row.try_get("run").map_err(broken)?;
         let what = if let Some(run) = run {
@@ -173,18 +178,21 @@ impl Database {
                 .min()
                 .filter(|_| run.end.is_none());
             let at = expires.max(but_not_before).or(but_not_before);
-            // Only if the run did not advance since it was read.
+            // Only if the run did not advance since it was read, and this process still has the lane.
             sqlx::query(
                 "UPDATE work SET class = $4, tries = CASE WHEN length = $2 THEN tries + 1 ELSE 0 END, length = $2, \
                  not_before = CASE WHEN to_timestamp($3::double precision / 1e6) > now() \
                  THEN to_timestamp($3::double precision / 1e6) \
                  WHEN length = $2 THEN now() + interval '1 minute' * power(2, LEAST(tries, 6)) ELSE now() END \
-                 WHERE run = $1 AND $2 = (SELECT max(place) + 1 FROM step WHERE step.run = $1)",
+                 WHERE run = $1 AND $2 = (SELECT max(place) + 1 FROM step WHERE step.run = $1) \
+                 AND EXISTS (SELECT 1 FROM lane WHERE name = $5 AND token = $6)",
             )
             .bind(&id)
             .bind(i64::try_from(run.length).map_err(broken)?)
             .bind(at.map_or(0, Timestamp::as_microsecond))
             .bind(Class::of_run(run.is_asked_for()).number())
+            .bind(&lease.lane)
+            .bind(lease.token)
             .execute(&self.pool)
             .await
             .map_err(broken)?;
@@ -215,10 +223,11 @@ pub(super) async fn put(
     waiting: &Waiting,
     (delivery, part): (&str, Option<&str>),
 ) -> Result<Option<i64>, Error> {
-    open_lane(transaction, waiting).await?;
+    let prefers = open_lane(transaction, waiting).await?;
     sqlx::query_scalar(
-        "INSERT INTO work (lane, repository, pull_request, class, delivery, event) VALUES ($1, $2, $3, $4, $5, $6) \
-         ON CONFLICT (delivery, lane) DO NOTHING RETURNING nth",
+        "INSERT INTO work (lane, repository, pull_request, class, delivery, event, turn_at, prefers) \
+         VALUES ($1, $2, $3, $4, $5, $6, (extract(epoch FROM clock_timestamp()) * 1e6)::bigint + $7, \
+         CASE WHEN $4 > 0 THEN $8 ELSE '[]' END) ON CONFLICT (delivery, lane) DO NOTHING RETURNING nth",
     )
     .bind(&waiting.lane)
     .bind(&waiting.repository)
@@ -226,6 +235,8 @@ pub(super) async fn put(
     .bind(waiting.class.number())
     .bind(delivery)
     .bind(part)
+    .bind(delay(waiting))
+    .bind(prefers)
     .fetch_optional(&mut **transaction)
     .await
     .map_err(broken)
@@ -233,9 +244,9 @@ pub(super) async fn put(
 
 /// Puts a run that begins into the lane in which it begins.
 pub(super) async fn put_run(transaction: &mut Transaction<'_>, waiting: &Waiting, run: &RunId) -> Result<(), Error> {
-    open_lane(transaction, waiting).await?;
+    let prefers = open_lane(transaction, waiting).await?;
     sqlx::query(
-        "INSERT INTO work (lane, repository, pull_request, class, run) VALUES ($1, $2, $3, $4, $5) \
+        "INSERT INTO work (lane, repository, pull_request, class, run, prefers) VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (run) DO NOTHING",
     )
     .bind(&waiting.lane)
@@ -243,15 +254,25 @@ pub(super) async fn put_run(transaction: &mut Transaction<'_>, waiting: &Waiting
     .bind(&waiting.pull_request)
     .bind(waiting.class.number())
     .bind(&run.0)
+    .bind(prefers)
     .execute(&mut **transaction)
     .await
     .map_err(broken)?;
     Ok(())
 }
 
-/// Makes sure that a lane and its repository's turn exist. The lane's row stays locked, so that it is not deleted as
-/// empty meanwhile. The row of the turn is not locked unless the owner changed: claims lock it after lanes.
-async fn open_lane(transaction: &mut Transaction<'_>, waiting: &Waiting) -> Result<(), Error> {
+/// How much later a piece of work has its turn than it arrived, in microseconds.
+fn delay(waiting: &Waiting) -> i64 {
+    match waiting.is_small {
+        true => 0,
+        false => i64::try_from(SMALL_FIRST.as_micros()).unwrap_or(0),
+    }
+}
+
+/// Makes sure that a lane and its repository's turn exist, and returns the labels that the repository's tests were found
+/// to need. The lane's row stays locked, so that it is not deleted as empty meanwhile. The row of the turn is only kept
+/// from being deleted, unless the owner changed: claims lock it after lanes.
+async fn open_lane(transaction: &mut Transaction<'_>, waiting: &Waiting) -> Result<String, Error> {
     sqlx::query(
         "INSERT INTO lane (name, repository, pull_request) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE \
          SET repository = excluded.repository",
@@ -262,16 +283,32 @@ async fn open_lane(transaction: &mut Transaction<'_>, waiting: &Waiting) -> Resu
     .execute(&mut **transaction)
     .await
     .map_err(broken)?;
-    for statement in [
-        "INSERT INTO turn (repository, owner) VALUES ($1, $2) ON CONFLICT (repository) DO NOTHING",
-        "UPDATE turn SET owner = $2 WHERE repository = $1 AND owner <> $2",
-    ] {
+    // A turn that is deleted between the statements is made once more.
+    for _ in 0..MAX_TURNS_MADE {
+        let kept = sqlx::query_as::<_, (String, String)>(
+            "SELECT owner, prefers FROM turn WHERE repository = $1 FOR KEY SHARE",
+        )
+        .bind(&waiting.repository)
+        .fetch_optional(&mut **transaction)
+        .await
+        .map_err(broken)?;
+        let (statement, prefers) = match kept {
+            Some((owner, prefers)) if owner == waiting.owner => return Ok(prefers),
+            Some((_, prefers)) => ("UPDATE turn SET owner = $2 WHERE repository = $1", Some(prefers)),
+            None => (
+                "INSERT INTO turn (repository, owner) VALUES ($1, $2) ON CONFLICT (repository) DO NOTHING",
+                None,
+            ),
+        };
         sqlx::query(statement)
             .bind(&waiting.repository)
             .bind(&waiting.owner)
             .execute(&mut **transaction)
             .await
             .map_err(broken)?;
+        if let Some(prefers) = prefers {
+            return Ok(prefers);
+        }
     }
-    Ok(())
+    Err(Error::Broken("the turn of a repository cannot be kept".into()))
 }

@@ -4,30 +4,11 @@
 //! to the code that its author could see.
 
 use jiff::Timestamp;
-use sqlx::{Any, Executor};
 
 use super::columns::broken;
 use super::database::Database;
 use super::{Error, Journal};
-use crate::domain::event::{Event, Fact};
 use crate::domain::id::PullRequestId;
-
-/// Records the time of a push, if the admitted event is one.
-pub(super) async fn note_push<'e>(executor: impl Executor<'e, Database = Any>, event: &Event) -> Result<(), Error> {
-    let Fact::PullRequestPushed { pull_request, .. } = &event.fact else {
-        return Ok(());
-    };
-    sqlx::query(
-        "INSERT INTO push (pull_request, at) VALUES ($1, $2) ON CONFLICT (pull_request) DO UPDATE \
-         SET at = CASE WHEN excluded.at > push.at THEN excluded.at ELSE push.at END",
-    )
-    .bind(pull_request.key())
-    .bind(event.received.as_microsecond())
-    .execute(executor)
-    .await
-    .map_err(broken)?;
-    Ok(())
-}
 
 impl Database {
     pub(super) async fn was_pushed_since(&self, id: &PullRequestId, moment: Timestamp) -> Result<bool, Error> {

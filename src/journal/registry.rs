@@ -3,6 +3,7 @@
 use super::Error;
 use super::columns::broken;
 use super::database::Database;
+use crate::domain::id::PullRequestId;
 use crate::domain::worker_labels::WorkerLabels;
 
 /// How many kinds of work without a worker are reported.
@@ -51,6 +52,30 @@ impl Database {
         Ok(found.is_some())
     }
 
+    /// Notes which programs the tests of a pull request were found to need, for its work, and, if it `is_typical`, for
+    /// work that arrives later in its repository.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub async fn found_to_need(&self, of: &PullRequestId, needs: &WorkerLabels, is_typical: bool) -> Result<(), Error> {
+        let needs = json(needs)?;
+        sqlx::query("UPDATE work SET prefers = $2 WHERE pull_request = $1 AND class > 0 AND prefers <> $2")
+            .bind(of.key())
+            .bind(&needs)
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        if is_typical {
+            sqlx::query("UPDATE turn SET prefers = $2 WHERE repository = $1 AND prefers <> $2")
+                .bind(of.repository.key())
+                .bind(&needs)
+                .execute(&self.pool)
+                .await
+                .map_err(broken)?;
+        }
+        Ok(())
+    }
+
     /// What due work needs and no process with workers has.
     ///
     /// # Errors
@@ -74,4 +99,14 @@ impl Database {
 
 pub(super) fn json(labels: &WorkerLabels) -> Result<String, Error> {
     serde_json::to_string(labels).map_err(broken)
+}
+
+/// The condition that a process with these labels may do a piece of work: it has what the work needs, and what the tests
+/// were found to need, unless no process has that.
+pub(super) fn suits(work: &str, labels: &str) -> String {
+    format!(
+        "({work}.needs = '[]' OR {work}.needs::jsonb <@ {labels}::jsonb) AND ({work}.prefers = '[]' \
+         OR {work}.prefers::jsonb <@ {labels}::jsonb OR NOT EXISTS (SELECT 1 FROM worker WHERE worker.until > now() \
+         AND ({work}.prefers::jsonb || {work}.needs::jsonb) <@ worker.labels::jsonb))"
+    )
 }

@@ -51,8 +51,14 @@ impl Database {
                 owner: repository.name.owner().to_ascii_lowercase(),
                 pull_request,
                 interrupts: false,
+                is_small: false,
             };
             pieces::put_run(&mut transaction, &waiting, &started.run).await?;
+        }
+        // Last, because `put_run` locks the lane's row for writing. Two tasks that both had it locked for reading would
+        // wait for each other.
+        if let Some(lease) = lease::current() {
+            pieces::fence(&mut transaction, &lease).await?;
         }
         transaction.commit().await.map_err(broken)
     }
@@ -76,6 +82,13 @@ impl Database {
             .map_err(broken)?;
         if written.rows_affected() != 1 {
             return Err(Error::Taken);
+        }
+        if !run.open_gates().is_empty() {
+            sqlx::query("UPDATE run SET due = 0 WHERE id = $1 AND due <> 0")
+                .bind(&run.id().0)
+                .execute(&mut *transaction)
+                .await
+                .map_err(broken)?;
         }
         if self.dialect == Dialect::Postgres
             && let Some(brief) = brief(&json)

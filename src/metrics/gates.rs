@@ -11,11 +11,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::families::{Seconds, counters, gauges, seconds};
-use crate::domain::run::Run;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Kind {
-    kind: &'static str,
+    kind: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -38,7 +37,7 @@ pub struct Gates {
     open: Family<Kind, Gauge>,
     oldest: Family<Kind, Seconds>,
     /// As of the last look into the journal.
-    seen: Mutex<BTreeMap<&'static str, OpenGates>>,
+    seen: Mutex<BTreeMap<String, OpenGates>>,
 }
 
 impl Gates {
@@ -58,7 +57,7 @@ impl Gates {
 
     /// A gate of this kind was opened.
     pub(super) fn open(&self, kind: &'static str) {
-        self.opened.get_or_create(&Kind { kind }).inc();
+        self.opened.get_or_create(&Kind { kind: kind.into() }).inc();
     }
 
     /// A gate of this kind was answered.
@@ -66,29 +65,26 @@ impl Gates {
         self.answered.get_or_create(&Answered { kind, answer }).inc();
     }
 
-    /// Replaces what is known about open gates by those of all open runs.
-    pub fn look(&self, runs: &[Run]) {
+    /// Replaces what is known about open gates: their kinds, how many there are, and when the oldest one was opened.
+    pub fn look(&self, kinds: impl IntoIterator<Item = (String, i64, Option<Timestamp>)>) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for open in seen.values_mut() {
             *open = OpenGates::default();
         }
-        for run in runs {
-            for gate in run.open_gates() {
-                let open = seen.entry(gate.kind.name()).or_default();
-                open.number += 1;
-                open.since = open.since.into_iter().chain([gate.opened]).min();
-            }
+        for (kind, number, since) in kinds {
+            seen.insert(kind, OpenGates { number, since });
         }
     }
 
     pub(super) fn refresh(&self) {
         let now = Timestamp::now();
-        for (&kind, open) in &*self.seen.lock().unwrap_or_else(PoisonError::into_inner) {
+        for (kind, open) in &*self.seen.lock().unwrap_or_else(PoisonError::into_inner) {
             let age = open
                 .since
                 .map_or(0.0, |since| now.duration_since(since).as_secs_f64().max(0.0));
-            self.open.get_or_create(&Kind { kind }).set(open.number);
-            self.oldest.get_or_create(&Kind { kind }).set(age);
+            let kind = Kind { kind: kind.clone() };
+            self.open.get_or_create(&kind).set(open.number);
+            self.oldest.get_or_create(&kind).set(age);
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::queue::Queue;
-use super::shared;
 use super::work::Work;
+use super::{pauses, shared, words};
 use crate::domain::run::Run;
 use crate::engine;
 use crate::journal::Journal;
@@ -20,6 +20,8 @@ const PRUNE: Duration = Duration::from_hours(24);
 const MIN_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// Work that fails repeatedly is retried at least every this many ticks.
 const MAX_PAUSE: u64 = 64;
+/// How many open runs are read at a time.
+const PAGE: usize = 100;
 
 /// Resumes what an earlier process left: first the runs, then the unfinished deliveries.
 pub async fn take_up(queue: &Queue) {
@@ -29,6 +31,8 @@ pub async fn take_up(queue: &Queue) {
         fleet.stand_for_leader().await;
         tokio::spawn(shared::claim_on(queue.clone()));
         tokio::spawn(shared::beat_on(queue.clone()));
+        tokio::spawn(words::carry_on(queue.clone()));
+        tokio::spawn(pauses::share_on(queue.clone()));
         return;
     }
     if let Journal::Database(database) = &queue.app().journal
@@ -36,11 +40,9 @@ pub async fn take_up(queue: &Queue) {
     {
         tracing::error!(%error, "reservations of an earlier process could not be ended");
     }
-    match queue.app().journal.open_runs().await {
-        Ok(runs) => tracing::info!(open_runs = runs.len(), "resuming the runs that an earlier process left"),
-        Err(error) => tracing::error!(%error, "open runs could not be read"),
-    }
-    pick_up(queue, Timestamp::MAX, |_| true, |_| true).await;
+    tracing::info!("resuming the runs that an earlier process left");
+    look_at_gates(queue).await;
+    pick_up(queue, (Timestamp::MAX, None), |_| true, |_| true).await;
 }
 
 /// Resumes the runs whose gate expired, those whose end was not announced, those that nothing else resumes, and the
@@ -53,6 +55,7 @@ pub async fn watch(queue: Queue, every: Duration) {
         tick.tick().await;
         pauses.tick();
         identify(&queue, |name| pauses.is_over(name)).await;
+        look_at_gates(&queue).await;
         if queue.fleet().is_some() {
             // The database knows what is due.
             continue;
@@ -64,7 +67,7 @@ pub async fn watch(queue: Queue, every: Duration) {
         };
         // Work that met a rate limit is retried as soon as the limit is reset, and not before.
         let may_be_tried = |id: &str| queue.is_reset(id, now).unwrap_or_else(|| pauses.is_over(id));
-        pick_up(&queue, now - MIN_AGE, is_due, may_be_tried).await;
+        pick_up(&queue, (now - MIN_AGE, Some(now)), is_due, may_be_tried).await;
     }
 }
 
@@ -89,28 +92,55 @@ async fn identify(queue: &Queue, may_be_tried: impl FnMut(&str) -> bool) {
     }
 }
 
-/// Puts due work that is not in hand into the queue. If the queue is full, it is picked up later.
+/// Reads which requests wait for people, for the metrics.
+async fn look_at_gates(queue: &Queue) {
+    let app = queue.app();
+    match app.journal.open_gates().await {
+        Ok(gates) => app
+            .metrics
+            .gates
+            .look(gates.into_iter().map(|open| (open.kind, open.number, open.since))),
+        Err(error) => tracing::error!(%error, "open gates could not be read"),
+    }
+}
+
+/// Puts due work that is not in hand into the queue: deliveries that were received before a moment, and the runs that
+/// are due at a moment, or all without one. If the queue is full, it is picked up later.
 async fn pick_up(
     queue: &Queue,
-    received_before: Timestamp,
+    (received_before, due): (Timestamp, Option<Timestamp>),
     is_due: impl Fn(&Run) -> bool,
     mut may_be_tried: impl FnMut(&str) -> bool,
 ) {
     // Taken before the journal is read, so that work that finishes in between is not picked up again.
     let in_hand = queue.in_hand();
     let journal = &queue.app().journal;
-    match journal.open_runs().await {
-        Ok(runs) => {
-            queue.app().metrics.gates.look(&runs);
-            for run in runs {
-                let has_lane = run.started.pull_request().is_none_or(|id| in_hand.has_lane_of(id));
-                let is_left = is_due(&run) && !has_lane;
-                if is_left && may_be_tried(&run.id().0) && queue.push(Work::Resume(Box::new(run))).await.is_err() {
-                    return;
+    let mut end = None;
+    loop {
+        let runs = match journal.open_page(due, end.as_ref(), PAGE).await {
+            Ok((_, None)) => break,
+            Ok((runs, next)) => {
+                end = next;
+                runs
+            }
+            Err(error) => {
+                tracing::error!(%error, "open runs could not be read");
+                break;
+            }
+        };
+        for run in runs {
+            if !is_due(&run) {
+                // It is not read again before.
+                if let Err(error) = journal.note_wait(&run).await {
+                    tracing::warn!(%error, "what a run waits for was not noted");
                 }
+                continue;
+            }
+            let has_lane = run.started.pull_request().is_none_or(|id| in_hand.has_lane_of(id));
+            if !has_lane && may_be_tried(&run.id().0) && queue.push(Work::Resume(Box::new(run))).await.is_err() {
+                return;
             }
         }
-        Err(error) => tracing::error!(%error, "open runs could not be read"),
     }
     match journal.unfinished().await {
         Ok(deliveries) => {

@@ -68,6 +68,10 @@ impl Route {
                 .map(|repository| repository.name.owner().to_ascii_lowercase())
                 .unwrap_or_default(),
             interrupts: stops || self.stops_first || self.needs == Needs::Stopping,
+            is_small: match &self.needs {
+                Needs::Worker(share) => share.is_small,
+                _ => true,
+            },
         }
     }
 
@@ -76,7 +80,11 @@ impl Route {
     pub(super) fn of(work: &Work) -> Self {
         match work {
             Work::Resume(run) => match run.started.pull_request() {
-                Some(id) => Self::plain(id.key(), worker(&id.repository, run.is_asked_for())),
+                Some(id) => {
+                    // What has ended is only announced.
+                    let needs = worker(&id.repository, run.is_asked_for());
+                    Self::plain(id.key(), sized(needs, run.end.is_some()))
+                }
                 None => Self::plain("checkouts".into(), Needs::Noting),
             },
             Work::Stop(event) => match &event.fact {
@@ -129,7 +137,10 @@ impl Route {
                 ..
             } => match pull_requests.as_slice() {
                 [number] if identifier.starts_with("reject:") => Self::stopping(&in_repository(repository, *number)),
-                [number] => Self::plain(in_repository(repository, *number).key(), worker(repository, true)),
+                [number] => {
+                    let needs = sized(worker(repository, true), identifier.starts_with("approve:"));
+                    Self::plain(in_repository(repository, *number).key(), needs)
+                }
                 _ => Self::plain(repository.key(), Needs::Noting),
             },
             Fact::InstallationChanged { .. } | Fact::Pinged => Self::plain("pings".into(), Needs::Noting),
@@ -147,6 +158,9 @@ impl Route {
         }
         // An explanation is a run of a model that is independent of other runs.
         let explains = |command: &&Command| matches!(command, Command::Explain);
+        // What was approved lands, most of the time.
+        let is_small =
+            |command: &&Command| matches!(command, Command::Explain | Command::Approve { .. } | Command::Undo);
         let lane = if commands.iter().all(|command| answers(command) || explains(command)) {
             format!("{} explanations", pull_request.key())
         } else {
@@ -154,7 +168,10 @@ impl Route {
         };
         Self {
             stops_first: commands.contains(&&Command::Cancel),
-            ..Self::plain(lane, worker(&pull_request.repository, true))
+            ..Self::plain(
+                lane,
+                sized(worker(&pull_request.repository, true), commands.iter().all(is_small)),
+            )
         }
     }
 
@@ -197,7 +214,16 @@ fn worker(repository: &Repository, is_asked_for: bool) -> Needs {
     Needs::Worker(Share {
         repository: repository.clone(),
         is_asked_for,
+        is_small: false,
     })
+}
+
+/// The same need for a worker, and whether for a short time.
+fn sized(needs: Needs, is_small: bool) -> Needs {
+    match needs {
+        Needs::Worker(share) => Needs::Worker(Share { is_small, ..share }),
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -251,6 +277,21 @@ mod tests {
             let route = route(body);
             assert_eq!((route.lane.as_str(), route.stops_first), (lane, stops_first), "{body}");
             assert!(matches!(route.needs, Needs::Worker(_)), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_lands_or_explains_is_small_and_fixes_are_large() {
+        for (body, small) in [
+            ("/greenlight approve", true),
+            ("/greenlight undo\n/greenlight explain", true),
+            ("/greenlight fix", false),
+            ("/greenlight approve\n/greenlight fix", false),
+        ] {
+            let Needs::Worker(share) = route(body).needs else {
+                panic!("no worker: {body}");
+            };
+            assert_eq!(share.is_small, small, "{body}");
         }
     }
 }

@@ -13,6 +13,7 @@ mod lane;
 mod metrics;
 mod one_time;
 mod page;
+mod pauses;
 mod queue;
 mod reach;
 mod remembered;
@@ -20,6 +21,7 @@ mod setup;
 mod shared;
 mod sweep;
 mod webhook;
+mod words;
 mod work;
 mod workers;
 

@@ -63,7 +63,8 @@ pub(super) async fn beat_on(queue: Queue) {
     while let Some(fleet) = queue.fleet() {
         tick.tick().await;
         beats = beats.wrapping_add(1);
-        if beats.is_multiple_of(CONFIRM) {
+        if beats % CONFIRM == 1 {
+            stop_if_too_old(&queue, fleet).await;
             fleet.register().await;
             fleet.stand_for_leader().await;
         }
@@ -103,6 +104,19 @@ pub(super) async fn beat_on(queue: Queue) {
             Ok(events) => interrupt(&queue, fleet, events),
             Err(error) => tracing::warn!(%error, "interruptions could not be read"),
         }
+    }
+}
+
+/// Stops working when a newer version changed the tables so that this one cannot use them.
+async fn stop_if_too_old(queue: &Queue, fleet: &Fleet) {
+    if queue.is_draining() {
+        return;
+    }
+    if let Err(error @ journal::Error::TooOld) = fleet.database.check_version().await {
+        tracing::error!(%error, "this process stops working");
+        // Not here, because leases are extended until the work has stopped.
+        let stopping = queue.clone();
+        tokio::spawn(async move { stopping.drain(super::DRAIN).await });
     }
 }
 

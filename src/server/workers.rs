@@ -3,14 +3,17 @@
 //! - Work that somebody asked for comes before other work, such as red CI. The latter gets workers that are left
 //!   over, at most half of them.
 //! - From four workers on, a repository gets at most three quarters of them.
+//! - Of what waits for the same, small work comes first, but not for ever.
 //! - One more worker is in reserve. When all are busy, it goes to a repository for which no requested work is
 //!   running. So even a service with one worker starts a maintainer's work while it handles a stranger's red CI.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use crate::domain::id::Repository;
+use crate::journal::SMALL_FIRST;
 
 /// How many workers a process has, and how many of them, or of all that share its work, one party may use.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +41,8 @@ pub(super) struct Share {
     pub(super) repository: Repository,
     /// Whether a person asked for it, as opposed to red CI.
     pub(super) is_asked_for: bool,
+    /// Whether it takes seconds or minutes, such as landing what was approved.
+    pub(super) is_small: bool,
 }
 
 /// The workers of a service.
@@ -51,7 +56,14 @@ pub(super) struct Workers {
 struct Assignment {
     at_work: Vec<Share>,
     /// In order of arrival.
-    waiting: Vec<(Share, oneshot::Sender<Worker>)>,
+    waiting: Vec<WaitingShare>,
+}
+
+struct WaitingShare {
+    share: Share,
+    /// When it has its turn: when it arrived, or later if it is large.
+    turn: Instant,
+    sender: oneshot::Sender<Worker>,
 }
 
 /// An occupied worker. Dropping it frees it.
@@ -75,7 +87,9 @@ impl Workers {
     /// Waits for a worker. It is never `None` while the service runs.
     pub(super) async fn take(&self, share: Share) -> Option<Worker> {
         let (sender, worker) = oneshot::channel();
-        self.held().waiting.push((share, sender));
+        let delay = if share.is_small { Duration::ZERO } else { SMALL_FIRST };
+        let turn = Instant::now() + delay;
+        self.held().waiting.push(WaitingShare { share, turn, sender });
         self.assign();
         worker.await.ok()
     }
@@ -86,7 +100,7 @@ impl Workers {
             let (worker, sender) = {
                 let mut held = self.held();
                 let Some(next) = held.next(&self.settings) else { return };
-                let (share, sender) = held.waiting.remove(next);
+                let WaitingShare { share, sender, .. } = held.waiting.remove(next);
                 held.at_work.push(share.clone());
                 let worker = Worker {
                     share: Some(share),
@@ -118,13 +132,14 @@ impl Drop for Worker {
 }
 
 impl Assignment {
-    /// Which work may start now: requested work first, then the repository with the least running work, then the
-    /// longest wait.
+    /// Which work may start now: requested work first, then the repository with the least running work, then small
+    /// work, then the longest wait.
     fn next(&self, workers: &WorkerSettings) -> Option<usize> {
-        let may_start = |(_, (share, _)): &(usize, &(Share, _))| self.may_start(share, workers);
-        let order = |(place, (share, _)): &(usize, &(Share, _))| {
+        let may_start = |(_, waiting): &(usize, &WaitingShare)| self.may_start(&waiting.share, workers);
+        let order = |(place, waiting): &(usize, &WaitingShare)| {
+            let share = &waiting.share;
             let at_work = self.count(|other| other.repository == share.repository);
-            (!share.is_asked_for, at_work, *place)
+            (!share.is_asked_for, at_work, waiting.turn, *place)
         };
         let waiting = self.waiting.iter().enumerate();
         waiting.filter(may_start).min_by_key(order).map(|(place, _)| place)
@@ -165,6 +180,7 @@ mod tests {
         Share {
             repository: repository.parse().unwrap(),
             is_asked_for: true,
+            is_small: false,
         }
     }
 
@@ -240,6 +256,26 @@ mod tests {
         drop(other);
         let _again = (&mut again).now_or_never().flatten().unwrap();
         assert!((&mut red).now_or_never().is_none());
+    }
+
+    #[test]
+    fn small_work_overtakes_large_work_that_waits_for_the_same() {
+        let workers = Workers::new(1);
+        let held = now(&workers, asked("a/a")).unwrap();
+        let _reserve = now(&workers, asked("b/b")).unwrap();
+        let mut large = Box::pin(workers.take(asked("c/c")));
+        let is_small = true;
+        let mut small = Box::pin(workers.take(Share {
+            is_small,
+            ..asked("d/d")
+        }));
+        assert!((&mut large).now_or_never().is_none());
+        assert!((&mut small).now_or_never().is_none());
+        drop(held);
+        let small = (&mut small).now_or_never().flatten().unwrap();
+        assert!((&mut large).now_or_never().is_none());
+        drop(small);
+        let _large = (&mut large).now_or_never().flatten().unwrap();
     }
 
     #[test]

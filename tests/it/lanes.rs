@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use greenlight::domain::event::{Event, Fact};
 use greenlight::domain::id::{DeliveryId, PullRequestId, Repository, RepositoryId, RunId};
+use greenlight::domain::run::{Started, Step};
 use greenlight::domain::spend::Spend;
 use greenlight::domain::worker_labels::WorkerLabels;
 use greenlight::journal::{Admission, Claimant, Class, Database, Error, Journal, PieceKind, Reservation, Waiting};
@@ -42,6 +43,7 @@ fn waiting(of: &PullRequestId, class: Class) -> Waiting {
         pull_request: of.key(),
         owner: of.repository.name.owner().into(),
         interrupts: false,
+        is_small: true,
     }
 }
 
@@ -82,17 +84,88 @@ async fn many_processes_may_create_the_tables_at_once() {
     }
 }
 
+/// A run that a person asked for.
+fn started(run: &str, on: &PullRequestId) -> Started {
+    let commit = "a".repeat(40);
+    let started = serde_json::json!({
+        "run": run, "pull_request": on, "installation": null, "head": commit, "base": commit,
+        "origin": { "comment": { "id": 9, "by": "ada" } }, "consent": { "command": { "by": "ada" } },
+        "approvers": 1, "gate_seconds": 60, "at": "2026-03-01T10:00:00Z",
+    });
+    serde_json::from_value(started).unwrap()
+}
+
+/// What a migration of the next version does.
+const NEWER: [&str; 5] = [
+    "ALTER TABLE work ADD COLUMN later BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE run ADD COLUMN later TEXT",
+    "ALTER TABLE lane ADD COLUMN later TEXT",
+    "CREATE TABLE later (run TEXT REFERENCES run (id) ON DELETE CASCADE)",
+    "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'newer', \
+     true, '', 0)",
+];
+
 #[tokio::test]
-async fn a_database_of_a_newer_greenlight_is_refused() {
+async fn a_process_works_on_while_a_newer_one_adds_to_the_tables_and_stops_when_they_do_not_fit() {
     let Some(url) = postgres::new_database().await else {
         return;
     };
-    drop(connect(&url).await);
-    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
-                 VALUES (9999, 'newer', true, '', 0)";
-    postgres::execute(&url, newer).await;
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    for (at, migration) in NEWER.into_iter().enumerate() {
+        // Each round prepares all statements before the next migration.
+        let id = pull_request(1, at as u64 + 1);
+        admit(&journal, &id, Class::Asked, &format!("d{at}")).await;
+        let lease = claim(database, "old", Class::Asked).await.unwrap();
+        let piece = database.next_piece(&lease, &none()).await.unwrap().unwrap();
+        let working = async {
+            let mut run = journal.begin(started(&format!("r{at}"), &id)).await.unwrap();
+            postgres::execute(&url, migration).await;
+            journal.append(&mut run, Step::NeedsExecution).await.unwrap();
+            assert_eq!(journal.runs_of(&id).await.unwrap(), [run]);
+        };
+        lease::under(Some(Arc::clone(&lease)), working).await;
+        database.complete(&lease, piece.nth, &[]).await.unwrap();
+        database.schedule(&lease, &id.key(), None).await.unwrap();
+        database.release(&lease).await.unwrap();
+    }
+    let late = connect(&url).await;
+    assert_eq!(late.open_runs().await.unwrap().len(), NEWER.len());
+    assert!(database.is_well().await);
+
+    postgres::execute(&url, "UPDATE compatibility SET oldest = 9999").await;
+    assert!(!database.is_well().await);
     let refused = Database::connect(&url).await.err().unwrap().to_string();
     assert!(refused.contains("a newer version of greenlight"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_process_that_lost_its_lane_begins_no_run_in_it() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let (journal, other) = (connect(&url).await, connect(&url).await);
+    let (database, others) = (journal.shared().unwrap(), other.shared().unwrap());
+    let id = pull_request(1, 1);
+    admit(&journal, &id, Class::Asked, "d").await;
+    let old = claim(database, "one", Class::Asked).await.unwrap();
+    postgres::let_leases_end(&url).await;
+    let new = claim(others, "two", Class::Asked).await.unwrap();
+    // Both believe that they hold the lane, and begin at the same time.
+    let (refused, begun) = tokio::join!(
+        lease::under(Some(Arc::clone(&old)), journal.begin(started("r1", &id))),
+        lease::under(Some(Arc::clone(&new)), other.begin(started("r2", &id))),
+    );
+    assert!(matches!(refused, Err(Error::Taken)), "{refused:?}");
+    assert_eq!(journal.runs_of(&id).await.unwrap(), [begun.unwrap()]);
+    // Nor can it reschedule what the other one began.
+    database.schedule(&old, &id.key(), Some(Timestamp::MAX)).await.unwrap();
+    assert_eq!(database.lanes_due().await.unwrap(), 1);
+    lease::under(Some(old), async {
+        let again = journal.begin(started("r2", &id)).await;
+        assert!(matches!(again, Err(Error::Taken)), "{again:?}");
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -208,6 +281,7 @@ async fn a_process_that_lost_its_lane_changes_nothing_in_it() {
     database.release(&old).await.unwrap();
     assert_eq!(others.extend("two").await.unwrap(), [new.token]);
     others.complete(&new, piece.nth, &[]).await.unwrap();
+    assert_eq!(postgres::count(&url, "SELECT count(*) FROM work").await, 0);
 }
 
 #[tokio::test]
@@ -299,6 +373,72 @@ async fn work_that_needs_labels_is_left_to_a_process_that_has_them() {
     let lease = database.claim(&able, Class::Asked).await.unwrap().unwrap();
     let again = database.next_piece(&lease, &able.labels).await.unwrap().unwrap();
     assert_eq!(again.nth, piece.nth);
+}
+
+#[tokio::test]
+async fn work_goes_to_a_process_that_has_what_the_tests_were_found_to_need_if_there_is_one() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    let (first, second) = (pull_request(1, 1), pull_request(1, 2));
+    let java = WorkerLabels::new(["java"]).unwrap();
+    admit(&journal, &first, Class::Asked, "first").await;
+    // No process has it, so any may try.
+    database.found_to_need(&first, &java, true).await.unwrap();
+    let plain = claim(database, "plain", Class::Asked).await.unwrap();
+    database.release(&plain).await.unwrap();
+
+    let able = Claimant {
+        labels: java.clone(),
+        ..claimant("able")
+    };
+    database.register(&able).await.unwrap();
+    assert!(claim(database, "plain", Class::Asked).await.is_none());
+    assert!(database.next_piece(&plain, &none()).await.unwrap().is_none());
+    // It is remembered for what arrives later.
+    admit(&journal, &second, Class::Asked, "second").await;
+    assert!(claim(database, "plain", Class::Asked).await.is_none());
+    assert_eq!(
+        database.claim(&able, Class::Asked).await.unwrap().unwrap().lane,
+        first.key()
+    );
+    // Nothing else is held up, and nothing waits for a process that is gone.
+    admit(&journal, &second, Class::Light, "light").await;
+    admit(&journal, &pull_request(2, 1), Class::Asked, "other").await;
+    assert_eq!(claim(database, "plain", Class::Asked).await.unwrap().lane, "@2#1");
+    postgres::execute(&url, "UPDATE worker SET until = now()").await;
+    assert_eq!(claim(database, "plain", Class::Asked).await.unwrap().lane, second.key());
+}
+
+#[tokio::test]
+async fn small_work_of_a_repository_comes_first_for_a_while() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    for (number, is_small) in [(1, false), (2, false), (3, true)] {
+        let id = pull_request(1, number);
+        let waiting = Waiting {
+            is_small,
+            ..waiting(&id, Class::Asked)
+        };
+        let delivery = DeliveryId(number.to_string());
+        journal.admit(&delivery, &closed(&id), &waiting).await.unwrap();
+    }
+    // What has waited for long enough is not overtaken any more.
+    postgres::execute(
+        &url,
+        "UPDATE work SET turn_at = turn_at - 301 * 1000000 WHERE lane = '@1#2'",
+    )
+    .await;
+    let mut claimed = Vec::new();
+    while let Some(lease) = claim(database, "one", Class::Asked).await {
+        claimed.push(lease.lane.clone());
+    }
+    assert_eq!(claimed, ["@1#2", "@1#3", "@1#1"]);
 }
 
 #[tokio::test]

@@ -8,11 +8,8 @@ use tokio::net::TcpStream;
 
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
+use crate::domain::worker_labels::PROGRAMS;
 
-/// The programs that run the tests of supported languages.
-const PROGRAMS: [&str; 12] = [
-    "python3", "node", "npm", "cargo", "go", "java", "mvn", "gradle", "dotnet", "ruby", "php", "cmake",
-];
 /// The timeout of the connection to the model's endpoint.
 const PATIENCE: Duration = Duration::from_secs(2);
 

@@ -100,6 +100,7 @@ async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
         pull_request: String::new(),
         owner: String::new(),
         interrupts: false,
+        is_small: false,
     };
     assert_eq!(sqlite.admit(&again, &event, &waiting).await.unwrap(), Admission::Known);
     let Fact::CommentCreated(Comment { place, author, .. }) = event.fact else {
@@ -201,17 +202,27 @@ async fn a_run_of_a_newer_greenlight_is_listed_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_greenlight_is_not_opened() {
+async fn a_database_of_a_newer_greenlight_is_opened_only_if_it_says_that_it_may_be() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("greenlight.db");
+    let file = old(folder.path()).await;
     let sqlite = Database::open(&file).await.unwrap();
+    execute(&sqlite, "ALTER TABLE run ADD COLUMN later TEXT").await;
     execute(
         &sqlite,
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', 1, x'00', 0)",
     )
     .await;
+    let again = Database::open(&file).await.unwrap();
+    assert_eq!(again.open_runs().await.unwrap().len(), 1);
+    execute(&again, "UPDATE compatibility SET oldest = 9999").await;
+    assert!(!sqlite.is_well().await);
     sqlite.pool.close().await;
+    again.pool.close().await;
     let refused = Database::open(&file).await.err().unwrap().to_string();
+    assert!(
+        refused.contains("greenlight.db: a newer version of greenlight"),
+        "{refused}"
+    );
     assert!(refused.contains("upgrade greenlight"), "{refused}");
 }
 

@@ -18,15 +18,13 @@ use axum::response::{IntoResponse as _, Response};
 use futures::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::problem::Problem;
 use super::who::Caller;
 use super::{Api, VisibleRun, find};
-use crate::domain::id::RunId;
 use crate::domain::run::Run;
-use crate::engine::Chunk;
+use crate::engine::{Chunk, Listening};
 
 /// How many readers may be connected at once.
 const MAX_LISTENERS: usize = 64;
@@ -80,7 +78,7 @@ pub(super) async fn get_events(
     let place = place.map_err(|_| Problem::Busy)?;
     let (sender, receiver) = mpsc::channel(WAITING);
     let teller = Teller {
-        voices: api.queue.app().voices.listen(),
+        voices: api.queue.app().voices.listen(run.id()),
         api,
         caller,
         run,
@@ -138,7 +136,7 @@ struct Teller {
     api: Api,
     caller: Caller,
     run: Run,
-    voices: broadcast::Receiver<(RunId, Chunk)>,
+    voices: Listening,
     sender: mpsc::Sender<Happened>,
     /// Whether the run may have ended since the last check.
     may_be_over: bool,
@@ -208,15 +206,11 @@ impl Teller {
         let until = tokio::time::Instant::now() + LOOK;
         loop {
             let received = tokio::select! {
-                received = self.voices.recv() => received,
+                received = self.voices.next() => received,
                 () = tokio::time::sleep_until(until) => return true,
                 () = self.sender.closed() => return false,
             };
-            let piece = match received {
-                Ok((run, piece)) if run == *self.run.id() => piece,
-                Ok(_) | Err(RecvError::Lagged(_)) => continue,
-                Err(RecvError::Closed) => return false,
-            };
+            let Some(piece) = received else { return false };
             let data = match piece {
                 Chunk::Text(text) => json!({ "text": text }),
                 Chunk::Reasoning(text) => json!({ "reasoning": text }),

@@ -32,6 +32,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const TRUSTED: Duration = Duration::from_secs(60);
 /// How many steps are read at a time.
 const STEPS: usize = 500;
+/// How many open runs the overview shows. Older ones are on the pages of their repositories.
+pub(super) const MAX_OPEN: usize = 500;
 
 /// The number of steps of each run, with its repository. `None` before the journal was asked.
 type Lengths = Option<Arc<Vec<(RunId, Option<Repository>, usize)>>>;
@@ -144,12 +146,7 @@ async fn lengths(
     seen: Lengths,
 ) -> Result<Vec<(RunId, Option<Repository>, usize)>, Error> {
     let Some(id) = run else {
-        let runs = journal.open_runs().await?;
-        let length = |run: &crate::domain::run::Run| {
-            let on = run.started.pull_request().map(|on| on.repository.clone());
-            (run.id().clone(), on, run.length)
-        };
-        return Ok(runs.iter().map(length).collect());
+        return journal.lengths_of_newest_open(MAX_OPEN).await;
     };
     let mut length = seen.and_then(|seen| Some(seen.first()?.2)).unwrap_or(0);
     loop {

@@ -9,10 +9,9 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::live;
 use super::text::{distance, dollars, shown, time};
 use super::viewer::{Frame, Viewer};
-use super::{Missing, Shelf, rendered};
+use super::{Missing, Shelf, live, rendered};
 use crate::domain::clock;
 use crate::domain::id::Repository;
 use crate::domain::run::Run;
@@ -95,7 +94,7 @@ pub(super) async fn get_overview(
         person: given(&wanted.person),
         text: given(&wanted.search),
     };
-    let mut open = journal.open_runs().await?;
+    let mut open = journal.newest_open(live::MAX_OPEN).await?;
     let repositories = repositories(&shelf, &viewer, &open).await?;
     if viewer.person().is_some() {
         let seen: HashSet<String> = repositories.iter().map(Repository::key).collect();

@@ -20,6 +20,8 @@ use tempfile::TempDir;
 
 /// Set where PostgreSQL must be there: a test that needs it fails otherwise.
 const REQUIRED: &str = "GREENLIGHT_TEST_POSTGRES";
+/// The folder of another server's programs, such as that of the newest version.
+const PROGRAMS: &str = "GREENLIGHT_TEST_POSTGRES_PROGRAMS";
 /// An account without rights, for the server, which refuses to run as root.
 const NOBODY: u32 = 65534;
 
@@ -52,6 +54,14 @@ pub(crate) async fn execute(url: &SecretString, statement: &'static str) {
     connection.close().await.unwrap();
 }
 
+/// The number that a query returns.
+pub(crate) async fn count(url: &SecretString, query: &'static str) -> i64 {
+    let mut connection = PgConnection::connect(url.expose_secret()).await.unwrap();
+    let number = sqlx::query_scalar(query).fetch_one(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    number
+}
+
 /// Ends all leases, as if the time of processes that were killed had passed.
 pub(crate) async fn let_leases_end(url: &SecretString) {
     let mut connection = PgConnection::connect(url.expose_secret()).await.unwrap();
@@ -78,6 +88,7 @@ pub(crate) async fn rows_with(url: &SecretString, text: &str) -> Vec<String> {
         "work",
         "turn",
         "interrupt",
+        "said",
     ] {
         let select = format!("SELECT row::text FROM {table} AS row WHERE strpos(row::text, $1) > 0");
         let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(select))
@@ -99,8 +110,11 @@ impl Server {
     }
 }
 
-/// The folder of the newest server's programs.
-fn programs() -> Option<PathBuf> {
+/// The folder of the server's programs: the one that was named, or else the newest of Debian's packages.
+pub(crate) fn programs() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(PROGRAMS) {
+        return Some(named.into());
+    }
     let folders = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let folders = folders.flatten().map(|entry| entry.path().join("bin"));
     let mut found: Vec<PathBuf> = folders.filter(|folder| folder.join("initdb").exists()).collect();
@@ -120,8 +134,7 @@ fn start() -> Option<Server> {
     };
     // The path of a socket has at most 107 bytes.
     let folder = TempDir::with_prefix_in("pg", "/tmp").unwrap().keep();
-    let is_root = rustix::process::geteuid().is_root();
-    if is_root {
+    if rustix::process::geteuid().is_root() {
         chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
     }
     let data = folder.join("data");
@@ -137,7 +150,7 @@ fn start() -> Option<Server> {
         "--no-sync",
         "-D",
     ]);
-    let made = as_nobody(&mut initdb, is_root).arg(&data).output().unwrap();
+    let made = as_nobody(&mut initdb).arg(&data).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let options = format!(
         "-k {} -c listen_addresses= -c fsync=off -c max_connections=200",
@@ -152,30 +165,31 @@ fn start() -> Option<Server> {
         .arg("start");
     control.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     assert!(
-        as_nobody(&mut control, is_root).status().unwrap().success(),
+        as_nobody(&mut control).status().unwrap().success(),
         "PostgreSQL does not start"
     );
-    stop_at_the_end(&programs, (&folder, &data), is_root);
+    stop_at_the_end(&programs, (&folder, &data));
     let databases = AtomicUsize::new(0);
     Some(Server { folder, databases })
 }
 
 /// Starts a shell that stops the server when this process is gone: the shell's standard input ends then.
-fn stop_at_the_end(programs: &Path, (folder, data): (&Path, &Path), is_root: bool) {
+fn stop_at_the_end(programs: &Path, (folder, data): (&Path, &Path)) {
     let script = "read -r _; \"$1/pg_ctl\" -D \"$2\" -m immediate stop; rm -rf \"$3\"";
     let mut shell = Command::new("sh");
     shell.args(["-c", script, "sh"]).arg(programs).arg(data).arg(folder);
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Ctrl-C goes to the group of the tests, and must not stop the shell first.
     shell.process_group(0);
-    let mut child = as_nobody(&mut shell, is_root).spawn().unwrap();
+    let mut child = as_nobody(&mut shell).spawn().unwrap();
     // Kept open until the process ends.
     std::mem::forget(child.stdin.take());
     std::thread::spawn(move || child.wait());
 }
 
-fn as_nobody(command: &mut Command, is_root: bool) -> &mut Command {
-    if is_root {
+/// The same command, as an account without rights if this is root.
+pub(crate) fn as_nobody(command: &mut Command) -> &mut Command {
+    if rustix::process::geteuid().is_root() {
         command.uid(NOBODY).gid(NOBODY).current_dir("/");
     }
     command

@@ -1,6 +1,11 @@
 //! Several processes share the work of one service through PostgreSQL.
 
-use github_double::{Double, MAINTAINER};
+use std::time::Duration;
+
+use github_double::{Double, Fault, MAINTAINER};
+use greenlight::agent::Delta;
+use greenlight::engine::{App, Chunk};
+use greenlight::github;
 
 use crate::harness::postgres;
 use crate::harness::story::{Scene, Story};
@@ -121,6 +126,82 @@ async fn a_process_whose_lane_was_taken_over_stops_and_says_nothing() {
     story.finish().await;
 }
 
+#[tokio::test]
+async fn a_process_that_is_too_old_for_the_tables_stops() {
+    let Some(story) = door(endless()).await else { return };
+    let (old, _folder) = story.join(1).await;
+    asks_and_waits_until_it_works(&story).await;
+    postgres::execute(story.postgres(), "UPDATE compatibility SET oldest = 9999").await;
+    story.until_logged(&["this process stops working"]).await;
+    old.queue.idle().await;
+    assert!(!old.queue.has_room());
+    assert!(!story.run().await.is_over());
+    old.kill().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_model_says_is_heard_in_other_processes_without_secrets() {
+    let Some(story) = door(endless()).await else { return };
+    let (worker, _folder) = story.join(1).await;
+    asks_and_waits_until_it_works(&story).await;
+    let run = story.run().await.id().clone();
+    let mut listening = story.process().queue.app().voices.listen(&run);
+    let speak = worker.queue.app().voices.of(&run);
+    // It is heard once the worker knows that somebody listens.
+    let mut again = tokio::time::interval(Duration::from_millis(100));
+    let heard = loop {
+        tokio::select! {
+            heard = listening.next() => break heard,
+            _ = again.tick() => speak(Delta::Text("The token is ghp_0123456789abcdefghijklmnopqrstuvwxyzAB\n")),
+        }
+    };
+    assert_eq!(heard, Some(Chunk::Text("The token is [redacted]\n".into())));
+    assert_eq!(postgres::rows_with(story.postgres(), "ghp_").await, [""; 0]);
+    story.maintainer_says("/greenlight cancel").await;
+    worker.kill().await;
+    story.finish().await;
+}
+
+async fn asks_github(app: &App, story: &Story) -> Result<(), github::Error> {
+    let run = story.run().await;
+    let pull_request = run.started.pull_request().unwrap();
+    let client = app
+        .github
+        .client(run.started.installation, &pull_request.repository)
+        .await?;
+    client.pull_request(pull_request).await.map(drop)
+}
+
+#[tokio::test]
+async fn a_pause_that_github_asks_one_process_for_is_kept_by_all() {
+    let Some(story) = door(Scene::default()).await else {
+        return;
+    };
+    let (worker, _folder) = story.join(1).await;
+    story.maintainer_says("/greenlight fix").await;
+    let [one, other] = [story.process().queue.app(), worker.queue.app()];
+    asks_github(other, &story).await.unwrap();
+    story
+        .double
+        .plan_fault("GET", "/pulls/", Fault::SecondaryLimit { retry_after: 3600 });
+    let refused = asks_github(one, &story).await;
+    assert!(matches!(refused, Err(github::Error::RateLimited(_))), "{refused:?}");
+    let installation = story.run().await.started.installation.unwrap().0;
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    while other.github.pauses().left(installation).is_none() {
+        look.tick().await;
+    }
+    let asked = story.double.requests().len();
+    for app in [one, other] {
+        let refused = asks_github(app, &story).await;
+        assert!(matches!(refused, Err(github::Error::RateLimited(_))), "{refused:?}");
+    }
+    assert_eq!(story.double.requests().len(), asked);
+    worker.kill().await;
+    story.finish().await;
+}
+
 const NEEDS: &str = "[worker]\nneeds = [\"gpu\"]\n";
 
 #[tokio::test]
@@ -142,6 +223,33 @@ async fn a_repository_that_needs_a_label_waits_for_a_worker_that_has_it() {
     story.has_landed();
     plain.kill().await;
     able.kill().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn tests_go_to_a_worker_that_has_their_tools_if_there_is_one() {
+    let Some(story) = door(Scene::default()).await else {
+        return;
+    };
+    let (plain, _folder) = story.join_labelled(1, &["linux"]).await;
+    let registered = "INSERT INTO worker (holder, labels, until) VALUES ('able', '[\"linux\", \"python3\"]', now() + \
+                      interval '1 hour')";
+    postgres::execute(story.postgres(), registered).await;
+    let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
+    comment.await.unwrap();
+    story
+        .until_logged(&["the tests need what another machine has needs=`python3`"])
+        .await;
+    let (able, _other) = story.join_labelled(1, &["linux", "python3"]).await;
+    story.settle().await;
+    assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
+    assert_eq!(story.runs().await.len(), 1);
+    // No worker has the tool any more, so the other one does what is left.
+    able.kill().await;
+    postgres::execute(story.postgres(), "DELETE FROM worker").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    plain.kill().await;
     story.finish().await;
 }
 

@@ -1,0 +1,202 @@
+//! Runs that are not over, a page at a time: most of them wait for people, and there may be very many.
+
+use jiff::Timestamp;
+use sqlx::Row as _;
+
+use super::columns::broken;
+use super::database::Database;
+use super::rows::{self, Folded};
+use super::{Error, Journal};
+use crate::domain::id::{Repository, RepositoryId, RunId};
+use crate::domain::run::Run;
+
+/// Where a page of runs ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageEnd {
+    started: String,
+    nth: i64,
+}
+
+/// The gates of one kind that are open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenGate {
+    pub kind: String,
+    pub number: i64,
+    /// When the oldest was opened.
+    pub since: Option<Timestamp>,
+}
+
+impl Journal {
+    /// At most `limit` runs that are not over, oldest first, from where a page ended; only those that are due at a
+    /// moment, if there is one. `None` at the last page. Git refs list none.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn open_page(
+        &self,
+        due: Option<Timestamp>,
+        after: Option<&PageEnd>,
+        limit: usize,
+    ) -> Result<(Vec<Run>, Option<PageEnd>), Error> {
+        match self {
+            Self::Database(database) => database.open_page(due, after, limit).await,
+            Self::Refs(_) => Ok((Vec::new(), None)),
+        }
+    }
+
+    /// The newest runs that are not over, at most `limit`.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn newest_open(&self, limit: usize) -> Result<Vec<Run>, Error> {
+        match self {
+            Self::Database(database) => database.newest_open(limit).await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// How many steps each of these has, with its repository.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn lengths_of_newest_open(&self, limit: usize) -> Result<Vec<(RunId, Option<Repository>, usize)>, Error> {
+        match self {
+            Self::Database(database) => database.lengths_of_newest_open(limit).await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Notes what a run waits for, and when to look at it again.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn note_wait(&self, run: &Run) -> Result<(), Error> {
+        match self {
+            Self::Database(database) => database.note_wait(run).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// The gates that are open, by their kinds. A run with several counts once.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn open_gates(&self) -> Result<Vec<OpenGate>, Error> {
+        match self {
+            Self::Database(database) => database.open_gates().await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Database {
+    async fn open_page(
+        &self,
+        due: Option<Timestamp>,
+        after: Option<&PageEnd>,
+        limit: usize,
+    ) -> Result<(Vec<Run>, Option<PageEnd>), Error> {
+        let rows = sqlx::query(
+            "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 AND id IN \
+             (SELECT id FROM run WHERE is_over = 0 AND due <= $1) AND (started > $2 OR (started = $2 AND nth > $3)) \
+             ORDER BY started, nth LIMIT $4) AS run \
+             JOIN step ON step.run = run.id ORDER BY run.started, run.nth, step.place",
+        )
+        .bind(due.map_or(i64::MAX, Timestamp::as_microsecond))
+        .bind(after.map_or("", |after| &after.started))
+        .bind(after.map_or(0, |after| after.nth))
+        .bind(i64::try_from(limit).map_err(broken)?)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        let end = match rows.last() {
+            Some(last) => Some(PageEnd {
+                started: last.try_get("started").map_err(broken)?,
+                nth: last.try_get("nth").map_err(broken)?,
+            }),
+            None => None,
+        };
+        let Folded { runs, without_start } = rows::fold(&rows, &self.told);
+        self.end_without_start(&without_start).await?;
+        Ok((runs, end))
+    }
+
+    async fn newest_open(&self, limit: usize) -> Result<Vec<Run>, Error> {
+        let rows = sqlx::query(
+            "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 \
+             ORDER BY started DESC, nth DESC LIMIT $1) AS run \
+             JOIN step ON step.run = run.id ORDER BY run.started, run.nth, step.place",
+        )
+        .bind(i64::try_from(limit).map_err(broken)?)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        Ok(rows::fold(&rows, &self.told).runs)
+    }
+
+    async fn lengths_of_newest_open(&self, limit: usize) -> Result<Vec<(RunId, Option<Repository>, usize)>, Error> {
+        let rows = sqlx::query(
+            "SELECT run.id, run.repository_id, COALESCE(run.name, run.repository) AS of_name, (SELECT count(*) FROM step \
+             WHERE step.run = run.id) AS length FROM (SELECT * FROM addressed WHERE is_over = 0 \
+             ORDER BY started DESC, nth DESC LIMIT $1) AS run ORDER BY run.started, run.nth",
+        )
+        .bind(i64::try_from(limit).map_err(broken)?)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        rows.iter()
+            .map(|row| {
+                let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;
+                let id = id.map(|id| u64::try_from(id).map(RepositoryId)).transpose();
+                let name: String = row.try_get("of_name").map_err(broken)?;
+                let repository = Repository {
+                    id: id.map_err(broken)?,
+                    name: name.parse().map_err(broken)?,
+                };
+                let length: i64 = row.try_get("length").map_err(broken)?;
+                let run = RunId(row.try_get("id").map_err(broken)?);
+                Ok((run, Some(repository), usize::try_from(length).map_err(broken)?))
+            })
+            .collect()
+    }
+
+    async fn note_wait(&self, run: &Run) -> Result<(), Error> {
+        let gates = run.open_gates();
+        let due = gates.iter().map(|gate| gate.expires).min();
+        let oldest = gates.iter().min_by_key(|gate| gate.opened);
+        // Only if the run did not advance since it was read.
+        sqlx::query(
+            "UPDATE run SET due = $2, waits_for = $3, waits_since = $4 WHERE id = $1 \
+             AND $5 = (SELECT max(place) + 1 FROM step WHERE step.run = $1)",
+        )
+        .bind(&run.id().0)
+        .bind(due.map_or(0, Timestamp::as_microsecond))
+        .bind(oldest.map(|gate| gate.kind.name()))
+        .bind(oldest.map(|gate| gate.opened.as_microsecond()))
+        .bind(i64::try_from(run.length).map_err(broken)?)
+        .execute(&self.pool)
+        .await
+        .map_err(broken)?;
+        Ok(())
+    }
+
+    async fn open_gates(&self) -> Result<Vec<OpenGate>, Error> {
+        let rows = sqlx::query(
+            "SELECT waits_for, count(*) AS number, min(waits_since) AS since FROM run \
+             WHERE is_over = 0 AND waits_for IS NOT NULL GROUP BY waits_for",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        rows.iter()
+            .map(|row| {
+                let since: Option<i64> = row.try_get("since").map_err(broken)?;
+                Ok(OpenGate {
+                    kind: row.try_get("waits_for").map_err(broken)?,
+                    number: row.try_get("number").map_err(broken)?,
+                    since: since.and_then(|since| Timestamp::from_microsecond(since).ok()),
+                })
+            })
+            .collect()
+    }
+}
