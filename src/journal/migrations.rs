@@ -10,7 +10,7 @@ use super::dialect::Dialect;
 /// Version, name and statements, in the order of the versions.
 type SchemaChange = (i64, &'static str, &'static str);
 
-const SQLITE: [SchemaChange; 8] = [
+const SQLITE: [SchemaChange; 9] = [
     (1, "runs", include_str!("migrations/sqlite/0001_runs.sql")),
     (2, "identity", include_str!("migrations/sqlite/0002_identity.sql")),
     (10, "marks", include_str!("migrations/sqlite/0010_marks.sql")),
@@ -23,9 +23,10 @@ const SQLITE: [SchemaChange; 8] = [
         include_str!("migrations/sqlite/0040_reservations.sql"),
     ),
     (50, "sessions", include_str!("migrations/sqlite/0050_sessions.sql")),
+    (56, "page", include_str!("migrations/sqlite/0056_page.sql")),
 ];
 
-const POSTGRES: [SchemaChange; 5] = [
+const POSTGRES: [SchemaChange; 6] = [
     (1, "journal", include_str!("migrations/postgres/0001_journal.sql")),
     (2, "lanes", include_str!("migrations/postgres/0002_lanes.sql")),
     (3, "workers", include_str!("migrations/postgres/0003_workers.sql")),
@@ -35,6 +36,7 @@ const POSTGRES: [SchemaChange; 5] = [
         include_str!("migrations/postgres/0004_reservations.sql"),
     ),
     (5, "sessions", include_str!("migrations/postgres/0005_sessions.sql")),
+    (10, "page", include_str!("migrations/postgres/0010_page.sql")),
 ];
 
 /// Applies the migrations that a database lacks. On PostgreSQL, one process does so at a time.

@@ -13,7 +13,9 @@ mod deliveries;
 mod dialect;
 mod expired;
 mod file;
+mod forgotten;
 mod format;
+mod index;
 mod lanes;
 mod look;
 mod migrations;
@@ -28,12 +30,14 @@ mod retention;
 mod rows;
 mod runs;
 mod sessions;
+mod stored_step;
 mod unreadable;
 
 pub use database::Database;
 pub use expired::Expired;
 pub use file::{Opened, RunFile};
 pub use format::{FIRST, FORMAT, Newer, Unread, fold};
+pub use index::RunRow;
 use jiff::Timestamp;
 pub use lanes::{Class, TRUST, Waiting};
 pub use pieces::{Piece, PieceKind};
@@ -41,6 +45,7 @@ pub use refs::Refs;
 pub use registry::Claimant;
 pub use reservations::Reservation;
 pub use sessions::{Session, SessionKey};
+pub use stored_step::StoredStep;
 pub use unreadable::Unreadable;
 
 use crate::domain::event::Event;
@@ -291,12 +296,12 @@ impl Journal {
         }
     }
 
-    /// At most `limit` steps of a run from a place on, in their stored form, each with its place; with git refs, only
-    /// if the run was already loaded.
+    /// At most `limit` steps of a run from a place on, in their stored form; with git refs, only if the run was already
+    /// loaded.
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
+    pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<StoredStep>, Error> {
         match self {
             Self::Database(database) => database.steps(id, from, limit).await,
             Self::Refs(refs) => Ok(refs.steps(id, from, limit).await),

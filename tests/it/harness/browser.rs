@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -102,6 +104,28 @@ impl Browser {
         self.forget_loads();
         self.call("Page.navigate", json!({ "url": url })).await;
         self.loaded().await;
+    }
+
+    /// Prefers `light` or `dark` pages from now on.
+    pub(crate) async fn prefers(&mut self, scheme: &str) {
+        let scheme = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.call("Emulation.setEmulatedMedia", scheme).await;
+    }
+
+    /// Makes the window this large.
+    pub(crate) async fn resize(&mut self, width: u64, height: u64) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Takes a picture of the whole page.
+    pub(crate) async fn picture(&mut self, file: &Path, width: u64) {
+        self.resize(width, 900).await;
+        let height = self.evaluate("document.documentElement.scrollHeight").await;
+        self.resize(width, height.as_u64().unwrap()).await;
+        let picture = self.call("Page.captureScreenshot", json!({ "format": "png" })).await;
+        let picture = BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+        std::fs::write(file, picture).unwrap();
     }
 
     /// Clicks what a selector finds, which leads to another page.
