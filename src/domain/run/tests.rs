@@ -285,7 +285,8 @@ fn a_journal_without_suggestion_states_is_read() {
         Step::ReviewPosted {
             review: 7,
             parts,
-            carried
+            carried,
+            suggested: Vec::new(),
         }
     );
 }

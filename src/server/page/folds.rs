@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Missing;
 use super::run::{RunView, branch};
-use super::transcript::{MAX_SAID, Said, said};
+use super::transcript::{MAX_SAID, Said, entry};
 use crate::domain::id::RunId;
 use crate::domain::run::{Run, Step};
 use crate::engine::App;
@@ -35,6 +36,8 @@ pub(super) struct Folding {
     /// The newest entries of the transcript, and how many came before them.
     said: VecDeque<Said>,
     left_out: usize,
+    /// Entries after those. A page shows few of many, so they are made readable when one is asked for.
+    unread: VecDeque<Value>,
     length: usize,
     /// About how much memory it needs.
     bytes: usize,
@@ -50,15 +53,15 @@ impl Folding {
         self.length += 1;
         if let Some(step) = &step {
             self.timeline.take((place, step, at));
-            match said(step) {
-                Some(entry) => {
-                    self.said.push_back(entry);
-                    if self.said.len() > MAX_SAID {
-                        self.said.pop_front();
+            match step {
+                Step::Said(item) | Step::Resolved(item) => {
+                    self.unread.push_back(item.clone());
+                    if self.unread.len() > MAX_SAID {
+                        self.unread.pop_front();
                         self.left_out += 1;
                     }
                 }
-                None => self.bytes += bytes,
+                _ => self.bytes += bytes,
             }
         }
         let Some(run) = &mut self.run else {
@@ -80,7 +83,11 @@ impl Folding {
     ///
     /// # Errors
     /// When it has no steps.
-    pub(super) fn view(&self, branch: &str) -> Result<RunView, Missing> {
+    pub(super) fn view(&mut self, branch: &str) -> Result<RunView, Missing> {
+        self.said.extend(self.unread.drain(..).map(|item| entry(&item)));
+        let too_many = self.said.len().saturating_sub(MAX_SAID);
+        self.said.drain(..too_many);
+        self.left_out += too_many;
         let run = self.run.clone().ok_or(Missing::Nothing)?;
         RunView::new(run, (self.timeline.entries(), &self.said, self.left_out), branch)
     }

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::text::shown;
-use crate::domain::run::Step;
 
 /// How many entries are shown, and how long each is at most, in bytes.
 pub(super) const MAX_SAID: usize = 200;
@@ -20,15 +19,8 @@ pub(super) struct Said {
     pub(super) text: String,
 }
 
-/// The entry of the transcript that a step is. `None` for other steps.
-pub(super) fn said(step: &Step) -> Option<Said> {
-    match step {
-        Step::Said(item) | Step::Resolved(item) => Some(entry(item)),
-        _ => None,
-    }
-}
-
-fn entry(item: &Value) -> Said {
+/// What an item of a transcript says.
+pub(super) fn entry(item: &Value) -> Said {
     let string = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let name = |call: &Value| string(&call["name"]);
     let call = |call: &Value| format!("{}({})", string(&call["name"]), string(&call["arguments"]));
@@ -79,7 +71,7 @@ mod tests {
     #[test]
     fn an_entry_says_in_one_line_what_it_is() {
         let of = |item: Value| {
-            let Said { who, summary, text } = said(&Step::Said(item)).unwrap();
+            let Said { who, summary, text } = entry(&item);
             (who, summary, text)
         };
         let calls = json!([{ "name": "read_file", "arguments": "{\"path\":\"a\"}" }, { "name": "run_tests" }]);

@@ -13,7 +13,7 @@ use crate::domain::proposal::Proposal;
 use crate::domain::run::{Consent, End, Origin, Started, Step, Subject};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::{Outcome, TestRun};
-use crate::domain::triage::{Judged, Rate, Triage};
+use crate::domain::triage::Triage;
 use crate::summary::{Filter, RunSummary, timeline};
 
 const START: &str = "2026-03-01T23:30:00Z";
