@@ -184,7 +184,9 @@ mod tests {
         assert_eq!(names(&journal.open_rows().await.unwrap()), [("r1", 1), ("r3", 1)]);
         assert_eq!(journal.row(&RunId("r2".into())).await.unwrap().unwrap(), rows[0]);
         assert_eq!(journal.row(&RunId("r9".into())).await.unwrap(), None);
-        assert_eq!(journal.brief(&RunId("r2".into())).await.unwrap(), Some(two));
+        let whole = journal.find(&RunId("r2".into())).await.unwrap();
+        assert!(whole.is_some());
+        assert_eq!(journal.brief(&RunId("r2".into())).await.unwrap(), whole);
         assert_eq!(journal.runs_in(&called, 10).await.unwrap().len(), 2);
         let steps = journal.steps(&RunId("r2".into()), 1, 10).await.unwrap();
         assert_eq!(steps.len(), 2);

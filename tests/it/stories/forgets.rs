@@ -1,12 +1,11 @@
 //! People forget on the page what greenlight learned: those who may approve, and nobody else.
 
-use github_double::{AUTHOR, MAINTAINER, READER, STRANGER};
-use greenlight::domain::proposal::Author;
+use github_double::{MAINTAINER, READER, STRANGER};
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
 use crate::harness::site::{Form, Site, location, notice};
-use crate::harness::story::{CHANGE, Scene};
+use crate::harness::story::Scene;
 
 const SUMMARY: &str = "Change is what is left. &#60;script&#62;";
 
@@ -20,8 +19,7 @@ fn proposes() -> [Turn; 2] {
 
 #[tokio::test]
 async fn what_is_remembered_is_forgotten_by_those_who_may_approve() {
-    let turns: Vec<Turn> = proposes().into_iter().chain(proposes()).collect();
-    let story = Scene::default().private().model(turns).begin().await;
+    let story = Scene::default().private().model(proposes()).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
@@ -72,19 +70,9 @@ async fn what_is_remembered_is_forgotten_by_those_who_may_approve() {
     let after = mia.submits(&page, "/forget", &[]).await;
     assert_eq!(notice(&after), "greenlight does not use that any more.");
     assert!(!after.contains(SUMMARY), "{after}");
-    let again = [("fare.py", Some(CHANGE.as_bytes()))];
-    story.double.push(story.number, AUTHOR, &again).await.unwrap();
-    story.settle().await;
-    story.maintainer_says("/greenlight fix").await;
-    // What was accepted is not tried: the model is asked again.
-    let proposal = story.run().await.proposal.unwrap();
-    assert!(matches!(proposal.author, Author::Model(_)), "{:?}", proposal.author);
-    story.maintainer_says("/greenlight approve").await;
-    // It is learned anew, and forgotten with everything else.
-    let page = mia.page(path).await;
-    assert!(page.contains(SUMMARY), "{page}");
-    let all = [("csrf", csrf), ("entry", "")];
-    let sent = mia.post(&form.action, &all).await;
+    // The command that ran the tests is still known, until everything is forgotten.
+    assert!(after.contains("python3 -m unittest discover"), "{after}");
+    let sent = mia.post(&form.action, &[("csrf", csrf), ("entry", "")]).await;
     let after = mia.page(&location(&sent)).await;
     assert!(after.contains("Nothing is remembered."), "{after}");
     story.finish().await;
