@@ -1,6 +1,6 @@
 //! Runs as pages show them, folded once for everyone who looks.
 //!
-//! Each is kept at the step where it is now: when its journal grows, only the new steps are read, by whoever asks first,
+//! Each is kept at the step where it is now: when its journal grows, only the new steps are read, by the first who asks,
 //! while the others wait for the result. Who may see a run is decided before, for each person.
 
 use std::collections::{HashMap, VecDeque};

@@ -32,12 +32,12 @@ struct Lesson {
     counted: Option<Counted>,
     started: Timestamp,
     command: Option<String>,
-    entries: Vec<Entry>,
+    entries: Vec<LearnedEntry>,
 }
 
 /// Something that greenlight remembers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LearnedEntry {
     pub(super) id: String,
     pub(super) is_fix: bool,
     pub(super) text: String,
@@ -56,7 +56,7 @@ pub(super) struct Learned {
 pub(super) struct Recalled {
     /// The command that runs the tests.
     pub(super) command: Option<String>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<LearnedEntry>,
 }
 
 type Slot = Arc<tokio::sync::Mutex<Arc<Learned>>>;
@@ -106,18 +106,20 @@ impl Lesson {
             rejections,
             ..
         } = memory::recall(teaches, &Forgotten::default());
-        let entries = fixes.iter().map(Entry::of_fix);
+        let entries = fixes.iter().map(LearnedEntry::of_fix);
         Self {
             counted: run.map(Counted::of),
             started: run.map_or(Timestamp::MIN, |run| run.started.at),
             command: test_command,
-            entries: entries.chain(rejections.iter().map(Entry::of_rejection)).collect(),
+            entries: entries
+                .chain(rejections.iter().map(LearnedEntry::of_rejection))
+                .collect(),
             row,
         }
     }
 }
 
-impl Entry {
+impl LearnedEntry {
     fn of_fix(fix: &Fix) -> Self {
         let paths: Vec<&str> = fix.patch.paths().map(crate::domain::id::RepoPath::as_str).collect();
         Self {
@@ -152,14 +154,17 @@ impl Learned {
             .lessons
             .iter()
             .filter(|lesson| forgotten.all.is_none_or(|until| lesson.started > until));
-        let entries: Vec<&Entry> = counts
+        let entries: Vec<&LearnedEntry> = counts
             .clone()
             .flat_map(|lesson| &lesson.entries)
             .filter(|entry| forgotten.entries.get(&entry.id).is_none_or(|until| entry.at > *until))
             .collect();
         let of_kind = |is_fix: bool, most: usize| {
             let entries = entries.iter().filter(move |entry| entry.is_fix == is_fix);
-            entries.take(most).map(|entry| Entry::clone(entry)).collect::<Vec<_>>()
+            entries
+                .take(most)
+                .map(|entry| LearnedEntry::clone(entry))
+                .collect::<Vec<_>>()
         };
         let mut shown = of_kind(true, MAX_FIXES);
         shown.extend(of_kind(false, MAX_REJECTIONS));

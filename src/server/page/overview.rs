@@ -20,6 +20,8 @@ use crate::summary::{Filter, RunSummary};
 /// How many repositories and ended runs are shown at most, and how many of the newest runs are searched.
 const MAX_REPOSITORIES: usize = 50;
 const MAX_SEARCHED: usize = 500;
+/// How many runs of a repository are read at least.
+const MIN_OF_REPOSITORY: usize = 4;
 /// How many repositories somebody is asked about at GitHub at most, to find those that may be seen.
 const MAX_LOOKED_AT: usize = 200;
 const MAX_ENDED: usize = 50;
@@ -102,7 +104,7 @@ pub(super) async fn get_overview(
     let seen = live::token(open.iter().map(|row| (&row.id, row.length)));
     let now = Timestamp::now();
     let wanted = match filter == Filter::default() {
-        true => MAX_ENDED + open.len().min(MAX_SEARCHED),
+        true => MAX_ENDED,
         false => MAX_SEARCHED,
     };
     let rows = newest(journal, open, (&repositories, filter.repository.as_deref()), wanted).await?;
@@ -155,8 +157,8 @@ async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[RunRow]) -> Result
     shelf.visible(viewer, all).await
 }
 
-/// The runs that are open, and this many of the newest ones in some repositories, or in the one with this name. The
-/// repositories come with that of the newest run first, so that most of them are not looked at.
+/// The runs that are open, and this many of the newest ones in some repositories, or in the one with this name. Of each
+/// repository only a few are read, and more only where they are among the newest.
 async fn newest(
     journal: &Journal,
     open: Vec<RunRow>,
@@ -165,19 +167,30 @@ async fn newest(
 ) -> Result<Vec<RunRow>, Missing> {
     let is_wanted =
         |repository: &&Repository| name.is_none_or(|name| repository.name.to_string().eq_ignore_ascii_case(name));
+    let mut left: Vec<&Repository> = of.iter().filter(is_wanted).collect();
+    let mut each = (2 * wanted / left.len().max(1)).clamp(MIN_OF_REPOSITORY, wanted);
+    let mut known: HashSet<RunId> = open.iter().map(|row| row.id.clone()).collect();
     let mut newest: Vec<RunRow> = Vec::new();
-    for repository in of.iter().filter(is_wanted) {
-        let rows = journal.rows_in(repository, wanted).await?;
-        let no_newer = |first: &RunRow| newest.get(wanted - 1).is_some_and(|last| last.started >= first.started);
-        if rows.first().is_some_and(no_newer) {
-            break;
+    while !left.is_empty() {
+        let mut more = Vec::new();
+        for repository in left {
+            let rows = journal.rows_in(repository, each).await?;
+            if let Some(last) = rows.last().filter(|_| rows.len() == each && each < wanted) {
+                more.push((repository, last.started.clone()));
+            }
+            newest.extend(rows.into_iter().filter(|row| known.insert(row.id.clone())));
         }
-        newest.extend(rows);
         newest.sort_by(|one, other| other.started.cmp(&one.started));
         newest.truncate(wanted);
+        let oldest = newest.get(wanted - 1).map(|row| row.started.clone());
+        let is_newer = |end: &String| oldest.as_ref().is_none_or(|oldest| end > oldest);
+        left = more
+            .into_iter()
+            .filter(|(_, end)| is_newer(end))
+            .map(|(repository, _)| repository)
+            .collect();
+        each = (4 * each).min(wanted);
     }
-    let mut known: HashSet<RunId> = open.iter().map(|row| row.id.clone()).collect();
-    newest.retain(|row| known.insert(row.id.clone()));
     let mut rows = open;
     rows.extend(newest);
     Ok(rows)

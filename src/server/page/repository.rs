@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use super::learned::{Entry, Learned};
+use super::learned::{Learned, LearnedEntry};
 use super::plot::{self, Bar};
 use super::text::{dollars, shown};
 use super::viewer::{Frame, Viewer};
@@ -49,7 +49,7 @@ struct BrokenLine {
 
 /// What is remembered, with the day on which it was learned.
 struct EntryLine {
-    entry: Entry,
+    entry: LearnedEntry,
     day: String,
 }
 
@@ -164,8 +164,8 @@ fn outcomes(of: &Statistics) -> Vec<(String, u64, u64)> {
     states.collect()
 }
 
-fn lines(entries: Vec<Entry>) -> Vec<EntryLine> {
-    let line = |entry: Entry| EntryLine {
+fn lines(entries: Vec<LearnedEntry>) -> Vec<EntryLine> {
+    let line = |entry: LearnedEntry| EntryLine {
         day: entry.at.strftime("%Y-%m-%d").to_string(),
         entry,
     };

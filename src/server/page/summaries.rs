@@ -25,7 +25,7 @@ pub(super) struct Summaries(Arc<Lines>);
 #[derive(Default)]
 struct Lines {
     kept: Mutex<Remembered<RunId, Line, MAX_KEPT>>,
-    /// Whoever makes lines. The others wait, and find them.
+    /// Held by the one who makes lines. The others wait, and find them.
     making: tokio::sync::Mutex<()>,
 }
 

@@ -37,7 +37,7 @@ async fn what_is_remembered_is_forgotten_by_those_who_may_approve() {
     let (csrf, entry) = (form.value("csrf"), form.value("entry"));
     assert!(!entry.is_empty());
 
-    // Those who only read see it, and cannot forget it with a form of their own session.
+    // Those who only read see it, and cannot forget it with a form of their session.
     let read = rae.page(path).await;
     assert!(read.contains(SUMMARY) && !read.contains("/forget\""), "{read}");
     let of_rae = Form::of(&read, "/sign-out");
