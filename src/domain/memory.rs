@@ -132,12 +132,26 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+/// What people told greenlight to forget, and when. What it learns from later runs counts again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Everything from runs that started until then.
+    pub all: Option<Timestamp>,
+    /// Fixes and rejections by their ids.
+    pub entries: BTreeMap<String, Timestamp>,
+}
+
 /// Computes the memory from runs, which come newest first.
-pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Memory {
+pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>, forgotten: &Forgotten) -> Memory {
     let mut memory = Memory::default();
     for run in runs {
-        memory.learn(run);
+        if forgotten.all.is_none_or(|until| run.started.at > until) {
+            memory.learn(run);
+        }
     }
+    let is_kept = |id: &str, at: Timestamp| forgotten.entries.get(id).is_none_or(|until| at > *until);
+    memory.fixes.retain(|fix| is_kept(&fix.id(), fix.at));
+    memory.rejections.retain(|down| is_kept(&down.id(), down.at));
     memory.forget_the_oldest();
     memory
 }
@@ -320,6 +334,40 @@ mod tests {
         assert_eq!(memory.forget(&id), std::slice::from_ref(&id));
         assert_eq!(memory.rejections, [down("b")]);
         assert_eq!(memory.forget(&id), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_people_forgot_does_not_count_until_it_is_learned_again() {
+        let run = |day: u32| {
+            let text = include_str!("../../tests/fixtures/journals/3/merged.jsonl");
+            let steps = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+            let mut run = Run::fold(steps).unwrap();
+            run.started.at = format!("2026-03-0{day}T10:00:00Z").parse().unwrap();
+            run
+        };
+        let runs = [run(3), run(1)];
+        let days = |forgotten: &Forgotten| -> Vec<String> {
+            let memory = recall(&runs, forgotten);
+            memory.fixes.iter().map(|fix| fix.at.to_string()).collect()
+        };
+        assert_eq!(days(&Forgotten::default()).len(), 2);
+        let until: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
+        let id = recall(&runs, &Forgotten::default()).fixes[0].id();
+        let one = Forgotten {
+            all: None,
+            entries: BTreeMap::from([(id, until)]),
+        };
+        assert_eq!(days(&one), ["2026-03-03T10:00:00Z"]);
+        let all = Forgotten {
+            all: Some(until),
+            entries: BTreeMap::new(),
+        };
+        assert_eq!(days(&all), ["2026-03-03T10:00:00Z"]);
+        let late = Forgotten {
+            all: Some(runs[0].started.at),
+            entries: BTreeMap::new(),
+        };
+        assert!(recall(&runs, &late).is_empty());
     }
 
     #[test]

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use super::suggest::{Target, can_be_pushed};
 use super::worktree::{self, ListedFiles, Worktree};
 use super::{Broken, Context, branch_rules, gate};
+use crate::domain::anchor::Cut;
 use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
-use crate::domain::run::{End, GateNeeded, Run, Step};
+use crate::domain::run::{End, GateNeeded, Run, Step, SuggestedLines};
 
 /// Posts the review of the proposal, or updates the existing review of this head. `listed` are the files of the pull
 /// request, if this step has listed them.
@@ -48,11 +49,21 @@ pub(super) async fn post_review(
         Ok(posted) => Ok(Step::ReviewPosted {
             review: posted.review,
             parts: posted.parts(),
+            suggested: suggested(&posted.cut),
             carried: posted.carried,
         }),
         Err(Broken::HeadMoved { head }) => Ok(Step::Ended(End::Superseded { head })),
         Err(broken) => Err(broken),
     }
+}
+
+fn suggested(cut: &Cut) -> Vec<SuggestedLines> {
+    let lines = cut.suggestions.iter().map(|suggestion| SuggestedLines {
+        path: suggestion.path.clone(),
+        first: suggestion.start_line,
+        last: suggestion.line,
+    });
+    lines.collect()
 }
 
 /// Whether people can see the review of the proposal they are asked about. If others may have written that journal

@@ -349,10 +349,11 @@ pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result
         .journal
         .runs_in(&context.id().repository, MAX_RECALLED)
         .await?;
+    let forgotten = context.app.journal.forgotten(&context.id().repository).await?;
     let mut others = runs;
     // An unreadable run has nothing to contribute.
     others.retain(|other| other.unreadable.is_none() && but.is_none_or(|run| other.id() != run.id()));
-    Ok(memory::recall(&others))
+    Ok(memory::recall(&others, &forgotten))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) async fn record(context: &Context<'_>, run: &Run, worktree: &Worktree
     let file = folder.join(format!("{}.zip", run.id()));
     let written = async {
         let steps = context.app.journal.steps(run.id(), 0, bundle::MAX_STEPS).await?;
-        let steps = steps.iter().map(|(_, step)| serde_json::from_str::<Step>(step));
+        let steps = steps.iter().map(|stored| serde_json::from_str::<Step>(&stored.json));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
         let manifest = bundle::manifest(run, worktree, context.app.model.as_ref(), &worktree.memory).await?;
         let (tree, place) = (worktree.checkout.clone(), file.clone());

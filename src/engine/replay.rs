@@ -216,6 +216,7 @@ impl Door for Recording<'_> {
             review: 0,
             parts: 0,
             carried: Vec::new(),
+            suggested: Vec::new(),
         })
     }
 

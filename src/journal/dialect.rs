@@ -57,32 +57,44 @@ impl Dialect {
         }
     }
 
-    /// Selects the steps of a repository's newest runs. Of what a model said, only the usage. $1 is the repository's
-    /// id, $2 its name, and $3 how many runs.
+    /// Selects the steps of some runs, the newest run first. Of what a model said, only the usage. $1 names the runs; if it
+    /// names a repository, $2 is how many.
     ///
     /// PostgreSQL's functions refuse JSON with `\u0000`, which tests print, so there the short form is stored beside
     /// the step.
-    pub(super) fn runs_without_transcripts(self) -> &'static str {
-        match self {
+    pub(super) fn runs_without_transcripts(self, of: BriefOf) -> String {
+        let step = match self {
             Self::Sqlite => {
-                "SELECT run.*, step.format, CASE \
-                   WHEN NOT json_valid(step.step) THEN step.step \
+                "CASE WHEN NOT json_valid(step.step) THEN step.step \
                    WHEN json_type(step.step, '$.said.reply') = 'object' THEN json_object('said', json_object('reply', \
                      json_object('usage', json_extract(step.step, '$.said.reply.usage')))) \
                    WHEN json_type(step.step, '$.said') IS NOT NULL THEN '{\"said\":null}' \
-                   ELSE step.step END AS step \
-                 FROM (SELECT * FROM addressed \
-                   WHERE repository_id = $1 OR ($1 IS NULL AND repository_id IS NULL AND lower(repository) = lower($2)) \
-                   ORDER BY started DESC, nth DESC LIMIT $3) AS run \
-                 JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
+                   ELSE step.step END"
             }
-            Self::Postgres => {
-                "SELECT run.*, step.format, COALESCE(step.brief, step.step) AS step \
-                 FROM (SELECT * FROM addressed \
-                   WHERE repository_id = $1 OR ($1 IS NULL AND repository_id IS NULL AND lower(repository) = lower($2)) \
-                   ORDER BY started DESC, nth DESC LIMIT $3) AS run \
-                 JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
+            Self::Postgres => "COALESCE(step.brief, step.step)",
+        };
+        // One condition for each, so that an index has the runs in their order.
+        let runs = match of {
+            BriefOf::Repository => "repository_id = $1 ORDER BY started DESC, nth DESC LIMIT $2",
+            BriefOf::Name => {
+                "repository_id IS NULL AND lower(repository) = lower($1) ORDER BY started DESC, nth DESC LIMIT $2"
             }
-        }
+            BriefOf::Run => "id = $1",
+        };
+        format!(
+            "SELECT run.*, step.format, {step} AS step FROM (SELECT * FROM addressed WHERE {runs}) AS run \
+             JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
+        )
     }
+}
+
+/// Which runs are read without their transcripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BriefOf {
+    /// The newest of the repository with this id.
+    Repository,
+    /// The newest that are recorded under this name alone.
+    Name,
+    /// The one with this id.
+    Run,
 }

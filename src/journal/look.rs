@@ -15,10 +15,17 @@ use crate::domain::id::{Repository, RepositoryId};
 /// Makes the database refuse every statement that would write.
 const SQLITE: &str = "PRAGMA query_only = ON";
 const POSTGRES: &str = "SET default_transaction_read_only = on";
-/// Repositories with runs, the one with the newest run first. Those that are gone are left out.
-const REPOSITORIES: &str = "SELECT repository_id, COALESCE(name, repository) AS of_name, MAX(started) AS newest FROM \
-                            addressed WHERE repository_id IS NULL OR repository_id > 0 \
-                            GROUP BY repository_id, COALESCE(name, repository) ORDER BY newest DESC LIMIT $1";
+/// Repositories with runs, the one with the newest run first. Those that are gone are left out. Their ids are found one
+/// after the other in an index, so that the number of runs does not matter.
+const REPOSITORIES: &str = "WITH RECURSIVE known (id) AS (SELECT MIN(repository_id) FROM run WHERE repository_id > 0 \
+                            UNION ALL SELECT (SELECT MIN(repository_id) FROM run WHERE repository_id > known.id) \
+                            FROM known WHERE known.id IS NOT NULL) \
+                            SELECT known.id AS repository_id, COALESCE((SELECT name FROM repository WHERE \
+                            repository.id = known.id), (SELECT repository FROM run WHERE run.repository_id = known.id \
+                            ORDER BY started DESC LIMIT 1)) AS of_name, (SELECT MAX(started) FROM run WHERE \
+                            run.repository_id = known.id) AS newest FROM known WHERE known.id IS NOT NULL \
+                            UNION ALL SELECT NULL, repository, MAX(started) FROM run WHERE repository_id IS NULL \
+                            GROUP BY repository ORDER BY newest DESC LIMIT $1";
 
 impl Journal {
     /// The repositories with runs, at most `limit`, the one with the newest run first. Git refs list none.

@@ -13,7 +13,7 @@ use super::dialect::Dialect;
 /// Version, name and statements, in the order of the versions.
 type SchemaChange = (i64, &'static str, &'static str);
 
-const SQLITE: [SchemaChange; 10] = [
+const SQLITE: [SchemaChange; 11] = [
     (1, "runs", include_str!("migrations/sqlite/0001_runs.sql")),
     (2, "identity", include_str!("migrations/sqlite/0002_identity.sql")),
     (10, "marks", include_str!("migrations/sqlite/0010_marks.sql")),
@@ -32,9 +32,10 @@ const SQLITE: [SchemaChange; 10] = [
         include_str!("migrations/sqlite/0051_compatibility.sql"),
     ),
     (52, "due", include_str!("migrations/sqlite/0052_due.sql")),
+    (56, "page", include_str!("migrations/sqlite/0056_page.sql")),
 ];
 
-const POSTGRES: [SchemaChange; 9] = [
+const POSTGRES: [SchemaChange; 10] = [
     (1, "journal", include_str!("migrations/postgres/0001_journal.sql")),
     (2, "lanes", include_str!("migrations/postgres/0002_lanes.sql")),
     (3, "workers", include_str!("migrations/postgres/0003_workers.sql")),
@@ -52,6 +53,7 @@ const POSTGRES: [SchemaChange; 9] = [
     (7, "words", include_str!("migrations/postgres/0007_words.sql")),
     (8, "pauses", include_str!("migrations/postgres/0008_pauses.sql")),
     (9, "turns", include_str!("migrations/postgres/0009_turns.sql")),
+    (10, "page", include_str!("migrations/postgres/0010_page.sql")),
 ];
 
 fn listed(dialect: Dialect) -> &'static [SchemaChange] {

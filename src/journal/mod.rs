@@ -13,8 +13,10 @@ mod deliveries;
 mod dialect;
 mod expired;
 mod file;
+mod forgotten;
 mod format;
 mod group;
+mod index;
 mod lanes;
 mod look;
 mod migrations;
@@ -31,6 +33,7 @@ mod retention;
 mod rows;
 mod runs;
 mod sessions;
+mod stored_step;
 mod unreadable;
 mod words;
 
@@ -38,6 +41,7 @@ pub use database::Database;
 pub use expired::Expired;
 pub use file::{Opened, RunFile};
 pub use format::{FIRST, FORMAT, Newer, Unread, fold};
+pub use index::RunRow;
 use jiff::Timestamp;
 pub use lanes::{Class, SMALL_FIRST, TRUST, Waiting};
 pub use open::{OpenGate, PageEnd};
@@ -46,6 +50,7 @@ pub use refs::Refs;
 pub use registry::Claimant;
 pub use reservations::Reservation;
 pub use sessions::{Session, SessionKey};
+pub use stored_step::StoredStep;
 pub use unreadable::Unreadable;
 pub use words::Word;
 
@@ -310,12 +315,12 @@ impl Journal {
         }
     }
 
-    /// At most `limit` steps of a run from a place on, in their stored form, each with its place; with git refs, only
-    /// if the run was already loaded.
+    /// At most `limit` steps of a run from a place on, in their stored form; with git refs, only if the run was already
+    /// loaded.
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
+    pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<StoredStep>, Error> {
         match self {
             Self::Database(database) => database.steps(id, from, limit).await,
             Self::Refs(refs) => Ok(refs.steps(id, from, limit).await),

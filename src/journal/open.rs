@@ -7,7 +7,6 @@ use super::columns::broken;
 use super::database::Database;
 use super::rows::{self, Folded};
 use super::{Error, Journal};
-use crate::domain::id::{Repository, RepositoryId, RunId};
 use crate::domain::run::Run;
 
 /// Where a page of runs ends.
@@ -41,28 +40,6 @@ impl Journal {
         match self {
             Self::Database(database) => database.open_page(due, after, limit).await,
             Self::Refs(_) => Ok((Vec::new(), None)),
-        }
-    }
-
-    /// The newest runs that are not over, at most `limit`.
-    ///
-    /// # Errors
-    /// When the journal cannot be read.
-    pub async fn newest_open(&self, limit: usize) -> Result<Vec<Run>, Error> {
-        match self {
-            Self::Database(database) => database.newest_open(limit).await,
-            Self::Refs(_) => Ok(Vec::new()),
-        }
-    }
-
-    /// How many steps each of these has, with its repository.
-    ///
-    /// # Errors
-    /// When the journal cannot be read.
-    pub async fn lengths_of_newest_open(&self, limit: usize) -> Result<Vec<(RunId, Option<Repository>, usize)>, Error> {
-        match self {
-            Self::Database(database) => database.lengths_of_newest_open(limit).await,
-            Self::Refs(_) => Ok(Vec::new()),
         }
     }
 
@@ -119,45 +96,6 @@ impl Database {
         let Folded { runs, without_start } = rows::fold(&rows, &self.told);
         self.end_without_start(&without_start).await?;
         Ok((runs, end))
-    }
-
-    async fn newest_open(&self, limit: usize) -> Result<Vec<Run>, Error> {
-        let rows = sqlx::query(
-            "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 \
-             ORDER BY started DESC, nth DESC LIMIT $1) AS run \
-             JOIN step ON step.run = run.id ORDER BY run.started, run.nth, step.place",
-        )
-        .bind(i64::try_from(limit).map_err(broken)?)
-        .fetch_all(&self.pool)
-        .await
-        .map_err(broken)?;
-        Ok(rows::fold(&rows, &self.told).runs)
-    }
-
-    async fn lengths_of_newest_open(&self, limit: usize) -> Result<Vec<(RunId, Option<Repository>, usize)>, Error> {
-        let rows = sqlx::query(
-            "SELECT run.id, run.repository_id, COALESCE(run.name, run.repository) AS of_name, (SELECT count(*) FROM step \
-             WHERE step.run = run.id) AS length FROM (SELECT * FROM addressed WHERE is_over = 0 \
-             ORDER BY started DESC, nth DESC LIMIT $1) AS run ORDER BY run.started, run.nth",
-        )
-        .bind(i64::try_from(limit).map_err(broken)?)
-        .fetch_all(&self.pool)
-        .await
-        .map_err(broken)?;
-        rows.iter()
-            .map(|row| {
-                let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;
-                let id = id.map(|id| u64::try_from(id).map(RepositoryId)).transpose();
-                let name: String = row.try_get("of_name").map_err(broken)?;
-                let repository = Repository {
-                    id: id.map_err(broken)?,
-                    name: name.parse().map_err(broken)?,
-                };
-                let length: i64 = row.try_get("length").map_err(broken)?;
-                let run = RunId(row.try_get("id").map_err(broken)?);
-                Ok((run, Some(repository), usize::try_from(length).map_err(broken)?))
-            })
-            .collect()
     }
 
     async fn note_wait(&self, run: &Run) -> Result<(), Error> {

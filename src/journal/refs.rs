@@ -21,6 +21,7 @@ use tokio::sync::Mutex;
 
 use super::format::{self, Newer, Unread};
 use super::once::ReportedOnce;
+use super::stored_step::StoredStep;
 use super::unreadable::Unreadable;
 use super::{Error, fold};
 use crate::domain::id::{PullRequestId, Repository, RepositoryName, RunId};
@@ -191,11 +192,11 @@ impl Refs {
         Ok(unreadable.collect())
     }
 
-    pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Vec<(usize, String)> {
+    pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Vec<StoredStep> {
         let (file, loaded) = (file(&id.0), self.loaded.lock().await);
         let text = loaded.values().find_map(|saved| saved.get(&file)).unwrap_or_default();
         let lines = format::steps(text).enumerate().skip(from).take(limit);
-        lines.map(|(place, line)| (place, line.to_string())).collect()
+        lines.map(|(place, line)| StoredStep::of_line(place, line)).collect()
     }
 
     pub(super) async fn loaded_runs(&self) -> Result<Vec<Run>, Error> {

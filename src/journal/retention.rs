@@ -100,6 +100,12 @@ impl Database {
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;
+        // Of the runs that it is about, none is left.
+        sqlx::query("DELETE FROM forgotten WHERE at < $1")
+            .bind(runs_before.as_microsecond())
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
         if self.dialect == Dialect::Postgres {
             sqlx::query("DELETE FROM interrupt WHERE at < to_timestamp($1::double precision / 1e6)")
                 .bind(deliveries_before.as_microsecond())
@@ -162,6 +168,11 @@ impl Database {
             .map_err(broken)?;
         sqlx::query("DELETE FROM push WHERE substr(pull_request, 1, length($1)) = $1")
             .bind(format!("{}#", repository.key()))
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        sqlx::query("DELETE FROM forgotten WHERE repository = $1")
+            .bind(repository.key())
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;

@@ -1,14 +1,15 @@
 //! Runs and their steps.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
-use sqlx::Row as _;
 
 use super::columns::{self, broken};
 use super::database::Database;
-use super::dialect::Dialect;
+use super::dialect::{BriefOf, Dialect};
 use super::format::FORMAT;
 use super::lanes::{Class, Waiting};
 use super::rows::{self, Folded};
+use super::stored_step::StoredStep;
 use super::{Error, pieces};
 use crate::domain::id::{PullRequestId, Repository, RunId};
 use crate::domain::run::{Run, Started, Step};
@@ -32,11 +33,12 @@ impl Database {
         .await
         .map_err(broken)?;
         sqlx::query(
-            "INSERT INTO step (run, place, step, format) VALUES ($1, 0, $2, $3) ON CONFLICT (run, place) DO NOTHING",
+            "INSERT INTO step (run, place, step, format, at) VALUES ($1, 0, $2, $3, $4) ON CONFLICT (run, place) DO NOTHING",
         )
         .bind(&started.run.0)
         .bind(step)
         .bind(i64::from(FORMAT))
+        .bind(Timestamp::now().as_microsecond())
         .execute(&mut *transaction)
         .await
         .map_err(broken)?;
@@ -70,13 +72,13 @@ impl Database {
         if let Some(lease) = lease::current() {
             pieces::fence(&mut transaction, &lease).await?;
         }
-        let insert =
-            "INSERT INTO step (run, place, step, format) VALUES ($1, $2, $3, $4) ON CONFLICT (run, place) DO NOTHING";
+        let insert = "INSERT INTO step (run, place, step, format, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (run, place) DO NOTHING";
         let written = sqlx::query(insert)
             .bind(&run.id().0)
             .bind(place)
             .bind(&json)
             .bind(i64::from(FORMAT))
+            .bind(Timestamp::now().as_microsecond())
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;
@@ -131,14 +133,31 @@ impl Database {
     }
 
     pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
-        let rows = sqlx::query(self.dialect.runs_without_transcripts())
-            .bind(columns::number(repository.id)?)
-            .bind(repository.name.to_string())
+        let selection = match repository.id {
+            Some(_) => BriefOf::Repository,
+            None => BriefOf::Name,
+        };
+        let statement = sqlx::AssertSqlSafe(self.dialect.runs_without_transcripts(selection));
+        let query = match columns::number(repository.id)? {
+            Some(id) => sqlx::query(statement).bind(id),
+            None => sqlx::query(statement).bind(repository.name.to_string()),
+        };
+        let rows = query
             .bind(i64::try_from(limit).map_err(broken)?)
             .fetch_all(&self.pool)
             .await
             .map_err(broken)?;
         Ok(rows::fold(&rows, &self.told).runs)
+    }
+
+    pub(super) async fn brief(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        let statement = self.dialect.runs_without_transcripts(BriefOf::Run);
+        let rows = sqlx::query(sqlx::AssertSqlSafe(statement))
+            .bind(&id.0)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(rows::fold(&rows, &self.told).runs.pop())
     }
 
     /// One run by its id alone.
@@ -157,23 +176,17 @@ impl Database {
         Ok(rows::fold(&rows, &self.told).runs.pop())
     }
 
-    pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
-        let rows = sqlx::query("SELECT place, step FROM step WHERE run = $1 AND place >= $2 ORDER BY place LIMIT $3")
-            .bind(&id.0)
-            .bind(i64::try_from(from).map_err(broken)?)
-            .bind(i64::try_from(limit).map_err(broken)?)
-            .fetch_all(&self.pool)
-            .await
-            .map_err(broken)?;
-        rows.iter()
-            .map(|row| {
-                let place: i64 = row.try_get("place").map_err(broken)?;
-                Ok((
-                    usize::try_from(place).map_err(broken)?,
-                    row.try_get("step").map_err(broken)?,
-                ))
-            })
-            .collect()
+    pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<StoredStep>, Error> {
+        let rows = sqlx::query(
+            "SELECT place, step, format, at FROM step WHERE run = $1 AND place >= $2 ORDER BY place LIMIT $3",
+        )
+        .bind(&id.0)
+        .bind(i64::try_from(from).map_err(broken)?)
+        .bind(i64::try_from(limit).map_err(broken)?)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        rows.iter().map(StoredStep::of_row).collect()
     }
 
     pub(super) async fn open_runs(&self) -> Result<Vec<Run>, Error> {

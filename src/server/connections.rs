@@ -24,8 +24,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-/// When all connections are in use and none can be closed, further clients wait in the socket's backlog.
-const MAX_CONNECTIONS: usize = 256;
+/// When all connections are in use and none can be closed, further clients wait in the socket's backlog. Most of them may
+/// be pages that are told of changes, and all together need fewer file descriptors than a process usually may have.
+const MAX_CONNECTIONS: usize = 768;
 /// How long the head of a request may take, and how long a connection may be idle between two.
 const MAX_HEAD: Duration = Duration::from_secs(10);
 /// How long a connection may stay open during a shutdown.

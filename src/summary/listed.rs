@@ -87,6 +87,15 @@ impl RunSummary {
         }
     }
 
+    /// The same at another moment: only what has not ended takes longer.
+    #[must_use]
+    pub fn at(mut self, now: Timestamp) -> Self {
+        if self.is_waiting() || self.is_working() {
+            self.elapsed_ms = between(self.started, now);
+        }
+        self
+    }
+
     pub fn is_waiting(&self) -> bool {
         self.state == "waiting"
     }

@@ -8,5 +8,5 @@ mod statistics;
 mod timeline;
 
 pub use listed::{Filter, RunSummary, WaitsFor};
-pub use statistics::{Day, FlakyTest, Statistics, TimeToGreen};
-pub use timeline::{TimelineEntry, timeline};
+pub use statistics::{BrokenTest, Counted, Day, FlakyTest, Measured, Statistics, TimeToGreen};
+pub use timeline::{PlacedStep, Timeline, TimelineEntry, timeline};

@@ -10,12 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use super::listed::{between, is_accepted, last_recorded};
 use crate::domain::proposal::Author;
-use crate::domain::reply;
 use crate::domain::run::Run;
-use crate::domain::triage::Verdict;
+use crate::domain::triage::{Judged, Rate, Verdict};
+use crate::domain::{redact, reply};
 
-/// How many flaky tests are named.
-const MAX_FLAKY: usize = 20;
+/// How many flaky and how many broken tests are listed, and how many measurements of each.
+const MAX_LISTED: usize = 20;
+const MAX_HISTORY: usize = 10;
+/// How many tests of each kind are counted of one run.
+const MAX_OF_RUN: usize = 100;
+/// How much of a name is written, in bytes.
+const MAX_NAME: usize = 300;
 /// How many different tests are counted. Strangers choose the names.
 const MAX_TESTS: usize = 10_000;
 
@@ -42,6 +47,9 @@ pub struct Statistics {
     pub without_model_rate: Option<f64>,
     /// The tests that were found to be flaky, most often first.
     pub flaky_tests: Vec<FlakyTest>,
+    /// The tests that failed on the base branch, too, when they were last compared; the newest first.
+    #[serde(default)]
+    pub broken_tests: Vec<BrokenTest>,
     /// Every day from the first run to the last, in UTC.
     pub days: Vec<Day>,
 }
@@ -63,6 +71,26 @@ pub struct FlakyTest {
     /// How many runs of greenlight found it to be flaky, and the newest of them.
     pub runs: u32,
     pub last: Timestamp,
+    /// What each of the newest of them measured, newest first.
+    #[serde(default)]
+    pub history: Vec<Measured>,
+}
+
+/// How often a test failed in one run of greenlight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Measured {
+    pub at: Timestamp,
+    pub red: u32,
+    pub executions: u32,
+}
+
+/// A test that fails on the base branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenTest {
+    pub name: String,
+    /// How many runs of greenlight found that, and the newest of them.
+    pub runs: u32,
+    pub last: Timestamp,
 }
 
 /// One day.
@@ -74,19 +102,90 @@ pub struct Day {
     pub cost_micros: u64,
 }
 
+/// What statistics count of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    started: Timestamp,
+    state: &'static str,
+    /// Whether it has ended after it proposed something.
+    has_proposed: bool,
+    accepted: Option<AcceptedFix>,
+    cost_micros: Option<u64>,
+    tests: Vec<CountedTest>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct AcceptedFix {
+    after_ms: u64,
+    is_without_model: bool,
+}
+
+/// What a run found out about one test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CountedTest {
+    name: String,
+    verdict: Verdict,
+    head: Rate,
+}
+
+impl Counted {
+    pub fn of(run: &Run) -> Self {
+        let is_of_model = |author: &Author| matches!(author, Author::Model(_));
+        let is_without = || {
+            run.proposal
+                .as_ref()
+                .is_some_and(|proposal| !is_of_model(&proposal.author))
+        };
+        Self {
+            started: run.started.at,
+            state: reply::state(run),
+            has_proposed: run.end.is_some() && (run.proposal.is_some() || !run.turned_down.is_empty()),
+            accepted: is_accepted(run).then(|| AcceptedFix {
+                after_ms: between(run.started.at, last_recorded(run)),
+                is_without_model: is_without(),
+            }),
+            cost_micros: run.spent.cost_micros,
+            tests: tests(run),
+        }
+    }
+}
+
+/// The tests that are flaky or broken on the base, and those that were compared with the base and are neither.
+fn tests(run: &Run) -> Vec<CountedTest> {
+    let Some((_, triage)) = &run.reproduced else {
+        return Vec::new();
+    };
+    let (mut telling, mut others): (Vec<&Judged>, Vec<&Judged>) = triage
+        .tests
+        .iter()
+        .filter(|judged| matches!(judged.verdict, Verdict::Flaky | Verdict::BrokenOnBase) || judged.base.runs > 0)
+        .partition(|judged| matches!(judged.verdict, Verdict::Flaky | Verdict::BrokenOnBase));
+    telling.truncate(MAX_OF_RUN);
+    others.truncate(MAX_OF_RUN);
+    let counted = |judged: &Judged| CountedTest {
+        name: judged.name.clone(),
+        verdict: judged.verdict,
+        head: judged.head,
+    };
+    telling.into_iter().chain(others).map(counted).collect()
+}
+
 impl Statistics {
     /// Of the runs that started at that moment or later.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a Run>, since: Timestamp) -> Self {
+        let counted: Vec<Counted> = runs.into_iter().map(Counted::of).collect();
+        Self::of_counted(&counted, since)
+    }
+
+    /// The same of runs that were counted before.
+    pub fn of_counted<'a>(runs: impl IntoIterator<Item = &'a Counted>, since: Timestamp) -> Self {
         let mut counted = Self::default();
-        let (mut times, mut tests, mut days) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        for run in runs.into_iter().filter(|run| run.started.at >= since) {
-            let is_accepted = is_accepted(run);
-            counted.count(run, is_accepted);
-            if is_accepted {
-                times.push(between(run.started.at, last_recorded(run)));
-            }
-            count_flaky(&mut tests, run);
-            let day = run.started.at.to_zoned(TimeZone::UTC).date();
+        let (mut times, mut tests, mut days) = (Vec::new(), Tests::default(), BTreeMap::new());
+        for run in runs.into_iter().filter(|run| run.started >= since) {
+            counted.count(run);
+            times.extend(run.accepted.map(|accepted| accepted.after_ms));
+            tests.count(run);
+            let day = run.started.to_zoned(TimeZone::UTC).date();
             let on = days.entry(day).or_insert(Day {
                 day,
                 runs: 0,
@@ -94,15 +193,15 @@ impl Statistics {
                 cost_micros: 0,
             });
             on.runs += 1;
-            on.accepted += u64::from(is_accepted);
-            on.cost_micros = on.cost_micros.saturating_add(run.spent.cost_micros.unwrap_or(0));
+            on.accepted += u64::from(run.accepted.is_some());
+            on.cost_micros = on.cost_micros.saturating_add(run.cost_micros.unwrap_or(0));
         }
         times.sort_unstable();
         counted.time_to_green = TimeToGreen {
             median_ms: quantile(&times, 50),
             p90_ms: quantile(&times, 90),
         };
-        counted.flaky_tests = flakiest(tests);
+        (counted.flaky_tests, counted.broken_tests) = tests.listed();
         counted.days = without_gaps(&days);
         counted.acceptance_rate = share(counted.accepted, counted.proposed);
         counted.without_model_rate = share(counted.accepted_without_model, counted.accepted);
@@ -110,22 +209,40 @@ impl Statistics {
         counted
     }
 
-    fn count(&mut self, run: &Run, is_accepted: bool) {
+    fn count(&mut self, run: &Counted) {
         self.runs += 1;
-        *self.by_state.entry(reply::state(run).into()).or_default() += 1;
-        let has_proposed = run.proposal.is_some() || !run.turned_down.is_empty();
-        self.proposed += u64::from(run.end.is_some() && has_proposed);
-        self.accepted += u64::from(is_accepted && run.end.is_some() && has_proposed);
-        let is_of_model = |author: &Author| matches!(author, Author::Model(_));
-        let is_without = run
-            .proposal
-            .as_ref()
-            .is_some_and(|proposal| !is_of_model(&proposal.author));
-        self.accepted_without_model += u64::from(is_accepted && is_without);
-        self.cost_micros = match (self.cost_micros, run.spent.cost_micros) {
+        *self.by_state.entry(run.state.into()).or_default() += 1;
+        self.proposed += u64::from(run.has_proposed);
+        self.accepted += u64::from(run.accepted.is_some() && run.has_proposed);
+        let is_without = run.accepted.is_some_and(|accepted| accepted.is_without_model);
+        self.accepted_without_model += u64::from(is_without);
+        self.cost_micros = match (self.cost_micros, run.cost_micros) {
             (None, None) => None,
             (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),
         };
+    }
+
+    /// The number of runs in each state as CSV, with a header.
+    pub fn outcomes_as_csv(&self) -> String {
+        let rows = self.by_state.iter().map(|(state, runs)| format!("{state},{runs}\r\n"));
+        String::from("state,runs\r\n") + &rows.collect::<String>()
+    }
+
+    /// The flaky and the broken tests as CSV, with a header. Strangers choose the names: they are quoted, and no
+    /// spreadsheet takes one for a formula.
+    pub fn tests_as_csv(&self) -> String {
+        let flaky = self.flaky_tests.iter().map(|test| {
+            let name = csv_text(&test.name);
+            format!(
+                "{name},flaky,{},{},{},{}\r\n",
+                test.red, test.executions, test.runs, test.last
+            )
+        });
+        let broken = self.broken_tests.iter().map(|test| {
+            let name = csv_text(&test.name);
+            format!("{name},broken-on-base,,,{},{}\r\n", test.runs, test.last)
+        });
+        String::from("test,kind,red,executions,runs,last\r\n") + &flaky.chain(broken).collect::<String>()
     }
 
     /// The days as CSV, with a header.
@@ -143,31 +260,80 @@ impl Statistics {
     }
 }
 
-fn count_flaky(tests: &mut BTreeMap<String, FlakyTest>, run: &Run) {
-    let Some((_, triage)) = &run.reproduced else { return };
-    for judged in triage.tests.iter().filter(|judged| judged.verdict == Verdict::Flaky) {
-        if tests.len() >= MAX_TESTS && !tests.contains_key(&judged.name) {
-            continue;
+/// What all runs found out about tests.
+#[derive(Default)]
+struct Tests {
+    flaky: BTreeMap<String, FlakyTest>,
+    /// With the newest run that compared it with the base, and whether it was broken there.
+    compared: BTreeMap<String, (BrokenTest, bool)>,
+}
+
+impl Tests {
+    fn count(&mut self, run: &Counted) {
+        for test in &run.tests {
+            if test.verdict == Verdict::Flaky {
+                self.count_flaky(run.started, test);
+            } else {
+                self.count_compared(run.started, test);
+            }
         }
-        let test = tests.entry(judged.name.clone()).or_insert_with(|| FlakyTest {
-            name: judged.name.clone(),
+    }
+
+    fn count_flaky(&mut self, at: Timestamp, test: &CountedTest) {
+        if self.flaky.len() >= MAX_TESTS && !self.flaky.contains_key(&test.name) {
+            return;
+        }
+        let flaky = self.flaky.entry(test.name.clone()).or_insert_with(|| FlakyTest {
+            name: test.name.clone(),
             red: 0,
             executions: 0,
             runs: 0,
-            last: run.started.at,
+            last: at,
+            history: Vec::new(),
         });
-        test.red = test.red.saturating_add(judged.head.red);
-        test.executions = test.executions.saturating_add(judged.head.runs);
-        test.runs += 1;
-        test.last = test.last.max(run.started.at);
+        flaky.red = flaky.red.saturating_add(test.head.red);
+        flaky.executions = flaky.executions.saturating_add(test.head.runs);
+        flaky.runs += 1;
+        flaky.last = flaky.last.max(at);
+        flaky.history.push(Measured {
+            at,
+            red: test.head.red,
+            executions: test.head.runs,
+        });
     }
-}
 
-fn flakiest(tests: BTreeMap<String, FlakyTest>) -> Vec<FlakyTest> {
-    let mut tests: Vec<FlakyTest> = tests.into_values().collect();
-    tests.sort_by_key(|test| std::cmp::Reverse((test.runs, test.red)));
-    tests.truncate(MAX_FLAKY);
-    tests
+    fn count_compared(&mut self, at: Timestamp, test: &CountedTest) {
+        if self.compared.len() >= MAX_TESTS && !self.compared.contains_key(&test.name) {
+            return;
+        }
+        let is_broken = test.verdict == Verdict::BrokenOnBase;
+        let (compared, was_broken) = self.compared.entry(test.name.clone()).or_insert_with(|| {
+            let (name, runs, last) = (test.name.clone(), 0, at);
+            (BrokenTest { name, runs, last }, is_broken)
+        });
+        compared.runs += u32::from(is_broken);
+        if at >= compared.last {
+            (compared.last, *was_broken) = (at, is_broken);
+        }
+    }
+
+    fn listed(self) -> (Vec<FlakyTest>, Vec<BrokenTest>) {
+        let mut flaky: Vec<FlakyTest> = self.flaky.into_values().collect();
+        flaky.sort_by_key(|test| std::cmp::Reverse((test.runs, test.red)));
+        flaky.truncate(MAX_LISTED);
+        for test in &mut flaky {
+            test.history.sort_by_key(|measured| std::cmp::Reverse(measured.at));
+            test.history.truncate(MAX_HISTORY);
+        }
+        let compared = self.compared.into_values();
+        let mut broken: Vec<BrokenTest> = compared
+            .filter(|(_, is_broken)| *is_broken)
+            .map(|(test, _)| test)
+            .collect();
+        broken.sort_by_key(|test| std::cmp::Reverse(test.last));
+        broken.truncate(MAX_LISTED);
+        (flaky, broken)
+    }
 }
 
 /// The nearest-rank quantile of sorted values.
@@ -197,6 +363,17 @@ fn without_gaps(days: &BTreeMap<Date, Day>) -> Vec<Day> {
     let all = std::iter::successors(Some(from), |day| day.tomorrow().ok()).take_while(|day| day <= last);
     all.map(|day| days.get(&day).copied().unwrap_or_else(|| empty(day)))
         .collect()
+}
+
+/// A quoted field. <https://owasp.org/www-community/attacks/CSV_Injection>
+fn csv_text(text: &str) -> String {
+    let text = redact::redact(&redact::visible(&redact::bounded(text, MAX_NAME)));
+    let mark = match text.trim_start().starts_with(['=', '+', '-', '@']) {
+        true => "'",
+        false => "",
+    };
+    let text = text.replace('"', "\"\"").replace(['\r', '\n', '\t'], " ");
+    format!("\"{mark}{text}\"")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nobody counts that many runs")]

@@ -1,7 +1,8 @@
 //! The steps of a run in order, with durations.
 //!
-//! Steps carry no times. Known are the start, requests and answers, test runs, searches, and how long the work between
-//! two of its records took. Everything else is as late as what was recorded before it.
+//! A database records when each step was appended; versions before that, and other journals, do not. Without it, known
+//! are the start, requests and answers, test runs, searches, and how long the work between two of its records took, and
+//! everything else is as late as what was recorded before it.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::listed::{between, later};
-use crate::domain::gate::{Answer, Gate, GateId};
+use crate::domain::gate::{Answer, Gate};
 use crate::domain::redact;
 use crate::domain::run::Step;
 use crate::domain::search::Search;
@@ -35,70 +36,112 @@ pub struct TimelineEntry {
     pub what: String,
     /// When, as far as it is known.
     pub at: Timestamp,
-    /// How long it took. `None` if that is not recorded.
+    /// How long it took: test runs, searches, and how long a request waited. `None` if that was not measured.
     pub ms: Option<u64>,
+    /// From the step before until this one was recorded: also what was fetched, installed and repeated meanwhile, and
+    /// the time of the model. `None` for answers, and if no times were recorded.
+    #[serde(default)]
+    pub since_ms: Option<u64>,
 }
 
-/// The timeline of steps, each with its place.
-pub fn timeline<'a>(steps: impl IntoIterator<Item = (usize, &'a Step)>) -> Vec<TimelineEntry> {
-    let mut clock = Timestamp::UNIX_EPOCH;
-    let mut entries: Vec<TimelineEntry> = Vec::new();
-    let mut opened: Vec<Gate> = Vec::new();
-    for (place, step) in steps {
+/// A step with its place, and when it was recorded, if that is known.
+pub type PlacedStep<'a> = (usize, &'a Step, Option<Timestamp>);
+
+/// The timeline of steps.
+pub fn timeline<'a>(steps: impl IntoIterator<Item = PlacedStep<'a>>) -> Vec<TimelineEntry> {
+    let mut timeline = Timeline::default();
+    for step in steps {
+        timeline.take(step);
+    }
+    timeline.entries()
+}
+
+/// A timeline that grows with its run.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    entries: Vec<TimelineEntry>,
+    opened: Vec<Gate>,
+    /// As late as everything so far.
+    clock: Timestamp,
+    /// When the step of the newest entry was recorded.
+    recorded: Option<Timestamp>,
+}
+
+impl Timeline {
+    /// The newest entries, at most [`MAX_ENTRIES`].
+    pub fn entries(&self) -> Vec<TimelineEntry> {
+        self.entries[self.entries.len().saturating_sub(MAX_ENTRIES)..].to_vec()
+    }
+
+    /// Adds the next step.
+    pub fn take(&mut self, (place, step, at): PlacedStep<'_>) {
         match step {
-            Step::Started(started) => clock = started.at,
+            Step::Started(started) => self.clock = started.at,
+            // It is part of what comes next.
             Step::Spent(spent) => {
-                clock = later(clock, spent.wall_ms);
-                continue;
+                self.clock = later(self.clock, spent.wall_ms).max(at.unwrap_or(self.clock));
+                return;
             }
             Step::GateOpened(gate) => {
-                clock = clock.max(gate.opened);
-                opened.push(gate.clone());
+                self.clock = self.clock.max(gate.opened);
+                self.opened.push(gate.clone());
             }
             _ => {}
         }
-        let gate = |id: &GateId| opened.iter().rev().find(|gate| gate.id == *id);
-        let (kind, what, ms) = match step {
+        let before = self.recorded;
+        if let Some(at) = at {
+            (self.clock, self.recorded) = (self.clock.max(at), Some(at));
+        }
+        let (kind, what, ms, since_ms) = match step {
             Step::Answered {
                 gate: id, answer, at, ..
             } => {
+                let gate = self.opened.iter().rev().find(|gate| gate.id == *id);
                 let at = match answer {
-                    Answer::Expired => gate(id).map(|gate| gate.expires),
+                    Answer::Expired => gate.map(|gate| gate.expires),
                     _ => *at,
                 };
-                clock = clock.max(at.unwrap_or(clock));
-                let waited = at.and_then(|at| gate(id).map(|gate| between(gate.opened, at)));
-                ("answer", answered(&id.to_string(), answer), waited)
+                self.clock = self.clock.max(at.unwrap_or(self.clock));
+                let waited = at.and_then(|at| gate.map(|gate| between(gate.opened, at)));
+                ("answer", answered(&id.to_string(), answer), waited, None)
             }
-            step => described(step),
+            step => {
+                let (kind, what, ms) = described(step);
+                (kind, what, ms, before.zip(at).map(|(before, at)| between(before, at)))
+            }
         };
-        let joins = entries
+        let joins = self
+            .entries
             .last_mut()
             .filter(|last| last.kind == kind && ["model", "search"].contains(&kind));
         if let Some(last) = joins {
-            last.join(&what, ms);
-            continue;
+            last.join(&what, ms, since_ms);
+            return;
         }
-        entries.push(TimelineEntry {
+        if self.entries.len() >= 2 * MAX_ENTRIES {
+            self.entries.drain(..MAX_ENTRIES);
+        }
+        self.entries.push(TimelineEntry {
             place,
             steps: 1,
             kind: kind.into(),
             what,
-            at: clock,
+            at: self.clock,
             ms,
+            since_ms,
         });
     }
-    entries.drain(..entries.len().saturating_sub(MAX_ENTRIES));
-    entries
 }
 
 impl TimelineEntry {
-    fn join(&mut self, what: &str, ms: Option<u64>) {
-        self.steps += 1;
-        self.ms = match (self.ms, ms) {
+    fn join(&mut self, what: &str, ms: Option<u64>, since_ms: Option<u64>) {
+        let sum = |one: Option<u64>, two: Option<u64>| match (one, two) {
             (None, None) => None,
             (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),
         };
+        self.steps += 1;
+        self.ms = sum(self.ms, ms);
+        self.since_ms = sum(self.since_ms, since_ms);
         if !what.is_empty() && self.what.matches(", ").count() + 1 < MAX_CALLS {
             let between = if self.what.is_empty() { "" } else { ", " };
             self.what = format!("{}{between}{what}", self.what);

@@ -12,14 +12,12 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::answer::{ResponseBody, RestAnswer};
-use super::auth;
 use super::faults::Uninstalled;
 use super::names::MAINTAINER;
-use super::objects;
 use super::registering::FormShown;
 use super::route::{Needs, Route, RouteCall, post};
 use super::state::State;
-use super::{Double, apps};
+use super::{Double, apps, auth, objects};
 
 pub(super) const ROUTES: &[Route] = &[post("/app-manifests/{code}/conversions", Needs::Nothing, &[], convert)];
 

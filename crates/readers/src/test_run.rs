@@ -80,6 +80,10 @@ pub struct TestRun {
     pub unread: Vec<String>,
     /// The last lines of what the command printed, bounded and without control characters.
     pub tail: String,
+    /// The same lines with the escape sequences that select colours, and no others. `None` if there are no colours. Never
+    /// for a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coloured: Option<String>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
@@ -107,6 +111,7 @@ impl TestRun {
             unstable: Vec::new(),
             unread: Vec::new(),
             tail: tail.into(),
+            coloured: None,
             duration_ms: 0,
         }
     }

@@ -28,6 +28,33 @@ pub fn clean(bytes: &[u8]) -> String {
     clean
 }
 
+/// The last lines of what a program printed, with the escape sequences that select colours; everything else is as in
+/// [`clean`]. At most `max` bytes. `None` if no colours are selected.
+pub fn coloured(bytes: &[u8], max: usize) -> Option<String> {
+    static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\x1b\[[0-9;:]{0,24}m"));
+    let colours = COLOURS.as_ref()?;
+    // Much more than is kept, because what surrounds it may be dropped.
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(4 * max)..]);
+    if !colours.is_match(&text) {
+        return None;
+    }
+    let mut kept = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let line = line.trim_end_matches('\r');
+        let line = line.rsplit('\r').next().unwrap_or(line);
+        let mut rest = 0;
+        for colour in colours.find_iter(line) {
+            kept.push_str(&clean(&line.as_bytes()[rest..colour.start()]));
+            kept.push_str(colour.as_str());
+            rest = colour.end();
+        }
+        kept.push_str(&clean(&line.as_bytes()[rest..]));
+        kept.push_str(end);
+    }
+    Some(tail(&kept, max)).filter(|kept| kept.contains('\x1b'))
+}
+
 /// Control characters, and characters that make text look different from what it says (<https://trojansource.codes>).
 fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\t')
@@ -105,6 +132,19 @@ mod tests {
         check("a\u{202e}b\u{200b}c\u{0}d\u{7}\te".as_bytes(), "abcd\te");
         check(b"bad \xff utf-8", "bad \u{fffd} utf-8");
         check("x".repeat(9_000).as_bytes(), &"x".repeat(MAX_LINE));
+    }
+
+    #[test]
+    fn only_colours_are_kept() {
+        let printed =
+            b"\x1b[31;1mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07 \x1b[2Jup\x1b[A\nold\r\x1b[32mnew\x1b[m\x07\n";
+        let kept = "\x1b[31;1mred\x1b[0m link up\n\x1b[32mnew\x1b[m";
+        assert_eq!(coloured(printed, 1_000).as_deref(), Some(kept));
+        assert_eq!(coloured(b"plain \x1b[2J\n", 1_000), None);
+        let long = "\x1b[31mx\x1b[0m\n".repeat(100_000);
+        assert!(coloured(long.as_bytes(), 1_000).unwrap().len() <= 1_000);
+        // A secret that colours cut in pieces is one.
+        assert_eq!(clean("gh\x1b[0mp_0".as_bytes()), "ghp_0");
     }
 
     #[test]

@@ -12,11 +12,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::{Candidate, Candidates};
-use super::explain;
 use super::gate::{Decision, Gate};
-use super::pairs;
 use super::runner::Runner;
 use super::verdict::CandidateVerdict;
+use super::{explain, pairs};
 use crate::found::{Origin, PassingPatch, Progress, Tried};
 use crate::template::Template;
 

@@ -13,7 +13,7 @@ use greenlight_tree::checkout::{self, Checkout, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::file_lookup::Places;
-use super::{filter, parse, reporters, reports};
+use super::{filter, parse, reporters, reports, text};
 use crate::framework::Ecosystem;
 use crate::prebuild;
 use crate::suite::Suite;
@@ -22,6 +22,9 @@ use crate::wrapper::{OWN_VARIABLES, environment, in_wrapper};
 
 /// Maximum size of the output that is kept, in bytes; enough for some ten thousand tests.
 const MAX_OUTPUT: usize = 8 << 20;
+
+/// How much of a red run is kept with its colours, in bytes.
+const MAX_COLOURED: usize = 16 << 10;
 
 /// Time limit for adding reused packages and build output to a workspace.
 const PREPARING: Duration = Duration::from_secs(60);
@@ -110,7 +113,11 @@ pub async fn run(
     );
     let mut run = blocking(move || {
         let reports = reports::collect(&root, &below, &invocation.reports);
-        without_secrets(parse::read(framework, &output, &reports))
+        let mut run = without_secrets(parse::read(framework, &output, &reports));
+        if !run.is_green() {
+            run.coloured = text::coloured(&output.stdout, &output.stderr, MAX_COLOURED);
+        }
+        run
     })
     .await?;
     run.command = command.to_string();

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use greenlight_readers::text as readers_text;
 pub use greenlight_readers::text::clean;
 pub(super) use greenlight_readers::text::{bounded, one_line, pattern, tail};
+use greenlight_redact::redact;
 use greenlight_sandbox::Captured;
 
 /// The whole output of a command on both streams, cleaned. A mark shows where bytes were left out.
@@ -16,6 +18,16 @@ pub(super) fn printed(stdout: &Captured, stderr: &Captured) -> String {
         text.push_str(&clean(&joined(stderr)));
     }
     text
+}
+
+/// The last lines on both streams with their colours, at most `max` bytes. `None` if there are no colours, or if there may
+/// be a secret between them.
+pub(super) fn coloured(stdout: &Captured, stderr: &Captured, max: usize) -> Option<String> {
+    let mut bytes = joined(stdout).into_owned();
+    bytes.extend_from_slice(&joined(stderr));
+    let text = readers_text::coloured(&bytes, max)?;
+    let plain = clean(text.as_bytes());
+    (redact(&plain) == plain).then_some(text)
 }
 
 fn joined(captured: &Captured) -> Cow<'_, [u8]> {

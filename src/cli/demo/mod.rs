@@ -25,7 +25,7 @@ use crate::engine::{App, Interrupts, ModelStream};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
 use crate::journal::{Database, Journal};
-use crate::server::{self, Queue};
+use crate::server::{self, Access, LocalPage, Queue};
 
 /// The webhook secret of the played GitHub. It protects nothing.
 const SECRET: &str = "demo-webhook-secret";
@@ -40,6 +40,9 @@ pub(super) struct DemoArguments {
     /// Only play GitHub, for your own `greenlight serve` listening at this address; configure the model there
     #[arg(long, value_name = "URL", value_parser = http_url, conflicts_with = "ModelFlags")]
     github_only: Option<url::Url>,
+    /// Keep the page of the run open at the end, until Ctrl-C
+    #[arg(long, conflicts_with = "github_only")]
+    page: bool,
     #[command(flatten)]
     model: ModelFlags,
     #[command(flatten)]
@@ -67,8 +70,13 @@ async fn try_demo(arguments: DemoArguments) -> Result<(), Exit> {
     let listening = tokio::spawn(narrator.clone().listen());
 
     let is_alone = !terminal::somebody_reads_and_types();
+    let mut link = None;
     let queue = match &arguments.github_only {
-        None => Some(open_door(&double, &settings, folder.path()).await?),
+        None => {
+            let (queue, page) = open_door(&double, &settings, folder.path()).await?;
+            link = Some(page);
+            Some(queue)
+        }
         Some(url) => {
             elsewhere::meet(&double, folder.path(), url).await?;
             None
@@ -85,7 +93,24 @@ async fn try_demo(arguments: DemoArguments) -> Result<(), Exit> {
     narrator.catch_up();
     listening.abort();
     result?;
-    epilogue(&double, number, &narrator)
+    let ended = epilogue(&double, number, &narrator);
+    if let Some(link) = link.filter(|_| !matches!(ended, Err(Exit::Fault(_)))) {
+        show_page(&narrator, &link, arguments.page).await;
+    }
+    ended
+}
+
+/// Names the page of the run, and keeps it open if somebody asked for that.
+async fn show_page(narrator: &Narrator, link: &str, is_kept: bool) {
+    if is_kept {
+        narrator.say("The run is in a browser, until you press Ctrl-C. The link works once:");
+        terminal::show_exactly(&format!("{link}\n"));
+        std::future::pending::<()>().await;
+    }
+    let origin = link.split("/enter").next().unwrap_or_default();
+    narrator.say(&format!(
+        "The page of this run was at {origin}. `greenlight demo --page` keeps it open, and prints a link to it."
+    ));
 }
 
 /// Parses a URL, or a host and port.
@@ -110,8 +135,8 @@ fn fault(error: impl std::fmt::Display) -> Exit {
     Exit::Fault(error.to_string())
 }
 
-/// The same server as `greenlight serve`, on a free loopback port.
-async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Path) -> Result<Queue, Exit> {
+/// The same server as `greenlight serve`, on a free loopback port, and the link to its page.
+async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Path) -> Result<(Queue, String), Exit> {
     let app_credentials = double.app_credentials();
     let credentials = Credentials::App {
         id: app_credentials.app_id,
@@ -143,10 +168,16 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(fault)?;
     let address = listener.local_addr().map_err(fault)?;
     let queue = Queue::new(Arc::new(app), 1);
-    let secret = WebhookSecret::new(SECRET.into()).map_err(fault)?;
-    tokio::spawn(server::serve(listener, queue.clone(), secret, std::future::pending()));
+    let (page, link) = LocalPage::new(address).map_err(fault)?;
+    let access = Access {
+        webhook: WebhookSecret::new(SECRET.into()).map_err(fault)?,
+        metrics: None,
+        page: Some(page),
+        sign_in: None,
+    };
+    tokio::spawn(server::serve(listener, queue.clone(), access, std::future::pending()));
     double.set_webhook(&format!("http://{address}/webhook"), SECRET);
-    Ok(queue)
+    Ok((queue, link))
 }
 
 /// Posts comments until the story is over: typed on a terminal, or played.

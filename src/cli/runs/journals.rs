@@ -9,10 +9,10 @@ use super::Shown;
 use crate::config::addresses::JournalAddress;
 use crate::config::settings::Settings;
 use crate::domain::id::{RepositoryName, RunId};
-use crate::domain::run::{Run, Step};
+use crate::domain::run::Run;
 use crate::engine::worktree::INSTALLED;
 use crate::journal::{self, Database, Journal};
-use crate::summary::{RunSummary, timeline};
+use crate::summary::{RunSummary, Timeline, TimelineEntry};
 
 /// How many runs statistics count at most.
 pub(super) const MAX_COUNTED: usize = 2_000;
@@ -23,8 +23,8 @@ const MAX_FILE: u64 = 64 << 20;
 /// How many steps are read at a time.
 const STEPS: usize = 500;
 
-/// A run, and its steps with their places.
-type WithSteps = (Run, Vec<(usize, Step)>);
+/// A run, and its timeline.
+type WithTimeline = (Run, Vec<TimelineEntry>);
 
 /// The newest runs, at most `limit`.
 pub(super) async fn newest(
@@ -52,7 +52,7 @@ pub(super) async fn newest(
 
 /// One run with its timeline.
 pub(super) async fn run(settings: &Settings, id: &str) -> Result<Option<Shown>, Exit> {
-    let (run, steps) = match of_checkouts(settings)?.into_iter().find(|(run, _)| run.id().0 == id) {
+    let (run, timeline) = match of_checkouts(settings)?.into_iter().find(|(run, _)| run.id().0 == id) {
         Some(found) => found,
         None => {
             let Some(journal) = open(settings).await? else {
@@ -62,28 +62,30 @@ pub(super) async fn run(settings: &Settings, id: &str) -> Result<Option<Shown>, 
             let Some(run) = journal.find(&id).await.map_err(unusable)? else {
                 return Ok(None);
             };
-            (run, steps(&journal, &id).await?)
+            (run, timeline(&journal, &id).await?)
         }
     };
     Ok(Some(Shown {
         summary: RunSummary::of(&run, jiff::Timestamp::now()),
-        timeline: timeline(steps.iter().map(|(place, step)| (*place, step))),
+        timeline,
     }))
 }
 
-async fn steps(journal: &Journal, id: &RunId) -> Result<Vec<(usize, Step)>, Exit> {
-    let mut steps = Vec::new();
+async fn timeline(journal: &Journal, id: &RunId) -> Result<Vec<TimelineEntry>, Exit> {
+    let mut timeline = Timeline::default();
+    let mut from = 0;
     loop {
-        let from = steps.len();
         let some = journal.steps(id, from, STEPS).await.map_err(unusable)?;
-        let is_last = some.len() < STEPS;
-        // A step that cannot be read ends what can be shown.
-        let readable = some
-            .iter()
-            .map_while(|(place, step)| Some((*place, serde_json::from_str(step).ok()?)));
-        steps.extend(readable);
-        if is_last || steps.len() < from + STEPS {
-            return Ok(steps);
+        for stored in &some {
+            // A step that cannot be read ends what can be shown.
+            let Ok(Some(step)) = stored.step() else {
+                return Ok(timeline.entries());
+            };
+            timeline.take((stored.place, &step, stored.at));
+        }
+        from += some.len();
+        if some.len() < STEPS {
+            return Ok(timeline.entries());
         }
     }
 }
@@ -101,7 +103,7 @@ async fn open(settings: &Settings) -> Result<Option<Journal>, Exit> {
 }
 
 /// The runs of checkouts that can be resumed, with their steps. A run that is over has no file.
-fn of_checkouts(settings: &Settings) -> Result<Vec<WithSteps>, Exit> {
+fn of_checkouts(settings: &Settings) -> Result<Vec<WithTimeline>, Exit> {
     let folder = settings.data_dir()?.join(INSTALLED).join("local");
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Ok(Vec::new());
@@ -113,14 +115,18 @@ fn of_checkouts(settings: &Settings) -> Result<Vec<WithSteps>, Exit> {
     Ok(files.filter_map(|path| of_checkout(&path)).collect())
 }
 
-fn of_checkout(path: &PathBuf) -> Option<WithSteps> {
+fn of_checkout(path: &PathBuf) -> Option<WithTimeline> {
     let mut text = String::new();
     File::open(path).ok()?.take(MAX_FILE).read_to_string(&mut text).ok()?;
     // Somebody may be writing the last line.
     text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
     let run = journal::fold(&text).ok()?;
+    let mut timeline = Timeline::default();
     let steps = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    Some((run, steps.enumerate().collect()))
+    for (place, step) in steps.enumerate() {
+        timeline.take((place, &step, None));
+    }
+    Some((run, timeline.entries()))
 }
 
 fn unusable(error: journal::Error) -> Exit {

@@ -18,7 +18,9 @@ pub use asked::{Approval, Asked};
 use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
 pub use rights::GateRules;
-pub use step::{Consent, End, JobReading, Log, Origin, Settled, Started, Step, Subject, Tested, Unvouched};
+pub use step::{
+    Consent, End, JobReading, Log, Origin, Settled, Started, Step, Subject, SuggestedLines, Tested, Unvouched,
+};
 pub use suites::Suites;
 
 use super::anchor::SuggestionState;
@@ -82,6 +84,8 @@ pub struct Run {
     pub parts: usize,
     /// Comments of earlier reviews that carry suggestions of it, too.
     pub carried: Vec<u64>,
+    /// The lines that its suggestions replace.
+    pub suggested: Vec<SuggestedLines>,
     /// The state of each settled suggestion, by comment.
     pub settled: BTreeMap<u64, SuggestionState>,
     /// The comments whose suggestions people with write access applied.
@@ -147,6 +151,7 @@ impl Run {
             review: None,
             parts: 0,
             carried: Vec::new(),
+            suggested: Vec::new(),
             settled: BTreeMap::new(),
             accepted_by_writers: BTreeSet::new(),
             gates: Vec::new(),
@@ -208,12 +213,19 @@ impl Run {
                 }
                 self.proposal = Some(*proposal);
                 self.review = None;
+                self.suggested.clear();
                 self.said.clear();
             }
-            Step::ReviewPosted { review, parts, carried } => {
+            Step::ReviewPosted {
+                review,
+                parts,
+                carried,
+                suggested,
+            } => {
                 (self.review, self.places.review) = (Some(review), Some(place));
                 self.parts = parts;
                 self.carried = carried;
+                self.suggested = suggested;
             }
             Step::GateOpened(gate) => self.gates.push(Asked::new(gate)),
             Step::Answered {

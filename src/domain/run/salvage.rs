@@ -15,17 +15,22 @@ impl Run {
         };
         let mut run = Self::start(*started);
         for step in steps {
-            match step {
-                Some(step @ (Step::Ended(_) | Step::Announced | Step::Undone { .. })) => run.take(step),
-                Some(step) if run.unreadable.is_none() => run.take(step),
-                Some(_) => run.length += 1,
-                None => {
-                    run.unreadable.get_or_insert(run.length);
-                    run.length += 1;
-                }
-            }
+            run.take_readable(step);
         }
         Ok(run)
+    }
+
+    /// Adds the next step of a journal; `None` is one that cannot be read.
+    pub fn take_readable(&mut self, step: Option<Step>) {
+        match step {
+            Some(step @ (Step::Ended(_) | Step::Announced | Step::Undone { .. })) => self.take(step),
+            Some(step) if self.unreadable.is_none() => self.take(step),
+            Some(_) => self.length += 1,
+            None => {
+                self.unreadable.get_or_insert(self.length);
+                self.length += 1;
+            }
+        }
     }
 
     /// How a run with an unreadable step ends.

@@ -9,7 +9,7 @@ use super::super::execution::Deferred;
 use super::super::explanation::Explanation;
 use super::super::finding::Finding;
 use super::super::gate::{Answer, Gate, GateId};
-use super::super::id::{Account, CommitSha, InstallationId, Login, PullRequestId, RunId, authored};
+use super::super::id::{Account, CommitSha, InstallationId, Login, PullRequestId, RepoPath, RunId, authored};
 use super::super::mode::Mode;
 use super::super::proposal::{Evidence, Proposal, TestsFirst};
 use super::super::search::Search;
@@ -274,6 +274,14 @@ pub struct Settled {
     pub fate: SuggestionState,
 }
 
+/// The lines of the head that one suggestion replaces, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuggestedLines {
+    pub path: RepoPath,
+    pub first: u32,
+    pub last: u32,
+}
+
 /// An approval that does not count, and why, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unvouched {
@@ -327,6 +335,9 @@ pub enum Step {
         /// Comments of earlier reviews that carry suggestions of this proposal, too.
         #[serde(default)]
         carried: Vec<u64>,
+        /// The lines that its suggestions replace. Empty in what earlier versions wrote.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        suggested: Vec<SuggestedLines>,
     },
     GateOpened(Gate),
     /// A person's answer, and the comment that gave it, so that a redelivered comment is not a second answer.

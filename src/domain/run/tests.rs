@@ -127,6 +127,7 @@ fn a_command_reproduces_works_proposes_and_lands_after_one_approval() {
         review: 7,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     assert_eq!(run.next(false), Next::OpenGate(GateNeeded::Land));
     let gate = opened(&run, GateKind::Land { files: 1 });
@@ -168,6 +169,7 @@ fn a_proposal_from_reading_is_verified_after_the_approval() {
         review: 7,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     assert_eq!(run.next(true), Next::OpenGate(GateNeeded::VerifyAndLand));
     let gate = opened(
@@ -195,6 +197,7 @@ fn a_rejection_with_a_reason_makes_room_for_another_proposal() {
             review: 7,
             parts: 1,
             carried: Vec::new(),
+            suggested: Vec::new(),
         });
         let gate = opened(&run, GateKind::Land { files: 1 });
         run.take(gate);
@@ -223,6 +226,7 @@ fn two_approvers_are_two_people() {
         review: 7,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     let gate = opened(&run, GateKind::Land { files: 1 });
     run.take(gate);
@@ -281,7 +285,8 @@ fn a_journal_without_suggestion_states_is_read() {
         Step::ReviewPosted {
             review: 7,
             parts,
-            carried
+            carried,
+            suggested: Vec::new(),
         }
     );
 }
@@ -311,6 +316,7 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
         review: 7,
         parts: 2,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     run.take(settled(1, SuggestionState::Applied));
     run.take(settled(2, SuggestionState::Stale));

@@ -170,13 +170,13 @@ impl Teller {
                 }
             };
             let all = steps.len() < STEPS;
-            for (place, step) in steps {
-                from = place + 1;
+            for stored in steps {
+                from = stored.place + 1;
                 self.may_be_over = true;
                 let happened = Happened {
                     event: "step",
-                    id: Some(place),
-                    data: step,
+                    id: Some(stored.place),
+                    data: stored.json,
                 };
                 self.send(happened).await?;
             }

@@ -52,9 +52,9 @@ use super::queue::Queue;
 use crate::domain::command::{Command, MAXIMUM_TEXT};
 use crate::domain::gate::GateId;
 use crate::domain::id::{PullRequestId, RepositoryName, RunId};
-use crate::domain::run::{Run, Step};
+use crate::domain::run::Run;
 use crate::journal::Journal;
-use crate::summary::{RunSummary, TimelineEntry, timeline};
+use crate::summary::{RunSummary, Timeline, TimelineEntry};
 
 /// The maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
@@ -180,18 +180,18 @@ async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>)
 
 /// The timeline of a run.
 async fn timeline_of(journal: &Journal, id: &RunId) -> Result<Vec<TimelineEntry>, Problem> {
-    let mut steps: Vec<(usize, Step)> = Vec::new();
+    let mut timeline = Timeline::default();
     let mut from = 0;
     loop {
         let some = journal.steps(id, from, STEPS).await?;
-        let is_last = some.len() < STEPS;
-        from = some.last().map_or(from, |(place, _)| place + 1);
-        let readable = some
-            .into_iter()
-            .filter_map(|(place, step)| Some((place, serde_json::from_str(&step).ok()?)));
-        steps.extend(readable);
-        if is_last {
-            return Ok(timeline(steps.iter().map(|(place, step)| (*place, step))));
+        for stored in &some {
+            if let Ok(Some(step)) = stored.step() {
+                timeline.take((stored.place, &step, stored.at));
+            }
+        }
+        from = some.last().map_or(from, |stored| stored.place + 1);
+        if some.len() < STEPS {
+            return Ok(timeline.entries());
         }
     }
 }

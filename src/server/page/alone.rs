@@ -9,21 +9,22 @@ use axum::middleware::from_fn_with_state;
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
+use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::live;
-use super::run::{self, Shown};
+use super::folds::Folding;
+use super::run::RunView;
 use super::viewer::Viewer;
-use super::{LocalPage, Missing, assets, door, with_headers, within_time};
-use crate::domain::run::{Run, Step};
+use super::{LocalPage, Missing, assets, door, live, with_headers, within_time};
+use crate::domain::run::Step;
 
 /// How many steps are shown at most.
 const MAX_STEPS: usize = 20_000;
 
 /// The steps of a run, as they happen.
 pub struct Board {
-    steps: Mutex<Vec<Step>>,
+    steps: Mutex<Vec<(Step, Option<Timestamp>)>>,
     length: watch::Sender<usize>,
 }
 
@@ -32,21 +33,31 @@ impl Board {
     pub fn new(steps: Vec<Step>) -> Self {
         Self {
             length: watch::Sender::new(steps.len()),
-            steps: Mutex::new(steps),
+            // When these were recorded is not known.
+            steps: Mutex::new(steps.into_iter().map(|step| (step, None)).collect()),
         }
     }
 
     pub fn add(&self, step: Step) {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         if steps.len() < MAX_STEPS {
-            steps.push(step);
+            steps.push((step, Some(Timestamp::now())));
             self.length.send_replace(steps.len());
         }
     }
 
-    fn steps(&self) -> Vec<(usize, Step)> {
-        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        steps.iter().cloned().enumerate().collect()
+    /// The run as it is now, if this is its id.
+    fn folded(&self, id: Option<&str>) -> Result<RunView, Missing> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut folding = Folding::default();
+        for (step, at) in steps {
+            folding.take(Some(step), at, 0)?;
+        }
+        let view = folding.view("the working tree")?;
+        match id.is_none_or(|id| view.run.id().0 == id) {
+            true => Ok(view),
+            false => Err(Missing::Nothing),
+        }
     }
 }
 
@@ -64,31 +75,15 @@ pub async fn serve_run(listener: TcpListener, board: Arc<Board>, page: LocalPage
     super::super::connections::serve(&listener, &router, std::future::pending()).await;
 }
 
-/// The run, if this is its id.
-fn find(steps: &[(usize, Step)], id: Option<&str>) -> Result<Run, Missing> {
-    let run = Run::salvage(steps.iter().map(|(_, step)| Some(step.clone()))).map_err(|_| Missing::Nothing)?;
-    match id.is_none_or(|id| run.id().0 == id) {
-        true => Ok(run),
-        false => Err(Missing::Nothing),
-    }
-}
-
 async fn get_start(State(board): State<Arc<Board>>) -> Result<Response, Missing> {
-    let run = find(&board.steps(), None)?;
-    Ok(Redirect::to(&format!("/runs/{}", run.id())).into_response())
+    let view = board.folded(None)?;
+    Ok(Redirect::to(&format!("/runs/{}", view.run.id())).into_response())
 }
 
 async fn get_run(State(board): State<Arc<Board>>, Path(id): Path<String>) -> Result<Response, Missing> {
-    let steps = board.steps();
-    let run = find(&steps, Some(&id))?;
-    Ok(run::show(Shown {
-        run: &run,
-        steps: &steps,
-        branch: "the working tree",
-        frame: Viewer::Local.frame(),
-        notice: String::new(),
-        may_answer: false,
-    }))
+    Ok(board
+        .folded(Some(&id))?
+        .page(Viewer::Local.frame(), String::new(), false))
 }
 
 async fn get_events(
@@ -103,7 +98,7 @@ async fn get_events(
     if is_old {
         lengths.mark_changed();
     }
-    find(&board.steps(), Some(&id))?;
+    board.folded(Some(&id))?;
     let events = futures::stream::unfold(lengths, async |mut lengths| {
         lengths.changed().await.ok()?;
         Some((Ok::<_, std::convert::Infallible>(live::changed()), lengths))

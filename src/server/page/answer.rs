@@ -79,11 +79,13 @@ async fn take(
     if !door.is_own_form(&headers, person, &given.csrf) {
         return Err(Missing::Forged);
     }
-    let run = shelf.find(id).await?;
-    let on = run.started.pull_request().cloned().ok_or(Missing::Nothing)?;
+    let row = shelf.find(id).await?;
     let (reached, permission) = shelf
-        .permission_now(person, (run.started.installation, &on.repository))
+        .permission_now(person, (row.installation, &row.repository))
         .await?;
+    let view = shelf.folds.view(shelf.queue.app(), &row).await?;
+    let run = &*view.run;
+    let on = run.started.pull_request().cloned().ok_or(Missing::Nothing)?;
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
     let back = |said: &str| {
         let gate = asked
@@ -104,7 +106,7 @@ async fn take(
         queue: &shelf.queue,
         client: &reached.client,
         by: &by,
-        run: &run,
+        run,
         on: &on,
         place: "page",
     };

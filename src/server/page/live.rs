@@ -21,22 +21,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use super::viewer::{Viewer, VisibleRun};
 use super::{Missing, Shelf};
 use crate::domain::id::{AccountId, Repository, RunId};
-use crate::journal::{Error, Journal};
+use crate::journal::{Error, Journal, RunRow};
 
 /// How many pages are told at once, and how many of one person.
-const MAX_LISTENERS: usize = 128;
+const MAX_LISTENERS: usize = 512;
 const MAX_OF_PERSON: usize = 16;
 /// How often the journal is asked.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often access is checked again.
+/// How often it is checked that a person is still signed in. What they may see is checked when there is something to tell.
 const TRUSTED: Duration = Duration::from_secs(60);
-/// How many steps are read at a time.
-const STEPS: usize = 500;
 /// How many open runs the overview shows. Older ones are on the pages of their repositories.
 pub(super) const MAX_OPEN: usize = 500;
 
-/// The number of steps of each run, with its repository. `None` before the journal was asked.
-type Lengths = Option<Arc<Vec<(RunId, Option<Repository>, usize)>>>;
+/// The runs with their numbers of steps. `None` before the journal was asked.
+type Lengths = Option<Arc<Vec<RunRow>>>;
 type Pollers = HashMap<Option<RunId>, watch::Sender<Lengths>>;
 
 /// Who is told.
@@ -117,8 +115,7 @@ impl Listeners {
 /// Asks the journal until nobody listens.
 async fn poll(shelf: Shelf, run: Option<RunId>, sender: watch::Sender<Lengths>) {
     loop {
-        let seen = sender.borrow().clone();
-        match lengths(&shelf.queue.app().journal, run.as_ref(), seen).await {
+        match lengths(&shelf.queue.app().journal, run.as_ref()).await {
             Ok(now) => {
                 sender.send_if_modified(|seen| {
                     let is_new = seen.as_deref() != Some(&now);
@@ -140,21 +137,10 @@ async fn poll(shelf: Shelf, run: Option<RunId>, sender: watch::Sender<Lengths>) 
     }
 }
 
-async fn lengths(
-    journal: &Journal,
-    run: Option<&RunId>,
-    seen: Lengths,
-) -> Result<Vec<(RunId, Option<Repository>, usize)>, Error> {
-    let Some(id) = run else {
-        return journal.lengths_of_newest_open(MAX_OPEN).await;
-    };
-    let mut length = seen.and_then(|seen| Some(seen.first()?.2)).unwrap_or(0);
-    loop {
-        let more = journal.steps(id, length, STEPS).await?.len();
-        length += more;
-        if more < STEPS {
-            return Ok(vec![(id.clone(), None, length)]);
-        }
+async fn lengths(journal: &Journal, run: Option<&RunId>) -> Result<Vec<RunRow>, Error> {
+    match run {
+        None => journal.open_rows(MAX_OPEN).await,
+        Some(id) => Ok(journal.row(id).await?.into_iter().collect()),
     }
 }
 
@@ -200,17 +186,16 @@ pub(super) async fn get_one(
     Path(id): Path<String>,
     since: Asked,
 ) -> Result<Response, Missing> {
-    let VisibleRun { run, .. } = shelf.run(&viewer, id).await?;
-    let on = run.started.pull_request().map(|on| on.repository.clone());
-    Ok(tell(shelf, viewer, Some((run.id().clone(), on)), since))
+    let VisibleRun { row, .. } = shelf.run(&viewer, id).await?;
+    Ok(tell(shelf, viewer, Some(row.id), since))
 }
 
 /// One page that is told.
 struct Listening {
     shelf: Shelf,
     viewer: Viewer,
-    /// The one run, with its repository.
-    run: Option<(RunId, Option<Repository>)>,
+    /// Whether it is told of one run.
+    is_of_one: bool,
     lengths: watch::Receiver<Lengths>,
     /// What the page shows of the runs that the viewer may see.
     seen: Option<String>,
@@ -222,15 +207,15 @@ pub(super) fn changed() -> Event {
     Event::default().event("changed").data("1")
 }
 
-fn tell(shelf: Shelf, viewer: Viewer, run: Option<(RunId, Option<Repository>)>, since: Asked) -> Response {
+fn tell(shelf: Shelf, viewer: Viewer, run: Option<RunId>, since: Asked) -> Response {
     let Some(place) = shelf.listeners.place(&viewer) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let start = Listening {
-        lengths: shelf.listeners.lengths(&shelf, run.as_ref().map(|(id, _)| id)),
+        is_of_one: run.is_some(),
+        lengths: shelf.listeners.lengths(&shelf, run.as_ref()),
         shelf,
         viewer,
-        run,
         seen: since.ok().and_then(|Query(since)| since.seen),
         _place: place,
     };
@@ -253,33 +238,65 @@ impl Listening {
                     return Some(());
                 }
             }
-            match tokio::time::timeout(TRUSTED, self.lengths.changed()).await {
-                Ok(Ok(())) | Err(_) => {}
-                Ok(Err(_)) => return None,
+            loop {
+                match tokio::time::timeout(TRUSTED, self.lengths.changed()).await {
+                    Ok(changed) => break changed.ok()?,
+                    Err(_) => self.is_signed_in().await.ok()?,
+                }
             }
         }
     }
 
-    /// Names the state of what the viewer may see, if they are still signed in.
-    async fn visible(&self, lengths: &[(RunId, Option<Repository>, usize)]) -> Result<String, Missing> {
+    async fn is_signed_in(&self) -> Result<(), Missing> {
         if let Some(person) = self.viewer.person() {
             let journal = &self.shelf.queue.app().journal;
             let session = journal.session(&person.key, Timestamp::now()).await?;
             session.ok_or(Missing::Nothing)?;
         }
-        if let Some((_, on)) = &self.run {
-            if let Some(on) = on
-                && !self.shelf.may_see(&self.viewer, on).await?
-            {
-                return Err(Missing::Nothing);
-            }
-            return Ok(token(lengths.iter().map(|(id, _, length)| (id, *length))));
-        }
-        let all: HashSet<Repository> = lengths.iter().filter_map(|(_, on, _)| on.clone()).collect();
+        Ok(())
+    }
+
+    /// Names the state of what the viewer may see, if they are still signed in.
+    async fn visible(&self, rows: &[RunRow]) -> Result<String, Missing> {
+        self.is_signed_in().await?;
+        let all: HashSet<Repository> = rows.iter().map(|row| row.repository.clone()).collect();
         let visible = self.shelf.visible(&self.viewer, all.into_iter().collect()).await?;
-        let is_local = self.viewer.person().is_none();
-        let may_be_seen = |on: &Option<Repository>| is_local || on.as_ref().is_some_and(|on| visible.contains(on));
-        let visible = lengths.iter().filter(|(_, on, _)| may_be_seen(on));
-        Ok(token(visible.map(|(id, _, length)| (id, *length))))
+        let visible: HashSet<&Repository> = visible.iter().collect();
+        if self.is_of_one && rows.iter().any(|row| !visible.contains(&row.repository)) {
+            return Err(Missing::Nothing);
+        }
+        let visible = rows.iter().filter(|row| visible.contains(&row.repository));
+        Ok(token(visible.map(|row| (&row.id, row.length))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::Account;
+    use crate::journal::SessionKey;
+    use crate::server::page::viewer::Person;
+
+    fn person(id: u64) -> Viewer {
+        Viewer::Person(Arc::new(Person {
+            id: AccountId(id),
+            key: SessionKey(String::new()),
+            account: Account::new("ada"),
+            csrf: String::new(),
+        }))
+    }
+
+    #[test]
+    fn five_hundred_people_can_watch_and_one_cannot_take_their_places() {
+        let listeners = Listeners::default();
+        let one: Vec<Place> = (0..100).filter_map(|_| listeners.place(&person(0))).collect();
+        assert_eq!(one.len(), MAX_OF_PERSON);
+        drop(one);
+        let mut all: Vec<Place> = (0..500).filter_map(|id| listeners.place(&person(id))).collect();
+        assert_eq!(all.len(), 500);
+        all.extend((500..2_000).filter_map(|id| listeners.place(&person(id))));
+        assert_eq!(all.len(), MAX_LISTENERS);
+        all.truncate(10);
+        assert!(listeners.place(&person(7)).is_some());
     }
 }

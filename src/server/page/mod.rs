@@ -4,11 +4,19 @@
 //! person has proved no GitHub account, so nothing on it changes anything. Otherwise people sign in with GitHub; see
 //! [`sign_in`]. They see what they may see there, and answer what they may answer.
 //!
-//! Pages are rendered by templates that escape every text. A small script reloads them when the journal has grown.
+//! Pages are rendered by templates that escape every text. A small script reloads them when the journal has grown. What
+//! is the same for everyone who may see it is folded and rendered once; see [`folds`].
 
 mod alone;
+mod ansi;
 mod answer;
+mod bars;
+mod diff;
 mod door;
+mod folds;
+mod forget;
+mod held_back;
+mod learned;
 mod live;
 mod notice;
 mod overview;
@@ -17,7 +25,9 @@ mod repository;
 mod run;
 mod secrets;
 mod sign_in;
+mod summaries;
 mod text;
+mod transcript;
 mod viewer;
 
 use std::time::Duration;
@@ -33,7 +43,10 @@ use axum::routing::{get, post};
 pub use door::{LocalPage, NotLoopback};
 use tower_http::timeout::TimeoutLayer;
 
+use self::folds::Folds;
+use self::learned::LearnedCache;
 use self::sign_in::SignInDoor;
+use self::summaries::Summaries;
 use self::viewer::{Frame, Sight};
 use super::queue::Queue;
 use crate::github::SignInApp;
@@ -55,6 +68,9 @@ struct Shelf {
     queue: Queue,
     listeners: live::Listeners,
     sight: Sight,
+    folds: Folds,
+    summaries: Summaries,
+    learned: LearnedCache,
 }
 
 impl Shelf {
@@ -63,6 +79,9 @@ impl Shelf {
             queue,
             listeners: live::Listeners::default(),
             sight: Sight::default(),
+            folds: Folds::default(),
+            summaries: Summaries::default(),
+            learned: LearnedCache::default(),
         }
     }
 }
@@ -83,6 +102,7 @@ pub(super) fn with_sign_in(queue: Queue, app: SignInApp) -> Router {
         .route("/runs/{id}/gates/{gate}/approve", post(answer::post_approve))
         .route("/runs/{id}/gates/{gate}/reject", post(answer::post_reject))
         .route("/runs/{id}/cancel", post(answer::post_cancel))
+        .route("/repositories/{owner}/{name}/forget", post(forget::post_forget))
         .route("/sign-out", post(sign_in::post_sign_out))
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .with_state(at.clone());
@@ -104,6 +124,11 @@ fn pages(shelf: Shelf) -> Router {
         .route("/runs/{id}/events", get(live::get_one))
         .route("/repositories/{owner}/{name}", get(repository::get_repository))
         .route("/repositories/{owner}/{name}/days.csv", get(repository::get_days))
+        .route(
+            "/repositories/{owner}/{name}/outcomes.csv",
+            get(repository::get_outcomes),
+        )
+        .route("/repositories/{owner}/{name}/tests.csv", get(repository::get_tests))
         .with_state(shelf)
 }
 

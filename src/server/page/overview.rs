@@ -13,14 +13,15 @@ use super::text::{distance, dollars, shown, time};
 use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, live, rendered};
 use crate::domain::clock;
-use crate::domain::id::Repository;
-use crate::domain::run::Run;
-use crate::journal::Journal;
+use crate::domain::id::{Repository, RunId};
+use crate::journal::{Journal, RunRow};
 use crate::summary::{Filter, RunSummary};
 
-/// How many runs of a repository, repositories and ended runs are shown at most.
-const MAX_RUNS: usize = 50;
+/// How many repositories and ended runs are shown at most, and how many of the newest runs are searched.
 const MAX_REPOSITORIES: usize = 50;
+const MAX_SEARCHED: usize = 500;
+/// How many runs of a repository are read at least.
+const MIN_OF_REPOSITORY: usize = 4;
 /// How many repositories somebody is asked about at GitHub at most, to find those that may be seen.
 const MAX_LOOKED_AT: usize = 200;
 const MAX_ENDED: usize = 50;
@@ -94,19 +95,20 @@ pub(super) async fn get_overview(
         person: given(&wanted.person),
         text: given(&wanted.search),
     };
-    let mut open = journal.newest_open(live::MAX_OPEN).await?;
+    let mut open = journal.open_rows(live::MAX_OPEN).await?;
     let repositories = repositories(&shelf, &viewer, &open).await?;
     if viewer.person().is_some() {
         let seen: HashSet<String> = repositories.iter().map(Repository::key).collect();
-        open.retain(|run| {
-            run.started
-                .pull_request()
-                .is_some_and(|on| seen.contains(&on.repository.key()))
-        });
+        open.retain(|row| seen.contains(&row.repository.key()));
     }
-    let seen = live::token(open.iter().map(|run| (run.id(), run.length)));
+    let seen = live::token(open.iter().map(|row| (&row.id, row.length)));
     let now = Timestamp::now();
-    let mut runs = newest(journal, (open, &repositories), now).await?;
+    let wanted = match filter == Filter::default() {
+        true => MAX_ENDED,
+        false => MAX_SEARCHED,
+    };
+    let rows = newest(journal, open, (&repositories, filter.repository.as_deref()), wanted).await?;
+    let mut runs = shelf.summaries.of(journal, &rows, now).await?;
     runs.retain(|run| filter.takes(run));
     runs.sort_by_key(|run| std::cmp::Reverse(run.started));
     let lines = |is: &dyn Fn(&RunSummary) -> bool| -> Vec<Line> {
@@ -139,7 +141,7 @@ pub(super) async fn get_overview(
 }
 
 /// The repositories that may be seen: those with open runs, and those with the newest runs.
-async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[Run]) -> Result<Vec<Repository>, Missing> {
+async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[RunRow]) -> Result<Vec<Repository>, Missing> {
     let journal = &shelf.queue.app().journal;
     let wanted = match viewer.person() {
         None => MAX_REPOSITORIES,
@@ -147,9 +149,7 @@ async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[Run]) -> Result<Ve
     };
     let mut all = journal.repositories(wanted).await?;
     let known: HashSet<String> = all.iter().map(Repository::key).collect();
-    let of_open = open
-        .iter()
-        .filter_map(|run| Some(run.started.pull_request()?.repository.clone()));
+    let of_open = open.iter().map(|row| row.repository.clone());
     let of_open: HashSet<Repository> = of_open.filter(|one| !known.contains(&one.key())).collect();
     if viewer.person().is_some() {
         all.extend(of_open.into_iter().take(MAX_LOOKED_AT));
@@ -157,21 +157,43 @@ async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[Run]) -> Result<Ve
     shelf.visible(viewer, all).await
 }
 
-/// The runs that are open, and the newest of each repository.
+/// The runs that are open, and this many of the newest ones in some repositories, or in the one with this name. Of each
+/// repository only a few are read, and more only where they are among the newest.
 async fn newest(
     journal: &Journal,
-    (open, of): (Vec<Run>, &[Repository]),
-    now: Timestamp,
-) -> Result<Vec<RunSummary>, Missing> {
-    let mut runs: Vec<RunSummary> = open.iter().map(|run| RunSummary::of(run, now)).collect();
-    for repository in of.iter().take(MAX_REPOSITORIES) {
-        for run in journal.runs_in(repository, MAX_RUNS).await? {
-            if !runs.iter().any(|known: &RunSummary| known.id == *run.id()) {
-                runs.push(RunSummary::of(&run, now));
+    open: Vec<RunRow>,
+    (of, name): (&[Repository], Option<&str>),
+    wanted: usize,
+) -> Result<Vec<RunRow>, Missing> {
+    let is_wanted =
+        |repository: &&Repository| name.is_none_or(|name| repository.name.to_string().eq_ignore_ascii_case(name));
+    let mut left: Vec<&Repository> = of.iter().filter(is_wanted).collect();
+    let mut each = (2 * wanted / left.len().max(1)).clamp(MIN_OF_REPOSITORY, wanted);
+    let mut known: HashSet<RunId> = open.iter().map(|row| row.id.clone()).collect();
+    let mut newest: Vec<RunRow> = Vec::new();
+    while !left.is_empty() {
+        let mut more = Vec::new();
+        for repository in left {
+            let rows = journal.rows_in(repository, each).await?;
+            if let Some(last) = rows.last().filter(|_| rows.len() == each && each < wanted) {
+                more.push((repository, last.started.clone()));
             }
+            newest.extend(rows.into_iter().filter(|row| known.insert(row.id.clone())));
         }
+        newest.sort_by(|one, other| other.started.cmp(&one.started));
+        newest.truncate(wanted);
+        let oldest = newest.get(wanted - 1).map(|row| row.started.clone());
+        let is_newer = |end: &String| oldest.as_ref().is_none_or(|oldest| end > oldest);
+        left = more
+            .into_iter()
+            .filter(|(_, end)| is_newer(end))
+            .map(|(repository, _)| repository)
+            .collect();
+        each = (4 * each).min(wanted);
     }
-    Ok(runs)
+    let mut rows = open;
+    rows.extend(newest);
+    Ok(rows)
 }
 
 impl Line {

@@ -1,4 +1,4 @@
-//! What the runs of one repository show over weeks, as numbers, plots, tables and CSV.
+//! What the runs of one repository show over weeks, as numbers, plots, tables and CSV; and what they taught.
 
 use askama::Template;
 use axum::Extension;
@@ -8,15 +8,15 @@ use axum::response::{IntoResponse as _, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
+use super::learned::{Learned, LearnedEntry};
 use super::plot::{self, Bar};
 use super::text::{dollars, shown};
 use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, rendered};
 use crate::domain::clock;
 use crate::domain::id::{Repository, RepositoryName};
-use crate::summary::{Day, Statistics};
+use crate::summary::{BrokenTest, Day, FlakyTest, Statistics};
 
-const MAX_COUNTED: usize = 2_000;
 const MAX_REPOSITORIES: usize = 1_000;
 /// How many repositories of one name are looked at.
 const MAX_OF_NAME: usize = 4;
@@ -28,28 +28,37 @@ const PERIOD: u32 = 30;
 #[derive(Deserialize)]
 pub(super) struct Period {
     days: Option<u32>,
+    /// What became of a form.
+    said: Option<String>,
 }
 
-struct Flaky {
+struct FlakyLine {
     name: String,
-    red: u32,
-    executions: u32,
+    rate: String,
+    of: String,
     runs: u32,
+    /// The newest measurement first.
+    history: String,
 }
 
-/// A day in words.
-struct DayLine {
+struct BrokenLine {
+    name: String,
+    runs: u32,
+    last: String,
+}
+
+/// What is remembered, with the day on which it was learned.
+struct EntryLine {
+    entry: LearnedEntry,
     day: String,
-    runs: u64,
-    accepted: u64,
-    cost: String,
 }
 
-/// A plot with the value of its highest bar.
+/// A plot with the value of its highest bar, and its numbers.
 struct Plot {
     title: &'static str,
     most: String,
     bars: Vec<Bar>,
+    rows: Vec<(String, String)>,
 }
 
 #[derive(Template)]
@@ -68,9 +77,15 @@ struct RepositoryPage {
     cost: String,
     cost_per_accepted: String,
     without_model: String,
-    by_state: Vec<(String, u64)>,
-    flaky: Vec<Flaky>,
-    table: Vec<DayLine>,
+    notice: &'static str,
+    /// Whether the viewer may forget what is remembered.
+    may_forget: bool,
+    by_state: Vec<(String, u64, u64)>,
+    flaky: Vec<FlakyLine>,
+    broken: Vec<BrokenLine>,
+    command: String,
+    fixes: Vec<EntryLine>,
+    rejections: Vec<EntryLine>,
     /// The first and the last day, if there are any.
     range: Option<(String, String)>,
     plots: Vec<Plot>,
@@ -82,12 +97,18 @@ pub(super) async fn get_repository(
     State(shelf): State<Shelf>,
     Extension(viewer): Extension<Viewer>,
     Path(name): Path<(String, String)>,
-    Query(Period { days }): Query<Period>,
+    Query(period): Query<Period>,
 ) -> Result<Response, Missing> {
-    let days = days.filter(|days| PERIODS.contains(days)).unwrap_or(PERIOD);
-    let (repository, of) = statistics((&shelf, &viewer), &name, days).await?;
+    let days = period.days();
+    let repository = named((&shelf, &viewer), &name).await?;
+    let journal = &shelf.queue.app().journal;
+    let learned = shelf.learned.of(journal, &repository).await?;
+    let of = statistics(&learned, days);
+    let recalled = learned.recalled(&journal.forgotten(&repository).await?);
+    let may_forget = shelf.may_approve(&viewer, &repository).await?;
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     let percent = |rate: Option<f64>| or_dash(rate.map(|rate| format!("{:.0} %", 100.0 * rate)));
+    let (fixes, rejections) = recalled.entries.into_iter().partition(|entry| entry.is_fix);
     Ok(rendered(&RepositoryPage {
         frame: viewer.frame(),
         name: repository.name.to_string(),
@@ -102,39 +123,90 @@ pub(super) async fn get_repository(
         cost: or_dash(of.cost_micros.map(dollars)),
         cost_per_accepted: or_dash(of.cost_per_accepted_micros.map(dollars)),
         without_model: percent(of.without_model_rate),
-        by_state: of.by_state.clone().into_iter().collect(),
-        flaky: of
-            .flaky_tests
-            .iter()
-            .map(|test| Flaky {
-                name: shown(&test.name, MAX_NAME),
-                red: test.red,
-                executions: test.executions,
-                runs: test.runs,
-            })
-            .collect(),
-        table: of
-            .days
-            .iter()
-            .map(|day| DayLine {
-                day: day.day.to_string(),
-                runs: day.runs,
-                accepted: day.accepted,
-                cost: dollars(day.cost_micros),
-            })
-            .collect(),
+        notice: notice(period.said.as_deref()),
+        may_forget,
+        by_state: outcomes(&of),
+        flaky: of.flaky_tests.iter().map(FlakyLine::of).collect(),
+        broken: of.broken_tests.iter().map(BrokenLine::of).collect(),
+        command: shown(&recalled.command.unwrap_or_default(), MAX_NAME),
+        fixes: lines(fixes),
+        rejections: lines(rejections),
         range: days_of(&of),
-        plots: [
-            plot("Runs a day", &of, |day| day.runs, |runs| runs.to_string()),
-            plot("Accepted a day", &of, |day| day.accepted, |runs| runs.to_string()),
-            plot("Cost a day", &of, |day| day.cost_micros, dollars),
-        ]
-        .into_iter()
-        .filter(|plot| plot.bars.iter().any(|bar| bar.height > 0))
-        .collect(),
+        plots: plots(&of),
         width: plot::WIDTH,
         height: plot::HEIGHT,
     }))
+}
+
+impl Period {
+    fn days(&self) -> u32 {
+        self.days.filter(|days| PERIODS.contains(days)).unwrap_or(PERIOD)
+    }
+}
+
+/// Anybody can write a query, so it only chooses among these sentences.
+fn notice(said: Option<&str>) -> &'static str {
+    match said {
+        Some("forgotten") => "greenlight does not use that any more.",
+        Some("forbidden") => "Nothing was forgotten: it needs write access to the repository.",
+        _ => "",
+    }
+}
+
+/// States with their numbers of runs, and the lengths of their bars.
+fn outcomes(of: &Statistics) -> Vec<(String, u64, u64)> {
+    let most = of.by_state.values().copied().max().unwrap_or(0).max(1);
+    let bar = |runs: u64| (runs.saturating_mul(plot::WIDTH) / most).max(1);
+    let states = of
+        .by_state
+        .iter()
+        .map(|(state, runs)| (state.clone(), *runs, bar(*runs)));
+    states.collect()
+}
+
+fn lines(entries: Vec<LearnedEntry>) -> Vec<EntryLine> {
+    let line = |entry: LearnedEntry| EntryLine {
+        day: entry.at.strftime("%Y-%m-%d").to_string(),
+        entry,
+    };
+    entries.into_iter().map(line).collect()
+}
+
+impl FlakyLine {
+    fn of(test: &FlakyTest) -> Self {
+        let measured = test
+            .history
+            .iter()
+            .map(|one| format!("{}: {} of {}", one.at.strftime("%Y-%m-%d"), one.red, one.executions));
+        let rate = 100.0 * f64::from(test.red) / f64::from(test.executions.max(1));
+        Self {
+            name: shown(&test.name, MAX_NAME),
+            rate: format!("{rate:.0} %"),
+            of: format!("{} of {}", test.red, test.executions),
+            runs: test.runs,
+            history: measured.collect::<Vec<_>>().join("; "),
+        }
+    }
+}
+
+impl BrokenLine {
+    fn of(test: &BrokenTest) -> Self {
+        Self {
+            name: shown(&test.name, MAX_NAME),
+            runs: test.runs,
+            last: test.last.strftime("%Y-%m-%d").to_string(),
+        }
+    }
+}
+
+fn plots(of: &Statistics) -> Vec<Plot> {
+    let plots = [
+        plot("Runs a day", of, |day| day.runs, |runs| runs.to_string()),
+        plot("Accepted a day", of, |day| day.accepted, |runs| runs.to_string()),
+        plot("Cost a day", of, |day| day.cost_micros, dollars),
+    ];
+    let is_telling = |plot: &Plot| plot.bars.iter().any(|bar| bar.height > 0);
+    plots.into_iter().filter(is_telling).collect()
 }
 
 fn days_of(of: &Statistics) -> Option<(String, String)> {
@@ -147,30 +219,75 @@ fn plot(title: &'static str, of: &Statistics, value: fn(&Day) -> u64, in_words: 
         title,
         most: in_words(of.days.iter().map(value).max().unwrap_or(0)),
         bars: plot::bars(&of.days.iter().map(label).collect::<Vec<_>>()),
+        rows: of
+            .days
+            .iter()
+            .map(|day| (day.day.to_string(), in_words(value(day))))
+            .collect(),
     }
 }
+
+type Name = Path<(String, String)>;
 
 /// The days as CSV.
 pub(super) async fn get_days(
     State(shelf): State<Shelf>,
     Extension(viewer): Extension<Viewer>,
-    Path(name): Path<(String, String)>,
-    Query(Period { days }): Query<Period>,
+    Path(name): Name,
+    Query(period): Query<Period>,
 ) -> Result<Response, Missing> {
-    let days = days.filter(|days| PERIODS.contains(days)).unwrap_or(PERIOD);
-    let (_, of) = statistics((&shelf, &viewer), &name, days).await?;
-    let headers = [
-        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"days.csv\""),
-    ];
-    Ok((headers, of.days_as_csv()).into_response())
+    csv((&shelf, &viewer, &name), &period, ("days.csv", Statistics::days_as_csv)).await
 }
 
-async fn statistics(
+/// The outcomes as CSV.
+pub(super) async fn get_outcomes(
+    State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
+    Path(name): Name,
+    Query(period): Query<Period>,
+) -> Result<Response, Missing> {
+    csv(
+        (&shelf, &viewer, &name),
+        &period,
+        ("outcomes.csv", Statistics::outcomes_as_csv),
+    )
+    .await
+}
+
+/// The flaky and the broken tests as CSV.
+pub(super) async fn get_tests(
+    State(shelf): State<Shelf>,
+    Extension(viewer): Extension<Viewer>,
+    Path(name): Name,
+    Query(period): Query<Period>,
+) -> Result<Response, Missing> {
+    csv(
+        (&shelf, &viewer, &name),
+        &period,
+        ("tests.csv", Statistics::tests_as_csv),
+    )
+    .await
+}
+
+async fn csv(
+    (shelf, viewer, name): (&Shelf, &Viewer, &(String, String)),
+    period: &Period,
+    (file, text): (&str, fn(&Statistics) -> String),
+) -> Result<Response, Missing> {
+    let repository = named((shelf, viewer), name).await?;
+    let learned = shelf.learned.of(&shelf.queue.app().journal, &repository).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_string()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{file}\"")),
+    ];
+    Ok((headers, text(&statistics(&learned, period.days()))).into_response())
+}
+
+/// The repository of this name, if it has runs and may be seen.
+pub(super) async fn named(
     (shelf, viewer): (&Shelf, &Viewer),
     (owner, name): &(String, String),
-    days: u32,
-) -> Result<(Repository, Statistics), Missing> {
+) -> Result<Repository, Missing> {
     let name = RepositoryName::new(owner, name)
         .map_err(|_| Missing::Nothing)?
         .to_string();
@@ -181,8 +298,10 @@ async fn statistics(
         .into_iter()
         .filter(|known| known.name.to_string().eq_ignore_ascii_case(&name));
     let visible = shelf.visible(viewer, of_that_name.take(MAX_OF_NAME).collect()).await?;
-    let repository = visible.into_iter().next().ok_or(Missing::Nothing)?;
-    let runs = journal.runs_in(&repository, MAX_COUNTED).await?;
+    visible.into_iter().next().ok_or(Missing::Nothing)
+}
+
+fn statistics(learned: &Learned, days: u32) -> Statistics {
     let since = Timestamp::now().checked_sub(SignedDuration::from_hours(24 * i64::from(days)));
-    Ok((repository, Statistics::of(&runs, since.unwrap_or(Timestamp::MIN))))
+    Statistics::of_counted(learned.counted(), since.unwrap_or(Timestamp::MIN))
 }

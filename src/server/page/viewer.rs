@@ -16,8 +16,7 @@ use super::super::remembered::Remembered;
 use super::{Missing, Shelf};
 use crate::domain::id::{Account, AccountId, InstallationId, Repository, RunId};
 use crate::domain::permission::Permission;
-use crate::domain::run::Run;
-use crate::journal::SessionKey;
+use crate::journal::{RunRow, SessionKey};
 
 /// How long GitHub's answers are kept for reading, and how many.
 const KEPT_FOR: Duration = Duration::from_secs(60);
@@ -74,7 +73,7 @@ impl Viewer {
 
 /// A run that its viewer may see.
 pub(super) struct VisibleRun {
-    pub(super) run: Run,
+    pub(super) row: RunRow,
     /// `None` for the person at this machine, who answers elsewhere.
     pub(super) permission: Option<Permission>,
 }
@@ -156,6 +155,14 @@ impl Shelf {
         }
     }
 
+    /// Whether somebody may approve there, as of at most a minute ago. Not the person at this machine, who answers elsewhere.
+    pub(super) async fn may_approve(&self, viewer: &Viewer, repository: &Repository) -> Result<bool, Missing> {
+        match viewer.person() {
+            None => Ok(false),
+            Some(person) => Ok(self.permission(person, repository).await?.may_approve()),
+        }
+    }
+
     /// Those of some repositories that may be seen, in the same order.
     pub(super) async fn visible(&self, viewer: &Viewer, of: Vec<Repository>) -> Result<Vec<Repository>, Missing> {
         if viewer.person().is_none() {
@@ -173,26 +180,23 @@ impl Shelf {
     }
 
     /// The run with this id, no matter who asks.
-    pub(super) async fn find(&self, id: String) -> Result<Run, Missing> {
+    pub(super) async fn find(&self, id: String) -> Result<RunRow, Missing> {
         if id.is_empty() || id.len() > MAX_ID {
             return Err(Missing::Nothing);
         }
-        self.queue.app().journal.find(&RunId(id)).await?.ok_or(Missing::Nothing)
+        self.queue.app().journal.row(&RunId(id)).await?.ok_or(Missing::Nothing)
     }
 
-    /// The run with this id, if it exists and may be seen.
+    /// The run with this id, if it exists and may be seen. Nothing is folded for those who may not.
     pub(super) async fn run(&self, viewer: &Viewer, id: String) -> Result<VisibleRun, Missing> {
-        let run = self.find(id).await?;
+        let row = self.find(id).await?;
         let permission = match viewer.person() {
             None => None,
-            Some(person) => {
-                let on = run.started.pull_request().ok_or(Missing::Nothing)?;
-                Some(self.permission(person, &on.repository).await?)
-            }
+            Some(person) => Some(self.permission(person, &row.repository).await?),
         };
         if permission == Some(Permission::None) {
             return Err(Missing::Nothing);
         }
-        Ok(VisibleRun { run, permission })
+        Ok(VisibleRun { row, permission })
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::proposal::Proposal;
 use crate::domain::run::{Consent, End, Origin, Started, Step, Subject};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::{Outcome, TestRun};
-use crate::domain::triage::{Judged, Rate, Triage};
+use crate::domain::triage::Triage;
 use crate::summary::{Filter, RunSummary, timeline};
 
 const START: &str = "2026-03-01T23:30:00Z";
@@ -107,11 +107,16 @@ fn landed(minutes: i64, answered_after: i64, author: Author) -> Vec<Step> {
 }
 
 fn flaky(minutes: i64) -> Vec<Step> {
+    judged(minutes, Verdict::Flaky, "t::clock")
+}
+
+/// A run that judged one test.
+fn judged(minutes: i64, verdict: Verdict, name: &str) -> Vec<Step> {
     let judged = Judged {
-        name: "t::clock".into(),
-        verdict: Verdict::Flaky,
+        name: name.into(),
+        verdict,
         head: Rate { red: 2, runs: 9 },
-        base: Rate::default(),
+        base: Rate { red: 0, runs: 1 },
         is_new: false,
         varies: false,
         cause: None,
@@ -119,7 +124,7 @@ fn flaky(minutes: i64) -> Vec<Step> {
         packages: Vec::new(),
     };
     let triage = Triage {
-        verdict: Verdict::Flaky,
+        verdict,
         tests: vec![judged],
         ..Triage::of_one_run(true)
     };
@@ -238,7 +243,7 @@ fn a_timeline_has_the_durations_that_are_recorded() {
     let mut steps = landed(0, 10, Author::BuiltIn);
     let say = || Step::Said(serde_json::json!({ "reply": { "calls": [{ "name": "edit_file" }] } }));
     steps.splice(1..1, [say(), say()]);
-    let entries = timeline(steps.iter().enumerate());
+    let entries = timeline(steps.iter().enumerate().map(|(place, step)| (place, step, None)));
     let shown: Vec<String> = entries
         .iter()
         .map(|entry| {
@@ -264,4 +269,65 @@ fn a_timeline_has_the_durations_that_are_recorded() {
         (entries[2].at, entries[5].at),
         (at(0) + Duration::from_secs(200), at(10))
     );
+}
+
+#[test]
+fn a_timeline_has_the_times_that_a_journal_records() {
+    let steps = landed(0, 10, Author::BuiltIn);
+    // Recorded are: the start, what was spent, the proposal, the request, its approval and the end.
+    let recorded = [0, 3, 4, 5, 10, 12].map(|minute| Some(at(minute)));
+    let placed = steps.iter().enumerate().zip(recorded);
+    let entries = timeline(placed.map(|((place, step), at)| (place, step, at)));
+    let shown: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.kind.as_str(), entry.at, entry.ms, entry.since_ms))
+        .collect();
+    let minutes = |count: u64| Some(count * 60_000);
+    assert_eq!(
+        shown,
+        [
+            ("started", at(0), None, None),
+            ("proposal", at(4), None, minutes(4)),
+            ("request", at(5), None, minutes(1)),
+            ("answer", at(10), minutes(5), None),
+            ("end", at(12), None, minutes(2)),
+        ]
+    );
+}
+
+#[test]
+fn a_test_is_broken_on_the_base_until_it_is_seen_to_pass_there() {
+    let runs = [
+        judged(50, Verdict::Deterministic, "t::fixed"),
+        judged(40, Verdict::BrokenOnBase, "t::broken"),
+        judged(20, Verdict::BrokenOnBase, "t::fixed"),
+        judged(10, Verdict::Deterministic, "t::broken"),
+        judged(5, Verdict::BrokenOnBase, "t::broken"),
+        flaky(60),
+        flaky(70),
+    ];
+    let runs: Vec<Run> = runs.into_iter().map(fold).collect();
+    let counted = Statistics::of(&runs, at(0));
+    let (name, runs, last) = ("t::broken".into(), 2, at(40));
+    assert_eq!(counted.broken_tests, [BrokenTest { name, runs, last }]);
+    let measured = |minutes| Measured {
+        at: at(minutes),
+        red: 2,
+        executions: 9,
+    };
+    assert_eq!(counted.flaky_tests[0].history, [measured(70), measured(60)]);
+}
+
+#[test]
+fn names_of_tests_in_csv_are_text() {
+    let hostile = "=HYPERLINK(\"https://evil.example\")\u{202e}\n,@x";
+    let counted = Statistics::of(&[fold(judged(0, Verdict::BrokenOnBase, hostile))], at(0));
+    assert_eq!(
+        counted.tests_as_csv(),
+        format!(
+            "test,kind,red,executions,runs,last\r\n\"'=HYPERLINK(\"\"https://evil.example\"\") ,@x\",broken-on-base,,,1,{}\r\n",
+            at(0)
+        )
+    );
+    assert_eq!(counted.outcomes_as_csv(), "state,runs\r\nnothing-to-fix,1\r\n");
 }

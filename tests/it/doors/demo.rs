@@ -55,6 +55,10 @@ async fn the_whole_story_plays_by_itself() {
         "{sha}"
     );
     assert!(rest.contains("its tests and its check are green."), "{rest}");
+    assert!(
+        rest.contains("── The page of this run was at http://127.0.0.1:"),
+        "{rest}"
+    );
     for noise in ["<!--", "<details>", "<sub>", "```", "edits it", "\u{1b}"] {
         assert!(!played.out.contains(noise), "{noise:?} in\n{}", played.out);
     }
@@ -65,7 +69,7 @@ async fn the_whole_story_plays_by_itself() {
 /// Colours if the terminal supports them, and a hint for people who forget the slash.
 #[tokio::test]
 async fn a_newcomer_plays_the_maintainer() {
-    let mut terminal = Terminal::start(Door::new().with("TERM", "xterm-256color").command(["demo"]));
+    let mut terminal = Terminal::start(Door::new().with("TERM", "xterm-256color").command(["demo", "--page"]));
     terminal.shows("\u{1b}[31m✗ github-actions").await;
     terminal.shows("\u{1b}[32m  │ +").await;
     terminal.shows(QUESTION).await;
@@ -83,8 +87,23 @@ async fn a_newcomer_plays_the_maintainer() {
     terminal.shows(QUESTION).await;
     terminal.types("/greenlight approve");
     terminal.shows("🟢 Landed as").await;
+    // The page of the run stays open until somebody has seen enough.
+    terminal.shows("http://127.0.0.1:").await;
+    let link = format!("http://127.0.0.1:{}", terminal.line().await);
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let client = client.build().unwrap();
+    let entered = client.get(&link).send().await.unwrap();
+    let cookie = entered.headers()["set-cookie"].to_str().unwrap().to_string();
+    let overview = link.split("/enter").next().unwrap();
+    let overview = client.get(overview).header("cookie", cookie).send().await.unwrap();
+    let overview = overview.text().await.unwrap();
+    assert!(
+        overview.contains("acme/rail#1") && overview.contains("landed"),
+        "{overview}"
+    );
+    signal(&terminal.child, rustix::process::Signal::INT);
     let (code, shown) = terminal.ends().await;
-    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(code, Some(130), "{shown}");
     assert!(!shown.contains("ERROR"), "{shown}");
 }
 

@@ -73,6 +73,15 @@ impl Terminal {
         }
     }
 
+    /// The next line, once it is whole.
+    pub(crate) async fn line(&mut self) -> String {
+        let from = self.read_to;
+        self.shows("\n").await;
+        String::from_utf8_lossy(&self.shown[from..self.read_to])
+            .trim()
+            .to_string()
+    }
+
     /// Waits for the end. Returns the exit code and everything that was shown.
     pub(crate) async fn ends(mut self) -> (Option<i32>, String) {
         let status = tokio::time::timeout(PATIENCE, self.child.wait()).await;

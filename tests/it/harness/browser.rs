@@ -106,6 +106,18 @@ impl Browser {
         self.loaded().await;
     }
 
+    /// Prefers `light` or `dark` pages from now on.
+    pub(crate) async fn prefers(&mut self, scheme: &str) {
+        let scheme = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.call("Emulation.setEmulatedMedia", scheme).await;
+    }
+
+    /// Makes the window this large.
+    pub(crate) async fn resize(&mut self, width: u64, height: u64) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
     /// Clicks what a selector finds, which leads to another page.
     pub(crate) async fn click(&mut self, selector: &str) {
         self.forget_loads();

@@ -41,8 +41,8 @@ async fn results(story: &Story) -> Vec<(String, String)> {
     let Some(run) = runs.last() else { return Vec::new() };
     let journal = &story.process().queue.app().journal;
     let steps = journal.steps(run.id(), 0, 1_000).await.unwrap();
-    let results = steps.into_iter().filter_map(|(_, step)| {
-        let step: Value = serde_json::from_str(&step).unwrap();
+    let results = steps.into_iter().filter_map(|stored| {
+        let step: Value = serde_json::from_str(&stored.json).unwrap();
         let item = step.get("said").or(step.get("resolved"))?;
         let result = item.get("result")?;
         let text = |key: &str| result[key].as_str().unwrap().to_string();

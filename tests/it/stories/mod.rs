@@ -20,6 +20,7 @@ mod explain;
 mod faults;
 mod fix;
 mod fleet;
+mod forgets;
 mod forgotten;
 mod guard;
 mod gullible;

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::harness::browser::{CHROMIUM, QUIET};
 use crate::harness::model::calls;
-use crate::harness::story::{CHANGE, SECRET, Scene, Story};
+use crate::harness::story::{CHANGE, SECRET, Scene, Story, TESTS};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const HOSTILE: &str = r#"</pre><script>alert(1)</script><img src=x onerror=alert(1)> \x1b[31mred\x1b[0m \u202edesrever ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"#;
@@ -90,8 +90,11 @@ impl Open {
     }
 }
 
+/// A fix that waits for its approval. One of the tests prints in colour.
 async fn proposed() -> Story {
-    let story = Scene::default().auto().model([]).begin().await;
+    let story = Scene::default();
+    let tests = format!("{TESTS}\n\nprint('\\x1b[1;31mnot \\x1b[8menough\\x1b[0m <b>left</b>')\n");
+    let story = story.adds("test_fare.py", &tests).auto().model([]).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story
 }
@@ -189,7 +192,13 @@ async fn what_waits_is_shown_as_the_comment_shows_it() {
         page.contains(&gate.digest) && page.contains("greenlight verify --head"),
         "{page}"
     );
-    assert!(page.contains("class=\"added\"") && page.contains("Timeline"));
+    assert!(page.contains("class=\"added\"") && page.contains("Timeline") && page.contains("class=\"whole\""));
+    let suggestion =
+        "<b>Suggestion 1</b>, line 6: red in 2 of 2 runs → green in 2 of 2, evidence <a href=\"#evidence\">";
+    assert!(page.contains(suggestion), "{page}");
+    assert!(page.contains("<p class=\"cause\">AssertionError: "), "{page}");
+    let coloured = "<span class=\"c-red c-bold\">not enough</span> &#60;b&#62;left&#60;/b&#62;";
+    assert!(page.contains(coloured), "{page}");
     let repository = open.page("/repositories/acme/rail?days=7", &cookie).await;
     assert!(
         repository.contains("<rect ") && repository.contains("0 of 0"),
@@ -197,6 +206,8 @@ async fn what_waits_is_shown_as_the_comment_shows_it() {
     );
     let csv = open.page("/repositories/acme/rail/days.csv", &cookie).await;
     assert!(csv.starts_with("day,runs,accepted,cost_micros\r\n20"), "{csv}");
+    let csv = open.page("/repositories/acme/rail/outcomes.csv", &cookie).await;
+    assert_eq!(csv, "state,runs\r\nwaiting,1\r\n");
     for nothing in ["/runs/none", "/repositories/acme/other", "/repositories/a/..", "/other"] {
         assert_eq!(
             open.get(nothing, &[("cookie", &cookie)]).await.status(),

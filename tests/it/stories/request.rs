@@ -47,7 +47,7 @@ async fn resolved(story: &Story) -> Vec<String> {
     let run = story.run().await;
     let journal = &story.process().queue.app().journal;
     let steps = journal.steps(run.id(), 0, 1_000).await.unwrap();
-    let steps = steps.into_iter().map(|(_, step)| step);
+    let steps = steps.into_iter().map(|stored| stored.json);
     steps.filter(|step| step.starts_with(r#"{"resolved""#)).collect()
 }
 

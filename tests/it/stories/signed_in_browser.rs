@@ -4,13 +4,16 @@ use github_double::{AUTHOR, MAINTAINER, Role};
 
 use crate::harness::browser::Browser;
 use crate::harness::site::Site;
-use crate::harness::story::{Scene, Story};
+use crate::harness::story::{Scene, Story, TESTS};
 
 /// What finds faults of accessibility, if `just axe` has fetched it.
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/ci/axe-core/package/axe.min.js");
 
+/// A fix that waits for its approval. The tests print in every colour.
 async fn proposed() -> Story {
-    let story = Scene::default().auto().model([]).begin().await;
+    let print = "\nfor colour in range(30, 38):\n    print(f'\\x1b[{colour}mcolour {colour}\\x1b[0m')\n";
+    let scene = Scene::default().adds("test_fare.py", &format!("{TESTS}{print}"));
+    let story = scene.auto().model([]).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story
 }
@@ -31,14 +34,24 @@ async fn is_accessible(browser: &mut Browser) {
         return;
     };
     browser.evaluate(&format!("{axe}; undefined")).await;
-    let faults = browser
-        .evaluate("axe.run().then((found) => JSON.stringify(found.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])))")
-        .await;
-    assert_eq!(faults, "[]");
+    for scheme in ["dark", "light"] {
+        browser.prefers(scheme).await;
+        let faults = browser
+            .evaluate("axe.run().then((found) => JSON.stringify(found.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])))")
+            .await;
+        assert_eq!(faults, "[]", "{scheme}");
+    }
+}
+
+/// Fails if the page that is open has to be scrolled sideways in a narrow window.
+async fn fits(browser: &mut Browser) {
+    browser.resize(320, 800).await;
+    assert_eq!(browser.evaluate("document.documentElement.scrollWidth").await, 320);
+    browser.resize(1_000, 800).await;
 }
 
 #[tokio::test]
-async fn one_approves_and_the_other_watches() {
+async fn one_approves_and_the_other_is_slower() {
     let Some(mut browser) = Browser::open().await else {
         return;
     };
@@ -49,12 +62,17 @@ async fn one_approves_and_the_other_watches() {
     is_accessible(&mut browser).await;
     browser.click(&format!("a[href='{run}']")).await;
     is_accessible(&mut browser).await;
+    fits(&mut browser).await;
     browser.shows("Live").await;
     let ada = browser.window().await;
     let mia = browser.look_at(&ada);
     sign_in(&mut browser, &site, AUTHOR).await;
     browser.click(&format!("a[href='{run}']")).await;
     browser.shows("Live").await;
+    // Ada writes, so her page stays as it is.
+    browser
+        .evaluate("document.querySelector('textarea').value = 'no'")
+        .await;
     browser.look_at(&mia);
     browser.click("form[action$='/approve'] button").await;
     browser.shows("Your approval counts.").await;
@@ -62,8 +80,17 @@ async fn one_approves_and_the_other_watches() {
     story.settle().await;
     story.has_landed();
     browser.look_at(&ada);
-    browser.shows("landed").await;
+    browser.shows("There is something new").await;
+    browser.click("form[action$='/reject'] button").await;
+    browser
+        .shows("mia was faster and approved this. Your answer was not used.")
+        .await;
     assert_eq!(browser.evaluate("document.querySelectorAll('.gate').length").await, 0);
+    is_accessible(&mut browser).await;
+    browser.click("dl a").await;
+    browser.shows("What is remembered").await;
+    is_accessible(&mut browser).await;
+    fits(&mut browser).await;
     browser.click(".who button").await;
     assert!(browser.text().await.contains("Sign in with GitHub"));
     is_accessible(&mut browser).await;
@@ -121,6 +148,46 @@ async fn access_that_is_lost_under_the_page_is_said() {
 }
 
 #[tokio::test]
+async fn a_request_expires_under_the_page_and_another_run_is_cancelled() {
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let mut story = proposed().await;
+    let site = Site::of(&story).await;
+    sign_in(&mut browser, &site, MAINTAINER).await;
+    browser
+        .go(&format!("{}/runs/{}", site.url, story.run().await.id()))
+        .await;
+    browser
+        .evaluate("document.querySelector('textarea').value = 'no'")
+        .await;
+    let port = site.port();
+    drop(site);
+    story.kill().await;
+    story.days_pass().await;
+    story.start().await;
+    story.settle().await;
+    let site = Site::on(&story, port).await;
+    browser.click("form[action$='/approve'] button").await;
+    browser
+        .shows("This request has expired. Your answer was not used.")
+        .await;
+    story.has_not_landed();
+
+    story.maintainer_says("/greenlight fix").await;
+    browser
+        .go(&format!("{}/runs/{}", site.url, story.run().await.id()))
+        .await;
+    browser.shows("Live").await;
+    browser.click("form[action$='/cancel'] button").await;
+    browser.shows("This run was cancelled.").await;
+    assert!(!browser.text().await.contains("Cancel this run"));
+    story.settle().await;
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn a_push_and_a_restart_under_the_page_are_seen_without_reloading() {
     let Some(mut browser) = Browser::open().await else {
         return;
@@ -150,5 +217,38 @@ async fn a_push_and_a_restart_under_the_page_are_seen_without_reloading() {
             .await,
         0
     );
+    story.finish().await;
+}
+
+/// Pictures to look at: `just screenshots`.
+#[tokio::test]
+async fn pictures_of_the_page_that_people_sign_in_to() {
+    let Some(folder) = std::env::var_os("GREENLIGHT_SCREENSHOTS") else {
+        return;
+    };
+    let Some(mut browser) = Browser::open().await else {
+        return;
+    };
+    let story = proposed().await;
+    let site = Site::of(&story).await;
+    sign_in(&mut browser, &site, MAINTAINER).await;
+    let run = format!("/runs/{}", story.run().await.id());
+    for (name, path) in [("run", run.as_str()), ("repository", "/repositories/acme/rail")] {
+        for (kind, width, scheme) in [
+            ("", 1_000, "light"),
+            ("-dark", 1_000, "dark"),
+            ("-narrow", 320, "light"),
+        ] {
+            browser.go(&format!("{}{path}", site.url)).await;
+            browser
+                .evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+                .await;
+            browser.prefers(scheme).await;
+            let file = std::path::Path::new(&folder).join(format!("signed-in-{name}{kind}.png"));
+            browser.resize(width, 900).await;
+            browser.picture("html", &file).await;
+        }
+        story.maintainer_says("/greenlight approve").await;
+    }
     story.finish().await;
 }

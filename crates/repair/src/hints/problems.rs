@@ -7,9 +7,8 @@ use greenlight_readers::test_run::{Failure, TestRun};
 use greenlight_tree::checkout::Checkout;
 use regex::Regex;
 
-use super::languages;
 use super::place::HintPlace;
-use super::{Hint, Problem, is_editable};
+use super::{Hint, Problem, is_editable, languages};
 use crate::generated::is_generated;
 use crate::task::Task;
 use crate::tools::resolved;

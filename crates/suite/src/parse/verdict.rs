@@ -100,6 +100,7 @@ pub(super) fn verdict_of(framework: Framework, output: &Output, mut parsed: Pars
         summary_counts,
         failures: parsed.into_failures(),
         tail,
+        coloured: None,
         duration_ms: millis(output.wall),
     }
 }

@@ -78,6 +78,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* What lets people sign in to the page. Workers do not have it. */}}
+{{- define "greenlight.signIn" -}}
+{{- if .Values.secretHas.clientSecret -}}
+- name: GREENLIGHT_CLIENT_ID
+  value: {{ required "set page.clientId to the client ID of the GitHub App" .Values.page.clientId | quote }}
+- name: GREENLIGHT_CLIENT_SECRET_FILE
+  value: /run/secrets/greenlight-sign-in/client-secret
+- name: GREENLIGHT_PUBLIC_URL
+  value: {{ required "set page.publicUrl to where people reach greenlight" .Values.page.publicUrl | quote }}
+{{- end }}
+{{- end }}
+
 {{/* The security context of a container that runs no code of others. */}}
 {{- define "greenlight.restricted" -}}
 allowPrivilegeEscalation: false

@@ -73,6 +73,7 @@ fn an_approval_is_for_this_one_thing() {
         review: 7,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     assert_eq!(run.next(true), Next::OpenGate(GateNeeded::VerifyAndLand));
 }
@@ -205,6 +206,7 @@ fn a_request_beside_a_rejected_proposal_leaves_both_as_they_are() {
         review: 7,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     let gate = opened(&run, GateKind::Land { files: 1 });
     run.take(gate);
@@ -227,6 +229,7 @@ fn a_request_beside_a_rejected_proposal_leaves_both_as_they_are() {
         review: 8,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     assert_eq!(run.next(true), Next::OpenGate(GateNeeded::Land));
 }
@@ -291,6 +294,7 @@ fn the_tests_of_a_specification_wait_for_their_own_word() {
         review: 7,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     });
     assert_eq!(run.next(true), Next::OpenGate(GateNeeded::Land));
 }

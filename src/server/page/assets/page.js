@@ -1,7 +1,7 @@
 // Loads the page again when the server says that something has changed. Every page works without it.
 const live = document.getElementById('live');
 const events = document.body.dataset.events;
-const openDetails = () => [...document.querySelectorAll('details')].map((details) => details.open);
+const openDetails = () => new Set([...document.querySelectorAll('details[open]')].map((one) => one.dataset.key));
 
 async function reload() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' } });
@@ -21,9 +21,9 @@ async function reload() {
   const scrolled = window.scrollY;
   document.getElementById('main').replaceWith(main);
   document.title = next.title;
-  document.querySelectorAll('details').forEach((details, at) => {
-    details.open = open[at] ?? details.open;
-  });
+  for (const details of document.querySelectorAll('details')) {
+    details.open ||= open.has(details.dataset.key);
+  }
   window.scrollTo({ top: scrolled, behavior: 'instant' });
   live.textContent = `Updated at ${new Date().toLocaleTimeString()}`;
 }

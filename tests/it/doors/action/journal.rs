@@ -49,6 +49,7 @@ fn posted(review: u64) -> Step {
         review,
         parts: 1,
         carried: Vec::new(),
+        suggested: Vec::new(),
     }
 }
 

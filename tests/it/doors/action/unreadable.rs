@@ -44,7 +44,7 @@ async fn lines(stage: &Stage) -> (String, Vec<String>) {
     let steps = journal.steps(run.id(), 0, 1_000).await.unwrap();
     (
         format!("{}.jsonl", run.id()),
-        steps.into_iter().map(|(_, step)| step).collect(),
+        steps.into_iter().map(|stored| stored.json).collect(),
     )
 }
 
