@@ -192,14 +192,15 @@ impl Story {
     pub(crate) async fn days_pass(&self) {
         let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
         let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
-        sqlx::query("UPDATE run SET due = 0")
-            .execute(&mut journal)
-            .await
-            .unwrap();
         let gates = "UPDATE step SET step = json_set(step, '$.gate_opened.expires', '2026-01-01T00:00:00Z') \
                      WHERE json_extract(step, '$.gate_opened') IS NOT NULL";
         let written = sqlx::query(gates).execute(&mut journal).await.unwrap();
         assert_ne!(written.rows_affected(), 0, "no gate is open");
+        // Last: a clock that ticks meanwhile would note when the gates expire.
+        sqlx::query("UPDATE run SET due = 0")
+            .execute(&mut journal)
+            .await
+            .unwrap();
         journal.close().await.unwrap();
     }
 
