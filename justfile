@@ -36,11 +36,11 @@ axe version="4.14.1":
     npm pack --silent axe-core@{{ version }} && tar -xzf axe-core-{{ version }}.tgz || echo "axe-core is unavailable" >&2
 
 # Runs stories about interruptions, answers and memory once more, with the journal in PostgreSQL. Skipped: what looks into
-# the file of SQLite, and what counts the attempts of one process, because there a lane is claimed again at once.
+# the file of SQLite.
 test-on-postgres:
     GREENLIGHT_TEST_ON_POSTGRES=1 cargo test --test it -- \
         stories::{approve,cancel,forgotten,lifecycle,memory,missed,reject,restart,retarget,signed_in,signed_in_answers,undo,uninstalled,workers}:: \
-        --skip nobody_answered_in_time --skip nowhere_on_disk --skip has_expired --skip a_request_expires --skip says_late --skip neither_cookies
+        --skip nobody_answered_in_time --skip nowhere_on_disk --skip has_expired --skip a_request_expires --skip neither_cookies
 
 # The same, and the stories about several processes, with a newer PostgreSQL than Debian's. Needs pip.
 test-on-newest-postgres version="18.6.3":
