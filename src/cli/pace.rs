@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,12 +55,8 @@ impl Pace {
             known.clear();
         }
         known.insert(self.what.clone(), took);
-        let folder = self.file.parent().unwrap_or(Path::new("."));
-        private::folder(folder)?;
-        let mut place = tempfile::NamedTempFile::new_in(folder)?;
-        place.write_all(&serde_json::to_vec(&known)?)?;
-        place.persist(&self.file).map_err(|error| error.error)?;
-        Ok(())
+        private::folder(self.file.parent().unwrap_or(Path::new(".")))?;
+        private::replace(&self.file, &serde_json::to_vec(&known)?)
     }
 }
 

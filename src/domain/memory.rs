@@ -19,9 +19,10 @@ use super::run::{End, Run};
 use super::search::Rung;
 use super::test_run::TestRun;
 
-/// How many fixes and rejections are kept.
-const MAX_FIXES: usize = 100;
-const MAX_REJECTIONS: usize = 50;
+/// How many fixes are kept.
+pub const MAX_FIXES: usize = 100;
+/// How many rejections are kept.
+pub const MAX_REJECTIONS: usize = 50;
 
 /// Identifies a failure in any place and at any time: the names of the failing tests, and their messages without
 /// numbers, addresses and paths.
@@ -141,17 +142,28 @@ pub struct Forgotten {
     pub entries: BTreeMap<String, Timestamp>,
 }
 
+impl Forgotten {
+    /// Whether a run that started at a moment still teaches something.
+    pub fn keeps_run(&self, started: Timestamp) -> bool {
+        self.all.is_none_or(|until| started > until)
+    }
+
+    /// Whether a fix or a rejection still counts that was learned at a moment.
+    pub fn keeps(&self, id: &str, at: Timestamp) -> bool {
+        self.entries.get(id).is_none_or(|until| at > *until)
+    }
+}
+
 /// Computes the memory from runs, which come newest first.
 pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>, forgotten: &Forgotten) -> Memory {
     let mut memory = Memory::default();
     for run in runs {
-        if forgotten.all.is_none_or(|until| run.started.at > until) {
+        if forgotten.keeps_run(run.started.at) {
             memory.learn(run);
         }
     }
-    let is_kept = |id: &str, at: Timestamp| forgotten.entries.get(id).is_none_or(|until| at > *until);
-    memory.fixes.retain(|fix| is_kept(&fix.id(), fix.at));
-    memory.rejections.retain(|down| is_kept(&down.id(), down.at));
+    memory.fixes.retain(|fix| forgotten.keeps(&fix.id(), fix.at));
+    memory.rejections.retain(|down| forgotten.keeps(&down.id(), down.at));
     memory.forget_the_oldest();
     memory
 }

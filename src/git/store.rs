@@ -48,7 +48,7 @@ pub(super) fn open(directory: &Path) -> Result<File, Error> {
     ] {
         let path = directory.join(name);
         if !path.exists() {
-            replace(&path, text.as_bytes())?;
+            private::replace(&path, text.as_bytes()).map_err(at(&path))?;
         }
     }
     Ok(lock)
@@ -175,7 +175,8 @@ pub(super) fn install(
             .map_err(at(&path))?;
     }
     for sha in commits {
-        replace(&reference(directory, sha), format!("{sha}\n").as_bytes())?;
+        let path = reference(directory, sha);
+        private::replace(&path, format!("{sha}\n").as_bytes()).map_err(at(&path))?;
     }
     Ok(())
 }
@@ -252,13 +253,4 @@ fn read(path: &Path) -> Option<String> {
 
 fn reference(directory: &Path, sha: &CommitSha) -> PathBuf {
     directory.join("refs/commits").join(sha.as_str())
-}
-
-/// Writes a file so that readers see either nothing or all of it.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let parent = path.parent().unwrap_or(path);
-    let mut file = tempfile::NamedTempFile::new_in(parent).map_err(at(path))?;
-    file.write_all(bytes).map_err(at(path))?;
-    file.persist(path).map_err(|error| at(path)(error.error))?;
-    Ok(())
 }

@@ -2,7 +2,7 @@
 //! may be private. They get restrictive permissions, no matter what the umask is.
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
@@ -18,6 +18,19 @@ pub const FILE: u32 = 0o600;
 /// When it cannot be created, or something else has its name.
 pub fn folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER).create(path)
+}
+
+/// Writes a file so that readers see either what was there before or all of this. Its folder must exist.
+///
+/// # Errors
+/// When the folder or the file cannot be written.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // The temporary file has the permissions of a private one.
+    let mut place = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    place.write_all(bytes)?;
+    place.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// Options that open a file for writing, create it if it is missing, and keep its contents.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -192,13 +192,9 @@ pub(super) fn learn(file: &Path, run: &Run, earlier: &Memory) {
 /// # Errors
 /// When the file cannot be written.
 pub(in super::super) fn write(file: &Path, memory: &Memory) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    private::folder(folder)?;
-    let mut place = tempfile::NamedTempFile::new_in(folder)?;
+    private::folder(file.parent().unwrap_or(Path::new(".")))?;
     let format = FORMAT;
-    place.write_all(&serde_json::to_vec(&MemoryFile { format, memory })?)?;
-    place.persist(file).map_err(|error| error.error)?;
-    Ok(())
+    private::replace(file, &serde_json::to_vec(&MemoryFile { format, memory })?)
 }
 
 #[cfg(test)]

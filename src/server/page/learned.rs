@@ -11,7 +11,7 @@ use super::super::remembered::Remembered;
 use super::Missing;
 use super::text::shown;
 use crate::domain::id::{Repository, RunId};
-use crate::domain::memory::{self, Fix, Forgotten, Memory, Rejection};
+use crate::domain::memory::{self, Fix, Forgotten, MAX_FIXES, MAX_REJECTIONS, Memory, Rejection};
 use crate::domain::run::Run;
 use crate::journal::{Journal, RunRow};
 use crate::summary::Counted;
@@ -20,9 +20,6 @@ use crate::summary::Counted;
 const MAX_COUNTED: usize = 2_000;
 const MAX_KEPT: usize = 16;
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
-/// How many fixes and rejections count at most, as in a memory.
-const MAX_FIXES: usize = 100;
-const MAX_REJECTIONS: usize = 50;
 const MAX_TEXT: usize = 300;
 
 /// What one run shows and taught.
@@ -150,14 +147,11 @@ impl Learned {
 
     /// What is remembered, newest first, without what was forgotten: as [`memory::recall`] has it.
     pub(super) fn recalled(&self, forgotten: &Forgotten) -> Recalled {
-        let counts = self
-            .lessons
-            .iter()
-            .filter(|lesson| forgotten.all.is_none_or(|until| lesson.started > until));
+        let counts = self.lessons.iter().filter(|lesson| forgotten.keeps_run(lesson.started));
         let entries: Vec<&LearnedEntry> = counts
             .clone()
             .flat_map(|lesson| &lesson.entries)
-            .filter(|entry| forgotten.entries.get(&entry.id).is_none_or(|until| entry.at > *until))
+            .filter(|entry| forgotten.keeps(&entry.id, entry.at))
             .collect();
         let of_kind = |is_fix: bool, most: usize| {
             let entries = entries.iter().filter(move |entry| entry.is_fix == is_fix);
