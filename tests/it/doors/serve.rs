@@ -9,6 +9,7 @@ mod page;
 pub(super) mod setup;
 
 use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
@@ -375,6 +376,13 @@ async fn tests_under_way_end_with_the_process() {
     }
 }
 
+/// Copies a program in another process. A process that another test starts here meanwhile would hold the copy open for
+/// writing for a moment, and it could not be executed.
+async fn copy(program: &str, to: &Path) {
+    let mut copying = Command::new("cp");
+    assert!(copying.arg(program).arg(to).status().await.unwrap().success());
+}
+
 /// Another process of the same user must not read its secrets.
 #[tokio::test]
 async fn its_environment_is_closed_to_other_processes() {
@@ -386,7 +394,7 @@ async fn its_environment_is_closed_to_other_processes() {
         // Nothing is closed to root, so switch to another user, who needs a copy of the program and a separate
         // folder.
         let program = door.data().join("greenlight");
-        std::fs::copy(env!("CARGO_BIN_EXE_greenlight"), &program).unwrap();
+        copy(env!("CARGO_BIN_EXE_greenlight"), &program).await;
         for path in [door.data(), &door.data().join("app.pem")] {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
