@@ -1,8 +1,34 @@
 //! Recognises which framework printed a text, or which frameworks one after another.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use greenlight_readers::{Anomaly, ParsedRun, Printed};
 
 use crate::framework::Framework;
+
+/// The marks of all frameworks, so that one pass over megabytes of output finds those in it. With `None`, which takes
+/// billions of marks, nothing is recognised.
+static MARKS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(marks().map(|(mark, _)| mark)).ok());
+
+/// Every mark, with the place of its framework among all.
+fn marks() -> impl Iterator<Item = (&'static str, usize)> {
+    let marks_of = |(nth, framework): (usize, &Framework)| framework.spec().marks.iter().map(move |mark| (*mark, nth));
+    Framework::ALL.iter().enumerate().flat_map(marks_of)
+}
+
+/// The frameworks with a mark in a text, in the order of all.
+fn marked(text: &str) -> impl Iterator<Item = Framework> {
+    let of_mark: Vec<usize> = marks().map(|(_, nth)| nth).collect();
+    let mut is_marked = vec![false; Framework::ALL.len()];
+    for found in MARKS.iter().flat_map(|marks| marks.find_overlapping_iter(text)) {
+        if let Some(nth) = of_mark.get(found.pattern().as_usize()) {
+            is_marked[*nth] = true;
+        }
+    }
+    let all = Framework::ALL.iter().zip(is_marked);
+    all.filter_map(|(framework, is_marked)| is_marked.then_some(*framework))
+}
 
 /// Recognises the frameworks of a text by marks that only they print, and parses it as each of them. Their results
 /// are added up. The first framework that shows a failure is returned, else the first that ran anything.
@@ -12,10 +38,9 @@ use crate::framework::Framework;
 pub(crate) fn recognise(text: &str) -> Option<(Framework, ParsedRun)> {
     let text = format!("\n{text}");
     let mut found: Vec<(Framework, ParsedRun)> = Vec::new();
-    for framework in Framework::ALL.iter().copied() {
+    for framework in marked(&text) {
         let spec = framework.spec();
-        let is_marked = spec.marks.iter().any(|mark| text.contains(mark)) && (spec.may_be)(&text);
-        if !is_marked || is_told(framework, &found) {
+        if !(spec.may_be)(&text) || is_told(framework, &found) {
             continue;
         }
         let printed = Printed {
