@@ -9,10 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::learned::{Learned, LearnedEntry};
-use super::plot::{self, Bar};
 use super::text::{dollars, shown};
 use super::viewer::{Frame, Viewer};
-use super::{Missing, Shelf, rendered};
+use super::{Missing, Shelf, plot, rendered};
 use crate::domain::clock;
 use crate::domain::id::{Repository, RepositoryName};
 use crate::summary::{BrokenTest, Day, FlakyTest, Statistics};
@@ -57,7 +56,8 @@ struct EntryLine {
 struct Plot {
     title: &'static str,
     most: String,
-    bars: Vec<Bar>,
+    /// As plotters wrote it, which escapes every label; empty if it could not be drawn.
+    svg: String,
     rows: Vec<(String, String)>,
 }
 
@@ -89,8 +89,6 @@ struct RepositoryPage {
     /// The first and the last day, if there are any.
     range: Option<(String, String)>,
     plots: Vec<Plot>,
-    width: u64,
-    height: u64,
 }
 
 pub(super) async fn get_repository(
@@ -133,8 +131,6 @@ pub(super) async fn get_repository(
         rejections: lines(rejections),
         range: days_of(&of),
         plots: plots(&of),
-        width: plot::WIDTH,
-        height: plot::HEIGHT,
     }))
 }
 
@@ -153,10 +149,10 @@ fn notice(said: Option<&str>) -> &'static str {
     }
 }
 
-/// States with their numbers of runs, and the lengths of their bars.
+/// States with their numbers of runs, and the lengths of their bars in percent of the longest.
 fn outcomes(of: &Statistics) -> Vec<(String, u64, u64)> {
     let most = of.by_state.values().copied().max().unwrap_or(0).max(1);
-    let bar = |runs: u64| (runs.saturating_mul(plot::WIDTH) / most).max(1);
+    let bar = |runs: u64| (runs.saturating_mul(100) / most).max(1);
     let states = of
         .by_state
         .iter()
@@ -205,26 +201,27 @@ fn plots(of: &Statistics) -> Vec<Plot> {
         plot("Accepted a day", of, |day| day.accepted, |runs| runs.to_string()),
         plot("Cost a day", of, |day| day.cost_micros, dollars),
     ];
-    let is_telling = |plot: &Plot| plot.bars.iter().any(|bar| bar.height > 0);
-    plots.into_iter().filter(is_telling).collect()
+    plots.into_iter().flatten().collect()
 }
 
 fn days_of(of: &Statistics) -> Option<(String, String)> {
     Some((of.days.first()?.day.to_string(), of.days.last()?.day.to_string()))
 }
 
-fn plot(title: &'static str, of: &Statistics, value: fn(&Day) -> u64, in_words: fn(u64) -> String) -> Plot {
-    let label = |day: &Day| (format!("{}: {}", day.day, in_words(value(day))), value(day));
-    Plot {
+/// `None` if nothing but zeros would be drawn.
+fn plot(title: &'static str, of: &Statistics, value: fn(&Day) -> u64, in_words: fn(u64) -> String) -> Option<Plot> {
+    let days: Vec<_> = of.days.iter().map(|day| (day.day.to_string(), value(day))).collect();
+    let most = days.iter().map(|(_, value)| *value).max().filter(|most| *most > 0)?;
+    let svg = plot::bars(&days, in_words).unwrap_or_else(|error| {
+        tracing::error!(%error, title, "cannot draw a plot");
+        String::new()
+    });
+    Some(Plot {
         title,
-        most: in_words(of.days.iter().map(value).max().unwrap_or(0)),
-        bars: plot::bars(&of.days.iter().map(label).collect::<Vec<_>>()),
-        rows: of
-            .days
-            .iter()
-            .map(|day| (day.day.to_string(), in_words(value(day))))
-            .collect(),
-    }
+        most: in_words(most),
+        svg,
+        rows: days.into_iter().map(|(day, value)| (day, in_words(value))).collect(),
+    })
 }
 
 type Name = Path<(String, String)>;
