@@ -33,6 +33,9 @@ pub struct Interrupts {
     watched: Arc<Mutex<HashMap<u64, (PullRequestId, bool)>>>,
     /// When a pull request was last cancelled. Requests from before that moment do not begin.
     cancelled: Arc<Mutex<HashMap<PullRequestId, Timestamp>>>,
+    /// The newest piece of work that cancelled a pull request where nothing was active yet. What arrived before that
+    /// piece, and begins only now, is cancelled, too.
+    early: Arc<Mutex<HashMap<PullRequestId, (i64, Interrupt)>>>,
     /// Whether deliveries arrive at other processes, too, so that nothing can be concluded from silence.
     are_shared: bool,
 }
@@ -45,6 +48,8 @@ fn ticket() -> u64 {
 
 /// How long a cancellation is remembered, for requests that wait for a worker.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
+/// How many pull requests with early cancellations are remembered. Only people who may cancel get in here.
+const MAX_EARLY: usize = 1_000;
 
 #[derive(Debug)]
 struct Entry {
@@ -110,16 +115,28 @@ impl Interrupts {
 
     /// Registers an active run on this head.
     pub fn enter(&self, pull_request: &PullRequestId, head: &CommitSha) -> Working {
+        self.enter_for(pull_request, head, lease::current().map(|lease| lease.piece()))
+    }
+
+    fn enter_for(&self, pull_request: &PullRequestId, head: &CommitSha, piece: Option<i64>) -> Working {
         let ticket = ticket();
         let token = CancellationToken::new();
-        let entry = Entry {
+        let mut entry = Entry {
             pull_request: pull_request.clone(),
             head: head.clone(),
             token: token.clone(),
             why: None,
-            piece: lease::current().map(|lease| lease.piece()),
+            piece,
         };
-        self.lock().insert(ticket, entry);
+        // Under this lock, a cancellation either finds the entry or has been remembered.
+        let mut working = self.lock();
+        if let Some((than, why)) = self.lock_early().get(pull_request)
+            && piece.is_some_and(|piece| piece < *than)
+        {
+            entry.interrupt(why.clone());
+        }
+        working.insert(ticket, entry);
+        drop(working);
         Working {
             ticket,
             all: self.clone(),
@@ -136,7 +153,8 @@ impl Interrupts {
     pub fn interrupt_earlier(&self, pull_request: &PullRequestId, why: &Interrupt, than: Option<i64>) -> bool {
         self.touch(|watched| watched.may_be(pull_request));
         let mut reached = false;
-        for entry in self.lock().values_mut() {
+        let mut working = self.lock();
+        for entry in working.values_mut() {
             let is_meant = match why {
                 Interrupt::Superseded(head) => *head != entry.head,
                 _ => true,
@@ -146,7 +164,26 @@ impl Interrupts {
                 reached = true;
             }
         }
+        if let (Some(than), Interrupt::Cancelled(_), false) = (than, why, reached) {
+            self.remember_early(pull_request, than, why);
+        }
         reached
+    }
+
+    fn remember_early(&self, pull_request: &PullRequestId, than: i64, why: &Interrupt) {
+        let mut early = self.lock_early();
+        if early.len() >= MAX_EARLY
+            && let Some(oldest) = early
+                .iter()
+                .min_by_key(|(_, (than, _))| *than)
+                .map(|(id, _)| id.clone())
+        {
+            early.remove(&oldest);
+        }
+        let newest = early.get(pull_request).is_none_or(|(known, _)| *known < than);
+        if newest {
+            early.insert(pull_request.clone(), (than, why.clone()));
+        }
     }
 
     /// Records that a command received at this moment cancelled the pull request.
@@ -184,6 +221,11 @@ impl Interrupts {
         for (pull_request, is_touched) in self.lock_watched().values_mut() {
             *is_touched |= is_meant(pull_request);
         }
+    }
+
+    /// Taken after [`Self::lock`], if both are.
+    fn lock_early(&self) -> MutexGuard<'_, HashMap<PullRequestId, (i64, Interrupt)>> {
+        self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_watched(&self) -> MutexGuard<'_, HashMap<u64, (PullRequestId, bool)>> {
@@ -309,6 +351,36 @@ mod tests {
         drop(all.enter(&id(), &sha("a")));
         assert!(all.interrupt(&id(), &Interrupt::Closed));
         assert!(one.token().is_cancelled() && two.token().is_cancelled());
+    }
+
+    #[test]
+    fn a_cancellation_reaches_earlier_work_that_begins_only_afterwards() {
+        let all = Interrupts::default();
+        let other = PullRequestId { number: 2, ..id() };
+        let by = authorize(Cancel, &Account::new("mia"), false, Permission::Write).unwrap();
+        let cancelled = Interrupt::Cancelled(by);
+        assert!(!all.interrupt_earlier(&id(), &cancelled, Some(7)));
+        assert!(!all.interrupt_earlier(&id(), &cancelled, Some(5)));
+        assert!(
+            !all.interrupt_earlier(&id(), &Interrupt::Closed, Some(9)),
+            "a push is looked up anyway"
+        );
+        let begun = |on: &PullRequestId, piece| all.enter_for(on, &sha("a"), piece).interrupt();
+        assert_eq!(begun(&id(), Some(6)), Some(cancelled));
+        assert_eq!(begun(&id(), Some(8)), None, "a later request goes ahead");
+        assert_eq!(begun(&other, Some(6)), None);
+        assert_eq!(begun(&id(), None), None);
+    }
+
+    #[test]
+    fn early_cancellations_are_bounded() {
+        let all = Interrupts::default();
+        let by = authorize(Cancel, &Account::new("mia"), false, Permission::Write).unwrap();
+        for number in 0..MAX_EARLY as u64 + 9 {
+            let on = PullRequestId { number, ..id() };
+            all.interrupt_earlier(&on, &Interrupt::Cancelled(by.clone()), Some(number as i64));
+        }
+        assert_eq!(all.lock_early().len(), MAX_EARLY);
     }
 
     #[test]
