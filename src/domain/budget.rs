@@ -175,6 +175,8 @@ pub fn mean(spends: &[Spend]) -> Option<Spend> {
         completion_tokens: each(sum.completion_tokens),
         cost_micros: sum.cost_micros.filter(|_| priced).map(each),
         wall_ms: each(sum.wall_ms),
+        fetch_ms: each(sum.fetch_ms),
+        install_ms: each(sum.install_ms),
     })
 }
 

@@ -21,6 +21,17 @@ pub struct Spend {
     pub cost_micros: Option<u64>,
     /// Working time, without waiting for people.
     pub wall_ms: u64,
+    /// How long the code was fetched and laid out before that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub fetch_ms: u64,
+    /// The part of the working time in which dependencies were installed. 0 if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub install_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Add for Spend {
@@ -36,6 +47,8 @@ impl Add for Spend {
                 (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),
             },
             wall_ms: self.wall_ms.saturating_add(other.wall_ms),
+            fetch_ms: self.fetch_ms.saturating_add(other.fetch_ms),
+            install_ms: self.install_ms.saturating_add(other.install_ms),
         }
     }
 }
@@ -56,6 +69,8 @@ impl Spend {
         Self {
             turns: 1,
             wall_ms: 0,
+            fetch_ms: 0,
+            install_ms: 0,
             ..spend
         }
     }

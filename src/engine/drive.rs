@@ -26,6 +26,7 @@ const MAX_STEPS: usize = 2_000;
 pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
     expire(door, run).await?;
     let mut worktree: Option<Worktree> = None;
+    let mut fetch_ms = 0;
     for _ in 0..MAX_STEPS {
         let next = run.next(door.has_reader(run));
         let next = match door.turn(run, next).await? {
@@ -38,7 +39,12 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
             let set_up = async {
                 match worktree.take() {
                     Some(ready) => Ok(Ok(ready)),
-                    None => door.set_up(run).await,
+                    None => {
+                        let begun = Instant::now();
+                        let set_up = door.set_up(run).await;
+                        fetch_ms += millis(begun.elapsed());
+                        set_up
+                    }
                 }
             };
             let (announced, set_up) = tokio::join!(door.announce(run), set_up);
@@ -74,7 +80,8 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
                 let Some(worktree) = &mut worktree else {
                     return Err(Broken::Bug("no worktree".into()));
                 };
-                Box::pin(execute_and_journal(door, run, worktree, &next)).await?;
+                let fetched_ms = std::mem::take(&mut fetch_ms);
+                Box::pin(execute_and_journal(door, run, (worktree, fetched_ms), &next)).await?;
                 continue;
             }
         };
@@ -83,11 +90,12 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
     Err(Broken::Bug(format!("more than {MAX_STEPS} steps without a pause")))
 }
 
-/// Executes the next step on the tree, and appends its result and how long it took.
+/// Executes the next step on the tree, and appends its result and how long it took. `fetch_ms` is how long it took to
+/// set up the tree, if no earlier step says it.
 async fn execute_and_journal<D: Door>(
     door: &D,
     run: &mut Run,
-    worktree: &mut Worktree,
+    (worktree, fetch_ms): (&mut Worktree, u64),
     next: &Next,
 ) -> Result<(), Broken> {
     worktree.left = door.left(run, worktree).await?;
@@ -98,13 +106,14 @@ async fn execute_and_journal<D: Door>(
     }
     worktree.turn_to(run);
     let begun = Instant::now();
-    // `None` if interrupted; the door records the reason.
-    let step = Box::pin(execute(door, run, worktree, next)).await?;
-    let wall_ms = millis(begun.elapsed());
-    let spent = Step::Spent(Spend {
-        wall_ms,
+    let mut spent = Spend {
+        fetch_ms,
         ..Spend::default()
-    });
+    };
+    // `None` if interrupted; the door records the reason.
+    let step = Box::pin(execute(door, (run, &mut spent), worktree, next)).await?;
+    spent.wall_ms = millis(begun.elapsed());
+    let spent = Step::Spent(spent);
     for step in step.into_iter().chain([spent]) {
         door.append(run, step).await?;
     }
@@ -145,7 +154,12 @@ async fn expire<D: Door>(door: &D, run: &mut Run) -> Result<(), Broken> {
 }
 
 /// Executes the steps that may run code. `None` if interrupted.
-async fn execute<D: Door>(door: &D, run: &mut Run, worktree: &Worktree, next: &Next) -> Result<Option<Step>, Broken> {
+async fn execute<D: Door>(
+    door: &D,
+    (run, spent): (&mut Run, &mut Spend),
+    worktree: &Worktree,
+    next: &Next,
+) -> Result<Option<Step>, Broken> {
     let may_execute = match next {
         Next::Reproduce | Next::Verify | Next::Work { may_execute: true } => true,
         Next::Resolve(Resolution::Approved) => run.deferred.as_ref().is_some_and(|call| call.execution.runs_code()),
@@ -153,10 +167,17 @@ async fn execute<D: Door>(door: &D, run: &mut Run, worktree: &Worktree, next: &N
     };
     let suite = match may_execute {
         false => None,
-        true => match door.suite(worktree).await? {
-            Ok(suite) => suite,
-            Err(end) => return Ok(Some(Step::Ended(end))),
-        },
+        true => {
+            let begun = Instant::now();
+            let suite = match door.suite(worktree).await? {
+                Ok(suite) => suite,
+                Err(end) => return Ok(Some(Step::Ended(end))),
+            };
+            if suite.as_ref().is_some_and(work::is_installed) {
+                spent.install_ms = millis(begun.elapsed());
+            }
+            suite
+        }
     };
     let cancel = door.cancel();
     if cancel.is_cancelled() {

@@ -197,6 +197,11 @@ pub(super) fn later(at: Timestamp, millis: u64) -> Timestamp {
     at.checked_add(jiff::SignedDuration::from_millis(millis)).unwrap_or(at)
 }
 
+pub(super) fn earlier(at: Timestamp, millis: u64) -> Timestamp {
+    let millis = i64::try_from(millis).unwrap_or(i64::MAX);
+    at.checked_sub(jiff::SignedDuration::from_millis(millis)).unwrap_or(at)
+}
+
 pub(super) fn between(from: Timestamp, until: Timestamp) -> u64 {
     u64::try_from(until.as_millisecond().saturating_sub(from.as_millisecond())).unwrap_or(0)
 }

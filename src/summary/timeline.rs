@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::listed::{between, later};
+use super::listed::{between, earlier, later};
 use crate::domain::gate::{Answer, Gate};
 use crate::domain::redact;
 use crate::domain::run::Step;
 use crate::domain::search::Search;
+use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 
 /// How many entries a timeline has at most; the newest are kept.
@@ -29,17 +30,18 @@ pub struct TimelineEntry {
     /// The place of the first of them in the journal, and how many there are.
     pub place: usize,
     pub steps: usize,
-    /// `started`, `log`, `tests`, `model`, `search`, `request`, `answer`, `proposal`, `review`, `proof`, `end` or
-    /// `other`.
+    /// `started`, `log`, `clone`, `install`, `tests`, `model`, `search`, `request`, `answer`, `proposal`, `review`,
+    /// `proof`, `end` or `other`.
     pub kind: String,
     /// What happened, as plain text.
     pub what: String,
     /// When, as far as it is known.
     pub at: Timestamp,
-    /// How long it took: test runs, searches, and how long a request waited. `None` if that was not measured.
+    /// How long it took: fetching, installing, test runs, searches, and how long a request waited. `None` if that was
+    /// not measured.
     pub ms: Option<u64>,
-    /// From the step before until this one was recorded: also what was fetched, installed and repeated meanwhile, and
-    /// the time of the model. `None` for answers, and if no times were recorded.
+    /// From the step before until this one was recorded: also what was repeated meanwhile, and the time of the model.
+    /// `None` for answers, for what has its own entry because it came first, and if no times were recorded.
     #[serde(default)]
     pub since_ms: Option<u64>,
 }
@@ -65,6 +67,8 @@ pub struct Timeline {
     clock: Timestamp,
     /// When the step of the newest entry was recorded.
     recorded: Option<Timestamp>,
+    /// Whether the code comes from somewhere else, and has to be fetched.
+    is_remote: bool,
 }
 
 impl Timeline {
@@ -76,10 +80,13 @@ impl Timeline {
     /// Adds the next step.
     pub fn take(&mut self, (place, step, at): PlacedStep<'_>) {
         match step {
-            Step::Started(started) => self.clock = started.at,
-            // It is part of what comes next.
+            Step::Started(started) => {
+                self.clock = started.at;
+                self.is_remote = started.pull_request().is_some();
+            }
             Step::Spent(spent) => {
                 self.clock = later(self.clock, spent.wall_ms).max(at.unwrap_or(self.clock));
+                self.came_first(place, spent);
                 return;
             }
             Step::GateOpened(gate) => {
@@ -130,6 +137,34 @@ impl Timeline {
             ms,
             since_ms,
         });
+    }
+}
+
+impl Timeline {
+    /// What had to be done before the work of the newest entry gets entries of its own, before that one.
+    fn came_first(&mut self, place: usize, spent: &Spend) {
+        let fetch_ms = if self.is_remote { spent.fetch_ms } else { 0 };
+        let parts = [
+            ("clone", "The code was fetched", fetch_ms),
+            ("install", "The dependencies were installed", spent.install_ms),
+        ];
+        let parts = parts.into_iter().filter(|(.., ms)| *ms > 0);
+        let Some(mut work) = self.entries.pop() else { return };
+        let mut at = work.since_ms.map_or(work.at, |since| earlier(work.at, since));
+        for (kind, what, ms) in parts {
+            work.since_ms = work.since_ms.map(|since| since.saturating_sub(ms));
+            at = later(at, ms).min(work.at);
+            self.entries.push(TimelineEntry {
+                place,
+                steps: 1,
+                kind: kind.into(),
+                what: what.into(),
+                at,
+                ms: Some(ms),
+                since_ms: None,
+            });
+        }
+        self.entries.push(work);
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn setup(suite: &Suite) -> Setup {
 }
 
 /// Whether greenlight installed something for a suite, instead of reusing what was there.
-pub(super) fn is_installed(suite: &Suite) -> bool {
+pub(in crate::engine) fn is_installed(suite: &Suite) -> bool {
     let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();
     something && !suite.installed.is_reused
 }

@@ -31,6 +31,7 @@ pub mod turned_down;
 pub use again::judge_again;
 pub use explanation::BASE;
 use futures::future::BoxFuture;
+pub(super) use lacking::is_installed;
 pub use lacking::why_not_judged;
 pub use laid_out::{Base, LayOut};
 pub use prove::prove;
@@ -263,7 +264,7 @@ async fn run_with(
 /// What was installed, as an approval shows it. `None` if nothing was.
 fn installed(worktree: &Worktree, suite: &Suite) -> Option<String> {
     let command = worktree.install_settings(Vec::new()).command;
-    lacking::is_installed(suite).then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
+    is_installed(suite).then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
 }
 
 /// Works out a patch. With a suite the patch is proved; without one, nothing is executed and the patch is only read.

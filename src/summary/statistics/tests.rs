@@ -6,11 +6,12 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::domain::gate::{Answer, Gate, GateKind, Terms};
-use crate::domain::id::{Account, CommitSha, RunId};
+use crate::domain::id::{Account, CommitSha, PullRequestId, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::Proposal;
 use crate::domain::run::{Consent, End, Origin, Started, Step, Subject};
+use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::Triage;
@@ -293,6 +294,62 @@ fn a_timeline_has_the_times_that_a_journal_records() {
             ("end", at(12), None, minutes(2)),
         ]
     );
+}
+
+#[test]
+fn what_came_before_the_work_has_entries_of_its_own() {
+    let mut steps = landed(0, 10, Author::BuiltIn);
+    let spent = |fetch_ms, install_ms| {
+        Step::Spent(Spend {
+            fetch_ms,
+            install_ms,
+            ..Spend::default()
+        })
+    };
+    let searched = || {
+        Step::Searched(Box::new(Search {
+            wall_ms: 7,
+            ..Search::default()
+        }))
+    };
+    steps.splice(1.., [searched(), spent(5_000, 20_000), searched(), spent(0, 0)]);
+    let shown = |steps: &[Step]| -> Vec<_> {
+        let recorded = [0, 1, 1, 2, 2].map(|minute| Some(at(minute)));
+        let placed = steps.iter().enumerate().zip(recorded);
+        timeline(placed.map(|((place, step), at)| (place, step, at)))
+            .into_iter()
+            .map(|entry| {
+                (
+                    entry.kind,
+                    entry.at.duration_since(at(0)).as_secs(),
+                    entry.ms,
+                    entry.since_ms,
+                )
+            })
+            .collect()
+    };
+    let pull_request = PullRequestId {
+        repository: "o/r".parse().unwrap(),
+        number: 7,
+    };
+    let mut subjects = [Subject::PullRequest(pull_request), Subject::Checkout].into_iter();
+    let mut with_next_subject = || {
+        if let Step::Started(started) = &mut steps[0] {
+            started.subject = subjects.next().unwrap();
+        }
+        shown(&steps)
+    };
+    assert_eq!(
+        with_next_subject(),
+        [
+            ("started".to_string(), 0, None, None),
+            ("clone".into(), 5, Some(5_000), None),
+            ("install".into(), 25, Some(20_000), None),
+            ("search".into(), 60, Some(14), Some(95_000)),
+        ]
+    );
+    let kinds: Vec<String> = with_next_subject().into_iter().map(|(kind, ..)| kind).collect();
+    assert_eq!(kinds, ["started", "install", "search"], "a checkout is not cloned");
 }
 
 #[test]
