@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use super::early::EarlyCancellations;
 use crate::domain::id::{CommitSha, PullRequestId};
 use crate::domain::permission::{Authorized, Cancel};
 use crate::lease;
@@ -33,9 +34,7 @@ pub struct Interrupts {
     watched: Arc<Mutex<HashMap<u64, (PullRequestId, bool)>>>,
     /// When a pull request was last cancelled. Requests from before that moment do not begin.
     cancelled: Arc<Mutex<HashMap<PullRequestId, Timestamp>>>,
-    /// The newest piece of work that cancelled a pull request where nothing was active yet. What arrived before that
-    /// piece, and begins only now, is cancelled, too.
-    early: Arc<Mutex<HashMap<PullRequestId, (i64, Interrupt)>>>,
+    early: Arc<Mutex<EarlyCancellations>>,
     /// Whether deliveries arrive at other processes, too, so that nothing can be concluded from silence.
     are_shared: bool,
 }
@@ -48,8 +47,6 @@ fn ticket() -> u64 {
 
 /// How long a cancellation is remembered, for requests that wait for a worker.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
-/// How many pull requests with early cancellations are remembered. Only people who may cancel get in here.
-const MAX_EARLY: usize = 1_000;
 
 #[derive(Debug)]
 struct Entry {
@@ -130,10 +127,9 @@ impl Interrupts {
         };
         // Under this lock, a cancellation either finds the entry or has been remembered.
         let mut working = self.lock();
-        if let Some((than, why)) = self.lock_early().get(pull_request)
-            && piece.is_some_and(|piece| piece < *than)
-        {
-            entry.interrupt(why.clone());
+        let cancelled = piece.and_then(|piece| self.lock_early().of(pull_request, piece));
+        if let Some(request) = cancelled {
+            entry.interrupt(Interrupt::Cancelled(request));
         }
         working.insert(ticket, entry);
         drop(working);
@@ -164,26 +160,10 @@ impl Interrupts {
                 reached = true;
             }
         }
-        if let (Some(than), Interrupt::Cancelled(_), false) = (than, why, reached) {
-            self.remember_early(pull_request, than, why);
+        if let (Some(piece), Interrupt::Cancelled(request), false) = (than, why, reached) {
+            self.lock_early().remember(pull_request, piece, request);
         }
         reached
-    }
-
-    fn remember_early(&self, pull_request: &PullRequestId, than: i64, why: &Interrupt) {
-        let mut early = self.lock_early();
-        if early.len() >= MAX_EARLY
-            && let Some(oldest) = early
-                .iter()
-                .min_by_key(|(_, (than, _))| *than)
-                .map(|(id, _)| id.clone())
-        {
-            early.remove(&oldest);
-        }
-        let newest = early.get(pull_request).is_none_or(|(known, _)| *known < than);
-        if newest {
-            early.insert(pull_request.clone(), (than, why.clone()));
-        }
     }
 
     /// Records that a command received at this moment cancelled the pull request.
@@ -224,7 +204,7 @@ impl Interrupts {
     }
 
     /// Taken after [`Self::lock`], if both are.
-    fn lock_early(&self) -> MutexGuard<'_, HashMap<PullRequestId, (i64, Interrupt)>> {
+    fn lock_early(&self) -> MutexGuard<'_, EarlyCancellations> {
         self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -370,17 +350,6 @@ mod tests {
         assert_eq!(begun(&id(), Some(8)), None, "a later request goes ahead");
         assert_eq!(begun(&other, Some(6)), None);
         assert_eq!(begun(&id(), None), None);
-    }
-
-    #[test]
-    fn early_cancellations_are_bounded() {
-        let all = Interrupts::default();
-        let by = authorize(Cancel, &Account::new("mia"), false, Permission::Write).unwrap();
-        for number in 0..MAX_EARLY as u64 + 9 {
-            let on = PullRequestId { number, ..id() };
-            all.interrupt_earlier(&on, &Interrupt::Cancelled(by.clone()), Some(number as i64));
-        }
-        assert_eq!(all.lock_early().len(), MAX_EARLY);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod comment;
 mod context;
 mod door;
 mod drive;
+mod early;
 mod forget;
 pub mod gate;
 mod identify;

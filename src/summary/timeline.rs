@@ -141,7 +141,7 @@ impl Timeline {
 }
 
 impl Timeline {
-    /// What had to be done before the work of the newest entry gets entries of its own, before that one.
+    /// What had to be done before the work of the newest entry gets its entries, before that one.
     fn came_first(&mut self, place: usize, spent: &Spend) {
         let fetch_ms = if self.is_remote { spent.fetch_ms } else { 0 };
         let parts = [
