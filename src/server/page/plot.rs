@@ -17,6 +17,8 @@ const DAYS: usize = 8;
 const VALUES: usize = 4;
 /// Half of a bar, where a day is 1 wide.
 const HALF_BAR: f64 = 0.4;
+/// How far from the middle of a day a label of the axis may be: the labels' places are sums of fractions.
+const NEAR: f64 = 1e-6;
 /// A value beyond this is drawn as this one: the axis has to be able to count a little further.
 const HIGHEST: u64 = 1 << 52;
 
@@ -32,7 +34,7 @@ pub(super) fn bars(days: &[(String, u64)], in_words: fn(u64) -> String) -> Resul
     let highest = highest.clamp(1, HIGHEST);
     let label = |x: &f64| {
         let nearest = x.round();
-        let day = days.get(nearest as usize).filter(|_| nearest == *x);
+        let day = days.get(nearest as usize).filter(|_| (nearest - x).abs() < NEAR);
         day.map_or_else(String::new, |(day, _)| day.clone())
     };
     let mut svg = String::new();
@@ -101,6 +103,9 @@ mod tests {
         assert_eq!(heights(&bars(&many, |value| value.to_string()).unwrap()).len(), 500);
         assert!(bars(&[("a".into(), 0)], |value| value.to_string()).is_ok());
         assert!(bars(&[], |value| value.to_string()).is_ok());
+        let week: Vec<_> = (0..7).map(|nth| (format!("day {nth}"), nth)).collect();
+        let svg = bars(&week, |value| value.to_string()).unwrap();
+        assert!(week.iter().all(|(day, _)| svg.contains(day)), "{svg}");
     }
 
     #[test]

@@ -5,7 +5,9 @@ use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use jiff::{SignedDuration, Timestamp};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, Timestamp};
 use serde::Deserialize;
 
 use super::learned::{Learned, LearnedEntry};
@@ -130,7 +132,7 @@ pub(super) async fn get_repository(
         fixes: lines(fixes),
         rejections: lines(rejections),
         range: days_of(&of),
-        plots: plots(&of),
+        plots: plots(&of, days),
     }))
 }
 
@@ -195,7 +197,14 @@ impl BrokenLine {
     }
 }
 
-fn plots(of: &Statistics) -> Vec<Plot> {
+/// The plots of a period until today, which is in days.
+fn plots(of: &Statistics, period: u32) -> Vec<Plot> {
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let days: Vec<Date> = (0..=period)
+        .rev()
+        .map(|ago| today.saturating_sub(Span::new().days(ago)))
+        .collect();
+    let of = (of, days.as_slice());
     let plots = [
         plot("Runs a day", of, |day| day.runs, |runs| runs.to_string()),
         plot("Accepted a day", of, |day| day.accepted, |runs| runs.to_string()),
@@ -209,18 +218,28 @@ fn days_of(of: &Statistics) -> Option<(String, String)> {
 }
 
 /// `None` if nothing but zeros would be drawn.
-fn plot(title: &'static str, of: &Statistics, value: fn(&Day) -> u64, in_words: fn(u64) -> String) -> Option<Plot> {
-    let days: Vec<_> = of.days.iter().map(|day| (day.day.to_string(), value(day))).collect();
-    let most = days.iter().map(|(_, value)| *value).max().filter(|most| *most > 0)?;
-    let svg = plot::bars(&days, in_words).unwrap_or_else(|error| {
+fn plot(
+    title: &'static str,
+    (of, days): (&Statistics, &[Date]),
+    value: fn(&Day) -> u64,
+    in_words: fn(u64) -> String,
+) -> Option<Plot> {
+    let of_day = |day: &Date| {
+        let found = of.days.binary_search_by_key(day, |known| known.day);
+        found.map_or(0, |nth| value(&of.days[nth]))
+    };
+    let all: Vec<_> = days.iter().map(|day| (day.to_string(), of_day(day))).collect();
+    let most = all.iter().map(|(_, value)| *value).max().filter(|most| *most > 0)?;
+    let svg = plot::bars(&all, in_words).unwrap_or_else(|error| {
         tracing::error!(%error, title, "cannot draw a plot");
         String::new()
     });
+    let rows = of.days.iter().map(|day| (day.day.to_string(), in_words(value(day))));
     Some(Plot {
         title,
         most: in_words(most),
         svg,
-        rows: days.into_iter().map(|(day, value)| (day, in_words(value))).collect(),
+        rows: rows.collect(),
     })
 }
 
