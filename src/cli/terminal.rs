@@ -18,6 +18,8 @@ const MAX_ANSWER: usize = 8 << 10;
 
 /// Whether progress and notes are left out.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
+/// Whether logging was started.
+static IS_LOGGING: AtomicBool = AtomicBool::new(false);
 
 /// Leaves out progress and notes from now on.
 pub(super) fn be_quiet() {
@@ -126,8 +128,7 @@ pub(super) fn tell_code(line: &str) {
 /// Prints a JSON document to standard output, on one line. Strings are redacted, except for patches that a script
 /// applies. Control characters are escaped.
 pub(super) fn show_document(document: &Value) {
-    let mut document = document.clone();
-    redact_strings(&mut document);
+    let document = redacted(document);
     // Outside of strings, JSON has no such characters. Inside of strings, this is the JSON escape.
     let units = |c: char| {
         c.encode_utf16(&mut [0; 2])
@@ -136,6 +137,13 @@ pub(super) fn show_document(document: &Value) {
             .collect()
     };
     show_exactly(&escaped(&document.to_string(), units));
+}
+
+/// The document with redacted strings, except for patches that a script applies.
+pub(super) fn redacted(document: &Value) -> Value {
+    let mut document = document.clone();
+    redact_strings(&mut document);
+    document
 }
 
 /// Members of documents that contain a patch, or a suggestion with its fingerprint.
@@ -169,14 +177,32 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
 
 /// Awaits a piece of work. If somebody asks the process to end, the work is cancelled and gets a moment to stop.
 pub(super) async fn unless_stopped(work: impl Future<Output = Result<(), Exit>>, cancel: &CancellationToken) -> Exit {
-    let stopped = async {
-        stopped().await;
-        cancel.cancel();
+    let result = until_stopped(unless_cancelled(work, cancel), cancel).await;
+    result.err().unwrap_or(Exit::Done)
+}
+
+/// Awaits a piece of work that ends soon after it is cancelled. It is cancelled if somebody asks the process to end.
+pub(super) async fn until_stopped<T>(work: impl Future<Output = T>, cancel: &CancellationToken) -> T {
+    tokio::pin!(work);
+    tokio::select! {
+        done = &mut work => return done,
+        () = stopped() => cancel.cancel(),
+    }
+    work.await
+}
+
+/// Awaits a piece of work. If it is cancelled, it gets a moment to stop.
+pub(super) async fn unless_cancelled<T>(
+    work: impl Future<Output = Result<T, Exit>>,
+    cancel: &CancellationToken,
+) -> Result<T, Exit> {
+    let cancelled = async {
+        cancel.cancelled().await;
         tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
-        result = work => result.err().unwrap_or(Exit::Done),
-        () = stopped => Exit::Stopped,
+        result = work => result,
+        () = cancelled => Err(Exit::Stopped),
     }
 }
 
@@ -248,9 +274,12 @@ impl std::io::Write for Log {
     }
 }
 
-/// Starts logging to standard error.
+/// Starts logging to standard error, once in a process.
 pub(super) fn start_logging(settings: &Settings, default_filter: Option<&str>) {
     use tracing_subscriber::EnvFilter;
+    if IS_LOGGING.swap(true, Ordering::Relaxed) {
+        return;
+    }
     // The client library logs bodies that it cannot parse, and those contain code.
     let filter = default_filter
         .filter(|_| settings.log == "info")

@@ -45,6 +45,8 @@ pub(super) struct RunReport {
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
+    /// Whether the proposal was not written because its caller only wants to know it.
+    pub(super) is_proposed: bool,
     /// Whether the checkout equals its last commit, apart from the proposal.
     pub(super) is_committed: bool,
     /// How many fixes are left out because they were turned down, in this run or earlier.
@@ -75,6 +77,7 @@ impl RunReport {
             Exit::Done => ("nothing_to_fix", None),
             Exit::NoFix(text) => ("no_fix", Some(text.as_str())),
             Exit::Usage(text) => ("usage", Some(text.as_str())),
+            Exit::Refused(text) if self.is_proposed => ("proposed", Some(text.as_str())),
             Exit::Refused(text) => ("refused", Some(text.as_str())),
             Exit::Limit(text) => ("limit", Some(text.as_str())),
             Exit::Environment(text) => ("environment", Some(text.as_str())),
