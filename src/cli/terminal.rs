@@ -128,7 +128,7 @@ pub(super) fn tell_code(line: &str) {
 /// Prints a JSON document to standard output, on one line. Strings are redacted, except for patches that a script
 /// applies. Control characters are escaped.
 pub(super) fn show_document(document: &Value) {
-    let document = redacted(document);
+    let document = rewritten(document, &redact);
     // Outside of strings, JSON has no such characters. Inside of strings, this is the JSON escape.
     let units = |c: char| {
         c.encode_utf16(&mut [0; 2])
@@ -139,23 +139,23 @@ pub(super) fn show_document(document: &Value) {
     show_exactly(&escaped(&document.to_string(), units));
 }
 
-/// The document with redacted strings, except for patches that a script applies.
-pub(super) fn redacted(document: &Value) -> Value {
+/// The document with rewritten strings, except for patches that a script applies.
+pub(super) fn rewritten(document: &Value, rewrite: &dyn Fn(&str) -> String) -> Value {
     let mut document = document.clone();
-    redact_strings(&mut document);
+    rewrite_strings(&mut document, rewrite);
     document
 }
 
 /// Members of documents that contain a patch, or a suggestion with its fingerprint.
 const EXACT: [&str; 5] = ["body", "code", "patch", "remainder", "unproved_edits"];
 
-fn redact_strings(value: &mut Value) {
+fn rewrite_strings(value: &mut Value, rewrite: &dyn Fn(&str) -> String) {
     match value {
-        Value::String(text) => *text = redact(text),
-        Value::Array(values) => values.iter_mut().for_each(redact_strings),
+        Value::String(text) => *text = rewrite(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| rewrite_strings(value, rewrite)),
         Value::Object(members) => {
             let members = members.iter_mut().filter(|(name, _)| !EXACT.contains(&name.as_str()));
-            members.for_each(|(_, value)| redact_strings(value));
+            members.for_each(|(_, value)| rewrite_strings(value, rewrite));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

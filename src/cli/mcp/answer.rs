@@ -36,9 +36,10 @@ fn shown(text: &str) -> String {
     redact(&visible(text))
 }
 
-/// The document as `--json` prints it, with shorter lists.
+/// The document as `--json` prints it, with shorter lists, and without characters that hide text from the person who
+/// watches the agent.
 fn sent(document: &Value) -> Value {
-    let mut document = terminal::redacted(document);
+    let mut document = terminal::rewritten(document, &shown);
     shorten(&mut document);
     document
 }
@@ -108,5 +109,8 @@ mod tests {
         let answer = wrong(&format!("{token}\u{202e}"));
         let text = serde_json::to_string(&answer).unwrap();
         assert!(!text.contains(&token) && !text.contains('\u{202e}'), "{text}");
+        let document = json!({ "tail": "a\u{e0041}b", "patch": "a\u{e0041}b" });
+        let sent = sent(&document);
+        assert_eq!((&sent["tail"], &sent["patch"]), (&json!("ab"), &document["patch"]));
     }
 }
