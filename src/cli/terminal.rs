@@ -280,12 +280,18 @@ pub(super) fn start_logging(settings: &Settings, default_filter: Option<&str>) {
     if IS_LOGGING.swap(true, Ordering::Relaxed) {
         return;
     }
-    // The client library logs bodies that it cannot parse, and those contain code.
+    // These libraries log bodies, and those contain code.
     let filter = default_filter
         .filter(|_| settings.log == "info")
         .unwrap_or(&settings.log);
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let quiet = ["async_openai=off", "octocrab=off", "hyper=warn", "sqlx=warn"];
+    let quiet = [
+        "async_openai=off",
+        "octocrab=off",
+        "hyper=warn",
+        "rmcp=error",
+        "sqlx=warn",
+    ];
     // Lines for people name what they are about, and no more. What machines read has it on every line.
     let context = match settings.log_format {
         LogFormat::Json => "greenlight::context=error",

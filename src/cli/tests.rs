@@ -73,7 +73,7 @@ impl TestsArguments {
     }
 
     /// The same as a document, and only these tests, unless there are none.
-    pub(super) fn as_document(self, only: Vec<String>, install: bool) -> Self {
+    pub(super) fn for_program(self, only: Vec<String>, install: bool) -> Self {
         Self {
             json: true,
             only,

@@ -234,8 +234,6 @@ async fn try_to(
     let driven = engine::drive(&mut door, &mut run).await;
     let (left, recorded) = door.close(&run).await;
     report.take(&run, &left, memory_file::left_out(&run, &memory));
-    // Nothing but the missing approval of the proposal ends a run in this way.
-    report.is_proposed = arguments.only_proposes && left.exit.is_some() && report.proposal.is_some();
     memory_file::learn(&memory_file, &run, &memory);
     driven?;
     if !arguments.json {

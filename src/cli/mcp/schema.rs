@@ -47,7 +47,7 @@ pub(super) struct RunTests {
 pub(super) struct VerifyPatch {
     /// A unified diff, as `git diff` prints it, on the files as they are now. Leave it out if the files are already
     /// edited: then everything that is not committed yet is verified against the last commit.
-    #[serde(default)]
+    #[schemars(extend("type" = "string"))]
     pub(super) patch: Option<String>,
 }
 
@@ -160,6 +160,12 @@ fn schema<T: JsonSchema>() -> JsonObject {
     // The tool has a separate title and description.
     schema.remove("title");
     schema.remove("description");
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (_, property) in properties.into_iter().flatten() {
+        if let Some(Value::String(text)) = property.get_mut("description") {
+            *text = text.replace('\n', " ");
+        }
+    }
     schema
 }
 
@@ -188,7 +194,9 @@ mod tests {
             let properties = schema["properties"].as_object().cloned().unwrap_or_default();
             for (name, property) in &properties {
                 assert!(["only", "patch"].contains(&name.as_str()), "{name}");
-                assert!(property["description"].is_string(), "{name}");
+                let description = property["description"].as_str().unwrap();
+                assert!(!description.contains('\n'), "{name}");
+                assert!(property["type"].is_string(), "{name}");
             }
             assert_eq!(schema.get("required"), None, "{}", tool.name);
         }

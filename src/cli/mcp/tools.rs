@@ -84,7 +84,7 @@ impl Tools {
         match call {
             Call::RunTests(RunTests { only }) => {
                 let arguments = TestsArguments::of(root.clone(), without_model);
-                tests::outcome(arguments.as_document(only, *install), cancel).await
+                tests::outcome(arguments.for_program(only, *install), cancel).await
             }
             Call::FindFix => fix::propose(of_local(), cancel).await,
             Call::Explain => explain::outcome(of_local(), cancel).await,
