@@ -144,6 +144,7 @@ mod tests {
                 .unasked("so", of(true, false))
                 .contains("`--yes` does not approve")
         );
+        assert!(tests.only_proposed().contains("show it to a person") && !fix.only_proposed().contains("person"));
         assert!(!fix.unasked("so", of(false, false)).contains("--yes-tests"));
     }
 }

@@ -84,7 +84,9 @@ impl Tools {
         match call {
             Call::RunTests(RunTests { only }) => {
                 let arguments = TestsArguments::of(root.clone(), without_model);
-                tests::outcome(arguments.for_program(only, *install), cancel).await
+                let (document, exit) = tests::outcome(arguments.for_program(only, *install), cancel).await;
+                // What is a flag for a person is an argument here.
+                (document, exit.reworded(|text| text.trim_start_matches("--").into()))
             }
             Call::FindFix => fix::propose(of_local(), cancel).await,
             Call::Explain => explain::outcome(of_local(), cancel).await,
