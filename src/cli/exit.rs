@@ -30,6 +30,8 @@ pub(super) const OF_DOCTOR: &str = "Exit codes: 0 a sandbox works, or with --app
                                     something is missing · 2 usage or configuration, such as credentials that GitHub \
                                     refuses · 3 no sandbox works, or it does not hide secrets · 4 GitHub's rate limit \
                                     was reached · 70 an internal error";
+pub(super) const OF_MCP: &str = "Exit codes: 0 the agent closed standard input · 2 usage or configuration, or the input is \
+                                 not the protocol's · 70 an internal error · 130 stopped with ctrl-c or a signal";
 pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is no such entry";
 
 pub(super) const OF_PRUNE: &str = "Exit codes: 0 done, or nothing to do · 2 usage or configuration, or `serve` runs · \

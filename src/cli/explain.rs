@@ -1,5 +1,8 @@
 //! `greenlight explain`: says why the tests of a local checkout fail, and changes nothing.
 
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
 use super::Exit;
 use super::local::{self, Common, UpFront};
 use crate::domain::mode::Mode;
@@ -11,6 +14,11 @@ pub(super) struct ExplainArguments {
     yes: bool,
     #[command(flatten)]
     common: Common,
+}
+
+/// Explains without anybody to approve what a model asks to execute.
+pub(super) async fn outcome(common: Common, cancel: &CancellationToken) -> (Value, Exit) {
+    local::outcome((common, UpFront::default()), Mode::Explain, cancel).await
 }
 
 pub(super) async fn explain(arguments: ExplainArguments) -> Exit {

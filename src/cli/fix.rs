@@ -1,5 +1,8 @@
 //! `greenlight fix`: makes the failing tests of a local checkout pass, and asks before it writes.
 
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
 use super::Exit;
 use super::local::{self, Common, UpFront};
 use crate::config::flags::EnginePart;
@@ -24,6 +27,11 @@ pub(super) struct FixArguments {
     allow: Vec<AllowedFinding>,
     #[command(flatten)]
     common: Common,
+}
+
+/// Looks for a fix, and writes nothing.
+pub(super) async fn propose(common: Common, cancel: &CancellationToken) -> (Value, Exit) {
+    local::outcome((common, UpFront::default()), Mode::Debug, cancel).await
 }
 
 pub(super) async fn fix(arguments: FixArguments) -> Exit {

@@ -1,8 +1,9 @@
 //! `greenlight init`: looks at a checkout, shows what it would write as a diff, and writes it: the two workflows of the
-//! Action, filled in, and a minimal `greenlight.toml`.
+//! Action, filled in, and a minimal `greenlight.toml`; or the file by which coding agents find `greenlight mcp`.
 //!
 //! It commits and pushes nothing, and asks nothing of GitHub.
 
+mod agents;
 mod files;
 mod found;
 mod write;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 
 use found::Found;
 use tokio_util::sync::CancellationToken;
-use write::Different;
+use write::{Content, Different};
 
 use super::{Exit, terminal, tests};
 use crate::config::flags::{FolderFlags, LogFlags, SandboxFlags};
@@ -32,6 +33,9 @@ pub(super) struct InitArguments {
     /// Set up the repository for a GitHub App, which needs no workflows: only a greenlight.toml
     #[arg(long)]
     app: bool,
+    /// Set up coding agents: only an entry in .mcp.json, from which they start `greenlight mcp`
+    #[arg(long, conflicts_with_all = ["action", "app"])]
+    mcp: bool,
     /// Run the tests in the sandbox first, and show the result; on a terminal greenlight asks
     #[arg(long)]
     test: bool,
@@ -59,14 +63,11 @@ pub(super) async fn init(arguments: InitArguments) -> Exit {
 
 async fn try_to(arguments: InitArguments) -> Result<(), Exit> {
     let found = found::look(&arguments.path).await?;
-    found.show();
-    let blanks = found.blanks();
-    let mut wanted = vec![(CONFIG_FILE, files::settings(&blanks))];
-    if !arguments.app {
-        wanted.insert(0, (files::COMMANDS_PATH, files::commands(&blanks)));
-        wanted.insert(0, (files::WORKFLOW_PATH, files::workflow(&blanks)));
+    found.show_tests();
+    if !arguments.mcp {
+        found.show_github();
     }
-    let changes = write::changes(&found.root, wanted)?;
+    let changes = write::changes(&found.root, wanted(&arguments, &found))?;
     if changes.is_empty() {
         terminal::show("nothing to do: every file is there, as `greenlight init` writes it");
         return Ok(());
@@ -97,6 +98,23 @@ async fn try_to(arguments: InitArguments) -> Result<(), Exit> {
     Ok(())
 }
 
+/// The files, with their contents.
+fn wanted(arguments: &InitArguments, found: &Found) -> Vec<(&'static str, Content)> {
+    if arguments.mcp {
+        return vec![(agents::PATH, Content::Added(agents::added))];
+    }
+    let blanks = found.blanks();
+    let settings = (CONFIG_FILE, Content::Whole(files::settings(&blanks)));
+    if arguments.app {
+        return vec![settings];
+    }
+    vec![
+        (files::WORKFLOW_PATH, Content::Whole(files::workflow(&blanks))),
+        (files::COMMANDS_PATH, Content::Whole(files::commands(&blanks))),
+        settings,
+    ]
+}
+
 /// Whether the tests run first: as the flag says, or as the person at the terminal answers.
 async fn is_to_test(arguments: &InitArguments) -> bool {
     if arguments.test || arguments.dry_run || !terminal::somebody_reads_and_types() {
@@ -125,6 +143,9 @@ async fn run_tests(arguments: &InitArguments, found: &Found) -> Result<(), Exit>
 
 /// What a person does next.
 fn next(arguments: &InitArguments, found: &Found) -> String {
+    if arguments.mcp {
+        return agents::NEXT.into();
+    }
     let mut steps = Vec::new();
     if !arguments.app && !found.has_workflows() {
         let problem = "no workflow was found that pull requests start";

@@ -18,6 +18,7 @@ mod hidden;
 mod init;
 mod live;
 mod local;
+mod mcp;
 mod memory;
 mod pace;
 mod paint;
@@ -94,6 +95,10 @@ enum Verb {
     /// Recompute the evidence for a fix in a local checkout
     #[command(after_help = exit::OF_VERIFY)]
     Verify(verify::VerifyArguments),
+    /// Offer a local checkout's tests and fixes to a coding agent, over the Model Context Protocol on standard input and
+    /// output; `init --mcp` sets that up
+    #[command(after_help = exit::OF_MCP)]
+    Mcp(mcp::McpArguments),
     /// Play the whole story on this machine, without an account, a key or the network
     Demo(demo::DemoArguments),
     /// Serve a GitHub App: webhooks in, reviews out
@@ -157,6 +162,7 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Init(arguments) => init::init(arguments).await.report(),
             Verb::Config(arguments) => config::config(arguments).report(),
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
+            Verb::Mcp(arguments) => mcp::mcp(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
             Verb::Runs(arguments) => runs::runs(arguments).await.report(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Exit;
 
 /// Nobody reviews a longer patch.
-const MAX_BYTES: u64 = 64 << 20;
+pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// The content of a file, or of standard input for `-`.
 pub(super) fn read(file: &Path) -> Result<Vec<u8>, Exit> {
@@ -19,19 +19,23 @@ pub(super) fn read(file: &Path) -> Result<Vec<u8>, Exit> {
         opened.take(MAX_BYTES + 1).read_to_end(&mut bytes)
     }
     .map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        let most = MAX_BYTES >> 20;
-        return Err(Exit::Usage(format!("{}: longer than {most} MiB", file.display())));
+    let name = match file == Path::new("-") {
+        true => "standard input".into(),
+        false => file.display().to_string(),
+    };
+    check(&name, &bytes)?;
+    Ok(bytes)
+}
+
+/// Refuses a patch that is empty, or too long.
+pub(super) fn check(name: &str, patch: &[u8]) -> Result<(), Exit> {
+    if patch.len() as u64 > MAX_BYTES {
+        return Err(Exit::Usage(format!("{name}: longer than {} MiB", MAX_BYTES >> 20)));
     }
-    if bytes.is_empty() {
-        let name = if file == Path::new("-") {
-            "standard input".into()
-        } else {
-            file.display().to_string()
-        };
+    if patch.is_empty() {
         return Err(Exit::Usage(format!(
             "{name} is empty; expected a patch as `git diff` prints it"
         )));
     }
-    Ok(bytes)
+    Ok(())
 }

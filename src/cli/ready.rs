@@ -40,13 +40,23 @@ pub(super) async fn supply(
 ) -> Result<(), Exit> {
     if installs {
         install(worktree, suite, cancel).await?;
+        tell_notes(suite);
     } else {
-        suite.installed = suite::reuse_installed(worktree.checkout.root(), &suite.command, active);
+        reuse(worktree.checkout.root(), suite, active);
     }
+    Ok(())
+}
+
+/// Shares the dependencies beside the checkout at `root`, and says which.
+pub(super) fn reuse(root: &Path, suite: &mut Suite, active: Option<&Path>) {
+    suite.installed = suite::reuse_installed(root, &suite.command, active);
+    tell_notes(suite);
+}
+
+fn tell_notes(suite: &Suite) {
     for note in suite.command.lacks().iter().chain(&suite.installed.notes) {
         terminal::mention(&format!("note: {note}"));
     }
-    Ok(())
 }
 
 /// Says that the configuration would install something, but that `--install` is needed.

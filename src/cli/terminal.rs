@@ -18,6 +18,8 @@ const MAX_ANSWER: usize = 8 << 10;
 
 /// Whether progress and notes are left out.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
+/// Whether logging was started.
+static IS_LOGGING: AtomicBool = AtomicBool::new(false);
 
 /// Leaves out progress and notes from now on.
 pub(super) fn be_quiet() {
@@ -126,8 +128,7 @@ pub(super) fn tell_code(line: &str) {
 /// Prints a JSON document to standard output, on one line. Strings are redacted, except for patches that a script
 /// applies. Control characters are escaped.
 pub(super) fn show_document(document: &Value) {
-    let mut document = document.clone();
-    redact_strings(&mut document);
+    let document = rewritten(document, &redact);
     // Outside of strings, JSON has no such characters. Inside of strings, this is the JSON escape.
     let units = |c: char| {
         c.encode_utf16(&mut [0; 2])
@@ -138,16 +139,23 @@ pub(super) fn show_document(document: &Value) {
     show_exactly(&escaped(&document.to_string(), units));
 }
 
+/// The document with rewritten strings, except for patches that a script applies.
+pub(super) fn rewritten(document: &Value, rewrite: &dyn Fn(&str) -> String) -> Value {
+    let mut document = document.clone();
+    rewrite_strings(&mut document, rewrite);
+    document
+}
+
 /// Members of documents that contain a patch, or a suggestion with its fingerprint.
 const EXACT: [&str; 5] = ["body", "code", "patch", "remainder", "unproved_edits"];
 
-fn redact_strings(value: &mut Value) {
+fn rewrite_strings(value: &mut Value, rewrite: &dyn Fn(&str) -> String) {
     match value {
-        Value::String(text) => *text = redact(text),
-        Value::Array(values) => values.iter_mut().for_each(redact_strings),
+        Value::String(text) => *text = rewrite(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| rewrite_strings(value, rewrite)),
         Value::Object(members) => {
             let members = members.iter_mut().filter(|(name, _)| !EXACT.contains(&name.as_str()));
-            members.for_each(|(_, value)| redact_strings(value));
+            members.for_each(|(_, value)| rewrite_strings(value, rewrite));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -169,14 +177,32 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
 
 /// Awaits a piece of work. If somebody asks the process to end, the work is cancelled and gets a moment to stop.
 pub(super) async fn unless_stopped(work: impl Future<Output = Result<(), Exit>>, cancel: &CancellationToken) -> Exit {
-    let stopped = async {
-        stopped().await;
-        cancel.cancel();
+    let result = until_stopped(unless_cancelled(work, cancel), cancel).await;
+    result.err().unwrap_or(Exit::Done)
+}
+
+/// Awaits a piece of work that ends soon after it is cancelled. It is cancelled if somebody asks the process to end.
+pub(super) async fn until_stopped<T>(work: impl Future<Output = T>, cancel: &CancellationToken) -> T {
+    tokio::pin!(work);
+    tokio::select! {
+        done = &mut work => return done,
+        () = stopped() => cancel.cancel(),
+    }
+    work.await
+}
+
+/// Awaits a piece of work. If it is cancelled, it gets a moment to stop.
+pub(super) async fn unless_cancelled<T>(
+    work: impl Future<Output = Result<T, Exit>>,
+    cancel: &CancellationToken,
+) -> Result<T, Exit> {
+    let cancelled = async {
+        cancel.cancelled().await;
         tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
-        result = work => result.err().unwrap_or(Exit::Done),
-        () = stopped => Exit::Stopped,
+        result = work => result,
+        () = cancelled => Err(Exit::Stopped),
     }
 }
 
@@ -248,15 +274,24 @@ impl std::io::Write for Log {
     }
 }
 
-/// Starts logging to standard error.
+/// Starts logging to standard error, once in a process.
 pub(super) fn start_logging(settings: &Settings, default_filter: Option<&str>) {
     use tracing_subscriber::EnvFilter;
-    // The client library logs bodies that it cannot parse, and those contain code.
+    if IS_LOGGING.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // These libraries log bodies, and those contain code.
     let filter = default_filter
         .filter(|_| settings.log == "info")
         .unwrap_or(&settings.log);
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let quiet = ["async_openai=off", "octocrab=off", "hyper=warn", "sqlx=warn"];
+    let quiet = [
+        "async_openai=off",
+        "octocrab=off",
+        "hyper=warn",
+        "rmcp=error",
+        "sqlx=warn",
+    ];
     // Lines for people name what they are about, and no more. What machines read has it on every line.
     let context = match settings.log_format {
         LogFormat::Json => "greenlight::context=error",

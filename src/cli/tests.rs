@@ -10,6 +10,7 @@ mod whole;
 use std::path::{Path, PathBuf};
 
 use report::TestsReport;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::failures::Detail;
@@ -56,7 +57,7 @@ pub(super) struct TestsArguments {
 }
 
 impl TestsArguments {
-    /// All suites of a checkout, without installing anything.
+    /// All suites of a checkout, without installing anything, shown as text.
     pub(super) fn of(path: PathBuf, (data, sandbox, log): (FolderFlags, SandboxFlags, LogFlags)) -> Self {
         Self {
             path,
@@ -70,17 +71,33 @@ impl TestsArguments {
             log,
         }
     }
+
+    /// The same as a document, and only these tests, unless there are none.
+    pub(super) fn for_program(self, only: Vec<String>, install: bool) -> Self {
+        Self {
+            json: true,
+            only,
+            install,
+            ..self
+        }
+    }
 }
 
 pub(super) async fn tests(arguments: TestsArguments) -> Exit {
-    let as_json = arguments.json;
-    let mut report = TestsReport::default();
-    let cancel = CancellationToken::new();
-    let exit = terminal::unless_stopped(try_tests(arguments, &mut report, &cancel), &cancel).await;
+    let (as_json, cancel) = (arguments.json, CancellationToken::new());
+    let (document, exit) = terminal::until_stopped(outcome(arguments, &cancel), &cancel).await;
     if as_json {
-        terminal::show_document(&report.document(&exit));
+        terminal::show_document(&document);
     }
     exit
+}
+
+/// Runs the tests until they end or are cancelled. Returns the document of `--json`, which is shown by nobody yet.
+pub(super) async fn outcome(arguments: TestsArguments, cancel: &CancellationToken) -> (Value, Exit) {
+    let mut report = TestsReport::default();
+    let result = terminal::unless_cancelled(try_tests(arguments, &mut report, cancel), cancel).await;
+    let exit = result.err().unwrap_or(Exit::Done);
+    (report.document(&exit), exit)
 }
 
 async fn try_tests(

@@ -3,26 +3,25 @@
 //! It trusts nothing that it verifies: the head comes from the repository's objects, the patch from the working
 //! directory, a commit or a file, and both trees are tested on separate copies. The working directory is only read.
 
+mod report;
 mod trees;
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use self::trees::{Named, Trees, read};
+use self::trees::{Named, Start};
 use super::progress::LongWork;
 use super::{Exit, app, folder, ready, terminal};
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
-use crate::domain::clock::millis_in_words;
-use crate::domain::id::{CommitSha, RepoPath};
-use crate::domain::patch::{FileChange, Patch};
+use crate::domain::id::CommitSha;
+use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{Outcome, TestRun, is_better};
-use crate::guard::touches_tests;
 use crate::suite::{self, Suite};
 
 #[derive(Debug, clap::Args)]
@@ -64,10 +63,20 @@ pub(super) struct VerifyArguments {
     sandbox: SandboxFlags,
     #[command(flatten)]
     log: LogFlags,
+    /// There is no flag for it.
+    #[arg(skip)]
+    caller: Caller,
 }
 
-/// How many changed files are named.
-const MAX_NAMED: usize = 10;
+/// Who wants to know.
+#[derive(Debug, Clone, Default)]
+enum Caller {
+    /// Somebody at a command line, who names commits and files.
+    #[default]
+    CommandLine,
+    /// A program that works on these files: with a patch on the files as they are now, or about what is not committed.
+    Program { patch: Option<String> },
+}
 
 /// The recomputed evidence.
 struct Recomputed {
@@ -87,31 +96,42 @@ fn digest(text: &str) -> Result<String, String> {
     }
 }
 
+impl VerifyArguments {
+    /// This patch on the files of a checkout as they are now, or what is not committed there. The installed dependencies
+    /// next to the files are reused.
+    pub(super) fn of_program(
+        path: PathBuf,
+        patch: Option<String>,
+        install: bool,
+        (data, sandbox, log): (FolderFlags, SandboxFlags, LogFlags),
+    ) -> Self {
+        Self {
+            path,
+            head: "HEAD".into(),
+            patch: None,
+            tree: None,
+            merged_with: None,
+            digest: None,
+            command: None,
+            excuse: Vec::new(),
+            install,
+            json: true,
+            data,
+            sandbox,
+            log,
+            caller: Caller::Program { patch },
+        }
+    }
+}
+
 pub(super) async fn verify(arguments: VerifyArguments) -> Exit {
     let cancel = CancellationToken::new();
     let (as_json, expected) = (arguments.json, arguments.digest.clone());
-    let work = try_verify(arguments, &cancel);
-    tokio::pin!(work);
-    let result = tokio::select! {
-        result = &mut work => result,
-        () = terminal::stopped() => {
-            cancel.cancel();
-            // The sandbox ends the processes inside before this process ends.
-            let _stopped = tokio::time::timeout(std::time::Duration::from_secs(3), work).await;
-            Err(Exit::Stopped)
-        }
-    };
-    let (found, exit) = match result {
-        Ok(found) => {
-            let exit = judge(&found, expected.as_deref());
-            (Some(found), exit)
-        }
-        Err(exit) => (None, exit),
-    };
+    let (found, exit) = terminal::until_stopped(recomputed(arguments, &cancel), &cancel).await;
     if as_json {
-        terminal::show_document(&document(found.as_ref(), expected.as_deref(), &exit));
+        terminal::show_document(&report::document(found.as_ref(), expected.as_deref(), &exit));
     } else if let Some(found) = &found {
-        show(found);
+        report::show(found);
         match (&exit, &expected) {
             (Exit::Done, Some(_)) => terminal::show("\nthe digest matches: this is exactly what the evidence says"),
             (Exit::Done, None) => terminal::show("\nproven: red before, green after, and no test is missing"),
@@ -121,6 +141,24 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Exit {
     exit
 }
 
+/// Recomputes the evidence until it is done or cancelled. Returns the document of `--json`, which is shown by nobody yet.
+pub(super) async fn outcome(arguments: VerifyArguments, cancel: &CancellationToken) -> (Value, Exit) {
+    let expected = arguments.digest.clone();
+    let (found, exit) = recomputed(arguments, cancel).await;
+    (report::document(found.as_ref(), expected.as_deref(), &exit), exit)
+}
+
+async fn recomputed(arguments: VerifyArguments, cancel: &CancellationToken) -> (Option<Recomputed>, Exit) {
+    let expected = arguments.digest.clone();
+    match terminal::unless_cancelled(try_verify(arguments, cancel), cancel).await {
+        Ok(found) => {
+            let exit = judge(&found, expected.as_deref());
+            (Some(found), exit)
+        }
+        Err(exit) => (None, exit),
+    }
+}
+
 async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> Result<Recomputed, Exit> {
     let flags = Flags {
         storage: arguments.data.clone().into(),
@@ -128,40 +166,41 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
         log: arguments.log.clone(),
         ..Flags::default()
     };
-    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    let environment = Environment::of_this_process().for_local_work();
+    let active = ready::active(&environment);
+    let settings = Settings::new(flags, &environment)?;
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let packages = folder::packages(&settings.data_dir()?, &root);
-    let tree = own.path().join("tree");
-    let (named, into) = (Named::of(&arguments), tree.clone());
-    let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
-    let Trees {
+    let places = (own.path(), packages);
+    let Start {
+        mut worktree,
+        place,
         head,
         merged_with,
         patch,
         on_tree,
-        left_out,
-    } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
+    } = match &arguments.caller {
+        Caller::Program { patch: Some(text) } => trees::of_files(&root, text.clone(), places).await?,
+        Caller::CommandLine | Caller::Program { patch: None } => {
+            trees::of_commit(&root, Named::of(&arguments), places).await?
+        }
+    };
     if patch.is_empty() {
-        return Err(Exit::Usage(format!(
-            "there is no change to {}: name the failing commit with --head (--head HEAD~1 if the suggestions are \
-             committed), or give --patch or --tree",
-            head.short()
-        )));
+        return Err(nothing_to_verify(&arguments.caller, &place));
     }
-    let mut worktree = app::worktree(&tree, own.path(), packages).await?;
-    worktree.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(command) = &arguments.command {
         worktree.config.test.command = Some(command.clone());
     }
     worktree.touched = patch.paths().cloned().collect();
     let first = worktree.test_command().map_err(|nothing| {
         let looked_for = nothing.looked_for.join(", ");
-        Exit::Usage(format!(
-            "no tests found at {}; looked for {looked_for}; give --command",
-            head.short()
-        ))
+        let what = match &arguments.caller {
+            Caller::Program { .. } => "set `command` under `[test]` in greenlight.toml",
+            Caller::CommandLine => "give --command",
+        };
+        Exit::Usage(format!("no tests found at {place}; looked for {looked_for}; {what}"))
     })?;
     let sandbox = app::sandbox_for(&settings, &worktree).await?;
     let merged = merged_with
@@ -172,14 +211,14 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     let mut command = first;
     let (suite, before) = loop {
         terminal::mention(&format!(
-            "running `{command}` on {} and on the patched tree{merged}",
-            head.short()
+            "running `{command}` on {place} and on the patched tree{merged}"
         ));
         let own = worktree.clone();
         let mut suite = own.suite(&sandbox, command);
-        match arguments.install {
-            true => ready::install(&own, &mut suite, cancel).await?,
-            false => ready::offer(&own),
+        match (arguments.install, &arguments.caller) {
+            (true, _) => ready::install(&own, &mut suite, cancel).await?,
+            (false, Caller::Program { .. }) => ready::reuse(&root, &mut suite, active.as_deref()),
+            (false, Caller::CommandLine) => ready::offer(&own),
         }
         let before = run(&suite, &own.checkout, cancel).await?.excusing(&arguments.excuse);
         match suites.next().filter(|_| before.is_green()) {
@@ -196,6 +235,19 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
         patch,
         before,
         after,
+    })
+}
+
+fn nothing_to_verify(caller: &Caller, place: &str) -> Exit {
+    Exit::Usage(match caller {
+        Caller::CommandLine => format!(
+            "there is no change to {place}: name the failing commit with --head (--head HEAD~1 if the suggestions are \
+             committed), or give --patch or --tree"
+        ),
+        Caller::Program { patch: None } => {
+            "everything is committed, so there is no change to verify; edit the files, or give `patch`".into()
+        }
+        Caller::Program { patch: Some(_) } => "`patch` changes nothing; expected a diff as `git diff` prints it".into(),
     })
 }
 
@@ -270,103 +322,4 @@ fn suspects(found: &Recomputed) -> Vec<String> {
         ));
     }
     suspects
-}
-
-/// A changed file, with a mark if it contains tests: greenlight proposes no such changes.
-fn changed(path: &RepoPath, change: &FileChange) -> String {
-    if touches_tests(path, change) {
-        format!("{path} (tests)")
-    } else {
-        path.to_string()
-    }
-}
-
-fn show(found: &Recomputed) {
-    let Recomputed {
-        head,
-        patch,
-        before,
-        after,
-        ..
-    } = found;
-    let changes: Vec<String> = patch
-        .files()
-        .take(MAX_NAMED)
-        .map(|(path, change)| changed(path, change))
-        .collect();
-    let more = match patch.files().count().saturating_sub(MAX_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let worse = found.worse();
-    let new = match (worse.new_failures.as_slice(), worse.missing.as_slice()) {
-        ([], []) => "none".to_string(),
-        ([], missing) => format!("none; gone or skipped: {}", listed(missing)),
-        (new, []) => listed(new),
-        (new, missing) => format!("{}; gone or skipped: {}", listed(new), listed(missing)),
-    };
-    let parts = [
-        ("head", head.to_string()),
-        (
-            "merged with",
-            found.merged_with.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ),
-        ("patch", patch.digest()),
-        ("changes", changes.join(", ") + &more),
-        ("command", after.command.clone()),
-        (
-            "before",
-            format!("{} ({})", before.summary(), millis_in_words(before.duration_ms)),
-        ),
-        (
-            "after",
-            format!("{} ({})", after.summary(), millis_in_words(after.duration_ms)),
-        ),
-        ("new failures", new),
-        ("digest", found.digest()),
-    ];
-    for (name, value) in parts.into_iter().filter(|(_, value)| !value.is_empty()) {
-        terminal::show(&format!(
-            "{:<14}{}",
-            format!("{name}:"),
-            value.replace(['\n', '\t'], " ")
-        ));
-    }
-}
-
-/// The names if there are few, otherwise their number.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => "none".into(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
-    }
-}
-
-fn document(found: Option<&Recomputed>, expected: Option<&str>, exit: &Exit) -> Value {
-    let (outcome, message) = match exit {
-        Exit::Done => ("proven", None),
-        Exit::NoFix(text) => ("not_proven", Some(text)),
-        Exit::Usage(text) => ("usage", Some(text)),
-        Exit::Refused(text) => ("refused", Some(text)),
-        Exit::Limit(text) => ("limit", Some(text)),
-        Exit::Environment(text) => ("environment", Some(text)),
-        Exit::Fault(text) => ("fault", Some(text)),
-        Exit::Stopped => ("stopped", None),
-    };
-    json!({
-        "outcome": outcome,
-        "message": message,
-        "head": found.map(|found| &found.head),
-        "merged_with": found.and_then(|found| found.merged_with.as_ref()),
-        "patch_digest": found.map(|found| found.patch.digest()),
-        "files": found.map(|found| found.patch.paths().map(ToString::to_string).collect::<Vec<_>>()),
-        "test_command": found.map(|found| &found.after.command),
-        "before": found.map(|found| &found.before),
-        "after": found.map(|found| &found.after),
-        "worse": found.map(Recomputed::worse),
-        "digest": found.map(Recomputed::digest),
-        "expected": expected,
-        "same": found.and_then(|found| Some(expected? == found.digest())),
-    })
 }

@@ -154,8 +154,8 @@ impl Found {
         self.blanks().has_own_runners
     }
 
-    /// Prints it.
-    pub(super) fn show(&self) {
+    /// Prints how it is tested.
+    pub(super) fn show_tests(&self) {
         for command in &self.commands {
             let ecosystem = command.ecosystem().map(|name| format!("{name}, ")).unwrap_or_default();
             terminal::show(&format!(
@@ -166,6 +166,10 @@ impl Found {
         if self.commands.is_empty() {
             terminal::show("tests:    none found; set `command` under `[test]` in greenlight.toml");
         }
+    }
+
+    /// Prints its CI, and where it is hosted.
+    pub(super) fn show_github(&self) {
         for workflow in &self.workflows {
             // A name may contain line breaks.
             let name = yaml(&workflow.name);

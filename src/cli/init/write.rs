@@ -24,36 +24,66 @@ pub(super) struct Wanted {
     path: RepoPath,
     before: Option<Vec<u8>>,
     after: String,
+    /// Whether something is lost that the file says now.
+    replaces: bool,
+}
+
+/// What a file becomes.
+pub(super) enum Content {
+    /// This, no matter what it was.
+    Whole(String),
+    /// What it was, with an addition.
+    Added(fn(Option<&[u8]>) -> Result<Addition, Exit>),
+}
+
+/// The new text of a file that keeps what it had, apart from an entry that the addition needs, if that is different.
+pub(super) struct Addition {
+    pub(super) text: String,
+    pub(super) replaces: bool,
 }
 
 /// The files that have to be written; those that are as wanted are left out.
 ///
 /// # Errors
-/// When a file cannot be read, or is a link, or is below one: nothing outside of the checkout is ever written.
-pub(super) fn changes(root: &Path, wanted: Vec<(&str, String)>) -> Result<Vec<Wanted>, Exit> {
+/// When a file cannot be read, or nothing can be added to it, or when it is a link, or is below one: nothing outside of
+/// the checkout is ever written.
+pub(super) fn changes(root: &Path, wanted: Vec<(&str, Content)>) -> Result<Vec<Wanted>, Exit> {
     let mut changes = Vec::new();
-    for (path, after) in wanted {
+    for (path, content) in wanted {
         let before = match files::read_result(root, Path::new(path), MAX_BYTES) {
             Ok(before) => Some(before),
             Err(FileError::Missing) => None,
             Err(error) => return Err(unusable(path, &error)),
         };
+        let Addition { text: after, replaces } = match content {
+            Content::Whole(text) => Addition {
+                text,
+                replaces: before.is_some(),
+            },
+            Content::Added(added) => added(before.as_deref())?,
+        };
         if before.as_deref() != Some(after.as_bytes()) {
             let path = path.parse().map_err(|_| Exit::Fault(format!("{path} is not a path")))?;
-            changes.push(Wanted { path, before, after });
+            changes.push(Wanted {
+                path,
+                before,
+                after,
+                replaces,
+            });
         }
     }
     Ok(changes)
 }
 
-/// Without the files that exist with other content, if those are kept; an error if they are neither kept nor replaced.
+/// Without the files that exist with other content, if that is kept; an error if it is neither kept nor replaced. A file
+/// that loses nothing is changed in any case.
 ///
 /// # Errors
 /// Which files differ, and what to do.
 pub(super) fn allowed(mut changes: Vec<Wanted>, different: Different) -> Result<Vec<Wanted>, Exit> {
     let names: Vec<&str> = changes
         .iter()
-        .filter(|change| change.before.is_some())
+        .filter(|change| change.replaces)
         .map(|change| change.path.as_str())
         .collect();
     match different {
@@ -65,7 +95,7 @@ pub(super) fn allowed(mut changes: Vec<Wanted>, different: Different) -> Result<
                 if names.len() == 1 { "exists" } else { "exist" },
             )));
         }
-        Different::Keep => changes.retain(|change| change.before.is_none()),
+        Different::Keep => changes.retain(|change| !change.replaces),
         Different::Refuse | Different::Replace => {}
     }
     Ok(changes)

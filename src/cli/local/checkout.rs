@@ -109,8 +109,8 @@ impl<'a> OnCheckout<'a> {
         {
             terminal::tell(&format!("note: the journal of this run cannot be removed: {error}"));
         }
-        let exit = self.exit;
-        (Leftover { search, exit }, recorded.unwrap_or(Ok(())))
+        let (exit, proposes) = (self.exit, self.parts.arguments.only_proposes);
+        (Leftover { search, exit, proposes }, recorded.unwrap_or(Ok(())))
     }
 
     /// Writes the run to the requested file, with the tree it began on, which must not have been changed yet.

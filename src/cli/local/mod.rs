@@ -19,10 +19,11 @@ use std::time::Instant;
 use checkout::OnCheckout;
 use jiff::Timestamp;
 use open::RunJournal;
-use question::Manner;
 pub(super) use question::UpFront;
+use question::{Asks, Manner};
 use report::RunReport;
 use request::Approver;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, ready, terminal};
@@ -80,9 +81,35 @@ pub(super) struct Common {
     /// The same.
     #[arg(skip)]
     allowed: Vec<AllowedFinding>,
+    /// Whether the caller cannot approve anything, and wants to know what would be written.
+    #[arg(skip)]
+    only_proposes: bool,
 }
 
+/// The flags that a person chooses for work of which others ask for the details.
+pub(super) type Chosen = (FolderFlags, ModelFlags, SandboxFlags, LogFlags);
+
 impl Common {
+    /// Work that results in a document, asks nobody, and only proposes what it would write.
+    pub(super) fn only_proposing(path: PathBuf, install: bool, (data, model, sandbox, log): Chosen) -> Self {
+        Self {
+            path,
+            install,
+            json: true,
+            record: None,
+            open: false,
+            restart: false,
+            verbose: false,
+            data,
+            model,
+            sandbox,
+            log,
+            without: Vec::new(),
+            allowed: Vec::new(),
+            only_proposes: true,
+        }
+    }
+
     /// The same, with these findings of the guard allowed.
     pub(super) fn allowing(self, allowed: Vec<AllowedFinding>) -> Self {
         Self { allowed, ..self }
@@ -111,14 +138,27 @@ impl Common {
 
 /// Works on a checkout in a mode, from its tests to an answer.
 pub(super) async fn work(arguments: Common, up_front: UpFront, mode: Mode) -> Exit {
-    let (as_json, began) = (arguments.json, Instant::now());
-    let mut report = RunReport::of(&mode);
-    let cancel = CancellationToken::new();
-    let exit = terminal::unless_stopped(try_to((arguments, up_front), &mode, &mut report, &cancel), &cancel).await;
+    let (as_json, cancel) = (arguments.json, CancellationToken::new());
+    let work = outcome((arguments, up_front), mode, &cancel);
+    let (document, exit) = terminal::until_stopped(work, &cancel).await;
     if as_json {
-        terminal::show_document(&report.document(&exit, began.elapsed()));
+        terminal::show_document(&document);
     }
     exit
+}
+
+/// The same until it ends or is cancelled. Returns the document of `--json`, which is shown by nobody yet.
+pub(super) async fn outcome(
+    (arguments, up_front): (Common, UpFront),
+    mode: Mode,
+    cancel: &CancellationToken,
+) -> (Value, Exit) {
+    let began = Instant::now();
+    let mut report = RunReport::of(&mode);
+    let work = try_to((arguments, up_front), &mode, &mut report, cancel);
+    let result = terminal::unless_cancelled(work, cancel).await;
+    let exit = result.err().unwrap_or(Exit::Done);
+    (report.document(&exit, began.elapsed()), exit)
 }
 
 async fn try_to(
@@ -183,7 +223,7 @@ async fn try_to(
         approver,
         manner: Manner {
             up_front,
-            is_json: arguments.json,
+            asks: Asks::of(arguments.only_proposes, arguments.json),
             has_model: false,
             is_debug: mode.is_debug(),
         },

@@ -41,6 +41,19 @@ impl What {
         }
     }
 
+    /// What a program does with a proposal.
+    fn only_proposed(self) -> &'static str {
+        match self {
+            Self::Result(Claim::TestMayBeWrong) => {
+                "nothing was written; `proposal.patch` changes a test, not the code: show it to a person, who decides \
+                 whether the test is wrong"
+            }
+            Self::Result(Claim::Fix) | Self::TestsFirst => {
+                "nothing was written; `proposal.patch` is a unified diff that `git apply` accepts"
+            }
+        }
+    }
+
     /// Why nothing is written if nobody can be asked.
     fn unasked(self, why: &str, up_front: UpFront) -> String {
         let changes_a_test = self == Self::Result(Claim::TestMayBeWrong);
@@ -57,13 +70,33 @@ impl What {
     }
 }
 
+/// Whether anybody is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// If there is a terminal.
+    OnTerminal,
+    /// Not with `--json`, because the result is for a script.
+    NotForScripts,
+    /// A program that cannot approve anything wants the proposal.
+    OnlyProposes,
+}
+
+impl Asks {
+    #[expect(clippy::fn_params_excessive_bools, reason = "one is a flag of the command line")]
+    pub(super) fn of(only_proposes: bool, is_json: bool) -> Self {
+        match (only_proposes, is_json) {
+            (true, _) => Self::OnlyProposes,
+            (false, true) => Self::NotForScripts,
+            (false, false) => Self::OnTerminal,
+        }
+    }
+}
+
 /// How a person is asked.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Manner {
     pub(super) up_front: UpFront,
-    /// Whether nobody is asked because the result is for a script.
-    pub(super) is_json: bool,
+    pub(super) asks: Asks,
     /// Whether somebody reads reasons; only a model does.
     pub(super) has_model: bool,
     pub(super) is_debug: bool,
@@ -77,12 +110,13 @@ pub(super) async fn ask(manner: Manner, what: What, cancel: &CancellationToken) 
     if what.is_approved(manner.up_front) {
         return Ok(TypedAnswer::Yes);
     }
-    if manner.is_json || !terminal::somebody_is_there() {
-        let why = if manner.is_json {
-            "`--json` never asks"
-        } else {
-            "there is no terminal to approve it on"
-        };
+    let why = match manner.asks {
+        Asks::OnlyProposes => return Err(Exit::Refused(what.only_proposed().into())),
+        Asks::NotForScripts => Some("`--json` never asks"),
+        Asks::OnTerminal if terminal::somebody_is_there() => None,
+        Asks::OnTerminal => Some("there is no terminal to approve it on"),
+    };
+    if let Some(why) = why {
         return Err(Exit::Refused(what.unasked(why, manner.up_front)));
     }
     let is_fix = matches!(what, What::Result(_)) && manner.is_debug;
@@ -110,6 +144,7 @@ mod tests {
                 .unasked("so", of(true, false))
                 .contains("`--yes` does not approve")
         );
+        assert!(tests.only_proposed().contains("show it to a person") && !fix.only_proposed().contains("person"));
         assert!(!fix.unasked("so", of(false, false)).contains("--yes-tests"));
     }
 }

@@ -27,6 +27,16 @@ use crate::suite::RunClock;
 /// How many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
 
+/// What became of the proposal.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    #[default]
+    NotWritten,
+    /// It was not written because the caller only wants to know it.
+    OnlyProposed,
+    Written,
+}
+
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct RunReport {
@@ -44,7 +54,7 @@ pub(super) struct RunReport {
     pub(super) others: Vec<(TestRun, Triage)>,
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
-    pub(super) is_applied: bool,
+    pub(super) fate: Fate,
     /// Whether the checkout equals its last commit, apart from the proposal.
     pub(super) is_committed: bool,
     /// How many fixes are left out because they were turned down, in this run or earlier.
@@ -75,6 +85,7 @@ impl RunReport {
             Exit::Done => ("nothing_to_fix", None),
             Exit::NoFix(text) => ("no_fix", Some(text.as_str())),
             Exit::Usage(text) => ("usage", Some(text.as_str())),
+            Exit::Refused(text) if self.fate == Fate::OnlyProposed => ("proposed", Some(text.as_str())),
             Exit::Refused(text) => ("refused", Some(text.as_str())),
             Exit::Limit(text) => ("limit", Some(text.as_str())),
             Exit::Environment(text) => ("environment", Some(text.as_str())),
@@ -124,7 +135,7 @@ impl RunReport {
             "before": self.before.as_ref().map(|(before, _)| before),
             "triage": self.before.as_ref().map(|(_, triage)| triage),
             "proposal": proposal,
-            "applied": self.is_applied,
+            "applied": self.fate == Fate::Written,
             "turned_down": self.left_out,
             "spent": self.spent(wall),
         })
@@ -146,7 +157,12 @@ impl RunReport {
         let turned_down = run.turned_down.last().filter(|_| is_rejected);
         let turned_down = turned_down.map(|down| &down.proposal);
         self.proposal = run.proposal.as_ref().or(turned_down).cloned();
-        self.is_applied = run.end == Some(End::Written);
+        self.fate = match &run.end {
+            Some(End::Written) => Fate::Written,
+            // Nothing but the missing approval of the proposal ends such a run in this way.
+            _ if left.proposes && left.exit.is_some() && self.proposal.is_some() => Fate::OnlyProposed,
+            _ => Fate::NotWritten,
+        };
         match &run.end {
             Some(End::Explained(explanation)) => self.explanation = Some((**explanation).clone()),
             Some(End::LimitReached { found, .. }) => self.found = found.as_deref().cloned(),
@@ -344,4 +360,6 @@ pub(super) struct Leftover {
     pub(super) search: Option<Search>,
     /// How the command ends, if the run does not say.
     pub(super) exit: Option<Exit>,
+    /// Whether the caller only wants to know the proposal.
+    pub(super) proposes: bool,
 }

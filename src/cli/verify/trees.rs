@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{Exit, patch_file};
+use super::super::{Exit, app, patch_file};
 use super::VerifyArguments;
+use crate::checkout::Checkout;
+use crate::domain::anchor;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
+use crate::engine::worktree::Worktree;
 use crate::git::{self, Conflict, LocalRepository, Merge};
 
 /// What the arguments name in the repository.
@@ -16,17 +19,29 @@ pub(super) struct Named {
     tree: Option<String>,
 }
 
-/// What was read from the repository.
-pub(super) struct Trees {
+/// What the tests run on.
+pub(super) struct Start {
+    /// The tree without the patch.
+    pub(super) worktree: Worktree,
+    /// What it is, in a few words.
+    pub(super) place: String,
     pub(super) head: CommitSha,
     /// The commit that the head is merged with before the tests run. `None` if they run on the head.
     pub(super) merged_with: Option<CommitSha>,
     /// The patch on the head.
     pub(super) patch: Patch,
-    /// The same patch on the tree that was written.
+    /// The same patch on the tree.
     pub(super) on_tree: Patch,
-    /// What that tree leaves out.
-    pub(super) left_out: Vec<String>,
+}
+
+/// What was read from the repository.
+struct Trees {
+    head: CommitSha,
+    merged_with: Option<CommitSha>,
+    patch: Patch,
+    on_tree: Patch,
+    /// What the tree that was written leaves out.
+    left_out: Vec<String>,
 }
 
 impl Named {
@@ -40,11 +55,68 @@ impl Named {
     }
 }
 
+/// Lays out a commit in greenlight's own folder, and reads the patch on it.
+///
+/// # Errors
+/// When something that is named does not exist, does not apply or does not merge.
+pub(super) async fn of_commit(root: &Path, named: Named, (own, packages): (PathBuf, PathBuf)) -> Result<Start, Exit> {
+    let tree = own.join("tree");
+    let (root, into) = (root.to_path_buf(), tree.clone());
+    let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
+    let Trees {
+        head,
+        merged_with,
+        patch,
+        on_tree,
+        left_out,
+    } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
+    let mut worktree = app::worktree(&tree, own, packages).await?;
+    worktree.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
+    Ok(Start {
+        worktree,
+        place: head.short().to_string(),
+        head,
+        merged_with,
+        patch,
+        on_tree,
+    })
+}
+
+/// Opens the files of a checkout as they are now, and applies a patch to them, in memory.
+///
+/// # Errors
+/// When the patch is too long, is no unified diff, or does not apply to these files.
+pub(super) async fn of_files(root: &Path, text: String, (own, packages): (PathBuf, PathBuf)) -> Result<Start, Exit> {
+    patch_file::check("`patch`", text.as_bytes())?;
+    let worktree = app::worktree(root, own, packages).await?;
+    let (root, checkout) = (root.to_path_buf(), worktree.checkout.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        anchor::read(text.as_bytes(), Some(&root), |path| {
+            Ok::<_, git::Error>(checkout.read(path))
+        })
+    });
+    let patch = read.await.map_err(|error| Exit::Fault(error.to_string()))?;
+    let patch = patch.map_err(not_there)?;
+    if let Some(taken) = patch.paths().find_map(|path| worktree.checkout.taken(path)) {
+        return Err(Exit::Usage(format!(
+            "the patch changes {taken}, which is not part of these files"
+        )));
+    }
+    Ok(Start {
+        head: git::local_head(worktree.checkout.root()).unwrap_or_else(CommitSha::none),
+        worktree,
+        place: "the files as they are now".into(),
+        merged_with: None,
+        on_tree: patch.clone(),
+        patch,
+    })
+}
+
 /// Reads head and patch, and writes the tree of the head, or of its merge.
 ///
 /// # Errors
 /// When something that is named does not exist, does not apply or does not merge.
-pub(super) fn read(root: &Path, named: &Named, into: &Path) -> Result<Trees, Exit> {
+fn read(root: &Path, named: &Named, into: &Path) -> Result<Trees, Exit> {
     let repository = LocalRepository::open(root).map_err(not_there)?;
     let head = repository.resolve(&named.head).map_err(not_there)?;
     let patch = match (&named.patch, &named.tree) {

@@ -24,6 +24,8 @@ async fn every_subcommand_explains_itself() {
         ("serve", "GREENLIGHT_WEBHOOK_SECRET_FILE"),
         ("action", "GITHUB_TOKEN"),
         ("sandbox", "--network"),
+        ("mcp", "--install"),
+        ("init", "--mcp"),
         ("doctor", "--json"),
         ("doctor", "Exit codes: 0 a sandbox works"),
     ] {
@@ -60,6 +62,8 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["doctor", "--sandbox", "docker"], "--sandbox"),
         (&["fix", "--database-url", "sqlite://x"], "--database-url"),
         (&["explain", "--yes-tests"], "--yes-tests"),
+        (&["mcp", "--json"], "--json"),
+        (&["init", "--mcp", "--app"], "--app"),
         (&["tests", "--list", "--install"], "--install"),
         (
             &["suggest", "--patch", "-", "--base", "main", "--pull-request", "1"],
@@ -181,7 +185,7 @@ async fn every_flag_of_the_service_has_a_variable() {
 async fn help_says_how_a_verb_ends_and_what_it_needs() {
     let door = Door::new();
     for verb in [
-        "fix", "tdd", "refactor", "explain", "tests", "verify", "replay", "sandbox", "memory", "init", "config",
+        "fix", "tdd", "refactor", "explain", "tests", "verify", "mcp", "replay", "sandbox", "memory", "init", "config",
     ] {
         let help = door.run([verb, "--help"]).await.with(0).out;
         assert!(help.contains("Exit codes: "), "{verb}: {help}");

@@ -122,6 +122,78 @@ async fn an_app_needs_no_workflows() {
 }
 
 #[tokio::test]
+async fn coding_agents_need_one_entry() {
+    let checkout = repository("https://github.com/acme/rail", &[("test_sums.py", SUITE), (CI, TESTS)]);
+    let before = tree(checkout.path());
+    let shown = init(checkout.path(), &["--mcp", "--dry-run"]).await.with(0);
+    assert!(shown.out.contains("+++ b/.mcp.json") && shown.out.contains("nothing was written"));
+    assert_eq!(tree(checkout.path()), before);
+
+    let done = init(checkout.path(), &["--mcp"]).await.with(0);
+    for part in [
+        "`python3 -m unittest`",
+        "wrote .mcp.json",
+        "Next:",
+        "start your coding agent again",
+    ] {
+        assert!(done.out.contains(part), "{part}: {}", done.out);
+    }
+    assert!(
+        !done.out.contains("hosted:") && !done.out.contains("pull request"),
+        "{}",
+        done.out
+    );
+    let files: Vec<String> = tree(checkout.path()).into_keys().collect();
+    assert_eq!(files, [CI, ".mcp.json", "test_sums.py"]);
+    let file: Value = serde_json::from_str(&read(checkout.path(), ".mcp.json")).unwrap();
+    let ours = serde_json::json!({ "command": "greenlight", "args": ["mcp"] });
+    assert_eq!(file, serde_json::json!({ "mcpServers": { "greenlight": ours } }));
+    let after = tree(checkout.path());
+    for arguments in [&["--mcp"][..], &["--mcp", "--force"], &["--mcp", "--keep"]] {
+        let again = init(checkout.path(), arguments).await.with(0);
+        assert!(again.out.contains("nothing to do"), "{}", again.out);
+    }
+    assert_eq!(tree(checkout.path()), after);
+    for other in ["--app", "--action"] {
+        init(checkout.path(), &["--mcp", other]).await.with(2).saying(other);
+    }
+}
+
+#[tokio::test]
+async fn the_other_servers_of_an_agent_stay_as_they_are() {
+    let others =
+        "{\n    \"z\": 1,\n    \"mcpServers\": {\n        \"web\": {\"url\": \"https://example.org\"}\n    }\n}\n";
+    let checkout = repository("https://github.com/acme/rail", &[(".mcp.json", others.as_bytes())]);
+    init(checkout.path(), &["--mcp"]).await.with(0);
+    let merged = read(checkout.path(), ".mcp.json");
+    let (begin, end) = others.split_once("\n    }\n}").unwrap();
+    assert!(merged.starts_with(begin) && merged.ends_with(end), "{merged}");
+    assert!(
+        merged.contains("},\n        \"greenlight\": {\n            \"command\""),
+        "{merged}"
+    );
+
+    // Somebody's own entry of ours is theirs.
+    let own = merged.replace("[\"mcp\"]", "[\"mcp\", \"--install\"]");
+    std::fs::write(checkout.path().join(".mcp.json"), &own).unwrap();
+    init(checkout.path(), &["--mcp"]).await.with(2).saying("`--force`");
+    init(checkout.path(), &["--mcp", "--keep"]).await.with(0);
+    assert_eq!(read(checkout.path(), ".mcp.json"), own);
+    init(checkout.path(), &["--mcp", "--force"]).await.with(0);
+    assert_eq!(
+        serde_json::from_str::<Value>(&read(checkout.path(), ".mcp.json")).unwrap(),
+        serde_json::from_str::<Value>(&merged).unwrap()
+    );
+
+    for broken in ["", "{ // mine\n}", "[]", "{\"mcpServers\": 1}"] {
+        std::fs::write(checkout.path().join(".mcp.json"), broken).unwrap();
+        let refused = init(checkout.path(), &["--mcp", "--force"]).await.with(2);
+        refused.saying(".mcp.json cannot be read").saying("Nothing was written");
+        assert_eq!(read(checkout.path(), ".mcp.json"), broken);
+    }
+}
+
+#[tokio::test]
 async fn a_different_file_is_never_replaced_by_surprise() {
     let own = b"execution = \"sandbox\"\n";
     let files: [(&str, &[u8]); 3] = [
@@ -203,6 +275,15 @@ async fn links_are_not_followed() {
             let refused = init(checkout.path(), arguments).await.with(2);
             assert!(refused.err.contains("ordinary"), "{link}: {}", refused.err);
         }
+        symlink(
+            outside.path().join("greenlight.toml"),
+            checkout.path().join(".mcp.json"),
+        )
+        .unwrap();
+        init(checkout.path(), &["--mcp", "--force"])
+            .await
+            .with(2)
+            .saying("ordinary");
         assert_eq!(tree(outside.path()), before, "{link}");
         assert!(!checkout.path().join("greenlight.toml").is_file() || link == "greenlight.toml");
     }

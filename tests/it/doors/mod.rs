@@ -8,6 +8,7 @@ mod fix;
 mod flags;
 mod hidden;
 mod init;
+mod mcp;
 mod modes;
 mod newcomer;
 mod prune;

@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 38] = [
+const SHOWN_COMMANDS: [(&str, &str); 39] = [
     ("greenlight demo", "tests/it/doors/demo.rs"),
     ("greenlight config check", "tests/it/doors/config.rs"),
     (
@@ -28,6 +28,7 @@ const SHOWN_COMMANDS: [(&str, &str); 38] = [
     ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
     ("greenlight init", "tests/it/doors/init.rs"),
+    ("greenlight init --mcp", "tests/it/doors/init.rs"),
     ("greenlight tdd --spec spec.md", "tests/it/doors/modes.rs"),
     (
         "greenlight refactor 'reduce the complexity of fare' --in fares.py",

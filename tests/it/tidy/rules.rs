@@ -49,13 +49,14 @@ const CRATES: [(&str, &str); 10] = [
 ];
 
 /// Names that only these rooms may use.
-const ONLY_IN: [(&str, &str); 12] = [
+const ONLY_IN: [(&str, &str); 13] = [
     ("octocrab", "github"),
     ("async_openai", "openai"),
     ("git2", "git github-double"),
     ("axum", "server github-double"),
     ("sqlx", "journal"),
     ("clap", "cli config main"),
+    ("rmcp", "cli"),
     ("seccompiler", "sandbox"),
     ("process::Command", "sandbox"),
     ("env::var", "config"),
