@@ -45,6 +45,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 pub use exit::Exit;
+use tokio::runtime::Runtime;
 
 /// The stack of a worker thread, in bytes. A run is deeply nested, and unoptimised builds need more than the usual 2 MiB.
 pub const STACK: usize = 8 << 20;
@@ -151,34 +152,39 @@ pub fn main(cli: Cli) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Exit::Fault(format!("threads cannot be started: {error}")).report(),
     };
-    let ended = runtime.block_on(async {
-        match cli.verb {
-            Verb::Fix(arguments) => fix::fix(arguments).await.report(),
-            Verb::Tdd(arguments) => tdd::tdd(arguments).await.report(),
-            Verb::Refactor(arguments) => refactor::refactor(arguments).await.report(),
-            Verb::Explain(arguments) => explain::explain(arguments).await.report(),
-            Verb::Memory(arguments) => memory::memory(arguments).report(),
-            Verb::Tests(arguments) => tests::tests(arguments).await.report(),
-            Verb::Init(arguments) => init::init(arguments).await.report(),
-            Verb::Config(arguments) => config::config(arguments).report(),
-            Verb::Verify(arguments) => verify::verify(arguments).await.report(),
-            Verb::Mcp(arguments) => mcp::mcp(arguments).await.report(),
-            Verb::Demo(arguments) => demo::demo(arguments).await.report(),
-            Verb::Serve(arguments) => serve::serve(arguments).await.report(),
-            Verb::Runs(arguments) => runs::runs(arguments).await.report(),
-            Verb::Stats(arguments) => runs::stats(arguments).await.report(),
-            Verb::Worker(arguments) => serve::worker(arguments).await.report(),
-            Verb::Prune(arguments) => prune::prune(arguments).await.report(),
-            Verb::Migrate(arguments) => database::migrate(arguments).await.report(),
-            Verb::Action(arguments) => action::action(arguments).await.report(),
-            Verb::Suggest(arguments) => suggest::suggest(arguments).await.report(),
-            Verb::Sandbox(arguments) => sandbox::sandbox(arguments).await.unwrap_or_else(Exit::report),
-            Verb::Replay(arguments) => replay::replay(arguments).await.report(),
-            Verb::Doctor(arguments) => doctor::doctor(arguments).await.report(),
-            Verb::Completions(arguments) => completions::completions(arguments).report(),
-            Verb::Man(arguments) => completions::man(arguments).report(),
-        }
-    });
+    let ended = match cli.verb {
+        Verb::Fix(arguments) => run(&runtime, fix::fix, arguments).report(),
+        Verb::Tdd(arguments) => run(&runtime, tdd::tdd, arguments).report(),
+        Verb::Refactor(arguments) => run(&runtime, refactor::refactor, arguments).report(),
+        Verb::Explain(arguments) => run(&runtime, explain::explain, arguments).report(),
+        Verb::Memory(arguments) => memory::memory(arguments).report(),
+        Verb::Tests(arguments) => run(&runtime, tests::tests, arguments).report(),
+        Verb::Init(arguments) => run(&runtime, init::init, arguments).report(),
+        Verb::Config(arguments) => config::config(arguments).report(),
+        Verb::Verify(arguments) => run(&runtime, verify::verify, arguments).report(),
+        Verb::Mcp(arguments) => run(&runtime, mcp::mcp, arguments).report(),
+        Verb::Demo(arguments) => run(&runtime, demo::demo, arguments).report(),
+        Verb::Serve(arguments) => run(&runtime, serve::serve, arguments).report(),
+        Verb::Runs(arguments) => run(&runtime, runs::runs, arguments).report(),
+        Verb::Stats(arguments) => run(&runtime, runs::stats, arguments).report(),
+        Verb::Worker(arguments) => run(&runtime, serve::worker, arguments).report(),
+        Verb::Prune(arguments) => run(&runtime, prune::prune, arguments).report(),
+        Verb::Migrate(arguments) => run(&runtime, database::migrate, arguments).report(),
+        Verb::Action(arguments) => run(&runtime, action::action, arguments).report(),
+        Verb::Suggest(arguments) => run(&runtime, suggest::suggest, arguments).report(),
+        Verb::Sandbox(arguments) => run(&runtime, sandbox::sandbox, arguments).unwrap_or_else(Exit::report),
+        Verb::Replay(arguments) => run(&runtime, replay::replay, arguments).report(),
+        Verb::Doctor(arguments) => run(&runtime, doctor::doctor, arguments).report(),
+        Verb::Completions(arguments) => completions::completions(arguments).report(),
+        Verb::Man(arguments) => completions::man(arguments).report(),
+    };
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     ended
+}
+
+/// Runs a command. The future of each is large, and unoptimised code copies it to the stack: this function exists once
+/// for each command, so that the stack has no room for those of all others.
+fn run<A, F: Future>(runtime: &Runtime, command: impl FnOnce(A) -> F, arguments: A) -> F::Output {
+    let work = Box::pin(command(arguments));
+    runtime.block_on(work)
 }
