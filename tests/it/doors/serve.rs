@@ -378,6 +378,7 @@ async fn tests_under_way_end_with_the_process() {
 
 /// Copies a program in another process. A process that another test starts here meanwhile would hold the copy open for
 /// writing for a moment, and it could not be executed.
+#[expect(clippy::disallowed_methods, reason = "it copies a file")]
 async fn copy(program: &str, to: &Path) {
     let mut copying = Command::new("cp");
     assert!(copying.arg(program).arg(to).status().await.unwrap().success());
