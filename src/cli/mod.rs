@@ -182,8 +182,8 @@ pub fn main(cli: Cli) -> ExitCode {
     ended
 }
 
-/// Runs a command. The future of each is large, and unoptimised code copies it to the stack: this function exists once
-/// for each command, so that the stack has no room for those of all others.
+/// Runs a command. Futures of commands are large, and unoptimised code copies them to the stack. The compiler makes one
+/// such function for each command, so the stack holds only the future of the command that runs.
 fn run<A, F: Future>(runtime: &Runtime, command: impl FnOnce(A) -> F, arguments: A) -> F::Output {
     let work = Box::pin(command(arguments));
     runtime.block_on(work)

@@ -21,10 +21,10 @@ pub struct Spend {
     pub cost_micros: Option<u64>,
     /// Working time, without waiting for people.
     pub wall_ms: u64,
-    /// How long the code was fetched and laid out before that.
+    /// How long it took to fetch the code and lay it out. It is not part of the working time.
     #[serde(skip_serializing_if = "is_zero")]
     pub fetch_ms: u64,
-    /// The part of the working time in which dependencies were installed. 0 if none were.
+    /// The part of the working time that it took to install dependencies. 0 if none were installed.
     #[serde(skip_serializing_if = "is_zero")]
     pub install_ms: u64,
 }

@@ -34,6 +34,7 @@ pub struct Interrupts {
     watched: Arc<Mutex<HashMap<u64, (PullRequestId, bool)>>>,
     /// When a pull request was last cancelled. Requests from before that moment do not begin.
     cancelled: Arc<Mutex<HashMap<PullRequestId, Timestamp>>>,
+    /// What was cancelled before it began.
     early: Arc<Mutex<EarlyCancellations>>,
     /// Whether deliveries arrive at other processes, too, so that nothing can be concluded from silence.
     are_shared: bool,

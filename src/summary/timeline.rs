@@ -138,10 +138,8 @@ impl Timeline {
             since_ms,
         });
     }
-}
 
-impl Timeline {
-    /// What had to be done before the work of the newest entry gets its entries, before that one.
+    /// Adds entries for fetching and installing in front of the newest entry, whose work needed them.
     fn came_first(&mut self, place: usize, spent: &Spend) {
         let fetch_ms = if self.is_remote { spent.fetch_ms } else { 0 };
         let parts = [

@@ -197,7 +197,7 @@ impl BrokenLine {
     }
 }
 
-/// The plots of a period until today, which is in days.
+/// The plots of the last `period` days.
 fn plots(of: &Statistics, period: u32) -> Vec<Plot> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let days: Vec<Date> = (0..=period)
