@@ -7,7 +7,7 @@ import time
 
 from .code_objects import content, functions, key
 from .edits import Edited, Written
-from .forks import FORKS, STARTS, Fork, Refused
+from .forks import FORKS, STARTS, Fork, Refused, undisturbed
 from .groups import GROUP, Groups
 from .hot_swap import Reruns, Trial, Unlike, swapped
 from .reloading import reload
@@ -114,7 +114,7 @@ class Judge:
         """Runs tests in a separate fork, and returns whether each passed."""
 
         def work(say):
-            started, programs, files = [time.monotonic()], [], set()
+            started, programs, files = [undisturbed()], [], set()
 
             def watch(event, arguments):
                 if event in STARTS:
@@ -129,7 +129,7 @@ class Judge:
             sys.addaudithook(watch)
 
             def done(at, passed):
-                now = time.monotonic()
+                now = undisturbed()
                 say(b"%d %d %f %d\n" % (at, passed, now - started[0], bool(programs)))
                 started[0] = now
                 programs.clear()
@@ -312,7 +312,8 @@ class Judge:
     def looks(self):
         """How many failing tests are run if the first of them fails: where they are quick, it is worth knowing
         whether another one passes."""
-        return LOOKS if self.took <= QUICK else 1
+        usual = sum(self.times.get(at, self.took) for at in self.failing)
+        return LOOKS if usual <= QUICK else 1
 
     def heard(self, work, more=0.0):
         """The verdict of a fork, whose preparation usually takes `more` seconds. None if the edit cannot be tried in

@@ -8,7 +8,7 @@ import statistics
 import sys
 import time
 
-from .forks import FORKS, MEMORY, STARTS, Fork, Refused
+from .forks import FORKS, MEMORY, STARTS, Fork, Refused, undisturbed
 from .verdicts import FACTOR, PASSING
 
 # Time limit of a test: in seconds, as a multiple of the slowest test so far, and as a share of the whole time.
@@ -147,12 +147,12 @@ class Survey:
 
         # An audit hook cannot be removed, which does not matter in a fork.
         sys.addaudithook(watch)
-        before = [time.monotonic(), time.process_time(), eaten()]
+        before = [undisturbed(), time.process_time(), eaten()]
 
         def done(at, passed):
             word = PASSED if passed else FAILED if self.tests.failed else NEITHER
-            now = [time.monotonic(), time.process_time(), eaten()]
-            wall, busy, more = (new - old for new, old in zip(now, before))
+            now = [undisturbed(), time.process_time(), eaten()]
+            wall, busy, more = (max(0, new - old) for new, old in zip(now, before))
             before[:] = now
             tell(b"test %d %s %f %f %d" % (at, word, wall, busy, more))
             return True
