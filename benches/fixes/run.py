@@ -1,8 +1,8 @@
 """Lets a scripted model that knows a fix propose it to greenlight, and says whether it was accepted byte for byte.
 
-`python3 run.py GREENLIGHT COMMITS FOLDER [RESULTS]` takes the lines of mine.py, and appends one line for each commit to
-RESULTS: repository, commit, result, cause, seconds, test runs. Commits that are already there are left out. FOLDER has
-a bare repository `owner+name/repo` or `owner+name` for each repository.
+`python3 run.py GREENLIGHT COMMITS FOLDER [RESULTS] [--builtin]` takes the lines of mine.py, and appends one line for
+each commit to RESULTS: repository, commit, result, cause, seconds, test runs. Commits that are already there are left
+out. FOLDER has a bare repository `owner+name/repo` or `owner+name` for each repository.
 
 The broken state is the tree of the fix, with the source file of its parent. Results:
 
@@ -13,13 +13,21 @@ The broken state is the tree of the fix, with the source file of its parent. Res
     red         the tests are red with the fix as well
     not run     the tests cannot be run here
     time        not done in time
+
+With `--builtin`, the built-in engine searches for the fix instead, for two minutes. Its results:
+
+    same        posted, byte for byte
+    other       posted, with other bytes; the cause has the patch, to be read
+    held same   not posted, but the first finding is the fix
+    held        not posted, and the first finding is something else
+    none        nothing found
 """
 
+import argparse
 import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -27,7 +35,7 @@ from pathlib import Path
 from model import Model
 
 TIMEOUT = 420
-CONFIG = '\n[triage]\nruns = 2\n\n[limits]\nwall = "6m"\n\n[test]\ntimeout = "2m"\n'
+CONFIG = '\n[triage]\nruns = 2\n\n[limits]\nwall = "6m"\n\n[test]\ntimeout = "2m"\n\n[repair]\nwall = "2m"\n'
 
 
 def git(repository, *words, **more):
@@ -55,13 +63,16 @@ def lay_out(repository, commit, path, into):
 
 
 def fix(greenlight, model, data, into):
-    settings = {
-        **os.environ,
-        "GREENLIGHT_MODEL": "scripted",
-        "GREENLIGHT_MODEL_BASE_URL": model.url,
-        "GREENLIGHT_MODEL_API_KEY": "sk-scripted",
-    }
-    words = ["fix", "--install", "--yes", "--json", "--engine", "model", "--data-dir", data, into]
+    """What `greenlight fix` reports; with the built-in engine if there is no model."""
+    settings, engine = dict(os.environ), "builtin"
+    if model:
+        engine = "model"
+        settings |= {
+            "GREENLIGHT_MODEL": "scripted",
+            "GREENLIGHT_MODEL_BASE_URL": model.url,
+            "GREENLIGHT_MODEL_API_KEY": "sk-scripted",
+        }
+    words = ["fix", "--install", "--yes", "--json", "--engine", engine, "--data-dir", data, into]
     try:
         done = subprocess.run(
             [greenlight, *words], check=False, capture_output=True, text=True, env=settings, timeout=TIMEOUT
@@ -97,14 +108,43 @@ def judge(ended, model, into, path, after):
     return "refused", told or message
 
 
+def judge_builtin(ended, into, path, after):
+    """The result of a search without a model, and its cause."""
+    if ended is None:
+        return "time", ""
+    message = " ".join(str(ended.get("message") or "").split())
+    if ended.get("applied"):
+        patch = git(into, "diff").decode()
+        is_same = (Path(into) / path).read_bytes() == after.encode()
+        return ("same", "") if is_same else ("other", json.dumps(patch))
+    if ended["outcome"] == "nothing_to_fix":
+        return "not red", message
+    search = ended.get("search")
+    if not search:
+        return "not run", message or ended["outcome"]
+    if not search["unverified"]:
+        return "none", message
+    first = search["unverified"][0]
+    git(into, "apply", "-", input=first["patch"].encode())
+    is_same = (Path(into) / path).read_bytes() == after.encode()
+    cause = json.dumps([first["risks"], first["patch"]])
+    return "held same" if is_same else "held", cause
+
+
 def main():
-    greenlight, commits, folder = sys.argv[1:4]
-    results = Path(sys.argv[4]) if len(sys.argv) > 4 else None
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("greenlight")
+    arguments.add_argument("commits")
+    arguments.add_argument("folder")
+    arguments.add_argument("results", nargs="?", type=Path)
+    arguments.add_argument("--builtin", action="store_true")
+    given = arguments.parse_args()
+    results = given.results
     known = results.read_text().splitlines() if results and results.exists() else []
     done = {tuple(line.split("\t")[:2]) for line in known}
-    model = Model()
+    model = None if given.builtin else Model()
     with tempfile.TemporaryDirectory() as data:
-        for line in Path(commits).read_text().splitlines():
+        for line in Path(given.commits).read_text().splitlines():
             if not line or line.startswith("#"):
                 continue
             repository, commit, path = line.split("\t")[:3]
@@ -112,13 +152,17 @@ def main():
                 continue
             done.add((repository, commit))
             into = tempfile.mkdtemp()
-            before, after = lay_out(bare(folder, repository), commit, path, into)
-            model.learn(path, before, after)
+            before, after = lay_out(bare(given.folder, repository), commit, path, into)
+            if model:
+                model.learn(path, before, after)
             began = time.monotonic()
-            ended = fix(greenlight, model, data, into)
-            result, cause = judge(ended, model, into, path, after)
+            ended = fix(given.greenlight, model, data, into)
+            if model:
+                result, cause = judge(ended, model, into, path, after)
+            else:
+                result, cause = judge_builtin(ended, into, path, after)
             runs = ((ended or {}).get("spent") or {}).get("test_runs", "")
-            row = [repository, commit, result, cause[:600], f"{time.monotonic() - began:.0f}", str(runs)]
+            row = [repository, commit, result, cause[:2000], f"{time.monotonic() - began:.0f}", str(runs)]
             print("\t".join(row), flush=True)
             if results:
                 with results.open("a") as file:
