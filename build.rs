@@ -42,7 +42,10 @@ fn link_argument(is_release: bool) -> Option<&'static str> {
     if !is_release {
         return Some("-no-pie");
     }
-    #[expect(clippy::disallowed_methods, reason = "nothing of strangers is run while greenlight is built")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nothing of strangers is run while greenlight is built"
+    )]
     let said = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let said = String::from_utf8(said.stdout).ok()?;
     let (major, minor) = said.trim().strip_prefix("glibc ")?.split_once('.')?;
