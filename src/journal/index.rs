@@ -1,14 +1,15 @@
 //! Runs without their steps, for lists: which there are, and how many steps each has. Nothing is folded, so that this
 //! takes the same time no matter how many runs the journal has, or how long they are.
 
+use jiff::Timestamp;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::columns::{self, broken};
 use super::database::Database;
-use super::{Error, Journal};
+use super::{Error, Journal, StoredStep};
 use crate::domain::id::{InstallationId, Repository, RepositoryId, RunId};
-use crate::domain::run::Run;
+use crate::domain::run::{Run, Step};
 
 /// What is known about a run without its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,23 @@ impl Journal {
             Self::Refs(_) => Ok(None),
         }
     }
+
+    /// When a run of this many steps ended. `None` if it has not, if it was written by a version that recorded no
+    /// times, or if much has happened to its proposal since.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn ended_at(&self, id: &RunId, length: usize) -> Result<Option<Timestamp>, Error> {
+        let newest = self
+            .steps(id, length.saturating_sub(AFTER_THE_END), AFTER_THE_END)
+            .await?;
+        let is_end = |stored: &&StoredStep| matches!(stored.step(), Ok(Some(Step::Ended(_))));
+        Ok(newest.iter().rev().find(is_end).and_then(|stored| stored.at))
+    }
 }
+
+/// How many steps at the end of a run are searched for the one that ended it.
+const AFTER_THE_END: usize = 8;
 
 /// Selects rows; a condition follows.
 const ROWS: &str = "SELECT id, repository_id, COALESCE(name, repository) AS of_name, installation, started, \
@@ -139,7 +156,6 @@ impl RunRow {
 mod tests {
     use super::*;
     use crate::domain::id::Account;
-    use crate::domain::run::Step;
 
     const STARTED: &str = r#"{"started":{"run":"RUN","pull_request":{"repository_id":NUMBER,"repository":"acme/rail-NUMBER","number":3},"installation":77,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"ci":{"workflow_run":null}},"consent":"none","approvers":1,"gate_seconds":60,"at":"AT"}}"#;
 

@@ -30,6 +30,9 @@ pub struct RunSummary {
     /// The state as a sentence, in plain text.
     #[serde(default)]
     pub outcome: String,
+    /// What a run with the state `working` is doing now, such as `running the tests`. `None` in any other state.
+    #[serde(default)]
+    pub doing: Option<String>,
     pub started: Timestamp,
     /// The logins of the people who asked for it or answered, in this order.
     #[serde(default)]
@@ -70,6 +73,7 @@ impl RunSummary {
             mode: started.mode.name().into(),
             state: reply::state(run).into(),
             outcome: without_sign(&reply::check(run, "the branch").title),
+            doing: run.doing().map(Into::into),
             started: started.at,
             people: people(run),
             elapsed_ms: between(started.at, until),
@@ -85,6 +89,15 @@ impl RunSummary {
                 .collect(),
             spent: run.spent,
         }
+    }
+
+    /// The same for a run that has ended at this moment, if that is known.
+    #[must_use]
+    pub fn ended(mut self, at: Option<Timestamp>) -> Self {
+        if let Some(at) = at {
+            self.elapsed_ms = self.elapsed_ms.max(between(self.started, at));
+        }
+        self
     }
 
     /// The same at another moment: only what has not ended takes longer.

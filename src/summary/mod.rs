@@ -9,4 +9,4 @@ mod timeline;
 
 pub use listed::{Filter, RunSummary, WaitsFor};
 pub use statistics::{BrokenTest, Counted, Day, FlakyTest, Measured, Statistics, TimeToGreen};
-pub use timeline::{PlacedStep, Timeline, TimelineEntry, timeline};
+pub use timeline::{PlacedStep, Timeline, TimelineEntry, ended_at, timeline};

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::listed::{between, earlier, later};
+use crate::domain::count::count;
 use crate::domain::gate::{Answer, Gate};
 use crate::domain::redact;
 use crate::domain::run::Step;
@@ -58,6 +59,15 @@ pub fn timeline<'a>(steps: impl IntoIterator<Item = PlacedStep<'a>>) -> Vec<Time
     timeline.entries()
 }
 
+/// When the run of this timeline ended, as far as it is known. `None` if it has not.
+pub fn ended_at(entries: &[TimelineEntry]) -> Option<Timestamp> {
+    entries
+        .iter()
+        .rev()
+        .find(|entry| entry.kind == "end")
+        .map(|entry| entry.at)
+}
+
 /// A timeline that grows with its run.
 #[derive(Debug, Clone, Default)]
 pub struct Timeline {
@@ -85,7 +95,8 @@ impl Timeline {
                 self.is_remote = started.pull_request().is_some();
             }
             Step::Spent(spent) => {
-                self.clock = later(self.clock, spent.wall_ms).max(at.unwrap_or(self.clock));
+                // Where times are recorded, the steps before this one already are as late as their work.
+                self.clock = at.map_or_else(|| later(self.clock, spent.wall_ms), |at| self.clock.max(at));
                 self.came_first(place, spent);
                 return;
             }
@@ -224,7 +235,11 @@ fn described(step: &Step) -> (&'static str, String, Option<u64>) {
         ),
         Step::Spent(_) => other(""),
         Step::Proposed(proposal) => ("proposal", plain(&proposal.summary), None),
-        Step::ReviewPosted { parts, .. } => ("review", format!("A review with {parts} parts was posted"), None),
+        Step::ReviewPosted { parts, .. } => (
+            "review",
+            format!("A review with {} was posted", count(*parts as u64, "part")),
+            None,
+        ),
         Step::GateOpened(gate) => (
             "request",
             format!("{} waits for an approval: {}", gate.id, gate.kind.name()),
@@ -240,7 +255,7 @@ fn described(step: &Step) -> (&'static str, String, Option<u64>) {
         Step::Ended(end) => ("end", end.name().into(), None),
         Step::Announced => other("The end was announced"),
         Step::Settled { suggestions, .. } => {
-            other(&format!("{} suggestions reached their final states", suggestions.len()))
+            other(&format!("{} settled", count(suggestions.len() as u64, "suggestion")))
         }
         Step::BaseMoved { tip } => other(&format!("The base branch moved to {}", tip.short())),
         Step::Undone { commit } => other(&format!("Reverted with {}", commit.short())),
@@ -248,7 +263,7 @@ fn described(step: &Step) -> (&'static str, String, Option<u64>) {
 }
 
 fn failing(failures: usize) -> String {
-    crate::domain::count::count(failures as u64, "failure")
+    count(failures as u64, "failure")
 }
 
 fn tests(run: &TestRun) -> String {

@@ -39,7 +39,7 @@ impl OpenPage {
         let serving = tokio::spawn(serve_run(listener, Arc::clone(&board), page));
         let is_open = open(environment, &link);
         terminal::tell_exactly(&match is_open {
-            true => format!("The page of this run, which opens in your browser once: {link}"),
+            true => format!("Opening the page of this run in your browser (the link works once): {link}"),
             false => format!("The page of this run, for one browser on this machine: {link}"),
         });
         Ok(Self { board, serving })

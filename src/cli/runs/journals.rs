@@ -12,7 +12,7 @@ use crate::domain::id::{RepositoryName, RunId};
 use crate::domain::run::Run;
 use crate::engine::worktree::INSTALLED;
 use crate::journal::{self, Database, Journal};
-use crate::summary::{RunSummary, Timeline, TimelineEntry};
+use crate::summary::{RunSummary, Timeline, TimelineEntry, ended_at};
 
 /// How many runs statistics count at most.
 pub(super) const MAX_COUNTED: usize = 2_000;
@@ -66,7 +66,7 @@ pub(super) async fn run(settings: &Settings, id: &str) -> Result<Option<Shown>, 
         }
     };
     Ok(Some(Shown {
-        summary: RunSummary::of(&run, jiff::Timestamp::now()),
+        summary: RunSummary::of(&run, jiff::Timestamp::now()).ended(ended_at(&timeline)),
         timeline,
     }))
 }

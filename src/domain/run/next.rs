@@ -74,6 +74,22 @@ impl Run {
         }
     }
 
+    /// What it is doing while it is at work, in words. `None` if it has ended or waits for a person.
+    pub fn doing(&self) -> Option<&'static str> {
+        // Without execution, a model is the only one that can work.
+        Some(match self.next(true) {
+            Next::Wait | Next::Done | Next::Announce | Next::End(_) => return None,
+            Next::ReadLog => "reading the log of the failed job",
+            Next::Reproduce => "running the tests",
+            Next::Work { .. } => "looking for a fix",
+            Next::PostReview => "posting the review",
+            Next::OpenGate(_) => "asking for an approval",
+            Next::Verify => "running the tests on the proposal",
+            Next::Resolve(_) => "answering the model",
+            Next::Land => "committing the fix",
+        })
+    }
+
     /// The newest gate whose answer decides how the run continues.
     fn last_gate(&self) -> Option<&Asked> {
         self.gates.iter().rfind(|asked| !asked.gate.kind.is_for_the_model())

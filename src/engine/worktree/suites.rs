@@ -6,6 +6,9 @@ use super::Worktree;
 use crate::domain::run::Run;
 use crate::suite::{self, NothingFound, Selection, TestCommand, TestSettings};
 
+/// How many test runs a fix takes at least: one that shows the failure, one that repeats it, and the proof.
+const RUNS_IN_WALL: u32 = 3;
+
 impl Worktree {
     /// Finds the test command.
     ///
@@ -76,7 +79,7 @@ impl Worktree {
     fn test_settings(&self) -> TestSettings {
         TestSettings {
             command: self.config.test.command.clone(),
-            timeout: Some(self.config.test.timeout),
+            timeout: Some(self.config.test.timeout.min(self.config.limits.wall / RUNS_IN_WALL)),
         }
     }
 

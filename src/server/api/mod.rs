@@ -86,11 +86,14 @@ pub(super) fn router(queue: Queue) -> Router {
     routes()
         .into_router()
         .route("/openapi.json", get(async || openapi::served(&DESCRIPTION)))
+        .fallback(async || Problem::NotFound)
+        .method_not_allowed_fallback(async || Problem::OtherMethod)
         .layer(tower_http::timeout::TimeoutLayer::with_status_code(
             StatusCode::SERVICE_UNAVAILABLE,
             MAX_ANSWER,
         ))
         .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(axum::middleware::map_response(problem::in_json))
         .with_state(api)
 }
 
@@ -161,10 +164,17 @@ async fn get_runs(
         }
     }
     let now = Timestamp::now();
-    let runs = runs.iter().map(|run| RunSummary::of(run, now)).collect();
+    let mut summaries = Vec::with_capacity(runs.len());
+    for run in &runs {
+        let ended = api.queue.app().journal.ended_at(run.id(), run.length).await?;
+        summaries.push(RunSummary::of(run, now).ended(ended));
+    }
     let unreadable = api.queue.app().journal.unreadable(&access.at.repository, None).await?;
     let unreadable = unreadable.iter().map(UnreadableRun::of).collect();
-    Ok(Json(RunList { runs, unreadable }))
+    Ok(Json(RunList {
+        runs: summaries,
+        unreadable,
+    }))
 }
 
 async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>) -> Result<Json<RunView>, Problem> {

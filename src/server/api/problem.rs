@@ -15,10 +15,21 @@ pub(super) enum Problem {
     /// The caller may see it, but not do this.
     Forbidden(&'static str),
     NotFound,
+    OtherMethod,
     Conflict(String),
     Busy,
     GitHubIsAway,
     Broken,
+}
+
+/// Replaces the framework's own refusal of a request, which is plain text.
+pub(super) async fn in_json(response: Response) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_text = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if response.status() == StatusCode::BAD_REQUEST && is_text {
+        return Problem::BadRequest("the address or the body is malformed".into()).into_response();
+    }
+    response
 }
 
 impl From<github::Error> for Problem {
@@ -59,6 +70,10 @@ impl IntoResponse for Problem {
             ),
             Self::Forbidden(text) => (StatusCode::FORBIDDEN, text.into()),
             Self::NotFound => (StatusCode::NOT_FOUND, "not found, or you may not see it".into()),
+            Self::OtherMethod => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this route does not take this method; `GET /api/v1/openapi.json` lists them".into(),
+            ),
             Self::Conflict(text) => (StatusCode::CONFLICT, text),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,

@@ -10,7 +10,7 @@ use crate::domain::id::{CommitSha, Login, RunId};
 use crate::domain::reply;
 use crate::domain::run::{Asked, End, Run};
 use crate::journal::Unreadable;
-use crate::summary::{RunSummary, TimelineEntry};
+use crate::summary::{RunSummary, TimelineEntry, ended_at};
 
 /// The runs of a repository.
 #[derive(Serialize, JsonSchema)]
@@ -115,7 +115,7 @@ impl RunView {
     pub(super) fn of(run: &Run, timeline: Vec<TimelineEntry>, branch: &str) -> Self {
         let found_by = run.proposal.as_ref().and_then(|proposal| proposal.found_by.as_ref());
         Self {
-            summary: RunSummary::of(run, Timestamp::now()),
+            summary: RunSummary::of(run, Timestamp::now()).ended(ended_at(&timeline)),
             gates: run.gates.iter().map(|asked| GateView::of(run, asked, branch)).collect(),
             rung: found_by.map(|found_by| found_by.rung.name()),
             commit: match &run.end {

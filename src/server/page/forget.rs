@@ -43,7 +43,7 @@ pub(super) async fn post_forget(
     let repository = named((&shelf, &viewer), &name).await?;
     let (reached, permission) = shelf.permission_now(person, (None, &repository)).await?;
     let back = |said: &str| {
-        let to = format!("/repositories/{}?said={said}#memory", repository.name);
+        let to = format!("/repositories/{}?said={said}", repository.name);
         Ok(Redirect::to(&to).into_response())
     };
     // Accounts change their logins: what is recorded names the account as it is called now.

@@ -91,6 +91,7 @@ pub(super) fn local(queue: Queue, page: LocalPage) -> Router {
     within_time(pages(Shelf::new(queue)).merge(assets()))
         .layer(from_fn_with_state(page.clone(), door::only_with_cookie))
         .route("/enter", get(door::get_enter).with_state(page))
+        .fallback(async || Missing::Nothing)
         .layer(from_fn_with_state("no-referrer", with_headers))
 }
 
@@ -113,7 +114,9 @@ pub(super) fn with_sign_in(queue: Queue, app: SignInApp) -> Router {
     let signed_in = pages(shelf).merge(forms);
     let signed_in = signed_in.layer(from_fn_with_state(at, sign_in::only_signed_in));
     // With `no-referrer`, browsers would not say where a form comes from.
-    within_time(signed_in.merge(signing_in).merge(assets())).layer(from_fn_with_state("same-origin", with_headers))
+    within_time(signed_in.merge(signing_in).merge(assets()))
+        .fallback(async || Missing::Nothing)
+        .layer(from_fn_with_state("same-origin", with_headers))
 }
 
 fn pages(shelf: Shelf) -> Router {
@@ -183,17 +186,39 @@ async fn with_headers(State(referrer): State<&'static str>, request: Request, ne
             "same-origin",
         ),
     ];
-    let mut response = next.run(request).await;
+    let mut response = readable(next.run(request).await);
     for (name, value) in headers {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
 }
 
+/// Replaces what the framework says of a request that no page takes.
+fn readable(response: Response) -> Response {
+    let is_page = response.headers().get(header::CONTENT_TYPE);
+    let is_page = is_page.is_some_and(|kind| !kind.as_bytes().starts_with(b"text/plain"));
+    match response.status() {
+        _ if is_page => response,
+        StatusCode::BAD_REQUEST => Missing::Malformed.into_response(),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            let allowed = response.headers().get(header::ALLOW).cloned();
+            let mut page = Missing::OtherMethod.into_response();
+            if let Some(allowed) = allowed {
+                page.headers_mut().insert(header::ALLOW, allowed);
+            }
+            page
+        }
+        _ => response,
+    }
+}
+
 /// Why there is no page.
 #[derive(Debug)]
 enum Missing {
     Nothing,
+    /// The path or the query cannot be read.
+    Malformed,
+    OtherMethod,
     Broken,
     /// GitHub does not say what may be seen.
     Away,
@@ -227,6 +252,16 @@ impl IntoResponse for Missing {
     fn into_response(self) -> Response {
         let (status, title, text) = match self {
             Self::Nothing => (StatusCode::NOT_FOUND, "Not found", "There is nothing here."),
+            Self::Malformed => (
+                StatusCode::BAD_REQUEST,
+                "Malformed address",
+                "This address has a part that greenlight cannot read. Go to the overview, and follow the links there.",
+            ),
+            Self::OtherMethod => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Not here",
+                "This address does not take this kind of request.",
+            ),
             Self::Broken => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Something broke",

@@ -43,6 +43,8 @@ pub(super) struct Line {
     pub(super) mode: String,
     pub(super) state: String,
     pub(super) outcome: String,
+    /// What it is doing now. Empty if it has ended or waits.
+    pub(super) doing: String,
     pub(super) started: String,
     pub(super) elapsed: String,
     pub(super) spent: String,
@@ -65,6 +67,7 @@ struct Overview {
     person: String,
     search: String,
     states: [&'static str; 12],
+    is_filtered: bool,
 }
 
 const STATES: [&str; 12] = [
@@ -103,10 +106,8 @@ pub(super) async fn get_overview(
     }
     let seen = live::token(open.iter().map(|row| (&row.id, row.length)));
     let now = Timestamp::now();
-    let wanted = match filter == Filter::default() {
-        true => MAX_ENDED,
-        false => MAX_SEARCHED,
-    };
+    let is_filtered = filter != Filter::default();
+    let wanted = if is_filtered { MAX_SEARCHED } else { MAX_ENDED };
     let rows = newest(journal, open, (&repositories, filter.repository.as_deref()), wanted).await?;
     let mut runs = shelf.summaries.of(journal, &rows, now).await?;
     runs.retain(|run| filter.takes(run));
@@ -137,6 +138,7 @@ pub(super) async fn get_overview(
         person: filter.person.unwrap_or_default(),
         search: filter.text.unwrap_or_default(),
         states: STATES,
+        is_filtered,
     }))
 }
 
@@ -211,6 +213,7 @@ impl Line {
             mode: run.mode.clone(),
             state: run.state.clone(),
             outcome: shown(&run.outcome, MAX_TEXT),
+            doing: run.doing.clone().unwrap_or_default(),
             started: time(run.started),
             elapsed: clock::millis_in_words(run.elapsed_ms),
             spent: run.spent.cost_micros.map_or("–".into(), dollars),

@@ -11,6 +11,8 @@ const SIZE: (u32, u32) = (600, 160);
 /// Room for the labels of the axes.
 const LEFT: u32 = 56;
 const BELOW: u32 = 24;
+/// Room for the right half of the last label.
+const RIGHT: u32 = 28;
 const FONT_SIZE: u32 = 13;
 /// How many labels an axis has at most.
 const DAYS: usize = 8;
@@ -42,6 +44,7 @@ pub(super) fn bars(days: &[(String, u64)], in_words: fn(u64) -> String) -> Resul
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
             .margin(8)
+            .margin_right(RIGHT)
             .x_label_area_size(BELOW)
             .y_label_area_size(LEFT)
             .build_cartesian_2d(-0.5..days.len() as f64 - 0.5, 0..highest)?;

@@ -145,8 +145,8 @@ impl Period {
 /// Anybody can write a query, so it only chooses among these sentences.
 fn notice(said: Option<&str>) -> &'static str {
     match said {
-        Some("forgotten") => "greenlight does not use that any more.",
-        Some("forbidden") => "Nothing was forgotten: it needs write access to the repository.",
+        Some("forgotten") => "Forgotten. greenlight no longer uses it.",
+        Some("forbidden") => "Nothing was forgotten: that needs write access to the repository.",
         _ => "",
     }
 }
@@ -206,9 +206,9 @@ fn plots(of: &Statistics, period: u32) -> Vec<Plot> {
         .collect();
     let of = (of, days.as_slice());
     let plots = [
-        plot("Runs a day", of, |day| day.runs, |runs| runs.to_string()),
-        plot("Accepted a day", of, |day| day.accepted, |runs| runs.to_string()),
-        plot("Cost a day", of, |day| day.cost_micros, dollars),
+        plot("Runs per day", of, |day| day.runs, |runs| runs.to_string()),
+        plot("Accepted per day", of, |day| day.accepted, |runs| runs.to_string()),
+        plot("Cost per day", of, |day| day.cost_micros, dollars),
     ];
     plots.into_iter().flatten().collect()
 }
@@ -228,7 +228,8 @@ fn plot(
         let found = of.days.binary_search_by_key(day, |known| known.day);
         found.map_or(0, |nth| value(&of.days[nth]))
     };
-    let all: Vec<_> = days.iter().map(|day| (day.to_string(), of_day(day))).collect();
+    let label = |day: &Date| day.strftime("%b %-d").to_string();
+    let all: Vec<_> = days.iter().map(|day| (label(day), of_day(day))).collect();
     let most = all.iter().map(|(_, value)| *value).max().filter(|most| *most > 0)?;
     let svg = plot::bars(&all, in_words).unwrap_or_else(|error| {
         tracing::error!(%error, title, "cannot draw a plot");

@@ -32,7 +32,7 @@ use crate::domain::reply;
 use crate::domain::run::Run;
 use crate::domain::test_run::{Failure, TestRun};
 use crate::engine::App;
-use crate::summary::{RunSummary, TimelineEntry};
+use crate::summary::{RunSummary, TimelineEntry, ended_at};
 
 /// How many failures are shown, and how long each is at most, in bytes.
 const MAX_FAILURES: usize = 10;
@@ -135,6 +135,7 @@ impl RunView {
         (entries, said, left_out): (Vec<TimelineEntry>, &VecDeque<Said>, usize),
         branch: &str,
     ) -> Result<Self, Missing> {
+        let ended = ended_at(&entries);
         let comment = match run.started.pull_request() {
             Some(_) => reply::sticky(&run, branch),
             None => String::new(),
@@ -157,7 +158,7 @@ impl RunView {
             Missing::Broken
         })?;
         Ok(Self {
-            summary: RunSummary::of(&run, run.started.at),
+            summary: RunSummary::of(&run, run.started.at).ended(ended),
             branch: branch.into(),
             seen: live::token([(run.id(), run.length)]),
             shared,

@@ -1,21 +1,22 @@
 //! Runs are folded from steps, and counted.
 
+mod timelines;
+
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
 use super::*;
 use crate::domain::gate::{Answer, Gate, GateKind, Terms};
-use crate::domain::id::{Account, CommitSha, PullRequestId, RunId};
+use crate::domain::id::{Account, CommitSha, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::Proposal;
 use crate::domain::run::{Consent, End, Origin, Started, Step, Subject};
-use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::Triage;
-use crate::summary::{Filter, RunSummary, timeline};
+use crate::summary::{Filter, RunSummary};
 
 const START: &str = "2026-03-01T23:30:00Z";
 
@@ -221,8 +222,16 @@ fn a_list_says_what_a_run_waits_for_and_for_how_long() {
     assert_eq!((line.state.as_str(), line.elapsed_ms), ("waiting", 12 * 60_000));
     assert!(line.outcome.starts_with(char::is_alphanumeric), "{}", line.outcome);
     assert_eq!((line.waiting[0].kind.as_str(), line.waiting[0].opened), ("land", at(5)));
+    assert_eq!(line.doing, None, "it waits");
+    let started = RunSummary::of(&fold(asked(0, Author::BuiltIn).0[..1].to_vec()), at(1));
+    assert!(started.is_working() && started.doing.is_some(), "{started:?}");
     let over = RunSummary::of(&fold(landed(0, 10, Author::BuiltIn)), at(900));
     assert_eq!((over.state.as_str(), over.elapsed_ms), ("landed", 10 * 60_000));
+    assert_eq!(over.doing, None);
+    assert_eq!(over.clone().ended(None), over);
+    // A recorded end is later than what the steps themselves say.
+    assert_eq!(over.clone().ended(Some(at(11))).elapsed_ms, 11 * 60_000);
+    assert_eq!(over.clone().ended(Some(at(1))).elapsed_ms, 10 * 60_000);
     let search = |text: &str| Filter {
         text: Some(text.into()),
         ..Filter::default()
@@ -237,154 +246,4 @@ fn a_list_says_what_a_run_waits_for_and_for_how_long() {
     assert!(of(&somebody).takes(&over) && of(&format!("@{somebody}")).takes(&over) && !of("nobody").takes(&over));
     let json = serde_json::to_value(&line).unwrap();
     assert_eq!(serde_json::from_value::<RunSummary>(json).unwrap(), line);
-}
-
-#[test]
-fn a_timeline_has_the_durations_that_are_recorded() {
-    let mut steps = landed(0, 10, Author::BuiltIn);
-    let say = || Step::Said(serde_json::json!({ "reply": { "calls": [{ "name": "edit_file" }] } }));
-    steps.splice(1..1, [say(), say()]);
-    let entries = timeline(steps.iter().enumerate().map(|(place, step)| (place, step, None)));
-    let shown: Vec<String> = entries
-        .iter()
-        .map(|entry| {
-            format!(
-                "{} {} {}×{} {:?}",
-                entry.place, entry.kind, entry.what, entry.steps, entry.ms
-            )
-        })
-        .collect();
-    let gate = entries[3].what.split(' ').next().unwrap();
-    assert_eq!(
-        shown,
-        [
-            "0 started debug on 0000000×1 None".to_string(),
-            "1 model edit_file, edit_file×2 None".into(),
-            "4 proposal The <b>sum</b> was wrong.×1 None".into(),
-            format!("5 request {gate} waits for an approval: land×1 None"),
-            format!("6 answer {gate} was approved by ada×1 Some(300000)"),
-            "7 end landed×1 None".into(),
-        ]
-    );
-    assert_eq!(
-        (entries[2].at, entries[5].at),
-        (at(0) + Duration::from_secs(200), at(10))
-    );
-}
-
-#[test]
-fn a_timeline_has_the_times_that_a_journal_records() {
-    let steps = landed(0, 10, Author::BuiltIn);
-    // Recorded are: the start, what was spent, the proposal, the request, its approval and the end.
-    let recorded = [0, 3, 4, 5, 10, 12].map(|minute| Some(at(minute)));
-    let placed = steps.iter().enumerate().zip(recorded);
-    let entries = timeline(placed.map(|((place, step), at)| (place, step, at)));
-    let shown: Vec<_> = entries
-        .iter()
-        .map(|entry| (entry.kind.as_str(), entry.at, entry.ms, entry.since_ms))
-        .collect();
-    let minutes = |count: u64| Some(count * 60_000);
-    assert_eq!(
-        shown,
-        [
-            ("started", at(0), None, None),
-            ("proposal", at(4), None, minutes(4)),
-            ("request", at(5), None, minutes(1)),
-            ("answer", at(10), minutes(5), None),
-            ("end", at(12), None, minutes(2)),
-        ]
-    );
-}
-
-#[test]
-fn what_came_before_the_work_has_entries_of_its_own() {
-    let mut steps = landed(0, 10, Author::BuiltIn);
-    let spent = |fetch_ms, install_ms| {
-        Step::Spent(Spend {
-            fetch_ms,
-            install_ms,
-            ..Spend::default()
-        })
-    };
-    let searched = || {
-        Step::Searched(Box::new(Search {
-            wall_ms: 7,
-            ..Search::default()
-        }))
-    };
-    steps.splice(1.., [searched(), spent(5_000, 20_000), searched(), spent(0, 0)]);
-    let shown = |steps: &[Step]| -> Vec<_> {
-        let recorded = [0, 1, 1, 2, 2].map(|minute| Some(at(minute)));
-        let placed = steps.iter().enumerate().zip(recorded);
-        timeline(placed.map(|((place, step), at)| (place, step, at)))
-            .into_iter()
-            .map(|entry| {
-                (
-                    entry.kind,
-                    entry.at.duration_since(at(0)).as_secs(),
-                    entry.ms,
-                    entry.since_ms,
-                )
-            })
-            .collect()
-    };
-    let pull_request = PullRequestId {
-        repository: "o/r".parse().unwrap(),
-        number: 7,
-    };
-    let mut subjects = [Subject::PullRequest(pull_request), Subject::Checkout].into_iter();
-    let mut with_next_subject = || {
-        if let Step::Started(started) = &mut steps[0] {
-            started.subject = subjects.next().unwrap();
-        }
-        shown(&steps)
-    };
-    assert_eq!(
-        with_next_subject(),
-        [
-            ("started".to_string(), 0, None, None),
-            ("clone".into(), 5, Some(5_000), None),
-            ("install".into(), 25, Some(20_000), None),
-            ("search".into(), 60, Some(14), Some(95_000)),
-        ]
-    );
-    let kinds: Vec<String> = with_next_subject().into_iter().map(|(kind, ..)| kind).collect();
-    assert_eq!(kinds, ["started", "install", "search"], "a checkout is not cloned");
-}
-
-#[test]
-fn a_test_is_broken_on_the_base_until_it_is_seen_to_pass_there() {
-    let runs = [
-        judged(50, Verdict::Deterministic, "t::fixed"),
-        judged(40, Verdict::BrokenOnBase, "t::broken"),
-        judged(20, Verdict::BrokenOnBase, "t::fixed"),
-        judged(10, Verdict::Deterministic, "t::broken"),
-        judged(5, Verdict::BrokenOnBase, "t::broken"),
-        flaky(60),
-        flaky(70),
-    ];
-    let runs: Vec<Run> = runs.into_iter().map(fold).collect();
-    let counted = Statistics::of(&runs, at(0));
-    let (name, runs, last) = ("t::broken".into(), 2, at(40));
-    assert_eq!(counted.broken_tests, [BrokenTest { name, runs, last }]);
-    let measured = |minutes| Measured {
-        at: at(minutes),
-        red: 2,
-        executions: 9,
-    };
-    assert_eq!(counted.flaky_tests[0].history, [measured(70), measured(60)]);
-}
-
-#[test]
-fn names_of_tests_in_csv_are_text() {
-    let hostile = "=HYPERLINK(\"https://evil.example\")\u{202e}\n,@x";
-    let counted = Statistics::of(&[fold(judged(0, Verdict::BrokenOnBase, hostile))], at(0));
-    assert_eq!(
-        counted.tests_as_csv(),
-        format!(
-            "test,kind,red,executions,runs,last\r\n\"'=HYPERLINK(\"\"https://evil.example\"\") ,@x\",broken-on-base,,,1,{}\r\n",
-            at(0)
-        )
-    );
-    assert_eq!(counted.outcomes_as_csv(), "state,runs\r\nnothing-to-fix,1\r\n");
 }

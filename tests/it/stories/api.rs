@@ -66,6 +66,22 @@ async fn gate(story: &Story) -> String {
 }
 
 #[tokio::test]
+async fn every_refusal_is_json() {
+    let story = waiting([]).await;
+    for (method, path, status) in [
+        (Method::GET, "/nothing", 404),
+        (Method::DELETE, "/runs", 405),
+        (Method::GET, "/runs/%FF", 400),
+    ] {
+        let token = story.double.user_token(MAINTAINER);
+        let (answered, body) = ask(&story, method, path, Some(&token), "").await;
+        assert_eq!(answered, status, "{path}: {body}");
+        assert!(body["error"].is_string(), "{path}: {body}");
+    }
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn its_description_is_public() {
     let story = Scene::default().begin().await;
     let (status, document) = ask(&story, Method::GET, "/openapi.json", None, "").await;

@@ -46,7 +46,7 @@ async fn what_is_remembered_is_forgotten_by_those_who_may_approve() {
         .await;
     assert_eq!(
         notice(&rae.page(&location(&sent)).await),
-        "Nothing was forgotten: it needs write access to the repository."
+        "Nothing was forgotten: that needs write access to the repository."
     );
     let of_sam = Form::of(&sam.page("/").await, "/sign-out");
     let sent = sam
@@ -68,7 +68,7 @@ async fn what_is_remembered_is_forgotten_by_those_who_may_approve() {
     assert!(mia.page(path).await.contains(SUMMARY));
 
     let after = mia.submits(&page, "/forget", &[]).await;
-    assert_eq!(notice(&after), "greenlight does not use that any more.");
+    assert_eq!(notice(&after), "Forgotten. greenlight no longer uses it.");
     assert!(!after.contains(SUMMARY), "{after}");
     // The command that ran the tests is still known, until everything is forgotten.
     assert!(after.contains("python3 -m unittest discover"), "{after}");

@@ -150,6 +150,30 @@ async fn only_the_browser_that_used_the_link_gets_in() {
             "{strange:?}"
         );
     }
+    // What no page takes is said on a page, without the words of a library.
+    for (path, status, said) in [
+        ("/nothing", 404, "There is nothing here."),
+        ("/repositories/acme", 404, "There is nothing here."),
+        ("/repositories/acme/rail?days=-1", 400, "cannot read"),
+        ("/runs/%FF", 400, "cannot read"),
+    ] {
+        let answer = open.get(path, &[("cookie", cookie.as_str())]).await;
+        assert_eq!(answer.status(), status, "{path}");
+        let text = answer.text().await.unwrap();
+        assert!(
+            text.contains(said) && text.starts_with("<!doctype html>"),
+            "{path}: {text}"
+        );
+    }
+    let posted = open
+        .client
+        .post(format!("{}/", open.url))
+        .header(COOKIE, &cookie)
+        .send();
+    let posted = posted.await.unwrap();
+    assert_eq!(posted.status(), 405);
+    assert!(posted.headers().contains_key("allow"));
+    assert!(posted.text().await.unwrap().starts_with("<!doctype html>"));
     // The page of another server does not open this one.
     let other = Open::of(&story).await;
     assert_eq!(other.get(&run, &[("cookie", &cookie)]).await.status(), 404);

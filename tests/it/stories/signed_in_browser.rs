@@ -199,12 +199,17 @@ async fn a_push_and_a_restart_under_the_page_are_seen_without_reloading() {
     sign_in(&mut browser, &site, MAINTAINER).await;
     browser.go(&format!("{}{run}", site.url)).await;
     browser.shows("Live").await;
+    let focus = "document.querySelector('main a[href^=\"/repositories/\"]').focus()";
+    browser.evaluate(focus).await;
     let port = site.port();
     drop(site);
     browser.shows("greenlight is away").await;
     story.restart().await;
     let _site = Site::on(&story, port).await;
     browser.shows("Updated at").await;
+    // Who uses the keyboard stays where they were.
+    let focused = browser.evaluate("document.activeElement.getAttribute('href')").await;
+    assert_eq!(focused, "/repositories/acme/rail");
     story
         .double
         .push(story.number, AUTHOR, &[("README", Some("more\n".as_bytes()))])

@@ -3,6 +3,29 @@ const live = document.getElementById('live');
 const events = document.body.dataset.events;
 const openDetails = () => new Set([...document.querySelectorAll('details[open]')].map((one) => one.dataset.key));
 
+// What tells an element apart from others of its kind, across two versions of the page.
+const nameOf = (element) =>
+  [
+    element.id,
+    element.getAttribute('href'),
+    element.getAttribute('aria-label'),
+    element.closest('form')?.getAttribute('action'),
+    element.closest('details')?.dataset.key,
+    element.matches('a, button, summary') && element.textContent,
+  ].join('\n');
+const sameIn = (main, tag, name) => [...main.querySelectorAll(tag)].filter((element) => nameOf(element) === name);
+
+// Finds what has the keyboard focus in another version of the page.
+function focusIn(main) {
+  const focused = document.activeElement;
+  if (!focused?.closest('#main') || focused.id === 'main') {
+    return () => undefined;
+  }
+  const [tag, name] = [focused.tagName, nameOf(focused)];
+  const nth = sameIn(document.getElementById('main'), tag, name).indexOf(focused);
+  return () => sameIn(main, tag, name)[nth]?.focus({ preventScroll: true });
+}
+
 async function reload() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' } });
   if (!response.ok) {
@@ -19,11 +42,13 @@ async function reload() {
   }
   const open = openDetails();
   const scrolled = window.scrollY;
+  const focus = focusIn(main);
   document.getElementById('main').replaceWith(main);
   document.title = next.title;
   for (const details of document.querySelectorAll('details')) {
     details.open ||= open.has(details.dataset.key);
   }
+  focus();
   window.scrollTo({ top: scrolled, behavior: 'instant' });
   live.textContent = `Updated at ${new Date().toLocaleTimeString()}`;
 }

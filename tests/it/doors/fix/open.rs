@@ -29,7 +29,7 @@ async fn the_run_is_shown_in_the_browser_until_the_command_ends() {
     let arguments = ["fix".as_ref(), "--open".as_ref(), checkout.path().as_os_str()];
     let mut terminal = Terminal::start(door.command(arguments));
     terminal
-        .shows("The page of this run, which opens in your browser once: http://127.0.0.1:")
+        .shows("Opening the page of this run in your browser (the link works once): http://127.0.0.1:")
         .await;
     terminal.shows(QUESTION).await;
     let told = std::fs::read_to_string(&told).unwrap();
