@@ -283,6 +283,21 @@ async fn red_ci_without_a_model_asks_before_anything_runs() {
 }
 
 #[tokio::test]
+async fn a_test_run_leaves_time_for_two_more() {
+    let story = Scene::default()
+        .config("[limits]\nwall = \"15m\"\n[test]\ntimeout = \"14m\"\n")
+        .begin()
+        .await;
+    story.ci_fails().await;
+    let asked = story.whole_sticky();
+    assert!(
+        asked.contains("in the sandbox") && asked.contains("for at most 5 minutes"),
+        "{asked}"
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn red_ci_with_a_model_takes_one_approval() {
     let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
     let turns = [
