@@ -5,6 +5,7 @@
 
 mod door;
 mod form;
+mod ping;
 mod progress;
 mod view;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Form, Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -27,6 +29,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use self::door::SetupDoor;
 use self::form::Filled;
+use self::ping::FirstPing;
 use self::progress::{SetupProgress, Trouble};
 use super::connections;
 use super::one_time::{NoRandomness, token};
@@ -51,6 +54,7 @@ struct SetupState {
     registrar: Registrar,
     keep: Keep,
     progress: Mutex<SetupProgress>,
+    first_ping: FirstPing,
     is_done: Notify,
 }
 
@@ -79,6 +83,7 @@ impl Setup {
             registrar,
             keep,
             progress: Mutex::default(),
+            first_ping: FirstPing::default(),
             is_done: Notify::new(),
         };
         Ok((Self(Arc::new(inner)), link))
@@ -121,8 +126,10 @@ fn router(inner: &Arc<SetupState>) -> Router {
         .route("/enter", get(door::get_enter))
         .route("/page.css", get(async || view::style(STYLE)))
         .layer(from_fn(view::with_headers))
-        // Deliveries are fetched later: nothing can be verified yet.
-        .route("/webhook", post(async || StatusCode::SERVICE_UNAVAILABLE))
+        .route(
+            "/webhook",
+            post(post_webhook).layer(DefaultBodyLimit::max(ping::MAX_PING)),
+        )
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(async || StatusCode::SERVICE_UNAVAILABLE))
         .layer(TimeoutLayer::with_status_code(
@@ -131,6 +138,10 @@ fn router(inner: &Arc<SetupState>) -> Router {
         ))
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .with_state(Arc::clone(inner))
+}
+
+async fn post_webhook(State(inner): SharedState, headers: HeaderMap, body: Bytes) -> StatusCode {
+    inner.first_ping.answer(&headers, &body).await
 }
 
 async fn get_form(State(inner): SharedState) -> Response {
@@ -204,7 +215,8 @@ async fn post_again(State(inner): SharedState, headers: HeaderMap) -> Response {
 
 async fn finish(inner: &SetupState, progress: &mut SetupProgress) -> Response {
     match progress.advance(&inner.registrar, &inner.keep).await {
-        Ok(install) => {
+        Ok((install, webhook_secret)) => {
+            inner.first_ping.know(webhook_secret.as_ref());
             inner.is_done.notify_one();
             Redirect::to(install.as_str()).into_response()
         }

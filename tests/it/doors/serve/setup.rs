@@ -227,6 +227,13 @@ async fn an_app_is_created_stored_and_served_without_a_restart() {
         format!("{}/apps/green-acme/installations/new", stage.double.web_url())
     );
     setting_up.until_printed(&format!("Install the App: {install}")).await;
+    // GitHub's first delivery came before the secret, and waited for it.
+    stage.double.delivered().await;
+    assert_eq!(stage.double.last_delivery("ping").unwrap().status, Some(202));
+    let doctor = door.run(["doctor", "--app", "--json"]).await.with(1);
+    let document: Value = serde_json::from_str(&doctor.out).unwrap();
+    assert_eq!(document["missing"][0]["what"], "the App is not installed anywhere");
+    assert_eq!(document["missing"].as_array().unwrap().len(), 1, "{document}");
     let installed = person.http.post(install.trim_end_matches("/new")).send().await.unwrap();
     assert!(location(&installed).starts_with(&format!("{}/?installation_id=", setting_up.url)));
     is_served(&stage, &setting_up).await;
