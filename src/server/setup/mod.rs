@@ -7,6 +7,7 @@ mod door;
 mod form;
 mod ping;
 mod progress;
+mod reasons;
 mod view;
 
 use std::net::SocketAddr;
@@ -26,6 +27,7 @@ use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, Notify};
 use tower_http::timeout::TimeoutLayer;
+use url::Url;
 
 use self::door::SetupDoor;
 use self::form::Filled;
@@ -46,6 +48,9 @@ const MAX_SETUP: Duration = Duration::from_hours(1);
 /// Stores a new App. The text of an error is shown.
 pub type Keep = Box<dyn Fn(&CreatedApp, &WantedApp) -> Result<(), String> + Send + Sync>;
 
+/// Checks the public URL that a person filled in. The text of an error is shown.
+pub type CheckUrl = Box<dyn Fn(&str) -> Result<Url, String> + Send + Sync>;
+
 /// A setup page that is not served yet.
 pub struct Setup(Arc<SetupState>);
 
@@ -53,6 +58,7 @@ struct SetupState {
     door: SetupDoor,
     registrar: Registrar,
     keep: Keep,
+    check_url: CheckUrl,
     progress: Mutex<SetupProgress>,
     first_ping: FirstPing,
     is_done: Notify,
@@ -76,12 +82,17 @@ impl Setup {
     ///
     /// # Errors
     /// When no random numbers are available.
-    pub fn new(address: SocketAddr, registrar: Registrar, keep: Keep) -> Result<(Self, String), NoRandomness> {
+    pub fn new(
+        address: SocketAddr,
+        registrar: Registrar,
+        (check_url, keep): (CheckUrl, Keep),
+    ) -> Result<(Self, String), NoRandomness> {
         let (door, link) = SetupDoor::new(address)?;
         let inner = SetupState {
             door,
             registrar,
             keep,
+            check_url,
             progress: Mutex::default(),
             first_ping: FirstPing::default(),
             is_done: Notify::new(),
@@ -123,7 +134,7 @@ fn router(inner: &Arc<SetupState>) -> Router {
         .route("/setup/created", get(get_created))
         .route("/setup/again", post(post_again))
         .layer(from_fn_with_state(Arc::clone(inner), door::only_with_cookie))
-        .route("/enter", get(door::get_enter))
+        .route("/enter", get(door::get_enter).post(door::post_enter))
         .route("/page.css", get(async || view::style(STYLE)))
         .layer(from_fn(view::with_headers))
         .route(
@@ -163,9 +174,9 @@ async fn post_form(
     let Ok(Form(filled)) = filled else {
         return StatusCode::BAD_REQUEST.into_response();
     };
-    let wanted = match filled.read() {
+    let wanted = match filled.read(&inner.check_url) {
         Ok(wanted) => wanted,
-        Err(mistake) => return view::form(&inner.registrar, &filled, Some(mistake)),
+        Err(mistake) => return view::form(&inner.registrar, &filled, Some(&mistake)),
     };
     let Ok(state) = token() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
