@@ -64,7 +64,7 @@ impl WorkerFlags {
 pub(super) fn shown(environment: &Environment) -> Result<[(&'static str, String); 4], Exit> {
     let (settings, labels) = WorkerFlags::default().read(environment)?;
     let or_not = |value: Option<String>| value.unwrap_or_else(|| "not set".into());
-    let labels = Some(labels.to_string()).filter(|labels| !labels.is_empty());
+    let labels = Some(labels.iter().collect::<Vec<_>>().join(",")).filter(|labels| !labels.is_empty());
     Ok([
         ("GREENLIGHT_WORKERS", settings.number.to_string()),
         (

@@ -111,7 +111,7 @@ mod tests {
         );
         let (right, forged, unsigned, ()) = answers;
         assert_eq!((right.as_u16(), forged.as_u16(), unsigned.as_u16()), (202, 401, 401));
-        // Everything else is fetched later, whoever signed it.
+        // Everything else is fetched later, with or without a signature.
         assert_eq!(ping.answer(&headers("push", SIGNED), &body).await, 503);
     }
 

@@ -20,7 +20,7 @@ pub(super) fn event(name: &str) -> &'static str {
         "check_run" => "a check failed, or somebody pressed a button of greenlight's own check",
         "check_suite" => "all checks of a commit are done, or somebody runs them again",
         "issue_comment" => "somebody commented, perhaps with a command",
-        "pull_request" => "a pull request was opened, changed, labelled or closed",
+        "pull_request" => "a pull request was opened, changed, given a label or closed",
         "pull_request_review_comment" => "somebody answered a suggestion",
         "status" => "a CI system reported a failure as a commit status",
         "workflow_run" => "a workflow of GitHub Actions is done",
