@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Exit, folder, terminal};
+use super::{Exit, folder, serve, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
 use crate::config::settings::Settings;
@@ -102,12 +102,11 @@ fn show(path: &Path) -> Result<(), Exit> {
         ),
     };
     let config = RepoConfig::parse(&text.unwrap_or_default()).map_err(|error| Exit::Usage(error.to_string()))?;
-    let settings = Settings::new(Flags::default(), &Environment::of_this_process())?.with_stored_app()?;
-    let own: Vec<String> = settings
-        .shown()?
-        .iter()
-        .map(|(name, value)| format!("# {name}: {value}"))
-        .collect();
+    let environment = Environment::of_this_process();
+    let settings = Settings::new(Flags::default(), &environment)?.with_stored_app()?;
+    let mut own = settings.shown(&environment)?;
+    own.extend(serve::shown(&environment)?);
+    let own: Vec<String> = own.iter().map(|(name, value)| format!("# {name}: {value}")).collect();
     terminal::show(&format!(
         "# {source}\n{config}\n# Settings that come from the environment, or from the App that the setup page stored:\n{}",
         own.join("\n")

@@ -246,6 +246,22 @@ fn table(found: &SandboxSurvey) -> String {
     table
 }
 
+/// What helps if a limit of memory is only measured. Root needs to be told nothing about root.
+fn memory_advice(is_root: bool) -> &'static str {
+    match is_root {
+        true => {
+            "it is measured from outside, so a run that exceeds its limit is ended a moment later\n  remedy: let greenlight \
+             make control groups: run it as a systemd service with `Delegate=yes`, or where `/sys/fs/cgroup` is writable; \
+             for docker, boot with `swapaccount=1` or without swap"
+        }
+        false => {
+            "it is measured from outside, so a run that exceeds its limit is ended a moment later\n  remedy: let greenlight \
+             make control groups: run it as root, or as a systemd service with `Delegate=yes`; for docker, boot with \
+             `swapaccount=1` or without swap"
+        }
+    }
+}
+
 fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
     let mut advice = match chosen {
         Some(backend) => format!("`--sandbox auto` takes {backend}.\n"),
@@ -264,13 +280,7 @@ fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
         }
     }
     for (property, what) in [
-        (
-            Property::Memory,
-            "it is measured from outside, so a run that exceeds its limit is ended a moment later\n  remedy: let greenlight \
-             make \
-             control groups: run it as root, or as a systemd service with `Delegate=yes`; for docker, boot with \
-             `swapaccount=1` or without swap",
-        ),
+        (Property::Memory, memory_advice(rustix::process::geteuid().is_root())),
         (
             Property::ProcessCount,
             "all runs of this user share one limit\n  remedy: as for memory",
@@ -294,4 +304,14 @@ fn advice(found: &SandboxSurvey, chosen: Option<Backend>) -> String {
         }
     }
     advice.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_is_not_told_to_become_root() {
+        assert!(memory_advice(false).contains("as root") && !memory_advice(true).contains("as root"));
+    }
 }

@@ -249,6 +249,18 @@ async fn tell_start(settings: &Settings, app: &App, workers: usize) -> Result<()
     Ok(())
 }
 
+/// The settings of `serve` and `worker` alone, for `greenlight config show`.
+pub(super) fn shown(environment: &Environment) -> Result<Vec<(&'static str, String)>, Exit> {
+    let listen = set(None, (environment, "GREENLIGHT_LISTEN"), address)?;
+    let metrics = set(None, (environment, "GREENLIGHT_METRICS_LISTEN"), address)?;
+    let mut shown = vec![
+        ("GREENLIGHT_LISTEN", listen.unwrap_or_else(|| DEFAULT_ADDRESS.into())),
+        ("GREENLIGHT_METRICS_LISTEN", metrics.unwrap_or_else(|| "not set".into())),
+    ];
+    shown.extend(worker_flags::shown(environment)?);
+    Ok(shown)
+}
+
 /// A host and port. A host name is resolved when the server starts to listen.
 fn address(text: &str) -> Result<String, String> {
     let text = text.trim();

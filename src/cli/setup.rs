@@ -7,8 +7,9 @@ use tokio::net::TcpListener;
 use super::{Exit, folder, terminal};
 use crate::config::settings::Settings;
 use crate::config::stored_app::{StoredApp, StoredSettings};
+use crate::config::{SettingsError, sign_in};
 use crate::github::manifest::{CreatedApp, Registrar, WantedApp};
-use crate::server::{Setup, SetupEnd};
+use crate::server::{CheckUrl, Setup, SetupEnd};
 
 /// Shows the page until the App is stored.
 pub(super) async fn create_app(settings: &Settings, listener: &TcpListener) -> Result<(), Exit> {
@@ -18,8 +19,13 @@ pub(super) async fn create_app(settings: &Settings, listener: &TcpListener) -> R
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     let api = settings.github_api_url.clone();
     let registrar = Registrar::new(&api).map_err(|error| Exit::Usage(error.to_string()))?;
+    let github = api.clone();
+    let check_url: CheckUrl = Box::new(move |text| {
+        let wrong = |error: SettingsError| format!("The public URL {}; {}.", error.problem, error.remedy);
+        sign_in::public_url_for(text, &github).map_err(wrong)
+    });
     let keep = move |app: &CreatedApp, wanted: &WantedApp| keep(&data, &api, app, wanted);
-    let page = Setup::new(address, registrar, Box::new(keep));
+    let page = Setup::new(address, registrar, (check_url, Box::new(keep)));
     let (page, link) = page.map_err(|error| Exit::Fault(error.to_string()))?;
     terminal::show_exactly(&format!(
         "greenlight has no GitHub App yet. Create one here; the link works once, within an hour: {link}"

@@ -17,7 +17,7 @@ const MAX_LIMIT: usize = 10_000;
 /// The largest amount of memory that has a label, in powers of two of GiB.
 const MAX_MEMORY_LABEL: u32 = 12;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct WorkerFlags {
     /// How many pull requests are worked on at the same time, at most 64; 2 if not set. 0 leaves the work to
     /// `greenlight worker`, with a PostgreSQL database [env: GREENLIGHT_WORKERS]
@@ -58,6 +58,25 @@ impl WorkerFlags {
         let all = self.labels.iter().fold(given, WorkerLabels::with);
         Ok((settings, all))
     }
+}
+
+/// The settings of the workers, each with the name of its variable.
+pub(super) fn shown(environment: &Environment) -> Result<[(&'static str, String); 4], Exit> {
+    let (settings, labels) = WorkerFlags::default().read(environment)?;
+    let or_not = |value: Option<String>| value.unwrap_or_else(|| "not set".into());
+    let labels = Some(labels.iter().collect::<Vec<_>>().join(",")).filter(|labels| !labels.is_empty());
+    Ok([
+        ("GREENLIGHT_WORKERS", settings.number.to_string()),
+        (
+            "GREENLIGHT_MAX_PER_REPOSITORY",
+            or_not(settings.per_repository.map(|limit| limit.to_string())),
+        ),
+        (
+            "GREENLIGHT_MAX_PER_OWNER",
+            or_not(settings.per_owner.map(|limit| limit.to_string())),
+        ),
+        ("GREENLIGHT_LABELS", or_not(labels)),
+    ])
 }
 
 /// The labels that every machine gives itself: system, architecture, memory, sandbox, and the programs of the

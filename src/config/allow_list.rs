@@ -1,5 +1,7 @@
 //! Which repositories greenlight works for.
 
+use std::fmt;
+
 use crate::domain::id::RepositoryName;
 
 /// The repositories that greenlight works for.
@@ -44,6 +46,19 @@ impl AllowList {
                 Allowed::Repository(name) => name.to_string().eq_ignore_ascii_case(&repository.to_string()),
             }),
         }
+    }
+}
+
+impl fmt::Display for AllowList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Only(entries) = self else {
+            return f.write_str("all of the installation");
+        };
+        let entries = entries.iter().map(|entry| match entry {
+            Allowed::Owner(owner) => format!("{owner}/*"),
+            Allowed::Repository(name) => name.to_string(),
+        });
+        f.write_str(&entries.collect::<Vec<_>>().join(","))
     }
 }
 

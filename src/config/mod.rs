@@ -22,7 +22,7 @@ pub mod secrets;
 pub mod settings;
 mod settings_error;
 mod show;
-mod sign_in;
+pub mod sign_in;
 pub mod stored_app;
 pub mod stricter;
 mod values;

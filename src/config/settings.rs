@@ -174,7 +174,9 @@ impl Settings {
             (None, None, None) => Err(SettingsError::new(
                 "GREENLIGHT_GITHUB_TOKEN",
                 "is not set, and no GitHub App either",
-                "set it to a token, or GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE to those of a GitHub App",
+                "set it to a token, or GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE to those of a GitHub App; \
+                 `greenlight serve` without any of them, and without GREENLIGHT_WEBHOOK_SECRET, opens a page that creates \
+                 the App",
             )),
         }
     }

@@ -104,12 +104,16 @@ fn duration(value: Duration) -> String {
     })
 }
 
-/// In the largest unit that needs no fraction.
 fn size(bytes: u64) -> String {
+    text(&size_in_words(bytes))
+}
+
+/// In the largest unit that needs no fraction.
+pub(super) fn size_in_words(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB")];
     let fitting = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift);
     let (shift, unit) = fitting.unwrap_or(&(10, "KiB"));
-    text(&format!("{}{unit}", bytes >> shift))
+    format!("{}{unit}", bytes >> shift)
 }
 
 #[cfg(test)]

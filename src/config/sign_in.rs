@@ -82,6 +82,20 @@ fn client_id(text: &str) -> Result<String, SettingsError> {
     Err(SettingsError::new(CLIENT_ID, "is not a client ID", remedy))
 }
 
+/// The public URL of an App at this GitHub, by the same rules as `GREENLIGHT_PUBLIC_URL`. GitHub has to reach it, too.
+///
+/// # Errors
+/// When it cannot be used.
+pub fn public_url_for(text: &str, github: &Url) -> Result<Url, SettingsError> {
+    let url = public_url(text)?;
+    if is_loopback(&url) && !is_loopback(github) {
+        let problem = "is one of this machine, which GitHub cannot reach";
+        let remedy = "set it to an address such as https://greenlight.example.org";
+        return Err(SettingsError::new(PUBLIC_URL, problem, remedy));
+    }
+    Ok(url)
+}
+
 /// An origin. Cookies and codes of a sign-in go there, so the connection is encrypted unless it stays on this machine.
 fn public_url(text: &str) -> Result<Url, SettingsError> {
     let url = base_url(PUBLIC_URL, text)?;
@@ -153,6 +167,22 @@ mod tests {
             "https://g.example/?a",
         ] {
             assert!(public_url(bad).unwrap_err().to_string().contains(PUBLIC_URL), "{bad}");
+        }
+    }
+
+    #[test]
+    fn github_has_to_reach_its_app() {
+        let (hub, here) = ("https://api.github.com", "http://127.0.0.1:4000");
+        let check = |url, github: &str| public_url_for(url, &github.parse().unwrap());
+        assert!(check("https://g.example", hub).is_ok() && check("http://127.0.0.1:8080", here).is_ok());
+        for (url, github, part) in [
+            ("https://localhost:8080", hub, "GitHub cannot reach"),
+            ("http://127.0.0.1:8080", hub, "GitHub cannot reach"),
+            ("http://g.example", here, "not encrypted"),
+            ("https://g.example/sub", here, "has a path"),
+        ] {
+            let error = check(url, github).unwrap_err().to_string();
+            assert!(error.contains(part), "{url}: {error}");
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
@@ -61,9 +62,9 @@ impl StoredApp {
     pub(super) fn read(folder: &Path) -> Result<Option<Self>, SettingsError> {
         let path = Self::file(folder);
         let unusable = |why: &str| {
-            let problem = format!("has the file {}, which cannot be used: {why}", path.display());
-            let remedy = "restore it, or delete it and create another App; GREENLIGHT_APP_ID and \
-                          GREENLIGHT_PRIVATE_KEY_FILE count instead of it";
+            let problem = format!("contains {}, but greenlight cannot read it: {why}", path.display());
+            let remedy = "restore it from a backup, or delete it and create a new App; with GREENLIGHT_APP_ID and \
+                          GREENLIGHT_PRIVATE_KEY_FILE set, it is not used";
             SettingsError::new("GREENLIGHT_DATA_DIR", problem, remedy)
         };
         let file = match File::open(&path) {
@@ -71,6 +72,9 @@ impl StoredApp {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unusable(&error.to_string())),
         };
+        // The mode of what was opened, not of what has the name by now.
+        let mode = file.metadata().map_err(|error| unusable(&error.to_string()))?;
+        closed_to_others(&path, mode.permissions().mode())?;
         let mut text = String::new();
         let read = file.take(MAX_BYTES).read_to_string(&mut text);
         read.map_err(|error| unusable(&error.to_string()))?;
@@ -107,10 +111,22 @@ impl StoredApp {
     }
 }
 
+/// Refuses a key that others can read, as ssh does.
+fn closed_to_others(path: &Path, mode: u32) -> Result<(), SettingsError> {
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let path = path.display();
+    let problem = format!(
+        "contains {path} with mode {:04o}: other users may have read the App's key and its secrets",
+        mode & 0o7777
+    );
+    let remedy = format!("run `chmod 600 '{path}'`, and replace the key on GitHub if somebody else uses this machine");
+    Err(SettingsError::new("GREENLIGHT_DATA_DIR", problem, remedy))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     fn app(id: u64) -> StoredApp {
@@ -146,6 +162,29 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
+    fn set_mode(folder: &Path, mode: u32) {
+        fs::set_permissions(StoredApp::file(folder), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        app(7).keep(folder.path()).unwrap();
+        for open in [0o640, 0o604, 0o620, 0o660, 0o644, 0o777] {
+            set_mode(folder.path(), open);
+            let error = StoredApp::read(folder.path()).unwrap_err().to_string();
+            let repair = format!("chmod 600 '{}'", StoredApp::file(folder.path()).display());
+            assert!(
+                error.contains(&repair) && !error.contains("sesame"),
+                "{open:o}: {error}"
+            );
+        }
+        for closed in [0o600, 0o400] {
+            set_mode(folder.path(), closed);
+            assert_eq!(StoredApp::read(folder.path()).unwrap().unwrap().settings.app_id, 7);
+        }
+    }
+
     #[test]
     fn an_app_is_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
@@ -165,6 +204,7 @@ mod tests {
             "",
         ] {
             fs::write(StoredApp::file(folder.path()), damaged).unwrap();
+            set_mode(folder.path(), 0o600);
             let error = StoredApp::read(folder.path()).unwrap_err().to_string();
             assert!(error.contains(NAME) && !error.contains("sesame"), "{error}");
         }

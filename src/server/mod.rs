@@ -35,7 +35,7 @@ pub use clock::{TICK, take_up, watch};
 pub use page::{Board, LocalPage, NotLoopback, serve_run};
 pub use queue::{Queue, QueueFull};
 use secrecy::SecretString;
-pub use setup::{Keep, Setup, SetupEnd};
+pub use setup::{CheckUrl, Keep, Setup, SetupEnd};
 pub use sweep::sweep;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -54,6 +54,10 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// The answer to a browser.
 const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Read and answer runs over REST \
                             at /api/v1/runs?repository=owner/name, with your GitHub token. /readyz reports health.\n";
+
+/// What a browser is told that loads the last page of the setup again.
+const SETUP_IS_OVER: &str = "greenlight has its GitHub App, and the setup is over. If the App is not installed on your \
+                             repositories yet, install it on GitHub. `greenlight doctor --app` names what is missing.\n";
 
 /// What a browser is told if nobody can sign in.
 const HOW_TO_SIGN_IN: &str = "There is no page, because nobody can sign in: set GREENLIGHT_CLIENT_ID, \
@@ -101,6 +105,7 @@ pub fn router(queue: Queue, access: impl Into<Access>) -> Router {
         .route("/webhook", post(webhook::post_webhook))
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(get_readyz))
+        .route("/setup/created", get(async || SETUP_IS_OVER))
         .layer(tower_http::timeout::TimeoutLayer::with_status_code(
             StatusCode::REQUEST_TIMEOUT,
             MAX_ARRIVAL,

@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use sha2::{Digest as _, Sha256};
 
 use super::forwarded::is_forwarded;
@@ -25,10 +25,19 @@ pub(super) struct OneTimeLink {
     secrets: Mutex<Secrets>,
 }
 
-#[derive(Default)]
 struct Secrets {
-    link: Option<SecretDigest>,
+    link: SecretDigest,
+    /// `None` until the link is used.
     cookie: Option<SecretDigest>,
+}
+
+/// What the secret of a link is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkState {
+    Unused,
+    Used,
+    /// It was never the secret of this link.
+    Wrong,
 }
 
 impl OneTimeLink {
@@ -36,7 +45,7 @@ impl OneTimeLink {
     pub(super) fn new(cookie_name: &'static str) -> Result<(Self, String), NoRandomness> {
         let secret = token()?;
         let secrets = Secrets {
-            link: Some(fingerprint(&secret)),
+            link: fingerprint(&secret),
             cookie: None,
         };
         let link = Self {
@@ -50,9 +59,16 @@ impl OneTimeLink {
     pub(super) fn exchange(&self, link: &str) -> Option<String> {
         let cookie = token().ok()?;
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        secrets.link.take_if(|wanted| *wanted == fingerprint(link))?;
+        if secrets.state(link) != LinkState::Unused {
+            return None;
+        }
         secrets.cookie = Some(fingerprint(&cookie));
         Some(cookie)
+    }
+
+    /// Looks at the secret of a link without using it.
+    pub(super) fn state(&self, link: &str) -> LinkState {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).state(link)
     }
 
     /// Whether a request has the cookie.
@@ -61,6 +77,17 @@ impl OneTimeLink {
         // Digests are compared, so that the time says nothing about the secret.
         let is_right = |value: &str| secrets.cookie.is_some_and(|cookie| cookie == fingerprint(value));
         cookies(headers, self.cookie_name).any(is_right)
+    }
+}
+
+impl Secrets {
+    fn state(&self, link: &str) -> LinkState {
+        // Digests are compared, so that the time says nothing about the secret.
+        match (self.link == fingerprint(link), self.cookie) {
+            (false, _) => LinkState::Wrong,
+            (true, None) => LinkState::Unused,
+            (true, Some(_)) => LinkState::Used,
+        }
     }
 }
 
@@ -87,6 +114,22 @@ impl LocalNames {
 pub(super) fn is_of_no_other_site(headers: &HeaderMap) -> bool {
     let site = text(headers, &header::HeaderName::from_static("sec-fetch-site"));
     site.is_none_or(|site| matches!(site, "none" | "same-origin"))
+}
+
+/// Whether a request only looks at a page, and nobody followed a link: `HEAD`, or a browser that loads pages early.
+pub(super) fn is_only_a_look(method: &Method, headers: &HeaderMap) -> bool {
+    let is_early = |name: &str| {
+        let purpose = headers.get(name).and_then(|value| value.to_str().ok());
+        purpose.is_some_and(|purpose| {
+            ["prefetch", "prerender", "preview"]
+                .iter()
+                .any(|early| purpose.contains(early))
+        })
+    };
+    method == Method::HEAD
+        || ["sec-purpose", "purpose", "x-purpose", "x-moz"]
+            .into_iter()
+            .any(is_early)
 }
 
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
@@ -124,11 +167,36 @@ mod tests {
         let (link, secret) = OneTimeLink::new("a-cookie").unwrap();
         let with = |value: &str| HeaderMap::from_iter([(header::COOKIE, value.parse().unwrap())]);
         assert_eq!(link.exchange("other"), None);
+        assert_eq!(
+            (link.state(&secret), link.state("other")),
+            (LinkState::Unused, LinkState::Wrong)
+        );
         let cookie = link.exchange(&secret).unwrap();
         assert_eq!(link.exchange(&secret), None);
+        assert_eq!(
+            (link.state(&secret), link.state("other")),
+            (LinkState::Used, LinkState::Wrong)
+        );
         assert!(link.was_used_by(&with(&format!("a=b; a-cookie={cookie}"))));
         assert!(!link.was_used_by(&with(&format!("a-cookie={secret}"))));
         assert!(!link.was_used_by(&with(&format!("other={cookie}"))));
         assert!(!link.was_used_by(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn programs_that_only_look_are_told_from_people() {
+        let none = HeaderMap::new();
+        assert!(is_only_a_look(&Method::HEAD, &none) && !is_only_a_look(&Method::GET, &none));
+        for (name, value, is_look) in [
+            ("sec-purpose", "prefetch;prerender", true),
+            ("purpose", "prefetch", true),
+            ("x-moz", "prefetch", true),
+            ("x-purpose", "preview", true),
+            ("sec-fetch-site", "prefetch", false),
+        ] {
+            let name = header::HeaderName::from_static(name);
+            let headers = HeaderMap::from_iter([(name, value.parse().unwrap())]);
+            assert_eq!(is_only_a_look(&Method::GET, &headers), is_look, "{headers:?}");
+        }
     }
 }

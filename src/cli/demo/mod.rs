@@ -38,7 +38,7 @@ pub(super) struct DemoArguments {
     #[arg(long)]
     approve: bool,
     /// Only play GitHub, for your own `greenlight serve` listening at this address; configure the model there
-    #[arg(long, value_name = "URL", value_parser = http_url, conflicts_with = "ModelFlags")]
+    #[arg(long, value_name = "ADDRESS", value_parser = http_url, conflicts_with = "ModelFlags")]
     github_only: Option<url::Url>,
     /// Keep the page of the run open at the end, until Ctrl-C
     #[arg(long, conflicts_with = "github_only")]

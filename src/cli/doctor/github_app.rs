@@ -44,7 +44,7 @@ pub(super) async fn examine(flags: Flags, is_json: bool) -> Result<Exit, Exit> {
     }
     Ok(match findings.missing.len() {
         0 => Exit::Done,
-        number => Exit::NoFix(format!("{} to set right; see above", count(number as u64, "thing"))),
+        number => Exit::NoFix(format!("{}; see above", count(number as u64, "problem"))),
     })
 }
 

@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::config::addresses::is_loopback;
 use crate::domain::redact::bounded;
-use crate::github::own_app::{AppInstallation, AppSetup, EVENTS, PERMISSIONS, WebhookConfig};
+use crate::github::own_app::{AppInstallation, AppSetup, Attempt, EVENTS, PERMISSIONS, WebhookConfig};
 
 /// How many installations are listed one by one; the others are counted.
 const LISTED: usize = 10;
@@ -199,6 +199,9 @@ fn webhook_options(webhook: &WebhookConfig, page: &Url) -> Vec<Finding> {
 /// If the newest delivery failed, so will the next one.
 fn newest_delivery(setup: &AppSetup) -> Option<Finding> {
     let newest = setup.attempts.first().filter(|attempt| !attempt.is_ok())?;
+    if is_early_ping(&setup.attempts) {
+        return None;
+    }
     let remedy = match newest.status_code {
         401 => {
             "the webhook's secret differs from GREENLIGHT_WEBHOOK_SECRET of `greenlight serve`: set both to the same"
@@ -219,6 +222,11 @@ fn newest_delivery(setup: &AppSetup) -> Option<Finding> {
         remedy: remedy.into(),
         page: setup.pages.part("advanced"),
     })
+}
+
+/// Whether GitHub has sent nothing but the `ping` of a new App, and it came before the setup page knew the App's secret.
+fn is_early_ping(attempts: &[Attempt]) -> bool {
+    attempts.len() == 1 && attempts[0].event == "ping" && attempts[0].status_code == 503
 }
 
 fn installations(setup: &AppSetup) -> Vec<Finding> {
@@ -295,6 +303,11 @@ fn notes(setup: &AppSetup) -> Vec<String> {
         Some(newest) if newest.is_ok() && failed > 0 => notes.push(format!(
             "{failed} of the last {} deliveries failed; the newest arrived, and `greenlight serve` fetches what it missed: {}",
             setup.attempts.len(),
+            setup.pages.part("advanced")
+        )),
+        Some(_) if is_early_ping(&setup.attempts) => notes.push(format!(
+            "GitHub's first `ping` was answered with 503, as the setup page does until it has the App's secret; to see \
+             whether the webhook works now, redeliver it: {}",
             setup.pages.part("advanced")
         )),
         Some(_) => {}

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
-use super::super::one_time::{LocalNames, NoRandomness, OneTimeLink, is_of_no_other_site};
+use super::super::one_time::{LinkState, LocalNames, NoRandomness, OneTimeLink, is_of_no_other_site, is_only_a_look};
 use super::viewer::{Frame, Viewer};
 use super::{MessagePage, rendered, within};
 
@@ -80,6 +80,7 @@ pub(super) struct Entering {
 
 pub(super) async fn get_enter(
     State(page): State<LocalPage>,
+    method: Method,
     headers: HeaderMap,
     entering: Result<Query<Entering>, QueryRejection>,
 ) -> Response {
@@ -89,11 +90,26 @@ pub(super) async fn get_enter(
     let Some(Query(Entering { link, to })) = entering.ok().filter(|_| page.is_addressed_by(&of_anybody)) else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    if is_only_a_look(&method, &headers) {
+        // The link stays as it is. A browser that asked early asks again when somebody follows it.
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let state = page.0.link.state(&link);
     let Some(cookie) = page.0.link.exchange(&link) else {
+        let (title, text) = match state {
+            LinkState::Wrong => (
+                "This link is wrong",
+                "It is not the link that greenlight printed. Copy all of it from the terminal; each start prints a new one.",
+            ),
+            _ => (
+                "This link was used",
+                "It works once. Start greenlight again for another one.",
+            ),
+        };
         let message = MessagePage {
             frame: Frame::default(),
-            title: "This link was used",
-            text: "It works once. Start greenlight again for another one.",
+            title,
+            text,
         };
         return (StatusCode::FORBIDDEN, rendered(&message)).into_response();
     };

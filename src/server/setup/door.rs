@@ -9,15 +9,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, Request, State};
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Form, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 use url::Url;
 
-use super::super::one_time::{LocalNames, NoRandomness, OneTimeLink, is_of_no_other_site, text};
+use super::super::one_time::{LinkState, LocalNames, NoRandomness, OneTimeLink, is_of_no_other_site, text};
 use super::{SetupState, view};
 
 const COOKIE: &str = "greenlight-setup";
@@ -83,7 +83,8 @@ pub(super) struct Entering {
     link: String,
 }
 
-/// Exchanges the link for the cookie. It may be followed from anywhere, such as a terminal in a browser.
+/// Shows the button that uses the link. It may be followed from anywhere, such as a terminal in a browser; programs that
+/// only look at links do not use it up.
 pub(super) async fn get_enter(
     State(inner): State<Arc<SetupState>>,
     headers: HeaderMap,
@@ -92,8 +93,28 @@ pub(super) async fn get_enter(
     let Some(Query(Entering { link })) = entering.ok().filter(|_| inner.door.is_addressed_by(&headers)) else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    match inner.door.link.state(&link) {
+        LinkState::Unused => view::enter(&link),
+        LinkState::Used if inner.door.link.was_used_by(&headers) && is_of_no_other_site(&headers) => {
+            Redirect::to("/").into_response()
+        }
+        refused => view::no_way_in(refused),
+    }
+}
+
+/// Exchanges the link for the cookie, once.
+pub(super) async fn post_enter(
+    State(inner): State<Arc<SetupState>>,
+    headers: HeaderMap,
+    entering: Result<Form<Entering>, FormRejection>,
+) -> Response {
+    let may_enter = inner.door.is_addressed_by(&headers) && is_of_no_other_site(&headers);
+    let Some(Form(Entering { link })) = entering.ok().filter(|_| may_enter) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let state = inner.door.link.state(&link);
     let Some(cookie) = inner.door.link.exchange(&link) else {
-        return view::used();
+        return view::no_way_in(state);
     };
     let cookie = format!("{COOKIE}={cookie}; Path=/; HttpOnly; SameSite=Lax");
     ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response()

@@ -5,7 +5,9 @@
 
 mod door;
 mod form;
+mod ping;
 mod progress;
+mod reasons;
 mod view;
 
 use std::net::SocketAddr;
@@ -13,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Form, Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -24,9 +27,11 @@ use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, Notify};
 use tower_http::timeout::TimeoutLayer;
+use url::Url;
 
 use self::door::SetupDoor;
 use self::form::Filled;
+use self::ping::FirstPing;
 use self::progress::{SetupProgress, Trouble};
 use super::connections;
 use super::one_time::{NoRandomness, token};
@@ -43,6 +48,9 @@ const MAX_SETUP: Duration = Duration::from_hours(1);
 /// Stores a new App. The text of an error is shown.
 pub type Keep = Box<dyn Fn(&CreatedApp, &WantedApp) -> Result<(), String> + Send + Sync>;
 
+/// Checks the public URL that a person filled in. The text of an error is shown.
+pub type CheckUrl = Box<dyn Fn(&str) -> Result<Url, String> + Send + Sync>;
+
 /// A setup page that is not served yet.
 pub struct Setup(Arc<SetupState>);
 
@@ -50,7 +58,9 @@ struct SetupState {
     door: SetupDoor,
     registrar: Registrar,
     keep: Keep,
+    check_url: CheckUrl,
     progress: Mutex<SetupProgress>,
+    first_ping: FirstPing,
     is_done: Notify,
 }
 
@@ -72,13 +82,19 @@ impl Setup {
     ///
     /// # Errors
     /// When no random numbers are available.
-    pub fn new(address: SocketAddr, registrar: Registrar, keep: Keep) -> Result<(Self, String), NoRandomness> {
+    pub fn new(
+        address: SocketAddr,
+        registrar: Registrar,
+        (check_url, keep): (CheckUrl, Keep),
+    ) -> Result<(Self, String), NoRandomness> {
         let (door, link) = SetupDoor::new(address)?;
         let inner = SetupState {
             door,
             registrar,
             keep,
+            check_url,
             progress: Mutex::default(),
+            first_ping: FirstPing::default(),
             is_done: Notify::new(),
         };
         Ok((Self(Arc::new(inner)), link))
@@ -118,11 +134,13 @@ fn router(inner: &Arc<SetupState>) -> Router {
         .route("/setup/created", get(get_created))
         .route("/setup/again", post(post_again))
         .layer(from_fn_with_state(Arc::clone(inner), door::only_with_cookie))
-        .route("/enter", get(door::get_enter))
+        .route("/enter", get(door::get_enter).post(door::post_enter))
         .route("/page.css", get(async || view::style(STYLE)))
         .layer(from_fn(view::with_headers))
-        // Deliveries are fetched later: nothing can be verified yet.
-        .route("/webhook", post(async || StatusCode::SERVICE_UNAVAILABLE))
+        .route(
+            "/webhook",
+            post(post_webhook).layer(DefaultBodyLimit::max(ping::MAX_PING)),
+        )
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(async || StatusCode::SERVICE_UNAVAILABLE))
         .layer(TimeoutLayer::with_status_code(
@@ -131,6 +149,10 @@ fn router(inner: &Arc<SetupState>) -> Router {
         ))
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .with_state(Arc::clone(inner))
+}
+
+async fn post_webhook(State(inner): SharedState, headers: HeaderMap, body: Bytes) -> StatusCode {
+    inner.first_ping.answer(&headers, &body).await
 }
 
 async fn get_form(State(inner): SharedState) -> Response {
@@ -152,9 +174,9 @@ async fn post_form(
     let Ok(Form(filled)) = filled else {
         return StatusCode::BAD_REQUEST.into_response();
     };
-    let wanted = match filled.read() {
+    let wanted = match filled.read(&inner.check_url) {
         Ok(wanted) => wanted,
-        Err(mistake) => return view::form(&inner.registrar, &filled, Some(mistake)),
+        Err(mistake) => return view::form(&inner.registrar, &filled, Some(&mistake)),
     };
     let Ok(state) = token() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -204,7 +226,8 @@ async fn post_again(State(inner): SharedState, headers: HeaderMap) -> Response {
 
 async fn finish(inner: &SetupState, progress: &mut SetupProgress) -> Response {
     match progress.advance(&inner.registrar, &inner.keep).await {
-        Ok(install) => {
+        Ok((install, webhook_secret)) => {
+            inner.first_ping.know(webhook_secret.as_ref());
             inner.is_done.notify_one();
             Redirect::to(install.as_str()).into_response()
         }

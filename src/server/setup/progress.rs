@@ -60,8 +60,13 @@ impl SetupProgress {
         }
     }
 
-    /// Gets the secrets and stores them. Returns the page on which the App is installed.
-    pub(super) async fn advance(&mut self, registrar: &Registrar, keep: &Keep) -> Result<Url, Trouble> {
+    /// Gets the secrets and stores them. Returns the page on which the App is installed, and the secret that GitHub signs
+    /// webhooks with.
+    pub(super) async fn advance(
+        &mut self,
+        registrar: &Registrar,
+        keep: &Keep,
+    ) -> Result<(Url, Option<SecretString>), Trouble> {
         if let Self::Returned { code, wanted } = &*self {
             match registrar.convert(code).await {
                 Ok(app) => {
@@ -80,9 +85,9 @@ impl SetupProgress {
         };
         // Before anything else.
         keep(app, wanted).map_err(Trouble::Disk)?;
-        let install = app.install.clone();
+        let stored = (app.install.clone(), app.webhook_secret.clone());
         *self = Self::Begun;
-        Ok(install)
+        Ok(stored)
     }
 
     fn begin_again(&mut self, trouble: Trouble) -> Trouble {

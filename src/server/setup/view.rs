@@ -5,9 +5,11 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use url::Url;
 
+use super::super::one_time::LinkState;
 use super::super::page::rendered;
 use super::form::Filled;
 use super::progress::Trouble;
+use super::reasons;
 use crate::github::manifest::{AppOwner, Registrar, WantedApp};
 use crate::github::own_app::{EVENTS, PERMISSIONS};
 
@@ -16,7 +18,7 @@ use crate::github::own_app::{EVENTS, PERMISSIONS};
 struct FormPage<'a> {
     github: String,
     filled: &'a Filled,
-    mistake: Option<&'static str>,
+    mistake: Option<&'a str>,
 }
 
 #[derive(Template)]
@@ -28,8 +30,8 @@ struct ReviewPage<'a> {
     wanted: &'a WantedApp,
     owner: &'a str,
     webhook: Url,
-    permissions: &'static [(&'static str, &'static str)],
-    events: &'static [&'static str],
+    permissions: [(&'static str, &'static str, &'static str); PERMISSIONS.len()],
+    events: [(&'static str, &'static str); EVENTS.len()],
 }
 
 #[derive(Template)]
@@ -50,8 +52,19 @@ enum Onward {
     Nowhere,
 }
 
+#[derive(Template)]
+#[template(path = "enter.html")]
+struct EnterPage<'a> {
+    link: &'a str,
+}
+
+/// The button that uses the link.
+pub(super) fn enter(link: &str) -> Response {
+    rendered(&EnterPage { link })
+}
+
 /// The form, with what was filled in and the mistake in it.
-pub(super) fn form(registrar: &Registrar, filled: &Filled, mistake: Option<&'static str>) -> Response {
+pub(super) fn form(registrar: &Registrar, filled: &Filled, mistake: Option<&str>) -> Response {
     let page = FormPage {
         github: registrar.origin(),
         filled,
@@ -79,8 +92,8 @@ pub(super) fn review(registrar: &Registrar, wanted: &WantedApp, (action, manifes
             AppOwner::Organization(login) => login,
         },
         webhook: wanted.webhook(),
-        permissions: &PERMISSIONS,
-        events: &EVENTS,
+        permissions: PERMISSIONS.map(|(name, level)| (name, level, reasons::permission(name))),
+        events: EVENTS.map(|name| (name, reasons::event(name))),
     };
     let mut response = rendered(&page);
     if let Ok(policy) = HeaderValue::try_from(policy) {
@@ -142,11 +155,24 @@ pub(super) fn from_elsewhere() -> Response {
     (StatusCode::FORBIDDEN, rendered(&page)).into_response()
 }
 
-pub(super) fn used() -> Response {
+/// A link that lets nobody in.
+pub(super) fn no_way_in(link: LinkState) -> Response {
+    let (title, text, advice) = match link {
+        LinkState::Wrong => (
+            "This link is wrong",
+            "It is not the link that greenlight printed.",
+            "Copy all of it from the terminal. Each start of greenlight prints a new one.",
+        ),
+        LinkState::Used | LinkState::Unused => (
+            "This link was used",
+            "It works once, in one browser.",
+            "If that was not you, start greenlight again for another one.",
+        ),
+    };
     let page = TroublePage {
-        title: "This link was used",
-        text: "It works once, in one browser.".into(),
-        advice: "If that was not you, start greenlight again for another one.",
+        title,
+        text: text.into(),
+        advice,
         onward: Onward::Nowhere,
     };
     (StatusCode::FORBIDDEN, rendered(&page)).into_response()

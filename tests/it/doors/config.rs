@@ -114,6 +114,52 @@ async fn settings_are_shown_and_secrets_are_not() {
         .saying("GREENLIGHT_ENGINE");
 }
 
+/// Everything that docs/serve.md lists is shown, and what `serve` would refuse is an error.
+#[tokio::test]
+async fn every_documented_setting_is_shown() {
+    let manual = std::fs::read_to_string("docs/serve.md").unwrap();
+    let rows = manual.lines().filter(|line| line.starts_with("| `"));
+    let names: Vec<&str> = rows
+        .flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2))
+        .filter(|name| name.starts_with("GREENLIGHT_") && !name.ends_with("_FILE") && !name.contains('…'))
+        .collect();
+    assert!(names.len() > 25, "{names:?}");
+    let mut door = Door::new();
+    for (name, value) in [
+        ("GREENLIGHT_WORKERS", "7"),
+        ("GREENLIGHT_LABELS", "gpu"),
+        ("GREENLIGHT_METRICS_TOKEN", SECRET),
+        ("GREENLIGHT_CLIENT_ID", "Iv23liAbc"),
+        ("GREENLIGHT_REPOSITORIES", "acme/*, octo/rail"),
+        ("GREENLIGHT_RETENTION_RUNS", "90d"),
+    ] {
+        door = door.with(name, value);
+    }
+    let checkout = written(&[]);
+    let arguments = ["config".as_ref(), "show".as_ref(), checkout.path().as_os_str()];
+    let shown = door.run(arguments).await.with(0).out;
+    for name in names {
+        assert!(shown.contains(&format!("# {name}: ")), "{name}: {shown}");
+    }
+    for part in [
+        "GREENLIGHT_LISTEN: 127.0.0.1:8080\n",
+        "GREENLIGHT_WORKERS: 7\n",
+        "GREENLIGHT_LABELS: gpu\n",
+        "GREENLIGHT_METRICS_TOKEN: set, not shown\n",
+        "GREENLIGHT_CLIENT_ID: Iv23liAbc\n",
+        "GREENLIGHT_REPOSITORIES: acme/*,octo/rail\n",
+        "GREENLIGHT_RETENTION_RUNS: 90d\n",
+        "GREENLIGHT_RETENTION_MIRRORS: 32GiB\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains(SECRET), "{shown}");
+    for name in ["GREENLIGHT_WORKERS", "GREENLIGHT_LISTEN", "GREENLIGHT_MAX_PER_OWNER"] {
+        let ended = Door::new().with(name, "zz").run(["config", "show"]).await.with(2);
+        ended.saying(name);
+    }
+}
+
 #[tokio::test]
 async fn the_schema_is_printed_as_it_is_published() {
     let ended = Door::new().run(["config", "schema"]).await.with(0);

@@ -143,7 +143,21 @@ async fn what_is_missing_is_named_with_its_page() {
     ] {
         assert!(text.out.contains(part), "{part}: {}", text.out);
     }
-    assert!(text.err.contains("8 things to set right"), "{}", text.err);
+    assert!(text.err.contains("8 problems; see above"), "{}", text.err);
+}
+
+/// The setup page answers so until it knows the secret. Later, the same status is a mistake.
+#[tokio::test]
+async fn a_ping_that_came_too_early_is_no_mistake() {
+    let double = Double::start(world()).await.unwrap();
+    double.set_webhook(&receiver(StatusCode::SERVICE_UNAVAILABLE).await, SECRET);
+    double.ping().await;
+    let (text, document) = examined(&double, &door(&double), 0).await;
+    assert_eq!(missing(&double, &document), []);
+    assert!(text.out.contains("note: GitHub's first `ping`"), "{}", text.out);
+    double.ping().await;
+    let (_, document) = examined(&double, &door(&double), 1).await;
+    assert!(missing(&double, &document)[0].0.contains("failed: "), "{document}");
 }
 
 #[tokio::test]

@@ -22,7 +22,15 @@ async fn the_link_is_printed_for_one_browser() {
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .unwrap();
-    let entered = client.get(format!("http://{link}")).send().await.unwrap();
+    // A program that only looks at links, and a browser that loads early, do not use it up.
+    let link_url = format!("http://{link}");
+    for looks in [
+        client.head(&link_url),
+        client.get(&link_url).header("sec-purpose", "prefetch"),
+    ] {
+        assert_eq!(looks.send().await.unwrap().status(), 503);
+    }
+    let entered = client.get(&link_url).send().await.unwrap();
     let cookie = entered.headers()["set-cookie"].to_str().unwrap().to_string();
     let (address, token) = link.split_once("/enter?link=").unwrap();
     let get = async |with: &str| {

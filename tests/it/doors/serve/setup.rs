@@ -54,7 +54,8 @@ impl SettingUp {
     /// The browser that followed the link.
     async fn enter(&self) -> Person {
         let person = Person::anybody(self);
-        let entered = person.http.get(&self.link).send().await.unwrap();
+        let (_, link) = self.link.split_once("?link=").unwrap();
+        let entered = filled(person.post("/enter"), &[("link", link)]).send().await.unwrap();
         assert_eq!((entered.status().as_u16(), location(&entered).as_str()), (303, "/"));
         let cookie = entered.headers()[SET_COOKIE].to_str().unwrap();
         assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{cookie}");
@@ -227,9 +228,20 @@ async fn an_app_is_created_stored_and_served_without_a_restart() {
         format!("{}/apps/green-acme/installations/new", stage.double.web_url())
     );
     setting_up.until_printed(&format!("Install the App: {install}")).await;
+    // GitHub's first delivery came before the secret, and waited for it.
+    stage.double.delivered().await;
+    assert_eq!(stage.double.last_delivery("ping").unwrap().status, Some(202));
+    let doctor = door.run(["doctor", "--app", "--json"]).await.with(1);
+    let document: Value = serde_json::from_str(&doctor.out).unwrap();
+    assert_eq!(document["missing"][0]["what"], "the App is not installed anywhere");
+    assert_eq!(document["missing"].as_array().unwrap().len(), 1, "{document}");
     let installed = person.http.post(install.trim_end_matches("/new")).send().await.unwrap();
     assert!(location(&installed).starts_with(&format!("{}/?installation_id=", setting_up.url)));
     is_served(&stage, &setting_up).await;
+    // Who goes back and loads the last page again is told what to do.
+    let again = person.comes_back(&back).await;
+    assert_eq!(again.status(), 200);
+    assert!(again.text().await.unwrap().contains("`greenlight doctor --app`"));
     stage.until("the answer", |_| !stage.answers().is_empty()).await;
     assert_eq!(stage.answers()[0].author, "green-acme[bot]");
 

@@ -9,7 +9,7 @@ fn shows(text: &str, part: &str) {
 }
 
 #[tokio::test]
-async fn a_person_creates_and_installs_the_app_with_five_clicks() {
+async fn a_person_creates_and_installs_the_app_with_six_clicks() {
     let Some(mut browser) = Browser::open().await else {
         return;
     };
@@ -17,6 +17,8 @@ async fn a_person_creates_and_installs_the_app_with_five_clicks() {
     let door = door(&stage);
     let setting_up = SettingUp::start(&door, "127.0.0.1:0").await;
     browser.go(&setting_up.link).await;
+    shows(&browser.text().await, "This link works once");
+    browser.click("button").await;
     shows(&browser.text().await, "Create greenlight's GitHub App");
     let fill_in = format!(
         "document.querySelector('[name=organization]').value = 'acme';

@@ -28,10 +28,30 @@ async fn a_scanner_and_a_second_browser_learn_nothing() {
     // A name that somebody rebinds to this address does not use up the link.
     let rebound = stranger.http.get(&setting_up.link).header("host", "evil.example");
     assert_eq!(rebound.send().await.unwrap().status(), 404);
-    setting_up.enter().await;
-    let second = stranger.http.get(&setting_up.link).send().await.unwrap();
-    assert_eq!(second.status(), 403);
-    assert!(second.text().await.unwrap().contains("This link was used"));
+    let (_, token) = setting_up.link.split_once("?link=").unwrap();
+    let forged = filled(stranger.post("/enter"), &[("link", token)]).header("sec-fetch-site", "cross-site");
+    assert_eq!(forged.send().await.unwrap().status(), 404);
+    // Nor does a program that looks at links.
+    for method in [reqwest::Method::HEAD, reqwest::Method::GET] {
+        let looked = stranger.http.request(method, &setting_up.link).send().await.unwrap();
+        assert_eq!(
+            (looked.status().as_u16(), looked.headers().get(SET_COOKIE)),
+            (200, None)
+        );
+    }
+    let wrong = stranger.get(&guess).send().await.unwrap();
+    assert!(wrong.text().await.unwrap().contains("This link is wrong"));
+    let person = setting_up.enter().await;
+    for second in [
+        stranger.http.get(&setting_up.link),
+        filled(stranger.post("/enter"), &[("link", token)]),
+    ] {
+        let second = second.send().await.unwrap();
+        assert_eq!(second.status(), 403);
+        assert!(second.text().await.unwrap().contains("This link was used"));
+    }
+    let again = person.get(&format!("/enter?link={token}")).send().await.unwrap();
+    assert_eq!((again.status().as_u16(), location(&again).as_str()), (303, "/"));
 }
 
 #[tokio::test]
@@ -99,6 +119,9 @@ async fn what_is_filled_in_is_checked_and_escaped() {
         (hostile, "https://bots.example"),
         ("acme", hostile),
         ("../x", "https://a.example"),
+        ("acme", "http://bots.example"),
+        ("acme", "https://bots.example/sub"),
+        ("", "https://bots.example"),
     ] {
         let fields = [
             ("name", hostile),

@@ -4,11 +4,10 @@ use github_double::Fault;
 
 use super::*;
 
-async fn begun(stage: &Stage, door: &Door) -> (SettingUp, Person, String) {
+async fn begun(door: &Door) -> (SettingUp, Person, String) {
     let setting_up = SettingUp::start(door, "127.0.0.1:0").await;
     let person = setting_up.enter().await;
     let back = person.create(&setting_up.url).await;
-    stage.double.delivered().await;
     (setting_up, person, back)
 }
 
@@ -20,7 +19,7 @@ async fn again(person: &Person) -> u16 {
 async fn a_code_is_kept_while_github_does_not_answer() {
     let stage = Stage::new("").await;
     let door = door(&stage);
-    let (setting_up, person, back) = begun(&stage, &door).await;
+    let (setting_up, person, back) = begun(&door).await;
     for fault in [
         Fault::BadGatewayBefore,
         Fault::ResetBefore,
@@ -48,7 +47,7 @@ async fn a_code_is_kept_while_github_does_not_answer() {
 async fn a_code_that_github_does_not_know_leads_to_the_form() {
     let stage = Stage::new("").await;
     let door = door(&stage);
-    let (setting_up, person, back) = begun(&stage, &door).await;
+    let (setting_up, person, back) = begun(&door).await;
     stage.double.age_codes();
     let failed = person.comes_back(&back).await;
     assert_eq!(failed.status(), 502);
@@ -68,7 +67,7 @@ async fn a_code_that_github_does_not_know_leads_to_the_form() {
 async fn a_lost_answer_is_told_as_it_is() {
     let stage = Stage::new("").await;
     let door = door(&stage);
-    let (_setting_up, person, back) = begun(&stage, &door).await;
+    let (_setting_up, person, back) = begun(&door).await;
     stage.double.plan_fault("POST", "/app-manifests/", Fault::ResetAfter);
     assert_eq!(person.comes_back(&back).await.status(), 502);
     let page = person.post("/setup/again").send().await.unwrap().text().await.unwrap();
@@ -79,7 +78,7 @@ async fn a_lost_answer_is_told_as_it_is() {
 async fn a_key_is_kept_in_memory_while_it_cannot_be_stored() {
     let stage = Stage::new("").await;
     let door = door(&stage);
-    let (setting_up, person, back) = begun(&stage, &door).await;
+    let (setting_up, person, back) = begun(&door).await;
     let file = door.data().join("github-app.json");
     std::fs::write(&file, "of somebody else").unwrap();
     let failed = person.comes_back(&back).await;
