@@ -5,6 +5,7 @@ mod remote;
 
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -14,6 +15,7 @@ use crate::config::flags::{Flags, GithubFlags, StorageFlags};
 use crate::config::settings::Settings;
 use crate::domain::clock;
 use crate::domain::id::RepositoryName;
+use crate::domain::reply::STATES;
 use crate::domain::spend::Spend;
 use crate::summary::{Filter, RunSummary, Statistics, TimelineEntry};
 
@@ -39,8 +41,8 @@ struct ListArguments {
     /// Only runs of this repository
     #[arg(long, value_name = "OWNER/NAME")]
     repository: Option<RepositoryName>,
-    /// Only runs in this state, such as `waiting` or `landed`
-    #[arg(long)]
+    /// Only runs in this state
+    #[arg(long, ignore_case = true, value_parser = PossibleValuesParser::new(STATES))]
     state: Option<String>,
     /// How many runs are listed at most
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
@@ -60,7 +62,7 @@ struct ShowArguments {
 #[derive(Debug, clap::Args)]
 pub(super) struct StatsArguments {
     /// Only runs that started this recently, such as `30d`
-    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = duration)]
     since: Duration,
     /// Only runs of this repository
     #[arg(long, value_name = "OWNER/NAME")]
@@ -83,6 +85,11 @@ struct ReadFrom {
     json: bool,
     #[command(flatten)]
     storage: StorageFlags,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| "it is not a duration; write a number and a unit, such as `30d` or `12h`".into())
 }
 
 impl ReadFrom {

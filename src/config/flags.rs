@@ -3,7 +3,35 @@
 //! Every setting has an environment variable, which its help names. Flags for secrets take the path of a file, never
 //! the secret itself: other users of the machine can see arguments, and shell histories and CI logs keep them.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+
+/// Takes any text, and offers these values to shells and in the help. The settings refuse other values: they say the
+/// same about a variable.
+#[derive(Debug, Clone, Copy)]
+struct Offered(&'static [&'static str]);
+
+impl TypedValueParser for Offered {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+    }
+}
+
+/// The values of `--sandbox`.
+const SANDBOXES: &[&str] = &["auto", "native", "bubblewrap", "docker", "podman", "landlock", "none"];
 
 /// A part of the built-in engine that a person can leave out: a rung of the ladder, or the comparison of edits that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
@@ -274,7 +302,7 @@ impl From<FolderFlags> for StorageFlags {
 pub struct ModelFlags {
     /// What works out a fix: `builtin`, the built-in repair engine; `model`; or `auto`, the built-in engine first and then
     /// the model, if one is set [env: GREENLIGHT_ENGINE]
-    #[arg(long, value_name = "ENGINE", help_heading = "Model")]
+    #[arg(long, value_name = "ENGINE", help_heading = "Model", value_parser = Offered(&["auto", "builtin", "model"]))]
     pub engine: Option<String>,
     /// Name of the model; without one the built-in repair engine works alone [env: GREENLIGHT_MODEL]
     #[arg(long, value_name = "NAME", help_heading = "Model")]
@@ -289,11 +317,11 @@ pub struct ModelFlags {
     #[arg(long, value_name = "LIST", help_heading = "Model")]
     pub model_fallbacks: Option<String>,
     /// API of the endpoint: `chat` for chat completions, or `responses` [env: GREENLIGHT_MODEL_API]
-    #[arg(long, value_name = "API", help_heading = "Model")]
+    #[arg(long, value_name = "API", help_heading = "Model", value_parser = Offered(&["chat", "responses"]))]
     pub model_api: Option<String>,
     /// How the model acts: `native` for tool calls, `code` for blocks of code in the sandbox; `auto` tries tool calls
     /// first [env: GREENLIGHT_MODEL_TOOLS]
-    #[arg(long, value_name = "WAY", help_heading = "Model")]
+    #[arg(long, value_name = "WAY", help_heading = "Model", value_parser = Offered(&["auto", "native", "code"]))]
     pub model_tools: Option<String>,
     /// TOML file with prices in US dollars per million tokens: a table for each model, such as `["gpt-5*"]`, with
     /// `input`, `cached_input` and `output` [env: GREENLIGHT_MODEL_PRICES]
@@ -309,7 +337,7 @@ pub struct ModelFlags {
 pub struct SandboxFlags {
     /// `auto` for the best one available, or `native`, `bubblewrap`, `docker`, `podman`, `landlock`, or `none`, which runs
     /// tests as you, without any protection [env: GREENLIGHT_SANDBOX]
-    #[arg(long, alias = "backend", value_name = "BACKEND", help_heading = "Sandbox")]
+    #[arg(long, alias = "backend", value_name = "BACKEND", help_heading = "Sandbox", value_parser = Offered(SANDBOXES))]
     pub sandbox: Option<String>,
     /// Socket of a Docker or Podman engine on this machine, if not at a usual path [env: GREENLIGHT_DOCKER_SOCKET]
     #[arg(long, value_name = "PATH", help_heading = "Sandbox")]
@@ -323,13 +351,14 @@ pub struct LogFlags {
     #[arg(long, value_name = "FILTER", help_heading = "Log")]
     pub log: Option<String>,
     /// `text` for people, `json` for machines [env: GREENLIGHT_LOG_FORMAT]
-    #[arg(long, value_name = "FORMAT", help_heading = "Log")]
+    #[arg(long, value_name = "FORMAT", help_heading = "Log", value_parser = Offered(&["text", "json"]))]
     pub log_format: Option<String>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::Backend;
 
     fn command() -> clap::Command {
         <Flags as clap::Args>::augment_args(clap::Command::new("greenlight"))
@@ -348,6 +377,32 @@ mod tests {
             let variable = format!("GREENLIGHT_{}", flag.to_uppercase().replace('-', "_"));
             assert!(help.contains(&format!("[env: {variable}")), "--{flag}: {help}");
         }
+    }
+
+    #[test]
+    fn every_value_that_is_offered_is_known_and_others_are_left_to_the_settings() {
+        let parsed = |flag: &str, value: &str| {
+            let words = ["greenlight", flag, value];
+            let matches = command().try_get_matches_from(words).unwrap();
+            <Flags as clap::FromArgMatches>::from_arg_matches(&matches).unwrap()
+        };
+        let environment = crate::config::environment::Environment::default();
+        let mut seen = 0;
+        for argument in command().get_arguments() {
+            let flag = format!("--{}", argument.get_long().unwrap());
+            let takes = |value: &str| {
+                let sandbox = parsed(&flag, value).sandbox.sandbox;
+                let is_sandbox = sandbox.is_none_or(|name| name == "auto" || name.parse::<Backend>().is_ok());
+                let settings = crate::config::settings::Settings::new(parsed(&flag, value), &environment);
+                is_sandbox && settings.is_ok()
+            };
+            for value in argument.get_possible_values() {
+                assert!(takes(value.get_name()), "{flag} {}", value.get_name());
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 17);
+        assert_eq!(parsed("--sandbox", "some").sandbox.sandbox.as_deref(), Some("some"));
     }
 
     #[test]
