@@ -290,3 +290,28 @@ fn table(of: &Statistics) -> String {
 fn short(id: &str) -> String {
     id.chars().take(64).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_of_a_run_can_be_asked_for() {
+        let ends = include_str!("../domain/run/step.rs");
+        let (_, names) = ends
+            .split_once("pub fn name(&self) -> &'static str {\n        match self {\n            Self::Landed")
+            .unwrap();
+        let (names, _) = names.split_once("\n        }\n").unwrap();
+        let quoted: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
+        assert!(quoted.len() > 10, "{quoted:?}");
+        for name in quoted.into_iter().chain(["waiting", "working", "not-reproduced"]) {
+            assert!(STATES.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_duration_that_is_none_says_how_one_is_written() {
+        assert_eq!(duration("2d"), Ok(Duration::from_secs(2 * 24 * 60 * 60)));
+        assert!(duration("foo").unwrap_err().contains("`30d`"));
+    }
+}

@@ -220,6 +220,17 @@ mod tests {
     use super::*;
     use crate::config::repository::{Execution, Trigger};
 
+    #[test]
+    fn a_file_in_another_encoding_is_called_that() {
+        let text: Vec<u8> = "execution = 1".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for bytes in [[&[0xff, 0xfe], text.as_slice()].concat(), text] {
+            let error = RepoConfig::decoded(&bytes).unwrap_err().to_string();
+            assert!(error.contains("save it as UTF-8"), "{error}");
+        }
+        // A comment in an old encoding harms nobody.
+        assert!(RepoConfig::parse(&RepoConfig::decoded(b"# caf\xe9\n").unwrap()).is_ok());
+    }
+
     #[track_caller]
     fn error(text: &str) -> String {
         RepoConfig::parse(text).unwrap_err().to_string()
