@@ -172,7 +172,8 @@ pub(super) async fn worktree(root: &Path, workspaces: PathBuf, installed: PathBu
     // It runs on a thread that may be abandoned: ctrl-c must work, no matter what a stranger's checkout contains.
     let opened = tokio::task::spawn_blocking(move || {
         let config = match files::read_result(&root, Path::new(CONFIG_FILE), MAX_CONFIG) {
-            Ok(bytes) => RepoConfig::parse(&String::from_utf8_lossy(&bytes))
+            Ok(bytes) => RepoConfig::decoded(&bytes)
+                .and_then(|text| RepoConfig::parse(&text))
                 .map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?,
             Err(FileError::Missing) => RepoConfig::default(),
             Err(error) => return Err(Exit::Usage(format!("{}: {error}", root.join(CONFIG_FILE).display()))),

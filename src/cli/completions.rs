@@ -2,12 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::{Cli, Exit, terminal};
 
 const NAME: &str = "greenlight";
+
+/// The section of the text after the options, as the library names it, and as other manual pages do.
+const EXTRA: &str = "\n.SH EXTRA\n";
+const EXIT_STATUS: &str = "\n.SH \"EXIT STATUS\"\n";
+/// How that text begins in the help.
+const CODES: &str = "Exit codes: ";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CompletionsArguments {
@@ -50,15 +56,35 @@ pub(super) fn man(ManArguments { folder }: ManArguments) -> Exit {
 }
 
 fn page() -> std::io::Result<()> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-    terminal::print(String::from_utf8_lossy(&page).trim_end());
+    terminal::print(rendered(Cli::command())?.1.trim_end());
     Ok(())
+}
+
+/// The name of a command's page, and its text.
+fn rendered(command: Command) -> std::io::Result<(String, String)> {
+    // Subcommands have no version, and the library would leave it out.
+    let page = clap_mangen::Man::new(command).source(format!("{NAME} {}", env!("GREENLIGHT_VERSION")));
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let text = text.replacen(&format!("{EXTRA}{CODES}"), EXIT_STATUS, 1);
+    Ok((page.get_filename(), text))
 }
 
 fn pages(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(Cli::command(), folder)?;
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    write_all(command, folder)?;
     terminal::mention(&format!("wrote the pages to {}", folder.display()));
     Ok(())
+}
+
+/// The page of a command, and those of its subcommands.
+fn write_all(command: Command, folder: &Path) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_all(below.clone(), folder)?;
+    }
+    let (name, text) = rendered(command)?;
+    std::fs::write(folder.join(name), text)
 }

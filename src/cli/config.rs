@@ -117,7 +117,14 @@ fn show(path: &Path) -> Result<(), Exit> {
 /// A file of a folder. `None` if it is missing.
 fn read(folder: &Path, name: &Path) -> Result<Option<String>, Exit> {
     match files::read_result(folder, name, MAX_BYTES) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Ok(bytes) => match RepoConfig::decoded(&bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => Err(Exit::Usage(format!(
+                "{}: {}",
+                folder.join(name).display(),
+                error.problem
+            ))),
+        },
         Err(FileError::Missing) => Ok(None),
         Err(error) => Err(Exit::Usage(format!("{}: {error}", folder.join(name).display()))),
     }

@@ -14,8 +14,9 @@ pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fi
 /// The exit codes of subcommands that end in other ways.
 pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some fail, or cannot be judged here · 2 usage or \
      configuration, such as an unknown test name · 3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
-pub(super) const OF_INIT: &str = "Exit codes: 0 written, or nothing to do · 2 usage or configuration, such as a file that \
-                                  exists with other content · 70 an internal error · 130 stopped with ctrl-c";
+pub(super) const OF_INIT: &str = "Exit codes: 0 written, or nothing to do · 2 usage or configuration, such as a workflow \
+                                  that exists with other content, or a repository that is not on GitHub · 3 not approved \
+                                  at the question · 70 an internal error · 130 stopped with ctrl-c";
 pub(super) const OF_CONFIG: &str = "Exit codes: 0 done, or no mistakes · 2 usage, or a mistake";
 pub(super) const OF_VERIFY: &str = "Exit codes: 0 proven, and the digest matches if one is given · 1 not proven, or \
                                     the digest differs · \

@@ -32,9 +32,13 @@ impl Own {
 
 /// The folder of a checkout that a person named.
 pub(super) fn checkout(path: &Path) -> Result<PathBuf, Exit> {
-    let root = path
-        .canonicalize()
-        .map_err(|error| Exit::Usage(format!("{}: {error}", path.display())))?;
+    let root = path.canonicalize().map_err(|error| {
+        let shown = path.display();
+        Exit::Usage(match error.kind() {
+            io::ErrorKind::NotFound => format!("{shown}: there is no such folder; give the path of a checkout"),
+            _ => format!("{shown}: {error}"),
+        })
+    })?;
     if root.is_dir() {
         Ok(root)
     } else {

@@ -6,6 +6,8 @@
 mod agents;
 mod files;
 mod found;
+mod next;
+mod place;
 mod write;
 
 use std::path::PathBuf;
@@ -17,9 +19,6 @@ use write::{Content, Different};
 use super::{Exit, terminal, tests};
 use crate::config::flags::{FolderFlags, LogFlags, SandboxFlags};
 use crate::engine::worktree::CONFIG_FILE;
-
-/// The page about the App.
-const OF_APP: &str = "https://github.com/greenlight-rs/greenlight/blob/main/docs/serve.md";
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -42,12 +41,16 @@ pub(super) struct InitArguments {
     /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Replace files that exist with other content
+    /// Replace workflows that exist with other content, and write even if the checkout is not a GitHub repository. A
+    /// greenlight.toml that exists always stays as it is
     #[arg(long)]
     force: bool,
-    /// Keep files that exist with other content, and write only what is missing
+    /// Keep workflows that exist with other content, and write only what is missing
     #[arg(long, conflicts_with = "force")]
     keep: bool,
+    /// Write without asking; greenlight asks only on a terminal
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     data: FolderFlags,
     #[command(flatten)]
@@ -63,21 +66,32 @@ pub(super) async fn init(arguments: InitArguments) -> Exit {
 
 async fn try_to(arguments: InitArguments) -> Result<(), Exit> {
     let found = found::look(&arguments.path).await?;
+    if !arguments.mcp && !arguments.force {
+        found.place.is_for_github()?;
+    }
+    let root = &found.place.root;
     found.show_tests();
     if !arguments.mcp {
         found.show_github();
     }
-    let changes = write::changes(&found.root, wanted(&arguments, &found))?;
-    if changes.is_empty() {
-        terminal::show("nothing to do: every file is there, as `greenlight init` writes it");
-        return Ok(());
+    let is_for_action = !arguments.mcp && !arguments.app;
+    if let Some(system) = found.other_ci().filter(|_| is_for_action) {
+        terminal::mention(&format!("note: {}", next::only_the_app(system)));
     }
-    if found.has_tests() && is_to_test(&arguments).await {
+    let changes = write::changes(root, wanted(&arguments, &found))?;
+    if is_to_test(&arguments, &found, changes.is_empty()).await {
         run_tests(&arguments, &found).await?;
     }
-    terminal::show("");
-    terminal::show_diff(write::diff(&changes).trim_end());
-    terminal::show("");
+    if changes.is_empty() {
+        terminal::show("nothing to do: every file is there already");
+        return Ok(());
+    }
+    // The diff is all that a dry run is for.
+    if arguments.dry_run || !terminal::is_quiet() {
+        terminal::show("");
+        terminal::show_diff(write::diff(&changes).trim_end());
+        terminal::show("");
+    }
     let different = match (arguments.force, arguments.keep) {
         (true, _) => Different::Replace,
         (false, true) => Different::Keep,
@@ -93,34 +107,69 @@ async fn try_to(arguments: InitArguments) -> Result<(), Exit> {
         terminal::show(&format!("would write {names}; nothing was written"));
         return Ok(());
     }
-    write::write(&found.root, &changes)?;
-    terminal::show(&format!("wrote {names}\n\n{}", next(&arguments, &found)));
+    if !is_approved(&arguments, &names).await {
+        return Err(Exit::Refused("not approved, so nothing was written".into()));
+    }
+    write::write(root, &changes)?;
+    terminal::show(&format!("wrote {names}"));
+    if !terminal::is_quiet() {
+        terminal::show(&format!("\n{}", next::next(&arguments, &found)));
+    }
     Ok(())
 }
 
 /// The files, with their contents.
-fn wanted(arguments: &InitArguments, found: &Found) -> Vec<(&'static str, Content)> {
+fn wanted(arguments: &InitArguments, found: &Found) -> Vec<(String, Content)> {
     if arguments.mcp {
-        return vec![(agents::PATH, Content::Added(agents::added))];
+        return vec![(agents::PATH.into(), Content::Added(agents::added))];
     }
     let blanks = found.blanks();
-    let settings = (CONFIG_FILE, Content::Whole(files::settings(&blanks)));
+    // Settings are the user's own as soon as the file is there.
+    let settings = (CONFIG_FILE.into(), Content::IfMissing(files::settings(&blanks)));
     if arguments.app {
         return vec![settings];
     }
     vec![
-        (files::WORKFLOW_PATH, Content::Whole(files::workflow(&blanks))),
-        (files::COMMANDS_PATH, Content::Whole(files::commands(&blanks))),
+        (
+            found.path_of(files::WORKFLOW_PATH),
+            Content::Whole(files::workflow(&blanks)),
+        ),
+        (
+            found.path_of(files::COMMANDS_PATH),
+            Content::Whole(files::commands(&blanks)),
+        ),
         settings,
     ]
 }
 
 /// Whether the tests run first: as the flag says, or as the person at the terminal answers.
-async fn is_to_test(arguments: &InitArguments) -> bool {
-    if arguments.test || arguments.dry_run || !terminal::somebody_reads_and_types() {
+async fn is_to_test(arguments: &InitArguments, found: &Found, is_done: bool) -> bool {
+    if !found.has_tests() {
+        if arguments.test {
+            terminal::tell("warning: no tests were found, so none ran");
+        }
+        return false;
+    }
+    let is_settled = arguments.test || arguments.dry_run || arguments.yes || is_done;
+    if is_settled || !terminal::somebody_reads_and_types() {
         return arguments.test;
     }
-    let question = "Run the tests in the sandbox first, to see what greenlight makes of them? [y/N]";
+    is_yes("Run the tests in the sandbox first, to see what greenlight makes of them? [y/N]").await
+}
+
+/// Whether the files may be written: without a terminal they may, because nobody can be asked.
+async fn is_approved(arguments: &InitArguments, names: &str) -> bool {
+    if arguments.yes || !terminal::somebody_reads_and_types() {
+        return true;
+    }
+    if terminal::is_quiet() {
+        terminal::tell(names);
+    }
+    is_yes("Write these files? [y/N]").await
+}
+
+/// Whether the person at the terminal says yes.
+async fn is_yes(question: &str) -> bool {
     let answer = terminal::ask(question).await.unwrap_or_default();
     matches!(answer.to_lowercase().as_str(), "y" | "yes")
 }
@@ -129,7 +178,7 @@ async fn is_to_test(arguments: &InitArguments) -> bool {
 async fn run_tests(arguments: &InitArguments, found: &Found) -> Result<(), Exit> {
     terminal::show("");
     let flags = (arguments.data.clone(), arguments.sandbox.clone(), arguments.log.clone());
-    let run = tests::TestsArguments::of(found.root.clone(), flags);
+    let run = tests::TestsArguments::of(found.place.root.clone(), flags);
     match tests::tests(run).await {
         Exit::Stopped => Err(Exit::Stopped),
         exit => {
@@ -139,57 +188,4 @@ async fn run_tests(arguments: &InitArguments, found: &Found) -> Result<(), Exit>
             Ok(())
         }
     }
-}
-
-/// What a person does next.
-fn next(arguments: &InitArguments, found: &Found) -> String {
-    if arguments.mcp {
-        return agents::NEXT.into();
-    }
-    let mut steps = Vec::new();
-    if !arguments.app && !found.has_workflows() {
-        let problem = "no workflow was found that pull requests start";
-        steps.push(format!("name yours at \"<--\" in {}: {problem}", files::WORKFLOW_PATH));
-    }
-    if !arguments.app && found.has_own_runners() {
-        steps.push("set `runs-on` in both workflows to the labels of your runners".into());
-    }
-    if !arguments.app && found.needs_token() {
-        let what = "a token for github.com without permissions, so that releases can be verified";
-        steps.push(format!("add the secret GREENLIGHT_GITHUB_COM_TOKEN: {what}"));
-    }
-    let branch = found.default_branch.as_deref().unwrap_or("the default branch");
-    steps.push(
-        match found.current_branch.as_deref().filter(|current| *current != branch) {
-            Some(current) => {
-                format!("commit the files on {current}, and merge them into {branch}: they count only there")
-            }
-            None => format!("commit the files to {branch}: they count only there"),
-        },
-    );
-    if arguments.app {
-        steps.push(format!("create and install the App: {OF_APP}"));
-    } else {
-        let settings = "Settings > Actions > General";
-        steps.push(format!(
-            "allow the action, and workflows with write permissions, under {settings}"
-        ));
-    }
-    steps.push("comment `/greenlight fix` on a pull request with red tests, or wait for red CI".into());
-    let built = match arguments.app || files::is_release() {
-        true => "",
-        false => {
-            "\nThis program is not from a release. Let `uses:` in both workflows name one: otherwise, the Action builds \
-             greenlight\non your runner, which takes several minutes."
-        }
-    };
-    let steps = steps
-        .iter()
-        .zip(1..)
-        .map(|(step, number)| format!("  {number}. {step}"));
-    let tests = match found.has_tests() && !arguments.test {
-        true => "\n`greenlight tests` shows here and now how the tests run.",
-        false => "",
-    };
-    format!("Next:\n{}{tests}{built}", steps.collect::<Vec<_>>().join("\n"))
 }

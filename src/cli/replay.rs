@@ -1,5 +1,6 @@
 //! `greenlight replay`: replays a recorded run offline, and reports differences.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -48,8 +49,15 @@ async fn try_replay(arguments: &ReplayArguments, cancel: &CancellationToken) -> 
     let (file, into) = (arguments.bundle.clone(), own.path().join("tree"));
     let read = tokio::task::spawn_blocking(move || bundle::read(&file, &into)).await;
     let read = read.map_err(|error| Exit::Fault(error.to_string()))?;
-    let (manifest, steps, tree) =
-        read.map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
+    let (manifest, steps, tree) = read.map_err(|error| {
+        let shown = arguments.bundle.display();
+        Exit::Usage(match error {
+            bundle::Error::Io(error) if error.kind() == ErrorKind::NotFound => {
+                format!("{shown}: there is no such file; `greenlight fix --record FILE` writes one")
+            }
+            error => format!("{shown}: {error}"),
+        })
+    })?;
     let config = RepoConfig::parse(&manifest.config)
         .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
     let packages = folder::packages(&settings.data_dir()?, tree.root());

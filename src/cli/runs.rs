@@ -5,6 +5,7 @@ mod remote;
 
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -14,6 +15,7 @@ use crate::config::flags::{Flags, GithubFlags, StorageFlags};
 use crate::config::settings::Settings;
 use crate::domain::clock;
 use crate::domain::id::RepositoryName;
+use crate::domain::reply::STATES;
 use crate::domain::spend::Spend;
 use crate::summary::{Filter, RunSummary, Statistics, TimelineEntry};
 
@@ -39,8 +41,8 @@ struct ListArguments {
     /// Only runs of this repository
     #[arg(long, value_name = "OWNER/NAME")]
     repository: Option<RepositoryName>,
-    /// Only runs in this state, such as `waiting` or `landed`
-    #[arg(long)]
+    /// Only runs in this state
+    #[arg(long, ignore_case = true, value_parser = PossibleValuesParser::new(STATES))]
     state: Option<String>,
     /// How many runs are listed at most
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
@@ -60,7 +62,7 @@ struct ShowArguments {
 #[derive(Debug, clap::Args)]
 pub(super) struct StatsArguments {
     /// Only runs that started this recently, such as `30d`
-    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = duration)]
     since: Duration,
     /// Only runs of this repository
     #[arg(long, value_name = "OWNER/NAME")]
@@ -83,6 +85,11 @@ struct ReadFrom {
     json: bool,
     #[command(flatten)]
     storage: StorageFlags,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| "it is not a duration; write a number and a unit, such as `30d` or `12h`".into())
 }
 
 impl ReadFrom {
@@ -282,4 +289,29 @@ fn table(of: &Statistics) -> String {
 /// An id that somebody typed, within a message.
 fn short(id: &str) -> String {
     id.chars().take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_of_a_run_can_be_asked_for() {
+        let ends = include_str!("../domain/run/step.rs");
+        let (_, names) = ends
+            .split_once("pub fn name(&self) -> &'static str {\n        match self {\n            Self::Landed")
+            .unwrap();
+        let (names, _) = names.split_once("\n        }\n").unwrap();
+        let quoted: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
+        assert!(quoted.len() > 10, "{quoted:?}");
+        for name in quoted.into_iter().chain(["waiting", "working", "not-reproduced"]) {
+            assert!(STATES.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_duration_that_is_none_says_how_one_is_written() {
+        assert_eq!(duration("2d"), Ok(Duration::from_secs(2 * 24 * 60 * 60)));
+        assert!(duration("foo").unwrap_err().contains("`30d`"));
+    }
 }

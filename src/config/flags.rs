@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use super::offered::{Offered, SANDBOXES};
+
 /// A part of the built-in engine that a person can leave out: a rung of the ladder, or the comparison of edits that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
 pub enum EnginePart {
@@ -274,7 +276,7 @@ impl From<FolderFlags> for StorageFlags {
 pub struct ModelFlags {
     /// What works out a fix: `builtin`, the built-in repair engine; `model`; or `auto`, the built-in engine first and then
     /// the model, if one is set [env: GREENLIGHT_ENGINE]
-    #[arg(long, value_name = "ENGINE", help_heading = "Model")]
+    #[arg(long, value_name = "ENGINE", help_heading = "Model", value_parser = Offered(&["auto", "builtin", "model"]), hide_possible_values = true)]
     pub engine: Option<String>,
     /// Name of the model; without one the built-in repair engine works alone [env: GREENLIGHT_MODEL]
     #[arg(long, value_name = "NAME", help_heading = "Model")]
@@ -289,11 +291,11 @@ pub struct ModelFlags {
     #[arg(long, value_name = "LIST", help_heading = "Model")]
     pub model_fallbacks: Option<String>,
     /// API of the endpoint: `chat` for chat completions, or `responses` [env: GREENLIGHT_MODEL_API]
-    #[arg(long, value_name = "API", help_heading = "Model")]
+    #[arg(long, value_name = "API", help_heading = "Model", value_parser = Offered(&["chat", "responses"]), hide_possible_values = true)]
     pub model_api: Option<String>,
     /// How the model acts: `native` for tool calls, `code` for blocks of code in the sandbox; `auto` tries tool calls
     /// first [env: GREENLIGHT_MODEL_TOOLS]
-    #[arg(long, value_name = "WAY", help_heading = "Model")]
+    #[arg(long, value_name = "WAY", help_heading = "Model", value_parser = Offered(&["auto", "native", "code"]), hide_possible_values = true)]
     pub model_tools: Option<String>,
     /// TOML file with prices in US dollars per million tokens: a table for each model, such as `["gpt-5*"]`, with
     /// `input`, `cached_input` and `output` [env: GREENLIGHT_MODEL_PRICES]
@@ -309,7 +311,7 @@ pub struct ModelFlags {
 pub struct SandboxFlags {
     /// `auto` for the best one available, or `native`, `bubblewrap`, `docker`, `podman`, `landlock`, or `none`, which runs
     /// tests as you, without any protection [env: GREENLIGHT_SANDBOX]
-    #[arg(long, alias = "backend", value_name = "BACKEND", help_heading = "Sandbox")]
+    #[arg(long, alias = "backend", value_name = "BACKEND", help_heading = "Sandbox", value_parser = Offered(SANDBOXES), hide_possible_values = true)]
     pub sandbox: Option<String>,
     /// Socket of a Docker or Podman engine on this machine, if not at a usual path [env: GREENLIGHT_DOCKER_SOCKET]
     #[arg(long, value_name = "PATH", help_heading = "Sandbox")]
@@ -323,7 +325,7 @@ pub struct LogFlags {
     #[arg(long, value_name = "FILTER", help_heading = "Log")]
     pub log: Option<String>,
     /// `text` for people, `json` for machines [env: GREENLIGHT_LOG_FORMAT]
-    #[arg(long, value_name = "FORMAT", help_heading = "Log")]
+    #[arg(long, value_name = "FORMAT", help_heading = "Log", value_parser = Offered(&["text", "json"]), hide_possible_values = true)]
     pub log_format: Option<String>,
 }
 

@@ -12,6 +12,7 @@ pub mod environment;
 mod field_schema;
 pub mod flags;
 mod model;
+mod offered;
 pub mod otlp;
 pub mod parse;
 pub mod protect;

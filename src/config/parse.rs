@@ -17,6 +17,20 @@ const MAX_BYTES: usize = 256 * 1024;
 const MAX_MISTAKES: usize = 50;
 
 impl RepoConfig {
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// When it has another encoding, such as UTF-16, which some programs on Windows write.
+    pub fn decoded(bytes: &[u8]) -> Result<String, ConfigError> {
+        let has_mark = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        if has_mark || bytes.contains(&0) {
+            return Err(ConfigError::whole(
+                "the file is not UTF-8 text, and may be UTF-16; save it as UTF-8".into(),
+            ));
+        }
+        Ok(String::from_utf8_lossy(bytes).into_owned())
+    }
+
     /// Parses the text of a `greenlight.toml`.
     ///
     /// # Errors
@@ -55,12 +69,7 @@ fn check_size(text: &str) -> Result<(), ConfigError> {
     if text.len() <= MAX_BYTES {
         return Ok(());
     }
-    Err(ConfigError {
-        line: None,
-        field: None,
-        problem: format!("the file is larger than {MAX_BYTES} bytes"),
-        known: Vec::new(),
-    })
+    Err(ConfigError::whole(format!("the file is larger than {MAX_BYTES} bytes")))
 }
 
 /// Removes the entry whose key or value is at this place. Tables are as deep as the parser allows.
@@ -106,6 +115,16 @@ impl fmt::Display for ConfigError {
 }
 
 impl ConfigError {
+    /// A mistake that is not at one place.
+    fn whole(problem: String) -> Self {
+        Self {
+            line: None,
+            field: None,
+            problem,
+            known: Vec::new(),
+        }
+    }
+
     /// The error without the name of the file: "line 2, `limits.token`: there is no such field".
     pub(super) fn place(&self) -> String {
         let line = self.line.map(|line| format!("line {line}")).unwrap_or_default();
@@ -200,6 +219,17 @@ mod tests {
 
     use super::*;
     use crate::config::repository::{Execution, Trigger};
+
+    #[test]
+    fn a_file_in_another_encoding_is_called_that() {
+        let text: Vec<u8> = "execution = 1".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for bytes in [[&[0xff, 0xfe], text.as_slice()].concat(), text] {
+            let error = RepoConfig::decoded(&bytes).unwrap_err().to_string();
+            assert!(error.contains("save it as UTF-8"), "{error}");
+        }
+        // A comment in an old encoding harms nobody.
+        assert!(RepoConfig::parse(&RepoConfig::decoded(b"# caf\xe9\n").unwrap()).is_ok());
+    }
 
     #[track_caller]
     fn error(text: &str) -> String {

@@ -189,7 +189,15 @@ pub enum Error {
 
 impl From<zip::result::ZipError> for Error {
     fn from(error: zip::result::ZipError) -> Self {
-        Self::Foreign(error.to_string())
+        use zip::result::ZipError;
+        Self::Foreign(match error {
+            // The library speaks of parts of the format.
+            ZipError::InvalidArchive(_) => {
+                "it is not a whole ZIP file. `greenlight fix --record FILE` writes one".into()
+            }
+            ZipError::FileNotFound => "files are missing in it".into(),
+            error => error.to_string(),
+        })
     }
 }
 

@@ -38,6 +38,7 @@ use greenlight_anchor::ReadError;
 pub use local::LocalRepository;
 pub use merge::{Conflict, Merge};
 pub use mirrors::{bound_mirrors, mirrors_beyond};
+pub use remote::HostedRemote;
 use secrecy::SecretString;
 pub use store::local_head;
 pub use tracked::tracked;

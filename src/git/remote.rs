@@ -1,39 +1,63 @@
-//! What a local repository's configuration and references say about the remote `origin`: its name, its host, its default
-//! branch.
+//! What a local repository's configuration and references say about its remote: its name, its host, its default branch.
 
 use git2::Repository;
 
 use super::LocalRepository;
 
+/// Where a remote is hosted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostedRemote {
+    /// The name of the remote: `origin`, or that of the only one.
+    pub name: String,
+    /// The host, in lower case and without a port. `None` if the remote is a folder.
+    pub host: Option<String>,
+    /// Whether it is reached over SSH, whose settings may give the host another name.
+    pub is_ssh: bool,
+}
+
 impl LocalRepository {
     /// `owner/name` from the URL of the remote `origin`, if it ends in one.
     pub fn origin(&self) -> Option<String> {
-        let address = self.origin_address()?;
+        let address = self.address_of("origin")?;
         let mut parts = address.rsplit(['/', ':']);
         let (name, owner) = (parts.next()?, parts.next()?);
         Some(format!("{owner}/{name}"))
     }
 
-    /// The host of the remote `origin`, in lower case and without a port. `None` if the remote is a folder, or there is
-    /// none.
-    pub fn origin_host(&self) -> Option<String> {
-        host(&self.origin_address()?)
+    /// The remote `origin` and where it is hosted; without an `origin`, the only remote. `None` if there is neither.
+    pub fn hosted(&self) -> Option<HostedRemote> {
+        let name = self.main_remote()?;
+        let place = self.address_of(&name).and_then(|address| host(&address));
+        Some(HostedRemote {
+            name,
+            is_ssh: place.as_ref().is_some_and(|(_, is_ssh)| *is_ssh),
+            host: place.map(|(host, _)| host),
+        })
     }
 
-    /// The default branch: that of the remote, else a local `main` or `master`, else the checked-out one.
+    /// The default branch: that of the remote, else `main` or `master` there or here, else the checked-out one if there
+    /// is no branch yet. `None` if none of these says which it is.
     pub fn default_branch(&self) -> Option<String> {
         let repository = Repository::open(&self.git).ok()?;
-        let remote = repository.find_reference("refs/remotes/origin/HEAD").ok();
+        let remotes = format!("refs/remotes/{}/", self.main_remote().as_deref().unwrap_or("origin"));
+        let remote = repository.find_reference(&format!("{remotes}HEAD")).ok();
         let remote = remote.and_then(|head| {
             let target = head.symbolic_target().ok()??;
-            target.strip_prefix("refs/remotes/origin/").map(String::from)
+            target.strip_prefix(&remotes).map(String::from)
         });
-        let local = || {
+        let usual = |folder: &str| {
             let mut usual = super::branches::USUAL.into_iter();
-            let found = usual.find(|name| repository.find_reference(&format!("refs/heads/{name}")).is_ok());
+            let found = usual.find(|name| repository.find_reference(&format!("{folder}{name}")).is_ok());
             found.map(String::from)
         };
-        remote.or_else(local).or_else(|| self.current_branch())
+        let first = || {
+            let has_branches = repository.branches(None).ok()?.next().is_some();
+            self.current_branch().filter(|_| !has_branches)
+        };
+        remote
+            .or_else(|| usual(&remotes))
+            .or_else(|| usual("refs/heads/"))
+            .or_else(first)
     }
 
     /// The checked-out branch, even if it has no commit yet.
@@ -44,30 +68,42 @@ impl LocalRepository {
         target.strip_prefix("refs/heads/").map(String::from)
     }
 
-    /// The URL of the remote `origin`, without `.git` at its end.
-    fn origin_address(&self) -> Option<String> {
+    /// The name of the remote that counts.
+    fn main_remote(&self) -> Option<String> {
         let repository = Repository::open(&self.git).ok()?;
-        let remote = repository.find_remote("origin").ok()?;
+        let remotes = repository.remotes().ok()?;
+        let names: Vec<&str> = remotes.iter().flatten().flatten().collect();
+        match names.as_slice() {
+            names if names.contains(&"origin") => Some("origin".into()),
+            [one] => Some((*one).into()),
+            _ => None,
+        }
+    }
+
+    /// The URL of a remote, without `.git` at its end.
+    fn address_of(&self, remote: &str) -> Option<String> {
+        let repository = Repository::open(&self.git).ok()?;
+        let remote = repository.find_remote(remote).ok()?;
         let address = remote.url().ok()?.trim_end_matches('/').trim_end_matches(".git");
         Some(address.to_owned())
     }
 }
 
-/// The host in a URL, or in the short form of SSH: `git@host:owner/name`.
-fn host(address: &str) -> Option<String> {
-    let authority = match address.split_once("://") {
+/// The host in a URL, or in the short form of SSH: `git@host:owner/name`; and whether that is SSH.
+fn host(address: &str) -> Option<(String, bool)> {
+    let (authority, is_ssh) = match address.split_once("://") {
         Some(("file", _)) => return None,
-        Some((_, rest)) => rest.split('/').next()?,
+        Some((scheme, rest)) => (rest.split('/').next()?, scheme.contains("ssh")),
         // As in git, a slash before the first colon means a path.
-        None => address
-            .split_once(':')
-            .map(|(host, _)| host)
-            .filter(|host| !host.contains('/'))?,
+        None => {
+            let host = address.split_once(':').map(|(host, _)| host);
+            (host.filter(|host| !host.contains('/'))?, true)
+        }
     };
     let host = authority.rsplit('@').next()?;
     let host = host.split(':').next()?.to_ascii_lowercase();
     let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-    (!host.is_empty() && host.chars().all(is_name)).then_some(host)
+    (!host.is_empty() && host.chars().all(is_name)).then_some((host, is_ssh))
 }
 
 #[cfg(test)]
@@ -91,7 +127,10 @@ mod tests {
             ("https:///a", None),
             ("https://a\u{202e}b\n/c", None),
         ] {
-            assert_eq!(host(address).as_deref(), expected, "{address}");
+            let found = host(address);
+            assert_eq!(found.as_ref().map(|(host, _)| host.as_str()), expected, "{address}");
+            let is_ssh = !address.starts_with("http");
+            assert!(found.is_none_or(|(_, over)| over == is_ssh), "{address}");
         }
     }
 }

@@ -49,21 +49,22 @@ pub(super) fn added(before: Option<&[u8]>) -> Result<Addition, Exit> {
     Ok(Addition { text, replaces })
 }
 
-/// The text with our entry, and whether another one had its place.
-fn completed(text: &str) -> Result<(String, bool), Exit> {
+/// The text with our entry, and what is lost if another one has its place.
+fn completed(text: &str) -> Result<(String, Option<&'static str>), Exit> {
     let file = Members::of(text).map_err(|error| unusable(&error))?;
     let Some(servers) = file.get(SERVERS) else {
-        return Ok((file.with(text, SERVERS, &WITH_SERVERS), false));
+        return Ok((file.with(text, SERVERS, &WITH_SERVERS), None));
     };
     let servers = Members::of(servers.get()).map_err(|_| unusable(&format!("`{SERVERS}` is not an object")))?;
     Ok(match servers.get(OURS) {
-        Some(there) if is_ours(there) => (text.into(), false),
+        Some(there) if is_ours(there) => (text.into(), None),
         Some(there) => {
             let (layout, begin) = (Layout::of(text), offset(text, there.get()));
             let entry = layout.indented(&ENTRY, layout.indentation_at(text, begin));
-            (spliced(text, begin..begin + there.get().len(), &entry), true)
+            let text = spliced(text, begin..begin + there.get().len(), &entry);
+            (text, Some("has another entry named `greenlight`"))
         }
-        None => (servers.with(text, OURS, &ENTRY), false),
+        None => (servers.with(text, OURS, &ENTRY), None),
     })
 }
 
@@ -208,7 +209,7 @@ mod tests {
         let again = added(Some(first.text.as_bytes())).unwrap();
         assert_eq!(
             (&again.text, again.replaces),
-            (&first.text, false),
+            (&first.text, None),
             "a second run changes it"
         );
         let mut wanted: Value = serde_json::from_str(before).unwrap();
@@ -280,7 +281,7 @@ mod tests {
     fn another_entry_of_ours_is_replaced_alone() {
         let before =
             "{\n  \"mcpServers\": {\n    \"greenlight\": {\"command\": \"/opt/greenlight\"},\n    \"a\": {}\n  }\n}\n";
-        assert!(added(Some(before.as_bytes())).unwrap().replaces);
+        assert!(added(Some(before.as_bytes())).unwrap().replaces.is_some());
         assert!(after(before).contains("\"a\": {}\n"));
     }
 

@@ -43,7 +43,8 @@ pub(super) struct Blanks {
 pub(super) fn workflow(blanks: &Blanks) -> String {
     let setup = match blanks.workflows.as_slice() {
         [] => {
-            "# Written by `greenlight init`, which found no workflow that pull requests start: name yours at \"<--\".\n"
+            "# Written by `greenlight init`, which found no workflow that pull requests start. Replace `CI` at \"<--\" with the\n\
+             # name of your test workflow.\n"
         }
         _ => "# Written by `greenlight init`, which found the workflows at \"<--\".\n",
     };

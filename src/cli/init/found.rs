@@ -1,4 +1,4 @@
-//! What `greenlight init` finds in a checkout: its tests, its workflows, its default branch, and where it is hosted.
+//! What `greenlight init` finds in a checkout: its tests, its workflows, other CI systems, and its place.
 //!
 //! Only files and references are read; nothing is executed.
 
@@ -6,122 +6,93 @@ use std::path::{Path, PathBuf};
 
 use super::super::{Exit, app, folder, terminal};
 use super::files::{Blanks, COMMANDS_PATH, WORKFLOW_PATH, yaml};
-use crate::engine::worktree::Worktree;
-use crate::git::LocalRepository;
+use super::place::{Place, Server};
+use crate::domain::id::RepoPath;
+use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::suite::{self, CiWorkflow, TestCommand};
+
+/// The page about other CI systems.
+pub(super) const OF_OTHER_CI: &str = "https://github.com/greenlight-rs/greenlight/blob/main/docs/how-to/other-ci.md";
+
+/// The files by which other CI systems are known.
+const OTHER_CI: [(&str, &str); 14] = [
+    (".circleci/config.yml", "CircleCI"),
+    (".gitlab-ci.yml", "GitLab CI"),
+    ("azure-pipelines.yml", "Azure Pipelines"),
+    (".azure-pipelines.yml", "Azure Pipelines"),
+    (".azure-pipelines/azure-pipelines.yml", "Azure Pipelines"),
+    (".buildkite/pipeline.yml", "Buildkite"),
+    (".buildkite/pipeline.yaml", "Buildkite"),
+    (".travis.yml", "Travis CI"),
+    ("Jenkinsfile", "Jenkins"),
+    (".drone.yml", "Drone"),
+    (".woodpecker.yml", "Woodpecker"),
+    (".cirrus.yml", "Cirrus CI"),
+    ("appveyor.yml", "AppVeyor"),
+    (".appveyor.yml", "AppVeyor"),
+];
 
 /// A checkout, looked at.
 pub(super) struct Found {
-    pub(super) root: PathBuf,
+    pub(super) place: Place,
     commands: Vec<TestCommand>,
     /// The workflows that greenlight listens to.
     workflows: Vec<CiWorkflow>,
-    server: Server,
-    pub(super) default_branch: Option<String>,
-    pub(super) current_branch: Option<String>,
-}
-
-/// Where the repository is hosted, as far as the remote `origin` says.
-#[derive(Debug, PartialEq, Eq)]
-enum Server {
-    /// github.com.
-    GitHub,
-    /// GitHub Enterprise Cloud with data residency: a subdomain of ghe.com.
-    Cloud(String),
-    /// GitHub Enterprise Server, unless it is no GitHub at all.
-    Enterprise(String),
-    /// There is no remote, or it names no host.
-    Unknown,
-}
-
-/// What git says about a folder.
-struct Place {
-    root: PathBuf,
-    host: Option<String>,
-    default_branch: Option<String>,
-    current_branch: Option<String>,
-    /// What a person should know.
-    note: Option<String>,
+    /// The workflows that cannot be read.
+    unread: Vec<RepoPath>,
+    /// Other CI systems, each with its file.
+    others: Vec<(&'static str, &'static str)>,
 }
 
 /// Looks at the repository that contains a folder.
 pub(super) async fn look(path: &Path) -> Result<Found, Exit> {
     let named = folder::checkout(path)?;
     // A thread that may be abandoned, because a stranger's checkout may contain anything.
-    let placed = tokio::task::spawn_blocking(move || place(named)).await;
+    let placed = tokio::task::spawn_blocking(move || Place::of(named)).await;
     let place = placed.map_err(|error| Exit::Fault(error.to_string()))?;
-    if let Some(note) = &place.note {
-        terminal::mention(&format!("note: {note}"));
-    }
     // Nothing is run here, so no copies are made.
     let worktree = app::worktree(&place.root, PathBuf::new(), PathBuf::new()).await?;
+    let (workflows, unread) = listened_to(&worktree);
+    let paths = worktree.checkout.paths();
+    let others = OTHER_CI
+        .into_iter()
+        .filter(|(file, _)| paths.iter().any(|path| path.as_str() == *file));
     Ok(Found {
         commands: worktree.selection().wanted,
-        workflows: listened_to(&worktree),
-        server: Server::at(place.host),
-        default_branch: place.default_branch,
-        current_branch: place.current_branch,
-        root: place.root,
+        others: others.map(|(file, system)| (system, file)).collect(),
+        workflows,
+        unread,
+        place,
     })
 }
 
-fn place(named: PathBuf) -> Place {
-    match LocalRepository::open(&named) {
-        Ok(repository) => {
-            let root = repository.work_tree().unwrap_or(&named).to_path_buf();
-            Place {
-                host: repository.origin_host(),
-                default_branch: repository.default_branch(),
-                current_branch: repository.current_branch(),
-                note: (root != named).then(|| format!("the repository begins at {}", root.display())),
-                root,
-            }
-        }
-        Err(error) => Place {
-            note: Some(format!("{error}, so the files are for the folder itself")),
-            root: named,
-            host: None,
-            default_branch: None,
-            current_branch: None,
-        },
-    }
-}
-
 /// The workflows that pull requests start and that run tests; if none is known to run tests, all that pull requests
-/// start.
-fn listened_to(worktree: &Worktree) -> Vec<CiWorkflow> {
+/// start. And those that cannot be read.
+fn listened_to(worktree: &Worktree) -> (Vec<CiWorkflow>, Vec<RepoPath>) {
     let checkout = &worktree.checkout;
-    let mut all = suite::ci_workflows(checkout.paths(), &mut |path| checkout.read_text(path));
+    let (mut all, mut unread) = suite::ci_workflows(checkout.paths(), &mut |path| checkout.read_text(path));
+    unread.retain(|path| !is_own(path));
     all.retain(|workflow| workflow.is_for_pull_requests);
     // GitHub refuses an expression in a name, here and in that workflow.
     all.retain(|workflow| !workflow.name.contains("${{"));
-    all.retain(|workflow| ![WORKFLOW_PATH, COMMANDS_PATH].contains(&workflow.path.as_str()));
+    all.retain(|workflow| !is_own(&workflow.path));
     if all.iter().any(|workflow| workflow.has_tests) {
         all.retain(|workflow| workflow.has_tests);
     }
-    all
+    (all, unread)
 }
 
-impl Server {
-    fn at(host: Option<String>) -> Self {
-        let Some(host) = host else { return Self::Unknown };
-        // People with several accounts give the host other names in their settings of SSH: `github.com-work`.
-        let is_github = ["github.com", "www.github.com", "ssh.github.com"].contains(&host.as_str());
-        match host {
-            _ if is_github || host.starts_with("github.com-") => Self::GitHub,
-            host if host.ends_with(".ghe.com") => Self::Cloud(host),
-            host => Self::Enterprise(host),
-        }
-    }
+/// Whether a file is one of those that this command writes.
+fn is_own(path: &RepoPath) -> bool {
+    let own = [WORKFLOW_PATH, COMMANDS_PATH];
+    own.into_iter()
+        .any(|own| path.as_str() == own || path.as_str() == with_other_end(own))
+}
 
-    fn words(&self) -> String {
-        match self {
-            Self::GitHub => "github.com".into(),
-            Self::Cloud(host) => format!("{host}, GitHub Enterprise Cloud"),
-            Self::Enterprise(host) => format!("{host}, taken for GitHub Enterprise Server"),
-            Self::Unknown => "no remote `origin` with a host, taken for github.com".into(),
-        }
-    }
+/// GitHub reads files with either ending.
+fn with_other_end(path: &str) -> String {
+    path.strip_suffix(".yml")
+        .map_or_else(|| path.into(), |stem| format!("{stem}.yaml"))
 }
 
 impl Found {
@@ -129,12 +100,22 @@ impl Found {
     pub(super) fn blanks(&self) -> Blanks {
         Blanks {
             workflows: self.workflows.iter().map(|workflow| workflow.name.clone()).collect(),
-            has_own_runners: matches!(self.server, Server::Enterprise(_)),
-            is_elsewhere: matches!(self.server, Server::Cloud(_) | Server::Enterprise(_)),
+            has_own_runners: matches!(self.place.server, Server::Enterprise(_)),
+            is_elsewhere: matches!(self.place.server, Server::Cloud(_) | Server::Enterprise(_)),
             command: match self.commands.as_slice() {
                 [one] => Some(one.to_string()),
                 _ => None,
             },
+        }
+    }
+
+    /// Where a workflow goes: to the path, or to the file that is there with the other ending.
+    pub(super) fn path_of(&self, path: &str) -> String {
+        let other = with_other_end(path);
+        let is_there = |path: &str| self.place.root.join(path).symlink_metadata().is_ok();
+        match !is_there(path) && is_there(&other) {
+            true => other,
+            false => path.into(),
         }
     }
 
@@ -144,6 +125,12 @@ impl Found {
 
     pub(super) fn has_workflows(&self) -> bool {
         !self.workflows.is_empty()
+    }
+
+    /// The CI system of a repository without workflows that pull requests start.
+    pub(super) fn other_ci(&self) -> Option<&'static str> {
+        let (system, _) = self.others.first()?;
+        (!self.has_workflows()).then_some(*system)
     }
 
     pub(super) fn needs_token(&self) -> bool {
@@ -156,15 +143,18 @@ impl Found {
 
     /// Prints how it is tested.
     pub(super) fn show_tests(&self) {
+        if let Some(note) = &self.place.note {
+            terminal::mention(&format!("note: {note}"));
+        }
         for command in &self.commands {
             let ecosystem = command.ecosystem().map(|name| format!("{name}, ")).unwrap_or_default();
-            terminal::show(&format!(
+            detail(&format!(
                 "tests:    `{command}` ({ecosystem}found in {}, read as {})",
                 command.source, command.framework
             ));
         }
         if self.commands.is_empty() {
-            terminal::show("tests:    none found; set `command` under `[test]` in greenlight.toml");
+            detail("tests:    none found; set `command` under `[test]` in greenlight.toml");
         }
     }
 
@@ -173,33 +163,28 @@ impl Found {
         for workflow in &self.workflows {
             // A name may contain line breaks.
             let name = yaml(&workflow.name);
-            terminal::show(&format!("CI:       {name} in {}", workflow.path));
+            detail(&format!("CI:       {name} in {}", workflow.path));
         }
         if self.workflows.is_empty() {
-            terminal::show("CI:       no workflow that pull requests start");
+            detail("CI:       no workflow that pull requests start");
+            for (system, file) in &self.others {
+                detail(&format!("          {system} in {file}"));
+            }
         }
-        let branch = self.default_branch.as_ref();
-        let branch = branch
-            .map(|branch| format!(", default branch `{branch}`"))
-            .unwrap_or_default();
-        terminal::show(&format!("hosted:   {}{branch}", self.server.words()));
+        detail(&format!("remote:   {}", self.place.words()));
+        for path in &self.unread {
+            let problem = "cannot be read as YAML, so greenlight does not know what it is for";
+            terminal::mention(&format!("note: the workflow {path} {problem}"));
+        }
+        if self.place.root.join(CONFIG_FILE).is_file() {
+            terminal::mention(&format!("note: {CONFIG_FILE} is there already, and stays as it is"));
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_by_their_hosts() {
-        let at = |host: &str| Server::at(Some(host.into()));
-        for host in ["github.com", "ssh.github.com", "github.com-work"] {
-            assert_eq!(at(host), Server::GitHub);
-        }
-        assert_eq!(at("acme.ghe.com"), Server::Cloud("acme.ghe.com".into()));
-        for host in ["github.example.org", "notgithub.com", "github.com.evil.org", "ghe.com"] {
-            assert_eq!(at(host), Server::Enterprise(host.into()));
-        }
-        assert_eq!(Server::at(None), Server::Unknown);
+/// Prints what was found. `--quiet` leaves it out.
+fn detail(line: &str) {
+    if !terminal::is_quiet() {
+        terminal::show(line);
     }
 }

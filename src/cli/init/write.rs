@@ -24,14 +24,16 @@ pub(super) struct Wanted {
     path: RepoPath,
     before: Option<Vec<u8>>,
     after: String,
-    /// Whether something is lost that the file says now.
-    replaces: bool,
+    /// What is lost that the file says now, as words after its name.
+    replaces: Option<&'static str>,
 }
 
 /// What a file becomes.
 pub(super) enum Content {
     /// This, no matter what it was.
     Whole(String),
+    /// This, if there is no such file. One that exists stays as it is.
+    IfMissing(String),
     /// What it was, with an addition.
     Added(fn(Option<&[u8]>) -> Result<Addition, Exit>),
 }
@@ -39,7 +41,8 @@ pub(super) enum Content {
 /// The new text of a file that keeps what it had, apart from an entry that the addition needs, if that is different.
 pub(super) struct Addition {
     pub(super) text: String,
-    pub(super) replaces: bool,
+    /// What is lost, as words after the name of the file.
+    pub(super) replaces: Option<&'static str>,
 }
 
 /// The files that have to be written; those that are as wanted are left out.
@@ -47,19 +50,21 @@ pub(super) struct Addition {
 /// # Errors
 /// When a file cannot be read, or nothing can be added to it, or when it is a link, or is below one: nothing outside of
 /// the checkout is ever written.
-pub(super) fn changes(root: &Path, wanted: Vec<(&str, Content)>) -> Result<Vec<Wanted>, Exit> {
+pub(super) fn changes(root: &Path, wanted: Vec<(String, Content)>) -> Result<Vec<Wanted>, Exit> {
     let mut changes = Vec::new();
     for (path, content) in wanted {
-        let before = match files::read_result(root, Path::new(path), MAX_BYTES) {
+        let before = match files::read_result(root, Path::new(&path), MAX_BYTES) {
             Ok(before) => Some(before),
             Err(FileError::Missing) => None,
-            Err(error) => return Err(unusable(path, &error)),
+            Err(error) => return Err(unusable(&path, &error)),
         };
         let Addition { text: after, replaces } = match content {
             Content::Whole(text) => Addition {
                 text,
-                replaces: before.is_some(),
+                replaces: before.is_some().then_some("exists already, with other content"),
             },
+            Content::IfMissing(_) if before.is_some() => continue,
+            Content::IfMissing(text) => Addition { text, replaces: None },
             Content::Added(added) => added(before.as_deref())?,
         };
         if before.as_deref() != Some(after.as_bytes()) {
@@ -81,21 +86,19 @@ pub(super) fn changes(root: &Path, wanted: Vec<(&str, Content)>) -> Result<Vec<W
 /// # Errors
 /// Which files differ, and what to do.
 pub(super) fn allowed(mut changes: Vec<Wanted>, different: Different) -> Result<Vec<Wanted>, Exit> {
-    let names: Vec<&str> = changes
-        .iter()
-        .filter(|change| change.replaces)
-        .map(|change| change.path.as_str())
-        .collect();
+    let losses = changes.iter().filter_map(|change| {
+        let loss = change.replaces?;
+        Some(format!("{} {loss}", change.path))
+    });
+    let losses: Vec<String> = losses.collect();
     match different {
-        Different::Refuse if !names.is_empty() => {
+        Different::Refuse if !losses.is_empty() => {
             return Err(Exit::Usage(format!(
-                "{} {} already, with other content, so nothing was written; `--force` replaces that, and `--keep` keeps \
-                 it and writes only what is missing",
-                names.join(", "),
-                if names.len() == 1 { "exists" } else { "exist" },
+                "{}; nothing was written. `--force` replaces that, and `--keep` keeps it and writes only what is missing",
+                losses.join("; ")
             )));
         }
-        Different::Keep => changes.retain(|change| !change.replaces),
+        Different::Keep => changes.retain(|change| change.replaces.is_none()),
         Different::Refuse | Different::Replace => {}
     }
     Ok(changes)

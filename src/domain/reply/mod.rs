@@ -31,7 +31,7 @@ pub use review::{commit_message, given_body, review_body, review_part};
 pub use search::found_by;
 use sha2::{Digest as _, Sha256};
 pub use source::{Name, Source};
-pub use state::{CheckState, CheckText, check, explanation, offer_retry, state, sticky};
+pub use state::{CheckState, CheckText, STATES, check, explanation, offer_retry, state, sticky};
 pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
 
 use super::anchor::Fingerprint;

@@ -329,6 +329,25 @@ pub fn explanation(run: Option<&Run>) -> String {
     }
 }
 
+/// All states of runs, as [`state`] has them.
+pub const STATES: [&str; 15] = [
+    "working",
+    "waiting",
+    "landed",
+    "written",
+    "suggested",
+    "explained",
+    "rejected",
+    "refused",
+    "nothing-to-fix",
+    "not-reproduced",
+    "not-judged",
+    "gave-up",
+    "superseded",
+    "cancelled",
+    "expired",
+];
+
 /// The state of a run in one word, for machines.
 pub fn state(run: &Run) -> &'static str {
     match &run.end {

@@ -14,6 +14,7 @@ use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, live, rendered};
 use crate::domain::clock;
 use crate::domain::id::{Repository, RunId};
+use crate::domain::reply::STATES;
 use crate::journal::{Journal, RunRow};
 use crate::summary::{Filter, RunSummary};
 
@@ -66,24 +67,9 @@ struct Overview {
     state: String,
     person: String,
     search: String,
-    states: [&'static str; 12],
+    states: [&'static str; 15],
     is_filtered: bool,
 }
-
-const STATES: [&str; 12] = [
-    "waiting",
-    "working",
-    "landed",
-    "suggested",
-    "explained",
-    "rejected",
-    "refused",
-    "nothing-to-fix",
-    "gave-up",
-    "superseded",
-    "cancelled",
-    "expired",
-];
 
 pub(super) async fn get_overview(
     State(shelf): State<Shelf>,

@@ -78,6 +78,11 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["fix", "--without", "tool", "--record", "run.zip"], "--record"),
         (&["explain", "--without", "tool"], "--without"),
         (&["fix", "--engine", "gpt"], "--engine does not name an engine"),
+        (&["runs", "--state", "foo"], "nothing-to-fix"),
+        (&["stats", "--since", "foo"], "`30d`"),
+        (&["verify", "nosuch"], "nosuch: there is no such folder"),
+        (&["replay", "nosuch"], "nosuch: there is no such file"),
+        (&["replay", "/etc/hostname"], "it is not a whole ZIP file"),
     ] {
         let ended = door.run(arguments).await.with(2).saying(part);
         assert_eq!(ended.out, "", "{arguments:?}");
@@ -116,7 +121,7 @@ async fn odd_settings_are_named() {
     door.run(["fix".as_ref(), missing.as_os_str()])
         .await
         .with(2)
-        .saying("not-there: No such file or directory");
+        .saying("not-there: there is no such folder");
     let file = door.data().join("file");
     std::fs::write(&file, "").unwrap();
     door.run(["fix".as_ref(), file.as_os_str()])
@@ -220,14 +225,15 @@ async fn shells_complete_and_man_pages_exist() {
         );
     }
     let script = door.run(["completions", "bash"]).await.with(0).out;
-    let asked =
-        "COMP_WORDS=(greenlight config sh)\nCOMP_CWORD=2\n_greenlight greenlight sh config\necho \"${COMPREPLY[*]}\"\n";
+    let asked = "COMP_WORDS=(greenlight config sh)\nCOMP_CWORD=2\n_greenlight greenlight sh config\necho \"${COMPREPLY[*]}\"\n\
+         COMP_WORDS=(greenlight fix --sandbox b)\nCOMP_CWORD=3\n_greenlight greenlight b --sandbox\n\
+         echo \"${COMPREPLY[*]}\"\n";
     let file = door.data().join("completed.sh");
     std::fs::write(&file, format!("{script}\n{asked}")).unwrap();
     let completed = super::ended(door.command_of("bash".as_ref(), [&file]).spawn().unwrap())
         .await
         .with(0);
-    assert_eq!(completed.out, "show\n");
+    assert_eq!(completed.out, "show\nbubblewrap\n");
 
     let page = door.run(["man"]).await.with(0);
     assert!(
@@ -242,7 +248,12 @@ async fn shells_complete_and_man_pages_exist() {
         .with(0);
     assert_eq!((quiet.out, quiet.err), (String::new(), String::new()));
     for page in ["greenlight.1", "greenlight-fix.1", "greenlight-config-check.1"] {
-        assert!(folder.join(page).is_file(), "{page}");
+        let text = std::fs::read_to_string(folder.join(page)).unwrap();
+        let footer = format!("\"greenlight {}", env!("CARGO_PKG_VERSION"));
+        let title = text.lines().find(|line| line.starts_with(".TH")).unwrap();
+        assert!(title.contains(&footer), "{title}");
+        let has_codes = text.contains(".SH \"EXIT STATUS\"\n0 ") || page == "greenlight-config-check.1";
+        assert!(has_codes && !text.contains("EXTRA"), "{text}");
     }
     let file = door.data().join("completed.sh");
     door.run(["man".as_ref(), file.as_os_str()])

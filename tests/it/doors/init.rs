@@ -1,5 +1,7 @@
 //! `greenlight init`: what it finds, shows and writes, and what it never touches.
 
+mod places;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,6 +15,7 @@ use crate::workflows::rules::check_workflow;
 
 const CI: &str = ".github/workflows/ci.yml";
 const WORKFLOW: &str = ".github/workflows/greenlight.yml";
+const YAML: &str = ".github/workflows/greenlight.yaml";
 const COMMANDS: &str = ".github/workflows/greenlight-commands.yml";
 const SUITE: &[u8] = b"import unittest\n\n\nclass Sums(unittest.TestCase):\n    def test_adds(self):\n        \
     self.assertEqual(1 + 1, 3)\n";
@@ -78,7 +81,7 @@ async fn a_repository_is_looked_at_shown_as_a_diff_and_set_up() {
     );
     // The tests' program is not from a release.
     assert!(
-        done.out.contains("the Action builds greenlight\non your runner"),
+        done.out.contains("the Action builds greenlight on your runner"),
         "{}",
         done.out
     );
@@ -139,7 +142,7 @@ async fn coding_agents_need_one_entry() {
         assert!(done.out.contains(part), "{part}: {}", done.out);
     }
     assert!(
-        !done.out.contains("hosted:") && !done.out.contains("pull request"),
+        !done.out.contains("remote:") && !done.out.contains("pull request"),
         "{}",
         done.out
     );
@@ -176,7 +179,10 @@ async fn the_other_servers_of_an_agent_stay_as_they_are() {
     // Somebody's own entry of ours is theirs.
     let own = merged.replace("[\"mcp\"]", "[\"mcp\", \"--install\"]");
     std::fs::write(checkout.path().join(".mcp.json"), &own).unwrap();
-    init(checkout.path(), &["--mcp"]).await.with(2).saying("`--force`");
+    let refused = init(checkout.path(), &["--mcp"]).await.with(2);
+    refused
+        .saying(".mcp.json has another entry named `greenlight`")
+        .saying("`--force`");
     init(checkout.path(), &["--mcp", "--keep"]).await.with(0);
     assert_eq!(read(checkout.path(), ".mcp.json"), own);
     init(checkout.path(), &["--mcp", "--force"]).await.with(0);
@@ -196,18 +202,15 @@ async fn the_other_servers_of_an_agent_stay_as_they_are() {
 #[tokio::test]
 async fn a_different_file_is_never_replaced_by_surprise() {
     let own = b"execution = \"sandbox\"\n";
-    let files: [(&str, &[u8]); 3] = [
-        ("greenlight.toml", own),
-        (WORKFLOW, b"name: mine\non: push\n"),
-        (CI, TESTS),
-    ];
+    let files: [(&str, &[u8]); 3] = [("greenlight.toml", own), (YAML, b"name: mine\non: push\n"), (CI, TESTS)];
     let checkout = repository("https://github.com/acme/rail", &files);
     let before = tree(checkout.path());
     for arguments in [&[][..], &["--dry-run"]] {
         let refused = init(checkout.path(), arguments).await.with(2);
         let refused = refused
-            .saying("greenlight.yml, greenlight.toml exist already")
+            .saying(".github/workflows/greenlight.yaml exists already")
             .saying("`--force`");
+        assert!(!refused.err.contains("toml exists"), "{}", refused.err);
         assert!(refused.out.contains("-name: mine"), "{}", refused.out);
         assert_eq!(tree(checkout.path()), before);
     }
@@ -217,10 +220,18 @@ async fn a_different_file_is_never_replaced_by_surprise() {
     assert_eq!(kept, before);
 
     init(checkout.path(), &["--force", "--dry-run"]).await.with(0);
+    assert_eq!(read(checkout.path(), YAML), "name: mine\non: push\n");
+    let forced = init(checkout.path(), &["--force"]).await.with(0);
+    forced.saying("greenlight.toml is there already, and stays as it is");
+    // Settings are never replaced, and a workflow with the other ending is the same workflow.
     assert_eq!(read(checkout.path(), "greenlight.toml").as_bytes(), own);
-    init(checkout.path(), &["--force"]).await.with(0);
-    assert!(read(checkout.path(), "greenlight.toml").starts_with("#:schema"));
+    assert!(read(checkout.path(), YAML).contains("workflows: [Tests]"));
+    assert!(!checkout.path().join(WORKFLOW).exists());
+    // With those, the rest is written without any flag.
+    std::fs::remove_file(checkout.path().join(YAML)).unwrap();
+    init(checkout.path(), &[]).await.with(0);
     assert_eq!(listens_to(checkout.path()), ["Tests"]);
+    assert_eq!(read(checkout.path(), "greenlight.toml").as_bytes(), own);
 }
 
 #[tokio::test]
@@ -304,7 +315,7 @@ async fn another_server_and_another_branch_are_noticed() {
         .with(0)
         .saying("the repository begins at");
     for part in [
-        "github.example.org, taken for GitHub Enterprise Server, default branch `main`",
+        "github.example.org, assuming GitHub Enterprise Server, default branch `main`",
         "commit the files on set-up, and merge them into main",
         "GREENLIGHT_GITHUB_COM_TOKEN",
     ] {
@@ -321,37 +332,34 @@ async fn another_server_and_another_branch_are_noticed() {
 }
 
 #[tokio::test]
-async fn an_empty_folder_and_a_broken_configuration_are_told() {
-    let empty = written(&[("README.md", b"")]);
-    let done = init(empty.path(), &[])
-        .await
-        .with(0)
-        .saying("is not inside a git repository");
-    for part in [
-        "none found",
-        "no workflow that pull requests start",
-        "name yours at \"<--\"",
-    ] {
-        assert!(done.out.contains(part), "{part}: {}", done.out);
-    }
-    assert_eq!(listens_to(empty.path()), ["CI"]);
-    let broken = written(&[("greenlight.toml", b"[limits]\nturn = 3\n")]);
-    init(broken.path(), &[]).await.with(2).saying("greenlight.toml line 2");
-    init(&empty.path().join("gone"), &[]).await.with(2).saying("gone");
-}
-
-#[tokio::test]
 async fn the_tests_run_first_if_that_is_allowed() {
     let checkout = repository("https://github.com/acme/rail", &[("test_sums.py", SUITE), (CI, TESTS)]);
     let done = init(checkout.path(), &["--test", "--dry-run"]).await.with(0);
     let at = |part: &str| done.out.find(part).unwrap_or_else(|| panic!("{part}: {}", done.out));
     assert!(at("Failed: 1 test, 1 failed") < at("+++ b/greenlight.toml"));
 
-    let mut terminal = Terminal::start(Door::new().command(["init".as_ref(), checkout.path().as_os_str()]));
+    let door = Door::new();
+    let start = || Terminal::start(door.command(["init".as_ref(), checkout.path().as_os_str()]));
+    let before = tree(checkout.path());
+    let mut terminal = start();
+    terminal.shows("Run the tests in the sandbox first").await;
+    terminal.types("n");
+    terminal.shows("Write these files? [y/N]").await;
+    terminal.types("");
+    assert_eq!(terminal.ends().await.0, Some(3));
+    assert_eq!(tree(checkout.path()), before);
+
+    let mut terminal = start();
     terminal.shows("[y/N]").await;
     terminal.types("y");
     terminal.shows("Failed: 1 test, 1 failed").await;
+    terminal.shows("Write these files? [y/N]").await;
+    terminal.types("y");
     terminal.shows("wrote ").await;
     assert_eq!(terminal.ends().await.0, Some(0));
     assert_eq!(listens_to(checkout.path()), ["Tests"]);
+
+    // They run as well if there is nothing to write.
+    let again = init(checkout.path(), &["--test"]).await.with(0);
+    assert!(again.out.contains("Failed: 1 test, 1 failed") && again.out.contains("nothing to do"));
 }

@@ -15,7 +15,7 @@ const SHOWN_COMMANDS: [(&str, &str); 39] = [
     ("greenlight demo", "tests/it/doors/demo.rs"),
     ("greenlight config check", "tests/it/doors/config.rs"),
     (
-        "greenlight completions bash > ~/.local/share/bash-completion/completions/greenlight",
+        "mkdir -p ~/.local/share/bash-completion/completions && greenlight completions bash > ~/.local/share/bash-completion/completions/greenlight",
         "tests/it/doors/flags.rs, into another folder",
     ),
     (

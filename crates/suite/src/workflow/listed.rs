@@ -20,13 +20,17 @@ pub struct CiWorkflow {
     pub has_tests: bool,
 }
 
-/// The workflows of a repository that can be read, in the order of `paths`; `read` is as for
-/// [`failed_step`](super::failed_step).
-pub fn ci_workflows<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut ReadFile<'_>) -> Vec<CiWorkflow> {
+/// The workflows of a repository that can be read, and the files of those that cannot, both in the order of `paths`;
+/// `read` is as for [`failed_step`](super::failed_step).
+pub fn ci_workflows<'p>(
+    paths: impl IntoIterator<Item = &'p RepoPath>,
+    read: &mut ReadFile<'_>,
+) -> (Vec<CiWorkflow>, Vec<RepoPath>) {
     let mut files = WorkflowFiles::new(read);
-    let mut listed = Vec::new();
+    let (mut listed, mut unread) = (Vec::new(), Vec::new());
     for path in workflows(paths) {
         let Some(workflow) = files.document(path.as_str()) else {
+            unread.push(path.clone());
             continue;
         };
         let name = workflow.get("name").and_then(Node::scalar);
@@ -41,14 +45,14 @@ pub fn ci_workflows<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mu
             has_tests: !workflows_steps(path, &workflow, &mut files).is_empty(),
         });
     }
-    listed
+    (listed, unread)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn listed(files: &[(&str, &str)]) -> Vec<CiWorkflow> {
+    fn listed(files: &[(&str, &str)]) -> (Vec<CiWorkflow>, Vec<RepoPath>) {
         let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.parse().unwrap()).collect();
         ci_workflows(&paths, &mut |path| {
             let (_, text) = files.iter().find(|(other, _)| *other == path)?;
@@ -78,7 +82,8 @@ mod tests {
             ("e.yml", format!("on: push\n{job}")),
         ];
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-        let found = listed(&files);
+        let (found, unread) = listed(&files);
+        assert_eq!(unread, [".github/workflows/broken.yml".parse::<RepoPath>().unwrap()]);
         let found: Vec<(&str, bool, bool)> = found
             .iter()
             .map(|it| (it.name.as_str(), it.is_for_pull_requests, it.has_tests))

@@ -1,0 +1,68 @@
+//! `greenlight init` where it is not a repository on GitHub, or its CI is not.
+
+use super::super::{git, tree, written};
+use super::{CI, WORKFLOW, init, listens_to, read, repository};
+
+#[tokio::test]
+async fn a_folder_that_is_no_repository_and_a_broken_configuration_are_told() {
+    let empty = written(&[("README.md", b"")]);
+    for arguments in [&[][..], &["--app"], &["--dry-run"]] {
+        let refused = init(empty.path(), arguments).await.with(2);
+        refused.saying("is not inside a git repository").saying("`git init`");
+    }
+    let files: Vec<String> = tree(empty.path()).into_keys().collect();
+    assert_eq!(files, ["README.md"]);
+    let done = init(empty.path(), &["--force"]).await.with(0);
+    for part in [
+        "none found",
+        "no workflow that pull requests start",
+        "remote:   none; assuming github.com",
+        "replace `CI` in .github/workflows/greenlight.yml",
+    ] {
+        assert!(done.out.contains(part), "{part}: {}", done.out);
+    }
+    assert_eq!(listens_to(empty.path()), ["CI"]);
+    let broken = written(&[("greenlight.toml", b"[limits]\nturn = 3\n")]);
+    init(broken.path(), &[]).await.with(2).saying("greenlight.toml line 2");
+    init(&empty.path().join("gone"), &[]).await.with(2).saying("gone");
+}
+
+#[tokio::test]
+async fn other_servers_other_ci_and_unknown_branches_are_noticed() {
+    let circle: (&str, &[u8]) = (".circleci/config.yml", b"version: 2.1\n");
+    let checkout = repository("https://gitlab.com/acme/rail", &[(CI, b"name: ["), circle]);
+    let before = tree(checkout.path());
+    for arguments in [&[][..], &["--app"], &["--keep"]] {
+        let refused = init(checkout.path(), arguments).await.with(2);
+        refused.saying("at gitlab.com, which is GitLab").saying("`--force`");
+        assert_eq!(tree(checkout.path()), before);
+    }
+    init(checkout.path(), &["--mcp", "--dry-run"]).await.with(0);
+
+    // Another remote counts if it is the only one; a branch of a task is not taken for the default branch.
+    for arguments in [
+        &["remote", "rename", "origin", "upstream"][..],
+        &["remote", "set-url", "upstream", "git@github-work:acme/rail"],
+        &["checkout", "--quiet", "-b", "feature-x"],
+        &["add", "."],
+        &["commit", "--quiet", "--message", "First"],
+    ] {
+        assert!(git(checkout.path(), arguments).status.success());
+    }
+    let quiet = init(checkout.path(), &["-q", "--dry-run"]).await.with(0);
+    assert!(!quiet.out.contains("CircleCI") && quiet.out.contains("+++ b/greenlight.toml"));
+    let done = init(checkout.path(), &[]).await.with(0);
+    for part in [
+        "github-work, assuming that it is github.com in your settings of SSH (`upstream`), default branch unknown",
+        "CircleCI in .circleci/config.yml",
+        "commit the files on feature-x",
+        "With CircleCI, use the App: `greenlight init --app`",
+    ] {
+        assert!(done.out.contains(part), "{part}: {}", done.out);
+    }
+    assert!(read(checkout.path(), WORKFLOW).contains("runs-on: ubuntu-"));
+    done.saying("the workflow .github/workflows/ci.yml cannot be read as YAML")
+        .saying("the Action sees only GitHub Actions");
+    let quiet = init(checkout.path(), &["-q", "--app", "--force"]).await.with(0);
+    assert_eq!((quiet.out.lines().count(), quiet.err.as_str()), (1, ""));
+}
