@@ -22,12 +22,13 @@ pub(super) enum Problem {
     Broken,
 }
 
-/// Replaces the framework's own refusal of a request, which is plain text.
+/// Replaces the framework's own refusal of a path that is not UTF-8, which is plain text. Routes refuse queries and
+/// bodies themselves.
 pub(super) async fn in_json(response: Response) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_text = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
     if response.status() == StatusCode::BAD_REQUEST && is_text {
-        return Problem::BadRequest("the address or the body is malformed".into()).into_response();
+        return Problem::NotFound.into_response();
     }
     response
 }

@@ -71,7 +71,7 @@ async fn every_refusal_is_json() {
     for (method, path, status) in [
         (Method::GET, "/nothing", 404),
         (Method::DELETE, "/runs", 405),
-        (Method::GET, "/runs/%FF", 400),
+        (Method::GET, "/runs/%FF", 404),
     ] {
         let token = story.double.user_token(MAINTAINER);
         let (answered, body) = ask(&story, method, path, Some(&token), "").await;
