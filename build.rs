@@ -28,11 +28,11 @@ fn main() {
     println!("cargo::rustc-env=GREENLIGHT_VERSION={version}");
 }
 
-/// What the linker is told, where the program is built on the kind of machine that it is for.
+/// An extra argument for the linker. `None` for other platforms, and when cross-compiling.
 ///
-/// A release has its relative relocations packed, which saves megabytes; the loader understands them since version 2.36 of
-/// the GNU C library. Tests start a development build thousands of times, and half of its start is relocating, so it
-/// has a fixed address.
+/// Releases pack their relative relocations, which saves megabytes; the loader of the GNU C library supports that since
+/// version 2.36. Tests start a development build thousands of times, and half of that time went into relocations, so it
+/// has a fixed address instead.
 fn link_argument(is_release: bool) -> Option<&'static str> {
     let is = |name: &str, value: &str| std::env::var_os(name).as_deref() == Some(OsStr::new(value));
     let is_here = std::env::var_os("HOST") == std::env::var_os("TARGET");
@@ -42,10 +42,7 @@ fn link_argument(is_release: bool) -> Option<&'static str> {
     if !is_release {
         return Some("-no-pie");
     }
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "nothing of strangers is run while greenlight is built"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the build runs no untrusted code")]
     let said = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let said = String::from_utf8(said.stdout).ok()?;
     let (major, minor) = said.trim().strip_prefix("glibc ")?.split_once('.')?;

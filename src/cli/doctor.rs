@@ -246,7 +246,7 @@ fn table(found: &SandboxSurvey) -> String {
     table
 }
 
-/// What helps if a limit of memory is only measured. Root needs to be told nothing about root.
+/// What helps if memory is only measured and not limited. Root is not told to become root.
 fn memory_advice(is_root: bool) -> &'static str {
     match is_root {
         true => {

@@ -91,7 +91,7 @@ impl RunSummary {
         }
     }
 
-    /// The same for a run that has ended at this moment, if that is known.
+    /// The same for a run that ended at this time. Unchanged if that is unknown.
     #[must_use]
     pub fn ended(mut self, at: Option<Timestamp>) -> Self {
         if let Some(at) = at {

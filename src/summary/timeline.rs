@@ -95,7 +95,7 @@ impl Timeline {
                 self.is_remote = started.pull_request().is_some();
             }
             Step::Spent(spent) => {
-                // Where times are recorded, the steps before this one already are as late as their work.
+                // A recorded time already includes the work.
                 self.clock = at.map_or_else(|| later(self.clock, spent.wall_ms), |at| self.clock.max(at));
                 self.came_first(place, spent);
                 return;

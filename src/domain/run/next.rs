@@ -74,9 +74,9 @@ impl Run {
         }
     }
 
-    /// What it is doing while it is at work, in words. `None` if it has ended or waits for a person.
+    /// What the run is doing now, in words. `None` if it has ended or waits for a person.
     pub fn doing(&self) -> Option<&'static str> {
-        // Without execution, a model is the only one that can work.
+        // Whether there is a model only matters to a run without one, which asks for an approval and then waits.
         Some(match self.next(true) {
             Next::Wait | Next::Done | Next::Announce | Next::End(_) => return None,
             Next::ReadLog => "reading the log of the failed job",

@@ -193,7 +193,7 @@ async fn with_headers(State(referrer): State<&'static str>, request: Request, ne
     response
 }
 
-/// Replaces what the framework says of a request that no page takes.
+/// Replaces the framework's plain-text refusals by pages.
 fn readable(response: Response) -> Response {
     let is_page = response.headers().get(header::CONTENT_TYPE);
     let is_page = is_page.is_some_and(|kind| !kind.as_bytes().starts_with(b"text/plain"));

@@ -3,7 +3,7 @@ const live = document.getElementById('live');
 const events = document.body.dataset.events;
 const openDetails = () => new Set([...document.querySelectorAll('details[open]')].map((one) => one.dataset.key));
 
-// What tells an element apart from others of its kind, across two versions of the page.
+// Identifies an element across two versions of the page.
 const nameOf = (element) =>
   [
     element.id,
@@ -15,7 +15,7 @@ const nameOf = (element) =>
   ].join('\n');
 const sameIn = (main, tag, name) => [...main.querySelectorAll(tag)].filter((element) => nameOf(element) === name);
 
-// Finds what has the keyboard focus in another version of the page.
+// Returns a function that moves the keyboard focus to the same element of another version of the page.
 function focusIn(main) {
   const focused = document.activeElement;
   if (!focused?.closest('#main') || focused.id === 'main') {
