@@ -72,10 +72,20 @@ pub(super) fn own(data: &Path) -> Result<Own, Exit> {
     make().map_err(|error| unusable(data, &error))
 }
 
+/// The folder with the journals of runs on checkouts that are not over.
+pub(super) fn unfinished_runs(data: &Path) -> PathBuf {
+    data.join(INSTALLED).join("local")
+}
+
+/// The folder with the journals of those that are over.
+pub(super) fn ended_runs(data: &Path) -> PathBuf {
+    data.join("ended")
+}
+
 /// The folder of a local checkout's installed packages, derived from the checkout's path.
 pub(super) fn packages(data: &Path, root: &Path) -> PathBuf {
     let name = hex::encode(Sha256::digest(root.as_os_str().as_encoded_bytes()));
-    data.join(INSTALLED).join("local").join(name)
+    unfinished_runs(data).join(name)
 }
 
 /// Locks the whole folder for `serve`, and removes what an earlier `serve` left unfinished.

@@ -102,7 +102,10 @@ impl ReadFrom {
             },
             ..Flags::default()
         };
-        Ok(Settings::new(flags, &Environment::of_this_process())?)
+        Ok(Settings::new(
+            flags,
+            &Environment::of_this_process().for_reading_runs(),
+        )?)
     }
 }
 
@@ -142,7 +145,8 @@ async fn listed(arguments: ListArguments) -> Result<(), Exit> {
         None => {
             let now = Timestamp::now();
             let runs = journals::newest(&settings, repository.as_ref(), MAX_LISTED).await?;
-            runs.iter().map(|run| RunSummary::of(run, now)).collect()
+            let summary = |(run, folder)| RunSummary::of(&run, now).in_folder(folder);
+            runs.into_iter().map(summary).collect()
         }
     };
     let runs: Vec<RunSummary> = all
@@ -204,7 +208,7 @@ async fn counted(arguments: StatsArguments) -> Result<(), Exit> {
             let since = SignedDuration::try_from(since).map_err(too_long)?;
             let since = Timestamp::now().checked_sub(since).map_err(too_long)?;
             let runs = journals::newest(&settings, repository.as_ref(), journals::MAX_COUNTED).await?;
-            Statistics::of(&runs, since)
+            Statistics::of(runs.iter().map(|(run, _)| run), since)
         }
     };
     if source.json {
@@ -223,7 +227,7 @@ fn needs_repository() -> Exit {
 fn line(run: &RunSummary) -> String {
     let on = match (&run.repository, run.pull_request) {
         (Some(repository), Some(number)) => format!("{repository}#{number}"),
-        _ => "a checkout".into(),
+        _ => run.checkout.clone().unwrap_or_else(|| "a checkout".into()),
     };
     let waits = run
         .waiting

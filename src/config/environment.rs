@@ -66,6 +66,20 @@ impl Environment {
         self
     }
 
+    /// Only the variables that say where runs are read from, so that other settings of a service do not matter.
+    #[must_use]
+    pub fn for_reading_runs(mut self) -> Self {
+        const READING: [&str; 4] = [
+            "GREENLIGHT_DATA_DIR",
+            "GREENLIGHT_DATABASE_URL",
+            "GREENLIGHT_GITHUB_TOKEN",
+            "GITHUB_TOKEN",
+        ];
+        self.0
+            .retain(|name, _| READING.iter().any(|reading| name.starts_with(reading)));
+        self
+    }
+
     /// The value of a variable. An empty value counts as unset, because workflows pass missing inputs that way.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::client::Client;
 use super::error::Error;
-use super::escaped;
 use super::repositories::Wire as WireRepository;
+use super::{GitHub, escaped};
 use crate::domain::id::{Account, AccountId, CommitSha, Login, PullRequestId, RepoPath, Repository, RepositoryName};
 
 /// A pull request in its current state.
@@ -82,6 +82,14 @@ struct WireEnd {
     sha: CommitSha,
     r#ref: String,
     repo: Option<WireRepository>,
+}
+
+impl GitHub {
+    /// The URL of a pull request's page.
+    pub fn page_of(&self, pull_request: &PullRequestId) -> url::Url {
+        let PullRequestId { repository, number } = pull_request;
+        self.web_url(&format!("{}/pull/{number}", repository.name))
+    }
 }
 
 impl Client {

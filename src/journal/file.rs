@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::format::{self, FORMAT, Newer, Unread};
-use super::{Error, activity_log};
+use super::{Error, activity_log, ended};
 use crate::domain::run::{Run, Started, Step};
 use crate::private;
 
@@ -43,6 +43,9 @@ struct Header {
     format: u32,
     /// Identifies the content of the checkout and the request.
     checkout: String,
+    /// The folder of the checkout, to show in lists. Earlier versions did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
 }
 
 impl RunFile {
@@ -83,10 +86,11 @@ impl RunFile {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn begin(&self, started: Started, checkout: &str) -> Result<Run, Error> {
+    pub fn begin(&self, started: Started, (checkout, folder): (&str, &Path)) -> Result<Run, Error> {
         let header = Header {
             format: FORMAT,
             checkout: checkout.into(),
+            folder: folder.to_str().map(PathBuf::from),
         };
         let text = format::line(&header)? + &format::line(&Step::Started(Box::new(started.clone())))?;
         let write = |file: &mut File| {
@@ -134,18 +138,24 @@ impl RunFile {
             .map_err(|error| Error::Broken(error.to_string()))
     }
 
-    /// Removes the file of a run that is over.
+    /// Moves the file of a run that is over to the folder of such runs, so that it is listed but not resumed. If that
+    /// fails, removes it.
     ///
     /// # Errors
-    /// When it cannot be removed.
-    pub fn remove(self) -> io::Result<()> {
-        std::fs::remove_file(&self.path)
+    /// When it can be neither moved nor removed.
+    pub fn end(self, run: &Run, ended: &Path) -> io::Result<()> {
+        ended::keep(&self.path, (ended, run.id())).or_else(|_| std::fs::remove_file(&self.path))
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut File) -> io::Result<T>) -> Result<T, Error> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         act(&mut file).map_err(|error| Error::Broken(format!("{}: {error}", self.path.display())))
     }
+}
+
+/// The folder of the checkout that the steps in `text` are about, if its first line names it.
+pub fn folder_of(text: &str) -> Option<PathBuf> {
+    serde_json::from_str::<Header>(text.lines().next()?).ok()?.folder
 }
 
 /// The run in a file, if it can be resumed.
@@ -207,7 +217,7 @@ mod tests {
         let (_folder, path) = file();
         let (journal, nothing) = open(&path, "a");
         assert!(nothing.is_none());
-        let mut run = journal.begin(started(), "a").unwrap();
+        let mut run = journal.begin(started(), ("a", Path::new("/src/a"))).unwrap();
         journal
             .append(&mut run, Step::Said(serde_json::json!({ "note": "x" })))
             .unwrap();
@@ -228,7 +238,7 @@ mod tests {
     fn another_checkout_and_a_run_that_is_over_are_not_resumed() {
         let (_folder, path) = file();
         let (journal, _) = open(&path, "a");
-        let mut run = journal.begin(started(), "a").unwrap();
+        let mut run = journal.begin(started(), ("a", Path::new("/src/a"))).unwrap();
         drop(journal);
         assert!(open(&path, "b").1.is_none());
         let (journal, resumed) = open(&path, "a");

@@ -11,6 +11,7 @@ mod columns;
 mod database;
 mod deliveries;
 mod dialect;
+mod ended;
 mod expired;
 mod file;
 mod forgotten;
@@ -39,7 +40,7 @@ mod words;
 
 pub use database::Database;
 pub use expired::Expired;
-pub use file::{Opened, RunFile};
+pub use file::{Opened, RunFile, folder_of};
 pub use format::{FIRST, FORMAT, Newer, Unread, fold};
 pub use index::RunRow;
 use jiff::Timestamp;

@@ -19,6 +19,9 @@ pub struct RunSummary {
     #[schemars(with = "Option<String>")]
     pub repository: Option<RepositoryName>,
     pub pull_request: Option<u64>,
+    /// The folder of a run on a checkout, in lists of that machine.
+    #[serde(default)]
+    pub checkout: Option<String>,
     /// The commit that the run works on.
     #[schemars(with = "String")]
     pub head: CommitSha,
@@ -69,6 +72,7 @@ impl RunSummary {
             id: run.id().clone(),
             repository: on.map(|id| id.repository.name.clone()),
             pull_request: on.map(|id| id.number),
+            checkout: None,
             head: started.head.clone(),
             mode: started.mode.name().into(),
             state: reply::state(run).into(),
@@ -98,6 +102,15 @@ impl RunSummary {
             self.elapsed_ms = self.elapsed_ms.max(between(self.started, at));
         }
         self
+    }
+
+    /// The same for a run on the checkout in this folder.
+    #[must_use]
+    pub fn in_folder(self, folder: Option<String>) -> Self {
+        Self {
+            checkout: folder,
+            ..self
+        }
     }
 
     /// The same at another moment: only what has not ended takes longer.

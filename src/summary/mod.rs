@@ -4,6 +4,7 @@
 //! them come from here. Nothing in here reads a journal or a clock, or knows how a number is laid out.
 
 mod listed;
+mod rows;
 mod statistics;
 mod timeline;
 

@@ -1,5 +1,7 @@
 //! What many runs of a repository show: whether fixes are accepted, how long they take, and what they cost.
 
+mod csv;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -10,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::listed::{between, is_accepted, last_recorded};
 use crate::domain::proposal::Author;
+use crate::domain::reply;
 use crate::domain::run::Run;
 use crate::domain::triage::{Judged, Rate, Verdict};
-use crate::domain::{redact, reply};
 
 /// How many flaky and how many broken tests are listed, and how many measurements of each.
 const MAX_LISTED: usize = 20;
@@ -100,6 +102,38 @@ pub struct Day {
     pub runs: u64,
     pub accepted: u64,
     pub cost_micros: u64,
+    /// Runs that have ended after they proposed something.
+    #[serde(default)]
+    pub proposed: u64,
+    /// Accepted fixes that no model made.
+    #[serde(default)]
+    pub accepted_without_model: u64,
+    /// From the start of a run to its accepted fix: the median, in milliseconds. `None` if nothing was accepted.
+    #[serde(default)]
+    pub time_to_green_ms: Option<u64>,
+}
+
+impl Day {
+    fn count(&mut self, run: &Counted) {
+        let is_without = run.accepted.is_some_and(|accepted| accepted.is_without_model);
+        self.runs += 1;
+        self.accepted += u64::from(run.accepted.is_some());
+        self.proposed += u64::from(run.has_proposed);
+        self.accepted_without_model += u64::from(is_without);
+        self.cost_micros = self.cost_micros.saturating_add(run.cost_micros.unwrap_or(0));
+    }
+
+    const fn new(day: Date) -> Self {
+        Self {
+            day,
+            runs: 0,
+            accepted: 0,
+            cost_micros: 0,
+            proposed: 0,
+            accepted_without_model: 0,
+            time_to_green_ms: None,
+        }
+    }
 }
 
 /// What statistics count of a run.
@@ -186,17 +220,13 @@ impl Statistics {
             times.extend(run.accepted.map(|accepted| accepted.after_ms));
             tests.count(run);
             let day = run.started.to_zoned(TimeZone::UTC).date();
-            let on = days.entry(day).or_insert(Day {
-                day,
-                runs: 0,
-                accepted: 0,
-                cost_micros: 0,
-            });
-            on.runs += 1;
-            on.accepted += u64::from(run.accepted.is_some());
-            on.cost_micros = on.cost_micros.saturating_add(run.cost_micros.unwrap_or(0));
+            let (on, times_of_day): &mut (Day, Vec<u64>) =
+                days.entry(day).or_insert_with(|| (Day::new(day), Vec::new()));
+            on.count(run);
+            times_of_day.extend(run.accepted.map(|accepted| accepted.after_ms));
         }
         times.sort_unstable();
+        let days: BTreeMap<Date, Day> = days.into_iter().map(with_median).collect();
         counted.time_to_green = TimeToGreen {
             median_ms: quantile(&times, 50),
             p90_ms: quantile(&times, 90),
@@ -221,43 +251,13 @@ impl Statistics {
             (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),
         };
     }
+}
 
-    /// The number of runs in each state as CSV, with a header.
-    pub fn outcomes_as_csv(&self) -> String {
-        let rows = self.by_state.iter().map(|(state, runs)| format!("{state},{runs}\r\n"));
-        String::from("state,runs\r\n") + &rows.collect::<String>()
-    }
-
-    /// The flaky and the broken tests as CSV, with a header. Strangers choose the names: they are quoted, and no
-    /// spreadsheet takes one for a formula.
-    pub fn tests_as_csv(&self) -> String {
-        let flaky = self.flaky_tests.iter().map(|test| {
-            let name = csv_text(&test.name);
-            format!(
-                "{name},flaky,{},{},{},{}\r\n",
-                test.red, test.executions, test.runs, test.last
-            )
-        });
-        let broken = self.broken_tests.iter().map(|test| {
-            let name = csv_text(&test.name);
-            format!("{name},broken-on-base,,,{},{}\r\n", test.runs, test.last)
-        });
-        String::from("test,kind,red,executions,runs,last\r\n") + &flaky.chain(broken).collect::<String>()
-    }
-
-    /// The days as CSV, with a header.
-    pub fn days_as_csv(&self) -> String {
-        let rows = self.days.iter().map(|day| {
-            let Day {
-                day,
-                runs,
-                accepted,
-                cost_micros,
-            } = day;
-            format!("{day},{runs},{accepted},{cost_micros}\r\n")
-        });
-        String::from("day,runs,accepted,cost_micros\r\n") + &rows.collect::<String>()
-    }
+/// A day with the median of these times.
+fn with_median((day, (on, mut times)): (Date, (Day, Vec<u64>))) -> (Date, Day) {
+    times.sort_unstable();
+    let time_to_green_ms = quantile(&times, 50);
+    (day, Day { time_to_green_ms, ..on })
 }
 
 /// What all runs found out about tests.
@@ -349,31 +349,14 @@ fn without_gaps(days: &BTreeMap<Date, Day>) -> Vec<Day> {
     let (Some((first, _)), Some((last, _))) = (days.first_key_value(), days.last_key_value()) else {
         return Vec::new();
     };
-    let empty = |day| Day {
-        day,
-        runs: 0,
-        accepted: 0,
-        cost_micros: 0,
-    };
     // The clock of a service may have been wrong: the newest days are shown.
     let from = last
         .checked_sub(jiff::Span::new().days(MAX_DAYS as i64))
         .unwrap_or(*first)
         .max(*first);
     let all = std::iter::successors(Some(from), |day| day.tomorrow().ok()).take_while(|day| day <= last);
-    all.map(|day| days.get(&day).copied().unwrap_or_else(|| empty(day)))
+    all.map(|day| days.get(&day).copied().unwrap_or_else(|| Day::new(day)))
         .collect()
-}
-
-/// A quoted field. <https://owasp.org/www-community/attacks/CSV_Injection>
-fn csv_text(text: &str) -> String {
-    let text = redact::redact(&redact::visible(&redact::bounded(text, MAX_NAME)));
-    let mark = match text.trim_start().starts_with(['=', '+', '-', '@']) {
-        true => "'",
-        false => "",
-    };
-    let text = text.replace('"', "\"\"").replace(['\r', '\n', '\t'], " ");
-    format!("\"{mark}{text}\"")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nobody counts that many runs")]

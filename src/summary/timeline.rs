@@ -7,39 +7,31 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::listed::{between, earlier, later};
-use crate::domain::count::count;
+use super::rows::{self, MAX_CALLS, Row};
 use crate::domain::gate::{Answer, Gate};
-use crate::domain::redact;
 use crate::domain::run::Step;
-use crate::domain::search::Search;
 use crate::domain::spend::Spend;
-use crate::domain::test_run::TestRun;
 
 /// How many entries a timeline has at most; the newest are kept.
 const MAX_ENTRIES: usize = 2_000;
-/// The maximum length of a text from others, in bytes.
-const MAX_TEXT: usize = 300;
-/// How many calls of a model are named in one entry.
-const MAX_CALLS: usize = 8;
 
-/// One or more consecutive steps of the same kind.
+/// What happened in a step, or in consecutive ones of the same kind: a turn of the model and its calls, or a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineEntry {
     /// The place of the first of them in the journal, and how many there are.
     pub place: usize,
     pub steps: usize,
-    /// `started`, `log`, `clone`, `install`, `tests`, `model`, `search`, `request`, `answer`, `proposal`, `review`,
-    /// `proof`, `end` or `other`.
+    /// `started`, `log`, `clone`, `install`, `tests`, `triage`, `model`, `search`, `request`, `answer`, `proposal`,
+    /// `review`, `proof`, `landing`, `end` or `other`.
     pub kind: String,
     /// What happened, as plain text.
     pub what: String,
     /// When, as far as it is known.
     pub at: Timestamp,
-    /// How long it took: fetching, installing, test runs, searches, and how long a request waited. `None` if that was
-    /// not measured.
+    /// How long it took: fetching, installing, test runs, searches, what a model needed for its turn, and how long a
+    /// request waited. `None` if that was not measured.
     pub ms: Option<u64>,
     /// From the step before until this one was recorded: also what was repeated meanwhile, and the time of the model.
     /// `None` for answers, for what has its own entry because it came first, and if no times were recorded.
@@ -77,6 +69,10 @@ pub struct Timeline {
     clock: Timestamp,
     /// When the step of the newest entry was recorded.
     recorded: Option<Timestamp>,
+    /// How many entries the newest step has.
+    newest: usize,
+    /// Whether the model has had its turn in the newest entry.
+    has_replied: bool,
     /// Whether the code comes from somewhere else, and has to be fetched.
     is_remote: bool,
 }
@@ -110,59 +106,102 @@ impl Timeline {
         if let Some(at) = at {
             (self.clock, self.recorded) = (self.clock.max(at), Some(at));
         }
-        let (kind, what, ms, since_ms) = match step {
-            Step::Answered {
-                gate: id, answer, at, ..
-            } => {
-                let gate = self.opened.iter().rev().find(|gate| gate.id == *id);
-                let at = match answer {
-                    Answer::Expired => gate.map(|gate| gate.expires),
-                    _ => *at,
-                };
-                self.clock = self.clock.max(at.unwrap_or(self.clock));
-                let waited = at.and_then(|at| gate.map(|gate| between(gate.opened, at)));
-                ("answer", answered(&id.to_string(), answer), waited, None)
-            }
-            step => {
-                let (kind, what, ms) = described(step);
-                (kind, what, ms, before.zip(at).map(|(before, at)| between(before, at)))
-            }
-        };
-        let joins = self
-            .entries
-            .last_mut()
-            .filter(|last| last.kind == kind && ["model", "search"].contains(&kind));
-        if let Some(last) = joins {
-            last.join(&what, ms, since_ms);
+        if let Step::Answered {
+            gate: id, answer, at, ..
+        } = step
+        {
+            let gate = self.opened.iter().rev().find(|gate| gate.id == *id);
+            let at = match answer {
+                Answer::Expired => gate.map(|gate| gate.expires),
+                _ => *at,
+            };
+            self.clock = self.clock.max(at.unwrap_or(self.clock));
+            let waited = at.and_then(|at| gate.map(|gate| between(gate.opened, at)));
+            let what = rows::answered(&id.to_string(), answer);
+            let kind = "answer";
+            self.add(place, vec![Row { kind, what, ms: waited }], None);
             return;
         }
+        let since = before.zip(at).map(|(before, at)| between(before, at));
+        let mut rows = rows::rows(step);
+        let is_reply = matches!(step, Step::Said(item) if rows::is_reply(item));
+        if let ([row], true) = (rows.as_mut_slice(), is_reply) {
+            row.ms = since;
+        }
+        // What a model's calls returned belongs to the turn in which it made them.
+        let is_new_turn = is_reply && self.has_replied;
+        let joins = self.entries.last_mut().filter(|last| {
+            let is_same = |row: &Row| last.kind == row.kind && ["model", "search"].contains(&row.kind);
+            rows.first().is_some_and(is_same) && !is_new_turn
+        });
+        self.has_replied = is_reply || (joins.is_some() && self.has_replied);
+        match (joins, rows.as_slice()) {
+            (Some(last), [row]) => {
+                self.newest = 1;
+                last.join(&row.what, row.ms, since);
+            }
+            _ => self.add(place, rows, since),
+        }
+    }
+
+    /// Adds the entries of a step that took so long.
+    fn add(&mut self, place: usize, rows: Vec<Row>, since: Option<u64>) {
         if self.entries.len() >= 2 * MAX_ENTRIES {
             self.entries.drain(..MAX_ENTRIES);
         }
-        self.entries.push(TimelineEntry {
+        self.newest = rows.len();
+        let at = self.clock;
+        self.entries.extend(rows.into_iter().map(|row| TimelineEntry {
             place,
             steps: 1,
-            kind: kind.into(),
-            what,
-            at: self.clock,
-            ms,
-            since_ms,
-        });
+            kind: row.kind.into(),
+            what: row.what,
+            at,
+            ms: row.ms,
+            since_ms: None,
+        }));
+        self.share(since);
     }
 
-    /// Adds entries for fetching and installing in front of the newest entry, whose work needed them.
+    /// Shares the time that the newest step took between its entries: each has what was measured of it, and one has the
+    /// rest.
+    fn share(&mut self, since: Option<u64>) {
+        let Some(mut left) = since else { return };
+        let first = self.entries.len().saturating_sub(self.newest);
+        let entries = &mut self.entries[first..];
+        let takes_rest = entries.iter().rposition(|entry| entry.kind != "end").unwrap_or(0);
+        let until = entries.last().map_or(self.clock, |entry| entry.at);
+        for (nth, entry) in entries.iter_mut().enumerate() {
+            let part = match nth == takes_rest {
+                true => Some(left),
+                false => entry.ms.map(|ms| ms.min(left)),
+            };
+            left = left.saturating_sub(part.unwrap_or(0));
+            (entry.since_ms, entry.at) = (part, earlier(until, left));
+        }
+    }
+
+    /// Adds entries for fetching and installing in front of those of the newest step, whose work needed them.
     fn came_first(&mut self, place: usize, spent: &Spend) {
         let fetch_ms = if self.is_remote { spent.fetch_ms } else { 0 };
         let parts = [
             ("clone", "The code was fetched", fetch_ms),
             ("install", "The dependencies were installed", spent.install_ms),
         ];
-        let parts = parts.into_iter().filter(|(.., ms)| *ms > 0);
-        let Some(mut work) = self.entries.pop() else { return };
-        let mut at = work.since_ms.map_or(work.at, |since| earlier(work.at, since));
+        let parts: Vec<_> = parts.into_iter().filter(|(.., ms)| *ms > 0).collect();
+        if parts.is_empty() {
+            return;
+        }
+        let work = self.entries.split_off(self.entries.len().saturating_sub(self.newest));
+        let Some(last) = work.last().map(|entry| entry.at) else {
+            return;
+        };
+        let since = work.iter().filter_map(|entry| entry.since_ms);
+        let mut since = since.reduce(u64::saturating_add);
+        let mut at = since.map_or(last, |since| earlier(last, since));
         for (kind, what, ms) in parts {
-            work.since_ms = work.since_ms.map(|since| since.saturating_sub(ms));
-            at = later(at, ms).min(work.at);
+            since = since.map(|since| since.saturating_sub(ms));
+            at = later(at, ms).min(last);
             self.entries.push(TimelineEntry {
                 place,
                 steps: 1,
@@ -173,7 +212,8 @@ impl Timeline {
                 since_ms: None,
             });
         }
-        self.entries.push(work);
+        self.entries.extend(work);
+        self.share(since);
     }
 }
 
@@ -191,107 +231,4 @@ impl TimelineEntry {
             self.what = format!("{}{between}{what}", self.what);
         }
     }
-}
-
-fn answered(gate: &str, answer: &Answer) -> String {
-    match answer {
-        Answer::Approved { by } => format!("{gate} was approved by {}", plain(by.login.as_str())),
-        Answer::Rejected { by, reason: None } => format!("{gate} was rejected by {}", plain(by.login.as_str())),
-        Answer::Rejected {
-            by,
-            reason: Some(reason),
-        } => format!("{gate} was rejected by {}: {}", plain(by.login.as_str()), plain(reason)),
-        Answer::Expired => format!("{gate} expired"),
-    }
-}
-
-/// The kind of a step, what happened, and how long it took.
-fn described(step: &Step) -> (&'static str, String, Option<u64>) {
-    let other = |what: &str| ("other", what.into(), None);
-    match step {
-        Step::Started(started) => (
-            "started",
-            format!("{} on {}", started.mode.name(), started.head.short()),
-            None,
-        ),
-        Step::Read(reading) => (
-            "log",
-            format!("Log of the failed job: {}", failing(reading.failures.len())),
-            None,
-        ),
-        Step::Suites { wanted, .. } => other(&format!("{} suites were selected", wanted.len())),
-        Step::SetAside { before, .. } | Step::Reproduced { before, .. } => {
-            ("tests", tests(before), Some(before.duration_ms))
-        }
-        Step::Said(item) => ("model", calls(item), None),
-        Step::Resolved(_) => ("model", String::new(), None),
-        Step::Searched(part) => ("search", tried(part), Some(part.wall_ms)),
-        Step::NeedsExecution => other("The model needs to run code"),
-        Step::Deferred(_) => other("The model asked for something that needs permission"),
-        Step::TestsWritten(first) => (
-            "tests",
-            format!("{} new tests were seen to fail", first.names.len()),
-            Some(first.red.duration_ms),
-        ),
-        Step::Spent(_) => other(""),
-        Step::Proposed(proposal) => ("proposal", plain(&proposal.summary), None),
-        Step::ReviewPosted { parts, .. } => (
-            "review",
-            format!("A review with {} was posted", count(*parts as u64, "part")),
-            None,
-        ),
-        Step::GateOpened(gate) => (
-            "request",
-            format!("{} waits for an approval: {}", gate.id, gate.kind.name()),
-            None,
-        ),
-        Step::Answered { gate, answer, .. } => ("answer", answered(&gate.to_string(), answer), None),
-        Step::Unvouched { gate, .. } => other(&format!("Approvals of {gate} do not count")),
-        Step::Verified(evidence) => (
-            "proof",
-            format!("{} before, {} after", tests(&evidence.before), tests(&evidence.after)),
-            Some(evidence.after.duration_ms),
-        ),
-        Step::Ended(end) => ("end", end.name().into(), None),
-        Step::Announced => other("The end was announced"),
-        Step::Settled { suggestions, .. } => {
-            other(&format!("{} settled", count(suggestions.len() as u64, "suggestion")))
-        }
-        Step::BaseMoved { tip } => other(&format!("The base branch moved to {}", tip.short())),
-        Step::Undone { commit } => other(&format!("Reverted with {}", commit.short())),
-    }
-}
-
-fn failing(failures: usize) -> String {
-    count(failures as u64, "failure")
-}
-
-fn tests(run: &TestRun) -> String {
-    format!(
-        "{} passed and {} failed in `{}`",
-        run.passed,
-        run.failed,
-        plain(&run.command)
-    )
-}
-
-fn tried(part: &Search) -> String {
-    match part.tried {
-        0 => String::new(),
-        tried => format!("{tried} edits"),
-    }
-}
-
-/// The names of the tools that a model called.
-fn calls(item: &Value) -> String {
-    let calls = item["reply"]["calls"].as_array().into_iter().flatten();
-    let names = calls.filter_map(|call| call["name"].as_str()).take(MAX_CALLS);
-    names.map(plain).collect::<Vec<_>>().join(", ")
-}
-
-/// A text from others: one line, without secrets or hidden characters, and bounded.
-fn plain(text: &str) -> String {
-    let text = redact::redact(&redact::visible(&redact::bounded(text, 8 * MAX_TEXT)));
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(MAX_TEXT).collect()
 }

@@ -1,7 +1,7 @@
 //! A run on a checkout: its steps are stored in a file on this machine, the person at the terminal is asked, and what
 //! they approve is written to the working tree.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
@@ -90,9 +90,9 @@ impl<'a> OnCheckout<'a> {
         }
     }
 
-    /// Writes the requested recording, unless it was written before the fix, and removes the journal of a run that is
-    /// over.
-    pub(super) async fn close(self, run: &Run) -> (Leftover, Result<(), Exit>) {
+    /// Writes the requested recording, unless it was written before the fix, and puts the journal of a run that is over
+    /// into this folder.
+    pub(super) async fn close(self, run: &Run, ended: &Path) -> (Leftover, Result<(), Exit>) {
         self.record(run).await;
         let recorded = self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
         let steps = self.parts.journal.steps().unwrap_or_default();
@@ -105,9 +105,9 @@ impl<'a> OnCheckout<'a> {
             whole
         });
         if run.end.is_some()
-            && let Err(error) = self.parts.journal.remove()
+            && let Err(error) = self.parts.journal.end(run, ended)
         {
-            terminal::tell(&format!("note: the journal of this run cannot be removed: {error}"));
+            terminal::tell(&format!("note: the journal of this run cannot be put away: {error}"));
         }
         let (exit, proposes) = (self.exit, self.parts.arguments.only_proposes);
         (Leftover { search, exit, proposes }, recorded.unwrap_or(Ok(())))

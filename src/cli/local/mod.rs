@@ -13,7 +13,7 @@ mod report;
 mod request;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use checkout::OnCheckout;
@@ -175,9 +175,8 @@ async fn try_to(
     if let Some((model, _)) = &model {
         report.clocks.1 = model.clock().clone();
     }
-    let root = folder::checkout(&arguments.path)?;
-    let own = folder::own(&settings.data_dir()?)?;
-    let packages = folder::packages(&settings.data_dir()?, &root);
+    let (root, data) = (folder::checkout(&arguments.path)?, settings.data_dir()?);
+    let (own, packages) = (folder::own(&data)?, folder::packages(&data, &root));
     let (memory_file, run_file) = (memory_file::file(&packages), packages.with_extension("run.jsonl"));
     let mut worktree = app::worktree(&root, own.path(), packages).await?;
     worktree.memory = memory_file::recall(&memory_file);
@@ -209,7 +208,7 @@ async fn try_to(
     );
     let files = (run_file, own.path().join("run.jsonl"));
     let start = || started(mode, &worktree, compared.as_ref().ok(), approver);
-    let (journal, mut run) = begin(files, &identity, arguments.restart, start)?;
+    let (journal, mut run) = begin(files, (&identity, &root), arguments.restart, start)?;
     let memory = worktree.memory.clone();
     let mut door = OnCheckout::new(checkout::Parts {
         journal: RunJournal::of(journal, arguments.open, &environment).await?,
@@ -232,7 +231,7 @@ async fn try_to(
         cancel: cancel.clone(),
     });
     let driven = engine::drive(&mut door, &mut run).await;
-    let (left, recorded) = door.close(&run).await;
+    let (left, recorded) = door.close(&run, &folder::ended_runs(&data)).await;
     report.take(&run, &left, memory_file::left_out(&run, &memory));
     memory_file::learn(&memory_file, &run, &memory);
     driven?;
@@ -250,14 +249,14 @@ async fn try_to(
 /// Resumes the interrupted run of this checkout, unless it should restart, or starts a new one.
 fn begin(
     (file, otherwise): (PathBuf, PathBuf),
-    identity: &str,
+    checkout: (&str, &Path),
     restart: bool,
     started: impl FnOnce() -> Started,
 ) -> Result<(RunFile, Run), Exit> {
-    let (journal, interrupted) = open(file, otherwise, identity)?;
+    let (journal, interrupted) = open(file, otherwise, checkout.0)?;
     let run = match interrupted.filter(|_| !restart) {
         Some(run) => resumed(*run),
-        None => journal.begin(started(), identity).map_err(engine::Broken::from)?,
+        None => journal.begin(started(), checkout).map_err(engine::Broken::from)?,
     };
     Ok((journal, run))
 }

@@ -1,5 +1,6 @@
 //! `--open`: the page of the run on this machine, in a browser, while the command runs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
@@ -76,8 +77,9 @@ impl RunJournal {
         self.file.steps()
     }
 
-    pub(super) fn remove(self) -> std::io::Result<()> {
-        self.file.remove()
+    /// Puts the journal of a run that is over into this folder.
+    pub(super) fn end(self, run: &Run, folder: &Path) -> std::io::Result<()> {
+        self.file.end(run, folder)
     }
 }
 

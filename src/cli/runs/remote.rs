@@ -60,7 +60,7 @@ async fn get(settings: &Settings, server: &str, path: &str) -> Result<Option<Val
     let url = addresses::server_url("--server", server)?;
     let Credentials::Token(token) = settings.credentials()? else {
         return Err(Exit::Usage(
-            "a server wants your own GitHub token, not an App: set GREENLIGHT_GITHUB_TOKEN and unset GREENLIGHT_APP_ID"
+            "a server wants your own GitHub token: set GREENLIGHT_GITHUB_TOKEN, or name a file with --github-token-file"
                 .into(),
         ));
     };

@@ -96,6 +96,17 @@ const MAX_COMMAND: usize = 200;
 
 /// What a gate asks for, as a sentence that says exactly what will happen.
 pub fn gate_request(gate: &Gate, branch: &str) -> String {
+    let id = &gate.id;
+    let how = format!("Answer with `/greenlight approve {id}` or `/greenlight reject {id} <reason>`.");
+    request(gate, branch, &how)
+}
+
+/// The same for a run on a checkout, whose request is answered in the terminal.
+pub fn gate_request_here(gate: &Gate, branch: &str) -> String {
+    request(gate, branch, "Answer in the terminal where the command runs.")
+}
+
+fn request(gate: &Gate, branch: &str, how: &str) -> String {
     let branch = redact::inline(branch, 100);
     let mut below = String::new();
     let what = match &gate.kind {
@@ -152,10 +163,8 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         String::new()
     };
     format!(
-        "**Approve to {what}.**{people}\n\n{below}Answer with `/greenlight approve {id}` or `/greenlight reject {id} \
-         <reason>`.\n\n\
+        "**Approve to {what}.**{people}\n\n{below}{how}\n\n\
          <sub>For {head} only, until {until}. Content `{digest}`.{estimate}</sub>",
-        id = gate.id,
         head = gate.head.short(),
         until = gate.expires.strftime("%Y-%m-%d %H:%M UTC"),
         digest = &gate.digest[..12.min(gate.digest.len())],

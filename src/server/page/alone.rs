@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::folds::Folding;
-use super::run::RunView;
+use super::run::{OnGitHub, RunView};
 use super::viewer::Viewer;
 use super::{LocalPage, Missing, assets, door, live, with_headers, within_time};
 use crate::domain::run::Step;
@@ -81,9 +81,8 @@ async fn get_start(State(board): State<Arc<Board>>) -> Result<Response, Missing>
 }
 
 async fn get_run(State(board): State<Arc<Board>>, Path(id): Path<String>) -> Result<Response, Missing> {
-    Ok(board
-        .folded(Some(&id))?
-        .page(Viewer::Local.frame(), String::new(), false))
+    let view = board.folded(Some(&id))?;
+    Ok(view.page(Viewer::Local.frame(), &OnGitHub::default()))
 }
 
 async fn get_events(

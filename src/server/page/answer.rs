@@ -11,6 +11,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
 use super::super::answers::{Answering, NotTaken};
+use super::notice::Seal;
 use super::sign_in::SignInDoor;
 use super::viewer::Viewer;
 use super::{Missing, Shelf};
@@ -87,13 +88,15 @@ async fn take(
     let run = &*view.run;
     let on = run.started.pull_request().cloned().ok_or(Missing::Nothing)?;
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
-    let back = |said: &str| {
+    let back_with = |said: &str, more: &str| {
         let gate = asked
             .map(|asked| format!("&gate={}", asked.gate.id))
             .unwrap_or_default();
-        let to = format!("/runs/{}?said={said}{gate}", run.id());
+        let seal = Seal::of(person, said);
+        let to = format!("/runs/{}?said={said}{gate}{more}&seal={seal}", run.id());
         Ok(Redirect::to(&to).into_response())
     };
+    let back = |said: &str| back_with(said, "");
     if !permission.may_approve() {
         return back("forbidden");
     }
@@ -136,7 +139,7 @@ async fn take(
     match given {
         (verb, Ok(DeliveryId(id))) => {
             let nth = id.rsplit(' ').next().unwrap_or_default();
-            back(&format!("{verb}&delivery={nth}"))
+            back_with(verb, &format!("&delivery={nth}"))
         }
         // The page shows who was faster, or what else became of it.
         (verb, Err(NotTaken::Closed | NotTaken::Over)) => back(verb),

@@ -48,6 +48,7 @@ fn took(entry: &TimelineEntry) -> String {
             let what = match entry.kind.as_str() {
                 "tests" | "proof" => "in tests",
                 "search" => "searching",
+                "model" => "waiting for the model",
                 _ => "at work",
             };
             format!("{}, {measured} of it {what}", millis_in_words(since))

@@ -21,6 +21,7 @@ mod live;
 mod notice;
 mod overview;
 mod plot;
+mod plots;
 mod repository;
 mod run;
 mod secrets;

@@ -1,15 +1,42 @@
 //! Says what became of an answer, as the journal has it now: reloading the page says it again, or something newer.
 
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use super::viewer::Person;
 use crate::domain::id::DeliveryId;
 use crate::domain::run::{Asked, End, Run};
 
-/// The query of a run's page after an answer. Anybody can write one, so it only chooses among these sentences.
+/// Shows that greenlight itself sent this person to an address that says what became of their form: others cannot make
+/// a link that says it.
+pub(super) struct Seal(String);
+
+impl Seal {
+    /// How many bytes of the digest an address carries.
+    const BYTES: usize = 16;
+
+    pub(super) fn of(person: &Person, said: &str) -> Self {
+        // The session's token is a secret of both sides. It does not appear in an address.
+        let digest = Sha256::digest(format!("{said}\n{}", person.csrf));
+        Self(hex::encode(&digest[..Self::BYTES]))
+    }
+
+    pub(super) fn is(&self, given: Option<&str>) -> bool {
+        given == Some(&self.0)
+    }
+}
+
+impl std::fmt::Display for Seal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The query of a run's page after an answer.
 #[derive(Default, Deserialize)]
 pub(super) struct AfterAnswer {
     said: Option<String>,
+    seal: Option<String>,
     gate: Option<String>,
     delivery: Option<String>,
 }
@@ -28,7 +55,11 @@ impl AfterAnswer {
             .gates
             .iter()
             .find(|asked| self.gate.as_ref() == Some(&asked.gate.id.to_string()));
-        let fixed = match self.said.as_deref()? {
+        let said = self.said.as_deref()?;
+        if !Seal::of(person, said).is(self.seal.as_deref()) {
+            return None;
+        }
+        let fixed = match said {
             "approve" | "reject" => return Some(became(asked?, run, (person, is_done))),
             "cancel" => return Some(cancelled(run, is_done)),
             "moved" => {

@@ -41,6 +41,8 @@ pub(super) struct Line {
     pub(super) id: String,
     pub(super) on: String,
     pub(super) repository: String,
+    /// The pull request, such as `#7`. Empty for a run on a checkout.
+    pub(super) number: String,
     pub(super) mode: String,
     pub(super) state: String,
     pub(super) outcome: String,
@@ -196,6 +198,7 @@ impl Line {
             id: run.id.0.clone(),
             on: format!("{repository}{number}"),
             repository,
+            number,
             mode: run.mode.clone(),
             state: run.state.clone(),
             outcome: shown(&run.outcome, MAX_TEXT),

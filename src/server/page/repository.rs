@@ -5,18 +5,18 @@ use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Span, Timestamp};
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::learned::{Learned, LearnedEntry};
+use super::notice::Seal;
+use super::plots::{Plot, plots};
 use super::text::{dollars, shown};
 use super::viewer::{Frame, Viewer};
-use super::{Missing, Shelf, plot, rendered};
+use super::{Missing, Shelf, rendered};
 use crate::domain::clock;
 use crate::domain::id::{Repository, RepositoryName};
-use crate::summary::{BrokenTest, Day, FlakyTest, Statistics};
+use crate::summary::{BrokenTest, FlakyTest, Statistics};
 
 const MAX_REPOSITORIES: usize = 1_000;
 /// How many repositories of one name are looked at.
@@ -31,6 +31,7 @@ pub(super) struct Period {
     days: Option<u32>,
     /// What became of a form.
     said: Option<String>,
+    seal: Option<String>,
 }
 
 struct FlakyLine {
@@ -52,15 +53,6 @@ struct BrokenLine {
 struct EntryLine {
     entry: LearnedEntry,
     day: String,
-}
-
-/// A plot with the value of its highest bar, and its numbers.
-struct Plot {
-    title: &'static str,
-    most: String,
-    /// As plotters wrote it, which escapes every label; empty if it could not be drawn.
-    svg: String,
-    rows: Vec<(String, String)>,
 }
 
 #[derive(Template)]
@@ -123,7 +115,7 @@ pub(super) async fn get_repository(
         cost: or_dash(of.cost_micros.map(dollars)),
         cost_per_accepted: or_dash(of.cost_per_accepted_micros.map(dollars)),
         without_model: percent(of.without_model_rate),
-        notice: notice(period.said.as_deref()),
+        notice: period.notice(&viewer),
         may_forget,
         by_state: outcomes(&of),
         flaky: of.flaky_tests.iter().map(FlakyLine::of).collect(),
@@ -140,14 +132,18 @@ impl Period {
     fn days(&self) -> u32 {
         self.days.filter(|days| PERIODS.contains(days)).unwrap_or(PERIOD)
     }
-}
 
-/// Anybody can write a query, so it only chooses among these sentences.
-fn notice(said: Option<&str>) -> &'static str {
-    match said {
-        Some("forgotten") => "Forgotten. greenlight no longer uses it.",
-        Some("forbidden") => "Nothing was forgotten: that needs write access to the repository.",
-        _ => "",
+    /// What became of a form that the viewer sent.
+    fn notice(&self, viewer: &Viewer) -> &'static str {
+        let (Some(said), Some(person)) = (self.said.as_deref(), viewer.person()) else {
+            return "";
+        };
+        match said {
+            _ if !Seal::of(person, said).is(self.seal.as_deref()) => "",
+            "forgotten" => "Forgotten. greenlight no longer uses it.",
+            "forbidden" => "Nothing was forgotten: that needs write access to the repository.",
+            _ => "",
+        }
     }
 }
 
@@ -197,51 +193,8 @@ impl BrokenLine {
     }
 }
 
-/// The plots of the last `period` days.
-fn plots(of: &Statistics, period: u32) -> Vec<Plot> {
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let days: Vec<Date> = (0..=period)
-        .rev()
-        .map(|ago| today.saturating_sub(Span::new().days(ago)))
-        .collect();
-    let of = (of, days.as_slice());
-    let plots = [
-        plot("Runs per day", of, |day| day.runs, |runs| runs.to_string()),
-        plot("Accepted per day", of, |day| day.accepted, |runs| runs.to_string()),
-        plot("Cost per day", of, |day| day.cost_micros, dollars),
-    ];
-    plots.into_iter().flatten().collect()
-}
-
 fn days_of(of: &Statistics) -> Option<(String, String)> {
     Some((of.days.first()?.day.to_string(), of.days.last()?.day.to_string()))
-}
-
-/// `None` if nothing but zeros would be drawn.
-fn plot(
-    title: &'static str,
-    (of, days): (&Statistics, &[Date]),
-    value: fn(&Day) -> u64,
-    in_words: fn(u64) -> String,
-) -> Option<Plot> {
-    let of_day = |day: &Date| {
-        let found = of.days.binary_search_by_key(day, |known| known.day);
-        found.map_or(0, |nth| value(&of.days[nth]))
-    };
-    let label = |day: &Date| day.strftime("%b %-d").to_string();
-    let all: Vec<_> = days.iter().map(|day| (label(day), of_day(day))).collect();
-    let most = all.iter().map(|(_, value)| *value).max().filter(|most| *most > 0)?;
-    let svg = plot::bars(&all, in_words).unwrap_or_else(|error| {
-        tracing::error!(%error, title, "cannot draw a plot");
-        String::new()
-    });
-    let rows = of.days.iter().map(|day| (day.day.to_string(), in_words(value(day))));
-    Some(Plot {
-        title,
-        most: in_words(most),
-        svg,
-        rows: rows.collect(),
-    })
 }
 
 type Name = Path<(String, String)>;

@@ -92,6 +92,8 @@ struct RunPage<'a> {
     is_local: bool,
     max_reason: usize,
     line: Line,
+    /// The address of the pull request on GitHub. Empty for a run on a checkout.
+    pull_request: String,
     head: &'a str,
     is_over: bool,
     /// What the page was made of, so that nothing that happens before it is told is missed.
@@ -116,6 +118,17 @@ struct SharedPart<'a> {
     said: &'a VecDeque<Said>,
     left_out: usize,
     comment: String,
+}
+
+/// What only the page of a run on a pull request shows.
+#[derive(Default)]
+pub(super) struct OnGitHub {
+    /// What became of the viewer's answer.
+    notice: String,
+    /// Whether the viewer may answer here.
+    may_answer: bool,
+    /// The address of the pull request.
+    pull_request: String,
 }
 
 /// A run as pages show it, as of a number of steps.
@@ -172,15 +185,16 @@ impl RunView {
     }
 
     /// The page for somebody, now.
-    pub(super) fn page(&self, frame: Frame, notice: String, may_answer: bool) -> Response {
+    pub(super) fn page(&self, frame: Frame, on: &OnGitHub) -> Response {
         let (run, now) = (&*self.run, Timestamp::now());
         rendered(&RunPage {
             frame,
-            notice,
-            may_answer,
+            notice: on.notice.clone(),
+            may_answer: on.may_answer,
             is_local: run.started.pull_request().is_none(),
             max_reason: MAXIMUM_TEXT,
             line: Line::of(&self.summary.clone().at(now), now),
+            pull_request: on.pull_request.clone(),
             head: run.started.head.as_str(),
             is_over: run.end.is_some(),
             seen: &self.seen,
@@ -201,8 +215,13 @@ pub(super) async fn get_run(
     let view = shelf.folds.view(app, &visible.row).await?;
     let after = after.map(|Query(after)| after).unwrap_or_default();
     let notice = notice(app, (&view.run, &viewer), &after).await?;
-    let may_answer = visible.permission.is_some_and(Permission::may_approve);
-    Ok(view.page(viewer.frame(), notice, may_answer))
+    let on = view.run.started.pull_request();
+    let on = OnGitHub {
+        notice,
+        may_answer: visible.permission.is_some_and(Permission::may_approve),
+        pull_request: on.map_or_else(String::new, |on| app.github.page_of(on).into()),
+    };
+    Ok(view.page(viewer.frame(), &on))
 }
 
 /// What became of the viewer's answer. Empty if there is nothing to say.
@@ -234,7 +253,10 @@ fn gates(run: &Run, branch: &str, now: Timestamp) -> Vec<GateText> {
         digest: gate.digest.clone(),
         asked: format!("{} ({} ago)", time(gate.opened), distance(gate.opened, now)),
         expires: format!("{} (in {})", time(gate.expires), distance(now, gate.expires)),
-        request: reply::gate_request(gate, branch),
+        request: match run.started.pull_request() {
+            Some(_) => reply::gate_request(gate, branch),
+            None => reply::gate_request_here(gate, branch),
+        },
     };
     run.open_gates().iter().map(text).collect()
 }

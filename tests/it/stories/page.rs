@@ -223,13 +223,17 @@ async fn what_waits_is_shown_as_the_comment_shows_it() {
     assert!(page.contains("<p class=\"cause\">AssertionError: "), "{page}");
     let coloured = "<span class=\"c-red c-bold\">not enough</span> &#60;b&#62;left&#60;/b&#62;";
     assert!(page.contains(coloured), "{page}");
+    let on_github = format!("{}/acme/rail/pull/{}", story.double.web_url(), story.number);
+    assert!(page.contains(&on_github), "{page}");
+    assert!(page.contains("<b>triage</b> A failure to work on: "), "{page}");
     let repository = open.page("/repositories/acme/rail?days=7", &cookie).await;
     assert!(
         repository.contains("<rect ") && repository.contains("0 of 0"),
         "{repository}"
     );
     let csv = open.page("/repositories/acme/rail/days.csv", &cookie).await;
-    assert!(csv.starts_with("day,runs,accepted,cost_micros\r\n20"), "{csv}");
+    let columns = "day,runs,accepted,cost_micros,proposed,accepted_without_model,time_to_green_ms\r\n20";
+    assert!(csv.starts_with(columns), "{csv}");
     let csv = open.page("/repositories/acme/rail/outcomes.csv", &cookie).await;
     assert_eq!(csv, "state,runs\r\nwaiting,1\r\n");
     for nothing in ["/runs/none", "/repositories/acme/other", "/repositories/a/..", "/other"] {

@@ -20,20 +20,22 @@ fn a_timeline_has_the_durations_that_are_recorded() {
             )
         })
         .collect();
-    let gate = entries[3].what.split(' ').next().unwrap();
+    let gate = entries[4].what.split(' ').next().unwrap();
     assert_eq!(
         shown,
         [
             "0 started debug on 0000000×1 None".to_string(),
-            "1 model edit_file, edit_file×2 None".into(),
+            "1 model edit_file×1 None".into(),
+            "2 model edit_file×1 None".into(),
             "4 proposal The <b>sum</b> was wrong.×1 None".into(),
             format!("5 request {gate} waits for an approval: land×1 None"),
             format!("6 answer {gate} was approved by ada×1 Some(300000)"),
+            "7 landing Committed as 0000000×1 None".into(),
             "7 end landed×1 None".into(),
         ]
     );
     assert_eq!(
-        (entries[2].at, entries[5].at),
+        (entries[3].at, entries[7].at),
         (at(0) + Duration::from_secs(200), at(10))
     );
 }
@@ -57,8 +59,57 @@ fn a_timeline_has_the_times_that_a_journal_records() {
             ("proposal", at(4), None, minutes(4)),
             ("request", at(5), None, minutes(1)),
             ("answer", at(10), minutes(5), None),
-            ("end", at(12), None, minutes(2)),
+            ("landing", at(12), None, minutes(2)),
+            ("end", at(12), None, None),
         ]
+    );
+}
+
+#[test]
+fn a_turn_of_the_model_has_its_time_and_that_of_its_calls() {
+    let said = |item: serde_json::Value| Step::Said(item);
+    let reply = || said(serde_json::json!({ "reply": { "calls": [{ "name": "run_tests" }] } }));
+    let result = || said(serde_json::json!({ "result": { "text": "1 failed" } }));
+    let mut steps = landed(0, 10, Author::BuiltIn);
+    let task = said(serde_json::json!({ "task": { "task": "Fix it." } }));
+    steps.splice(1.., [task, reply(), result(), result(), reply(), Step::NeedsExecution]);
+    let recorded = [0, 0, 2, 3, 4, 9, 9].map(|minute| Some(at(minute)));
+    let placed = steps.iter().enumerate().zip(recorded);
+    let entries = timeline(placed.map(|((place, step), at)| (place, step, at)));
+    let turns: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.kind == "model")
+        .map(|entry| (entry.place, entry.what.as_str(), entry.ms, entry.since_ms))
+        .collect();
+    let minutes = |count: u64| Some(count * 60_000);
+    assert_eq!(
+        turns,
+        [
+            (1, "run_tests", minutes(2), minutes(4)),
+            (5, "run_tests", minutes(5), minutes(5)),
+        ]
+    );
+}
+
+#[test]
+fn what_repeated_runs_showed_follows_the_first_run() {
+    let mut run = judged(0, Verdict::BrokenOnBase, "t::a");
+    run.truncate(2);
+    if let Step::Reproduced { before, .. } = &mut run[1] {
+        before.duration_ms = 60_000;
+    }
+    let recorded = [Some(at(0)), Some(at(3))];
+    let placed = run.iter().enumerate().zip(recorded);
+    let entries = timeline(placed.map(|((place, step), at)| (place, step, at)));
+    let [_, tests, triage] = entries.as_slice() else {
+        panic!("{entries:?}")
+    };
+    assert_eq!((tests.kind.as_str(), triage.kind.as_str()), ("tests", "triage"));
+    assert_eq!((tests.at, tests.since_ms), (at(1), Some(60_000)));
+    assert_eq!((triage.at, triage.since_ms), (at(3), Some(120_000)));
+    assert_eq!(
+        triage.what,
+        "Broken on the base branch: 1 of 1 run failed at the head, 0 of 1 run on the base"
     );
 }
 

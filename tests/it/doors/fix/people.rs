@@ -33,6 +33,31 @@ async fn a_yes_writes_and_a_no_does_not() {
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), GREEN);
+
+    // Settings of a service that cannot be used do not matter.
+    let door = door.with("GREENLIGHT_PRIVATE_KEY_FILE", "/missing.pem");
+    let document = async |arguments: &[&str]| {
+        let ran = door.run(arguments).await.with(0);
+        serde_json::from_str::<serde_json::Value>(&ran.out).unwrap()
+    };
+    let listed = document(&["runs", "--json"]).await;
+    let root = checkout.path().canonicalize().unwrap();
+    let runs: Vec<_> = listed["runs"].as_array().unwrap().iter().collect();
+    let states: Vec<_> = runs.iter().map(|run| run["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["written", "rejected"]);
+    assert!(
+        runs.iter().all(|run| run["checkout"] == *root.to_str().unwrap()),
+        "{listed}"
+    );
+    let shown = document(&["runs", "show", runs[0]["id"].as_str().unwrap(), "--json"]).await;
+    let mut timeline = shown["timeline"].as_array().unwrap().iter();
+    assert!(timeline.any(|entry| entry["kind"] == "end" && entry["what"] == "written"), "{shown}");
+    let counted = document(&["stats", "--json"]).await;
+    let statistics = &counted["statistics"];
+    assert_eq!(
+        (&statistics["proposed"], &statistics["accepted"]),
+        (&2.into(), &1.into())
+    );
 }
 
 #[tokio::test]
