@@ -20,7 +20,7 @@ pub(super) const OF_INIT: &str = "Exit codes: 0 written, or nothing to do · 2 u
 pub(super) const OF_CONFIG: &str = "Exit codes: 0 done, or no mistakes · 2 usage, or a mistake";
 pub(super) const OF_VERIFY: &str = "Exit codes: 0 proven, and the digest matches if one is given · 1 not proven, or \
                                     the digest differs · \
-     2 usage or configuration · 3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
+     2 usage or configuration · 3 refused (the patch weakens tests, no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
 pub(super) const OF_REPLAY: &str = "Exit codes: 0 everything matched · 1 something differed · 2 usage or \
                                     configuration · \
      3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
@@ -81,8 +81,16 @@ impl Exit {
         }
     }
 
+    /// The same, unless it says that all went well although the result could not be printed.
+    fn as_printed(self) -> Self {
+        match (self, terminal::unprinted()) {
+            (Self::Done, Some(error)) => Self::Usage(format!("standard output cannot be written: {error}")),
+            (exit, _) => exit,
+        }
+    }
+
     pub(super) fn report(self) -> ExitCode {
-        let (code, text) = match self {
+        let (code, text) = match self.as_printed() {
             Self::Done => (0, None),
             Self::NoFix(text) => (1, Some(text)),
             Self::Usage(text) => (2, Some(text)),

@@ -39,11 +39,22 @@ pub(super) fn checkout(path: &Path) -> Result<PathBuf, Exit> {
             _ => format!("{shown}: {error}"),
         })
     })?;
-    if root.is_dir() {
-        Ok(root)
-    } else {
-        Err(Exit::Usage(format!("{} is not a folder", root.display())))
+    if !root.is_dir() {
+        return Err(Exit::Usage(format!("{} is not a folder", root.display())));
     }
+    if is_bare(&root) {
+        return Err(Exit::Usage(format!(
+            "{} is a bare repository, which has no files to work on; `git clone` it, and give the path of the clone",
+            root.display()
+        )));
+    }
+    Ok(root)
+}
+
+/// Whether a folder is a repository itself, instead of containing one.
+/// <https://git-scm.com/docs/gitrepository-layout>
+fn is_bare(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
 }
 
 /// Creates a folder for one local run, and removes those of processes that have ended.

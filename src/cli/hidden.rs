@@ -16,7 +16,15 @@ use crate::sandbox::{Backend, Sandbox};
 
 /// The content of greenlight's data folder. Trees in some of these have other permissions, but the folder protects
 /// them.
-const FOLDERS: [&str; 6] = ["mirrors", "installed", "local", "trees", "copies", "workspaces"];
+const FOLDERS: [&str; 7] = [
+    "mirrors",
+    "installed",
+    "local",
+    "ended",
+    "trees",
+    "copies",
+    "workspaces",
+];
 
 /// Folders whose files only greenlight may read.
 const WITH_FILES: [&str; 1] = ["mirrors"];
@@ -48,6 +56,22 @@ pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Pa
         )));
     }
     Ok(())
+}
+
+/// The same for the data folder alone, before anything is created in it.
+///
+/// # Errors
+/// That it is inside the checkout.
+pub(super) fn check_outside(settings: &Settings, checkout: &Path) -> Result<(), Exit> {
+    let data = settings.data_dir()?;
+    match real(&data).starts_with(checkout) && settings.sandbox.as_deref() != Some(Backend::None.name()) {
+        false => Ok(()),
+        true => Err(Exit::Usage(format!(
+            "{} (GREENLIGHT_DATA_DIR) is inside the checkout, where the tests could read it; set GREENLIGHT_DATA_DIR to \
+             another place, such as a folder below /var/lib",
+            data.display()
+        ))),
+    }
 }
 
 /// Removes other users' permissions on greenlight's own files, which an earlier version or a copy may have granted.

@@ -17,7 +17,7 @@ use crate::domain::clock;
 use crate::domain::id::RepositoryName;
 use crate::domain::reply::STATES;
 use crate::domain::spend::Spend;
-use crate::summary::{Filter, RunSummary, Statistics, TimelineEntry};
+use crate::summary::{Filter, INTERRUPTED, RunSummary, Statistics, TimelineEntry};
 
 const MAX_LISTED: usize = 100;
 
@@ -42,7 +42,7 @@ struct ListArguments {
     #[arg(long, value_name = "OWNER/NAME")]
     repository: Option<RepositoryName>,
     /// Only runs in this state
-    #[arg(long, ignore_case = true, value_parser = PossibleValuesParser::new(STATES))]
+    #[arg(long, ignore_case = true, value_parser = PossibleValuesParser::new(STATES.into_iter().chain([INTERRUPTED])))]
     state: Option<String>,
     /// How many runs are listed at most
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
@@ -143,10 +143,8 @@ async fn listed(arguments: ListArguments) -> Result<(), Exit> {
     let all = match &source.server {
         Some(server) => remote::list(&settings, server, repository.as_ref()).await?,
         None => {
-            let now = Timestamp::now();
             let runs = journals::newest(&settings, repository.as_ref(), MAX_LISTED).await?;
-            let summary = |(run, folder)| RunSummary::of(&run, now).in_folder(folder);
-            runs.into_iter().map(summary).collect()
+            runs.into_iter().map(|local| local.summary(None)).collect()
         }
     };
     let runs: Vec<RunSummary> = all
@@ -208,7 +206,7 @@ async fn counted(arguments: StatsArguments) -> Result<(), Exit> {
             let since = SignedDuration::try_from(since).map_err(too_long)?;
             let since = Timestamp::now().checked_sub(since).map_err(too_long)?;
             let runs = journals::newest(&settings, repository.as_ref(), journals::MAX_COUNTED).await?;
-            Statistics::of(runs.iter().map(|(run, _)| run), since)
+            Statistics::of(runs.iter().map(|local| &local.run), since)
         }
     };
     if source.json {

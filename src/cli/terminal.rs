@@ -1,6 +1,7 @@
 //! Terminal input and output: text without strangers' control characters, and questions only if somebody can answer.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ const MAX_ANSWER: usize = 8 << 10;
 
 /// Whether progress and notes are left out.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
+/// The first error of standard output.
+static UNPRINTED: OnceLock<String> = OnceLock::new();
 /// Whether logging was started.
 static IS_LOGGING: AtomicBool = AtomicBool::new(false);
 
@@ -84,10 +87,25 @@ fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
 
 /// Prints greenlight's own text to standard output exactly. Never use it for text from others.
 pub(super) fn print(text: &str) {
-    let _nobody_listens = redrawn::suspended(|| {
+    let printed = redrawn::suspended(|| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush())
     });
+    if let Err(error) = printed {
+        note_unprinted(error);
+    }
+}
+
+/// Notes that a part of the result could not be printed. A reader who has seen enough closes the pipe, which is no error.
+fn note_unprinted(error: std::io::Error) {
+    if error.kind() != std::io::ErrorKind::BrokenPipe {
+        let _noted_before = UNPRINTED.set(error.to_string());
+    }
+}
+
+/// Why a part of the result could not be printed, if it could not.
+pub(super) fn unprinted() -> Option<&'static str> {
+    UNPRINTED.get().map(String::as_str)
 }
 
 /// Prints code to standard output. Characters that hide or reorder text are escaped. Nothing is redacted, because a

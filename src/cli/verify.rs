@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::trees::{Named, Start};
 use super::progress::LongWork;
-use super::{Exit, app, folder, ready, terminal};
+use super::{Exit, app, folder, hidden, ready, terminal};
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
@@ -21,7 +21,8 @@ use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Worse};
-use crate::domain::test_run::{Outcome, TestRun, is_better};
+use crate::domain::test_run::{NotBetter, Outcome, TestRun, is_better_without};
+use crate::domain::weakening::{self, AllowedFinding, Weakening};
 use crate::suite::{self, Suite};
 
 #[derive(Debug, clap::Args)]
@@ -51,6 +52,10 @@ pub(super) struct VerifyArguments {
     /// A test that the evidence excuses; may be repeated
     #[arg(long, value_name = "TEST", allow_hyphen_values = true)]
     excuse: Vec<String>,
+    /// Allow how the patch weakens the tests, by the name that the refusal gives, such as `removed@tests/test_a.py`. Can
+    /// be given several times
+    #[arg(long, value_name = "NAME")]
+    allow: Vec<AllowedFinding>,
     /// Install the dependencies first, from the registries configured for this machine's package tools
     #[arg(long)]
     install: bool,
@@ -85,6 +90,9 @@ struct Recomputed {
     patch: Patch,
     before: TestRun,
     after: TestRun,
+    /// How the patch weakens the tests: what nobody allowed, and what somebody did.
+    weakens: Vec<Weakening>,
+    allowed: Vec<Weakening>,
 }
 
 fn digest(text: &str) -> Result<String, String> {
@@ -114,6 +122,7 @@ impl VerifyArguments {
             digest: None,
             command: None,
             excuse: Vec::new(),
+            allow: Vec::new(),
             install,
             json: true,
             data,
@@ -171,6 +180,7 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     let settings = Settings::new(flags, &environment)?;
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(&arguments.path)?;
+    hidden::check_outside(&settings, &root)?;
     let own = folder::own(&settings.data_dir()?)?;
     let packages = folder::packages(&settings.data_dir()?, &root);
     let places = (own.path(), packages);
@@ -193,6 +203,7 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     if let Some(command) = &arguments.command {
         worktree.config.test.command = Some(command.clone());
     }
+    worktree.allowed.clone_from(&arguments.allow);
     worktree.touched = patch.paths().cloned().collect();
     let first = worktree.test_command().map_err(|nothing| {
         let looked_for = nothing.looked_for.join(", ");
@@ -229,9 +240,12 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     let mut patched = worktree.checkout.clone();
     patched.apply(&on_tree);
     let after = run(&suite, &patched, cancel).await?.excusing(&arguments.excuse);
+    let inputs = worktree.inputs(Some(&before));
     Ok(Recomputed {
         head,
         merged_with,
+        weakens: worktree.weakenings(&on_tree, &inputs),
+        allowed: worktree.overruled(&on_tree, &inputs),
         patch,
         before,
         after,
@@ -272,12 +286,23 @@ impl Recomputed {
     fn worse(&self) -> Worse {
         proposal::worse(&self.before, &self.after)
     }
+
+    fn is_better(&self) -> Result<(), NotBetter> {
+        let may_go = |name: &str| self.allowed.iter().any(|finding| finding.lets_go(name));
+        is_better_without(&self.before, &self.after, &may_go)
+    }
 }
 
-/// Whether this proves the patch, and matches the expected digest.
+/// Whether this proves the patch, and matches the expected digest. Weakened tests prove nothing, but evidence that a
+/// person approved is what it is.
 fn judge(found: &Recomputed, expected: Option<&str>) -> Exit {
     let is_the_same = expected.is_none_or(|expected| expected == found.digest());
-    match is_better(&found.before, &found.after) {
+    match found.is_better() {
+        Ok(()) if expected.is_none() && !found.weakens.is_empty() => Exit::Refused(format!(
+            "the patch weakens the tests: {}. Change the code instead. {}",
+            weakening::listed(&found.weakens),
+            weakening::how_to_allow(&found.weakens, "verify")
+        )),
         Ok(()) if is_the_same => Exit::Done,
         _ if !is_the_same => Exit::NoFix(format!(
             "the digest differs from the one in the evidence. {}",
@@ -307,7 +332,7 @@ fn suspects(found: &Recomputed) -> Vec<String> {
         ));
     } else if before.is_green() {
         suspects.push("the result before: the head is green here".into());
-    } else if let Err(why) = is_better(before, after) {
+    } else if let Err(why) = found.is_better() {
         suspects.push(format!("the result after: {why}"));
     }
     if suspects.is_empty() {

@@ -13,7 +13,7 @@ use super::measures::Measures;
 use super::patch::{FileChange, Patch};
 use super::search::FoundBy;
 use super::spend::Spend;
-use super::test_run::{TestRun, is_better};
+use super::test_run::{TestRun, is_better_without};
 use super::triage::{ProvedWith, Triage};
 use super::weakening::Weakening;
 
@@ -147,7 +147,20 @@ impl Proposal {
 /// # Errors
 /// Why it is not better.
 pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -> Result<Evidence, Unfit> {
-    is_better(&before, &after).map_err(Unfit::NotBetter)?;
+    prove_without(head, patch, (before, after), &|_| false)
+}
+
+/// The same, where the tests that `may_go` names may be missing or skipped in the second run.
+///
+/// # Errors
+/// Why it is not better.
+pub fn prove_without(
+    head: &CommitSha,
+    patch: &Patch,
+    (before, after): (TestRun, TestRun),
+    may_go: &dyn Fn(&str) -> bool,
+) -> Result<Evidence, Unfit> {
+    is_better_without(&before, &after, may_go).map_err(Unfit::NotBetter)?;
     let after = after.excusing(&before.excused);
     Ok(Evidence {
         digest: digest(head, patch, &before, &after),

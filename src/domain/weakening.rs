@@ -178,6 +178,23 @@ impl Weakening {
             path: self.path.clone(),
         }
     }
+
+    /// Whether a test that ran under this name does not run any more because of it.
+    pub fn lets_go(&self, ran: &str) -> bool {
+        let takes_tests = matches!(self.kind, WeakeningKind::Removed | WeakeningKind::Skipped);
+        let mut parts = self.test.split(" > ");
+        takes_tests && !self.test.is_empty() && parts.all(|part| has_word(ran, part))
+    }
+}
+
+/// Whether a name contains another one as a whole. Frameworks add files, modules and parameters.
+fn has_word(name: &str, word: &str) -> bool {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    name.match_indices(word).any(|(at, _)| {
+        let before = name[..at].chars().next_back();
+        let after = name[at + word.len()..].chars().next();
+        !before.is_some_and(is_of_word) && !after.is_some_and(is_of_word)
+    })
 }
 
 impl fmt::Display for Weakening {
@@ -203,8 +220,8 @@ pub fn listed(weakenings: &[Weakening]) -> String {
     shown.join("; ")
 }
 
-/// How a person can allow them: each name once, and the number of the others.
-pub fn how_to_allow(weakenings: &[Weakening]) -> String {
+/// How a person can allow them to a command such as `fix`: each name once, and the number of the others.
+pub fn how_to_allow(weakenings: &[Weakening], command: &str) -> String {
     const SHOWN: usize = 5;
     let mut names: Vec<String> = Vec::new();
     for name in weakenings.iter().map(|weakening| weakening.name().to_string()) {
@@ -218,7 +235,7 @@ pub fn how_to_allow(weakenings: &[Weakening]) -> String {
     };
     let flags: Vec<String> = names.iter().take(SHOWN).map(|name| format!("--allow {name}")).collect();
     format!(
-        "Only a person can allow it, with `greenlight fix {}`{more}",
+        "Only a person can allow it, with `greenlight {command} {}`{more}",
         flags.join(" ")
     )
 }
@@ -226,6 +243,29 @@ pub fn how_to_allow(weakenings: &[Weakening]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_removed_test_takes_no_other_one_with_it() {
+        let mut removed = Weakening {
+            path: "t.py".parse().unwrap(),
+            line: 3,
+            test: "T > test_a".into(),
+            kind: WeakeningKind::Removed,
+            what: String::new(),
+        };
+        for (name, expected) in [
+            ("tests/t.py::T::test_a", true),
+            ("t.T.test_a", true),
+            ("t.py::T::test_a[1]", true),
+            ("t.U.test_a", false),
+            ("t.T.test_ab", false),
+            ("t.T.my_test_a", false),
+        ] {
+            assert_eq!(removed.lets_go(name), expected, "{name}");
+        }
+        removed.kind = WeakeningKind::ExpectationChanged;
+        assert!(!removed.lets_go("t.T.test_a"));
+    }
 
     #[test]
     fn a_finding_is_named_by_its_kind_and_file() {
@@ -261,7 +301,7 @@ mod tests {
         }
         let two = [finding(WeakeningKind::Ci, "a"), finding(WeakeningKind::Ci, "a")];
         assert_eq!(
-            how_to_allow(&two),
+            how_to_allow(&two, "fix"),
             "Only a person can allow it, with `greenlight fix --allow ci@a`"
         );
     }

@@ -5,15 +5,19 @@
 //! below `tree/`. The reader trusts nothing in it: sizes, counts and paths are bounded, and the tree must match the
 //! hash in the manifest.
 
+mod output;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+pub use output::may_write;
 use serde::{Deserialize, Serialize};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
+use self::output::Output;
 use super::worktree::Worktree;
 use crate::agent::{Model as _, Speech};
 use crate::checkout::Checkout;
@@ -191,6 +195,7 @@ impl From<zip::result::ZipError> for Error {
     fn from(error: zip::result::ZipError) -> Self {
         use zip::result::ZipError;
         Self::Foreign(match error {
+            ZipError::Io(error) => return Self::Io(error),
             // The library speaks of parts of the format.
             ZipError::InvalidArchive(_) => {
                 "it is not a whole ZIP file. `greenlight fix --record FILE` writes one".into()
@@ -212,7 +217,8 @@ pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) 
         .unwrap_or(Path::new("."));
     private::folder(folder)?;
     let mut place = tempfile::NamedTempFile::new_in(folder)?;
-    let mut writer = ZipWriter::new(place.as_file_mut());
+    let mut output = Output::new(place.as_file_mut());
+    let mut writer = ZipWriter::new(&mut output);
     let options = SimpleFileOptions::default().unix_permissions(0o644);
     writer.start_file(MANIFEST, options)?;
     serde_json::to_writer_pretty(&mut writer, manifest).map_err(io::Error::from)?;
@@ -253,6 +259,7 @@ pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) 
         }
     }
     writer.finish()?;
+    output.done()?;
     place.persist(file).map_err(|error| error.error)?;
     Ok(())
 }

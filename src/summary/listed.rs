@@ -10,6 +10,9 @@ use crate::domain::reply;
 use crate::domain::run::{End, Origin, Run};
 use crate::domain::spend::Spend;
 
+/// The state of a run on a checkout that is not over, and on which no process works.
+pub const INTERRUPTED: &str = "interrupted";
+
 /// A run in a list. Scripts rely on the JSON: fields may be added, but never change their meaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
@@ -28,7 +31,8 @@ pub struct RunSummary {
     /// `debug`, `tdd`, `refactor` or `explain`.
     pub mode: String,
     /// `working`, `waiting`, `landed`, `written`, `explained`, `suggested`, `rejected`, `refused`, `nothing-to-fix`,
-    /// `not-judged`, `not-reproduced`, `gave-up`, `superseded`, `cancelled` or `expired`.
+    /// `not-judged`, `not-reproduced`, `gave-up`, `superseded`, `cancelled` or `expired`. In lists of a machine also
+    /// `interrupted`, for a run on a checkout that no process works on.
     pub state: String,
     /// The state as a sentence, in plain text.
     #[serde(default)]
@@ -109,6 +113,17 @@ impl RunSummary {
     pub fn in_folder(self, folder: Option<String>) -> Self {
         Self {
             checkout: folder,
+            ..self
+        }
+    }
+
+    /// The same for a run on a checkout that no process works on.
+    #[must_use]
+    pub fn interrupted(self) -> Self {
+        Self {
+            state: INTERRUPTED.into(),
+            outcome: "Interrupted; the same command resumes it".into(),
+            doing: None,
             ..self
         }
     }

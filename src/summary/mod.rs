@@ -8,6 +8,6 @@ mod rows;
 mod statistics;
 mod timeline;
 
-pub use listed::{Filter, RunSummary, WaitsFor};
+pub use listed::{Filter, INTERRUPTED, RunSummary, WaitsFor};
 pub use statistics::{BrokenTest, Counted, Day, FlakyTest, Measured, Statistics, TimeToGreen};
 pub use timeline::{PlacedStep, Timeline, TimelineEntry, ended_at, timeline};

@@ -307,6 +307,14 @@ pub enum NotBetter {
 /// # Errors
 /// The first reason found.
 pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
+    is_better_without(before, after, &|_| false)
+}
+
+/// The same, where the tests that `may_go` names may be missing or skipped after the change.
+///
+/// # Errors
+/// Why it is not.
+pub fn is_better_without(before: &TestRun, after: &TestRun, may_go: &dyn Fn(&str) -> bool) -> Result<(), NotBetter> {
     let excusing;
     let after = if before.excused.is_empty() {
         after
@@ -330,22 +338,28 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     let failures_are_tests = matches!(before.outcome, Outcome::Failed | Outcome::TimedOut);
     let failing = before.failing_names().filter(|_| failures_are_tests);
     let is_complete = after.passed as usize <= after.passed_names.len();
+    let mut gone = 0;
     if is_complete {
         let now: HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
-        let mut expected = before.passed_names.iter().map(String::as_str).chain(failing);
+        let expected = before.passed_names.iter().map(String::as_str).chain(failing);
         // A change moves the lines below it.
         let unlined: HashSet<Cow<'_, str>> = now.iter().map(|name| without_lines(name)).collect();
         let is_there = |name: &str| {
             let has_moved = || matches!(without_lines(name), Cow::Owned(bare) if unlined.contains(bare.as_str()));
             now.contains(name) || before.has_renamed(name, after) || before.is_unstable(name) || has_moved()
         };
-        let missing = expected.find(|name| !is_there(name));
-        if let Some(name) = missing {
+        let mut missing = expected.filter(|name| !is_there(name));
+        let allowed = |name: &&str| {
+            let may_go = may_go(name);
+            gone += u32::from(may_go);
+            !may_go
+        };
+        if let Some(name) = missing.find(allowed) {
             return Err(NotBetter::TestWentMissing { name: name.into() });
         }
     }
     let failed = if failures_are_tests { before.failed } else { 0 };
-    let ran_before = before.passed.saturating_add(failed);
+    let ran_before = before.passed.saturating_add(failed).saturating_sub(gone);
     if after.passed < ran_before {
         return Err(NotBetter::FewerTests {
             before: ran_before,

@@ -15,6 +15,7 @@ use super::candidates::Candidate;
 use super::runner::Runner;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
+use super::unbound::unbinds_a_name;
 use super::verdict::{Behaviour, CandidateVerdict};
 use super::{dead_branch, explain};
 use crate::found::Finding;
@@ -130,6 +131,10 @@ impl Gate<'_, '_> {
         }
         if candidate.template == Template::TakeBack {
             risks.push("it takes back what the pull request is for");
+        }
+        let original = self.task.checkout.read_text(candidate.path.as_str());
+        if original.is_some_and(|original| unbinds_a_name(candidate.path.as_str(), &original, &candidate.text)) {
+            risks.push("it removes an import whose name the code still uses");
         }
         if self.killing().contains(&candidate.digest()) {
             risks.push("with it, no test enters the branch behind the condition, which passing tests entered before");

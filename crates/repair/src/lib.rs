@@ -42,6 +42,7 @@ mod template;
 mod templates;
 mod tools;
 mod turned_down;
+mod unbound;
 mod verdict;
 mod warm;
 

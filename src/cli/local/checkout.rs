@@ -1,15 +1,17 @@
 //! A run on a checkout: its steps are stored in a file on this machine, the person at the terminal is asked, and what
 //! they approve is written to the working tree.
 
+mod shown;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use jiff::Timestamp;
+use shown::AlreadyShown;
 use tokio_util::sync::CancellationToken;
 
 use super::super::answer::TypedAnswer as Typed;
-use super::super::failures::Detail;
 use super::super::pace::Pace;
 use super::super::progress::{LongWork, SearchProgress};
 use super::super::{Exit, live, terminal};
@@ -20,7 +22,7 @@ use super::question::{self, Manner, What};
 use super::report::Leftover;
 use super::request::{self, Approver};
 use super::write::{self, NotWritten};
-use super::{Common, ending, memory_file, report};
+use super::{Common, ending};
 use crate::agent::Live;
 use crate::domain::budget::Left;
 use crate::domain::gate::{Answer, GateKind};
@@ -64,15 +66,6 @@ pub(super) struct OnCheckout<'a> {
     shown: Mutex<AlreadyShown>,
     recorded: Mutex<Option<Result<(), Exit>>>,
     exit: Option<Exit>,
-}
-
-/// What has already been shown.
-#[derive(Default)]
-struct AlreadyShown {
-    failures: bool,
-    tests: Option<String>,
-    proposal: Option<crate::domain::gate::GateId>,
-    explanation: bool,
 }
 
 impl<'a> OnCheckout<'a> {
@@ -140,58 +133,6 @@ impl<'a> OnCheckout<'a> {
             terminal::tell(&format!("recorded in {shown}; `greenlight replay {shown}` replays it"));
         }
         *lock(&self.recorded) = Some(written);
-    }
-
-    fn is_shown(&self) -> bool {
-        !self.parts.arguments.json
-    }
-
-    fn detail(&self) -> Detail {
-        Detail::of(self.parts.arguments.verbose)
-    }
-
-    /// Shows the failures that are worked on, once.
-    fn show_failures(&self, run: &Run) {
-        let Some((before, triage)) = &run.reproduced else {
-            return;
-        };
-        if std::mem::replace(&mut lock(&self.shown).failures, true) {
-            return;
-        }
-        if run.started.mode.is_debug() {
-            report::tell_set_aside(triage);
-        }
-        if self.is_shown() {
-            report::show_failures(before, self.detail());
-        }
-        memory_file::tell_left_out(
-            memory_file::left_out(run, &self.parts.worktree.memory),
-            &self.parts.arguments.path,
-        );
-    }
-
-    /// Shows the proposal, the request or the explanation, once each.
-    fn show_work(&self, run: &Run) {
-        let mut shown = lock(&self.shown);
-        if let Some(first) = &run.tests_first {
-            let digest = first.patch.digest();
-            if shown.tests.as_ref() != Some(&digest) {
-                report::show_tests(first, self.detail());
-                shown.tests = Some(digest);
-            }
-        }
-        if let (Some(gate), Some(proposal)) = (run.open_gates().last(), &run.proposal)
-            && gate.kind.lands()
-            && shown.proposal.as_ref() != Some(&gate.id)
-        {
-            report::show_proposal(proposal, self.parts.is_committed);
-            shown.proposal = Some(gate.id.clone());
-        }
-        if let Some(End::Explained(explanation)) = &run.end
-            && !std::mem::replace(&mut shown.explanation, true)
-        {
-            report::show_explanation(explanation);
-        }
     }
 
     /// Asks the person at the terminal. Returns an exit if that ends the command.
@@ -378,6 +319,10 @@ impl Door for OnCheckout<'_> {
     async fn land(&self, run: &Run) -> Result<Step, Broken> {
         self.record(run).await;
         let refused = |reason: String| Ok(Step::Ended(End::Refused { reason }));
+        if let Some(Err(exit)) = &*lock(&self.recorded) {
+            let why = exit.reason().unwrap_or("the run could not be recorded");
+            return refused(format!("{why}. Nothing was written"));
+        }
         let approved = match run.approved(&[(me(), Permission::Admin)]) {
             Ok(approved) => approved,
             Err(reason) => return refused(reason.to_string()),

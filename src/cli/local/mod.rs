@@ -26,7 +26,7 @@ use request::Approver;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, folder, ready, terminal};
+use super::{Exit, app, folder, hidden, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{EnginePart, Flags, FolderFlags, LogFlags, ModelFlags, SandboxFlags};
 use crate::config::settings::Settings;
@@ -35,8 +35,8 @@ use crate::domain::mode::Mode;
 use crate::domain::reply;
 use crate::domain::run::{Consent, Origin, Run, Started, Subject};
 use crate::domain::weakening::AllowedFinding;
-use crate::engine;
 use crate::engine::worktree::Worktree;
+use crate::engine::{self, bundle};
 use crate::journal::{Opened, RunFile};
 use crate::openai::OpenAi;
 
@@ -110,6 +110,10 @@ impl Common {
         }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The same, with these findings of the guard allowed.
     pub(super) fn allowing(self, allowed: Vec<AllowedFinding>) -> Self {
         Self { allowed, ..self }
@@ -176,6 +180,10 @@ async fn try_to(
         report.clocks.1 = model.clock().clone();
     }
     let (root, data) = (folder::checkout(&arguments.path)?, settings.data_dir()?);
+    hidden::check_outside(&settings, &root)?;
+    if let Some(file) = &arguments.record {
+        bundle::may_write(file).map_err(|error| Exit::Usage(format!("--record: {error}")))?;
+    }
     let (own, packages) = (folder::own(&data)?, folder::packages(&data, &root));
     let (memory_file, run_file) = (memory_file::file(&packages), packages.with_extension("run.jsonl"));
     let mut worktree = app::worktree(&root, own.path(), packages).await?;
@@ -234,6 +242,9 @@ async fn try_to(
     let (left, recorded) = door.close(&run, &folder::ended_runs(&data)).await;
     report.take(&run, &left, memory_file::left_out(&run, &memory));
     memory_file::learn(&memory_file, &run, &memory);
+    if run.end.is_none() && !arguments.only_proposes {
+        terminal::mention("the same command resumes this run; `--restart` starts over");
+    }
     driven?;
     if !arguments.json {
         report::show_unverified(report);

@@ -342,7 +342,9 @@ pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
             millis_in_words(evidence.after.duration_ms),
             evidence.digest
         ));
-        if is_committed {
+        // The evidence of other work compares trees that no checkout has together.
+        let is_fix = proposal.tests_first.is_none() && proposal.measures.is_none();
+        if is_committed && is_fix {
             let digest = &evidence.digest;
             terminal::show(&format!(
                 "        once it is written, `greenlight verify --head HEAD --digest {digest}` recomputes it"

@@ -1,8 +1,10 @@
 //! Reads the journals on this machine: a service's database, and the files of runs on checkouts.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
 
 use super::super::{Exit, folder};
 use super::Shown;
@@ -22,15 +24,42 @@ const MAX_FILE: u64 = 64 << 20;
 /// How many steps are read at a time.
 const STEPS: usize = 500;
 
-/// A run, and the folder of its checkout, if it is on one and that is known.
-type WithFolder = (Run, Option<String>);
+/// A run of this machine.
+pub(super) struct LocalRun {
+    pub(super) run: Run,
+    /// The folder of its checkout, if it is on one and that is known.
+    folder: Option<String>,
+    /// Whether it is on a checkout, is not over, and no process works on it.
+    is_interrupted: bool,
+}
+
+impl LocalRun {
+    fn of_service(run: Run) -> Self {
+        Self {
+            run,
+            folder: None,
+            is_interrupted: false,
+        }
+    }
+
+    /// As it is now. `ended_at` is when it ended, as far as that is known.
+    pub(super) fn summary(self, ended_at: Option<Timestamp>) -> RunSummary {
+        let summary = RunSummary::of(&self.run, Timestamp::now())
+            .ended(ended_at)
+            .in_folder(self.folder);
+        match self.is_interrupted {
+            true => summary.interrupted(),
+            false => summary,
+        }
+    }
+}
 
 /// The newest runs, at most `limit`.
 pub(super) async fn newest(
     settings: &Settings,
     repository: Option<&RepositoryName>,
     limit: usize,
-) -> Result<Vec<WithFolder>, Exit> {
+) -> Result<Vec<LocalRun>, Exit> {
     let mut runs = Vec::new();
     if let Some(journal) = open(settings).await? {
         let repositories = journal.repositories(MAX_REPOSITORIES).await.map_err(unusable)?;
@@ -39,14 +68,14 @@ pub(super) async fn newest(
         };
         for repository in repositories.iter().filter(|repository| is_wanted(&repository.name)) {
             let of_repository = journal.runs_in(repository, limit).await.map_err(unusable)?;
-            runs.extend(of_repository.into_iter().map(|run| (run, None)));
+            runs.extend(of_repository.into_iter().map(LocalRun::of_service));
         }
     }
     if repository.is_none() {
         let of_checkouts = files(settings)?;
-        runs.extend(of_checkouts.iter().filter_map(|path| Some(on_checkout(&text(path)?)?)));
+        runs.extend(of_checkouts.iter().filter_map(|path| Some(on_checkout(path)?.0)));
     }
-    runs.sort_by_key(|(run, _)| std::cmp::Reverse(run.started.at));
+    runs.sort_by_key(|local| std::cmp::Reverse(local.run.started.at));
     runs.truncate(limit);
     Ok(runs)
 }
@@ -54,32 +83,26 @@ pub(super) async fn newest(
 /// One run with its timeline.
 pub(super) async fn run(settings: &Settings, id: &str) -> Result<Option<Shown>, Exit> {
     let on_checkouts = files(settings)?;
-    let on_checkouts = on_checkouts.iter().filter_map(|path| {
-        let text = text(path)?;
-        let (run, folder) = on_checkout(&text)?;
-        (run.id().0 == id).then(|| (run, folder, steps_of(&text)))
+    let mut on_checkouts = on_checkouts.iter().filter_map(|path| {
+        let (local, text) = on_checkout(path)?;
+        (local.run.id().0 == id).then(|| (local, steps_of(&text)))
     });
-    let found = match { on_checkouts }.next() {
+    let found = match on_checkouts.next() {
         Some(found) => Some(found),
         None => in_database(settings, &RunId(id.into())).await?,
     };
-    Ok(found.map(|(run, folder, timeline)| Shown {
-        summary: RunSummary::of(&run, jiff::Timestamp::now())
-            .ended(ended_at(&timeline))
-            .in_folder(folder),
+    Ok(found.map(|(local, timeline)| Shown {
+        summary: local.summary(ended_at(&timeline)),
         timeline,
     }))
 }
 
-async fn in_database(
-    settings: &Settings,
-    id: &RunId,
-) -> Result<Option<(Run, Option<String>, Vec<TimelineEntry>)>, Exit> {
+async fn in_database(settings: &Settings, id: &RunId) -> Result<Option<(LocalRun, Vec<TimelineEntry>)>, Exit> {
     let Some(journal) = open(settings).await? else {
         return Ok(None);
     };
     match journal.find(id).await.map_err(unusable)? {
-        Some(run) => Ok(Some((run, None, timeline(&journal, id).await?))),
+        Some(run) => Ok(Some((LocalRun::of_service(run), timeline(&journal, id).await?))),
         None => Ok(None),
     }
 }
@@ -125,18 +148,22 @@ fn files(settings: &Settings) -> Result<Vec<PathBuf>, Exit> {
     Ok(journals.take(MAX_FILES).collect())
 }
 
-/// The whole lines of a journal.
-fn text(path: &Path) -> Option<String> {
+/// The run in a journal, and its whole lines.
+fn on_checkout(path: &Path) -> Option<(LocalRun, String)> {
+    let mut file = File::open(path).ok()?;
+    // Who works on a run has its journal locked. The lock is only looked at, and given back with the file.
+    let is_worked_on = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     let mut text = String::new();
-    File::open(path).ok()?.take(MAX_FILE).read_to_string(&mut text).ok()?;
+    file.by_ref().take(MAX_FILE).read_to_string(&mut text).ok()?;
     // Somebody may be writing the last line.
     text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
-    Some(text)
-}
-
-fn on_checkout(text: &str) -> Option<WithFolder> {
-    let folder = journal::folder_of(text).map(|folder| folder.display().to_string());
-    Some((journal::fold(text).ok()?, folder))
+    let run = journal::fold(&text).ok()?;
+    let local = LocalRun {
+        folder: journal::folder_of(&text).map(|folder| folder.display().to_string()),
+        is_interrupted: run.end.is_none() && !is_worked_on,
+        run,
+    };
+    Some((local, text))
 }
 
 fn steps_of(text: &str) -> Vec<TimelineEntry> {

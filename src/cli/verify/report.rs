@@ -106,6 +106,7 @@ pub(super) fn document(found: Option<&Recomputed>, expected: Option<&str>, exit:
         "before": found.map(|found| &found.before),
         "after": found.map(|found| &found.after),
         "worse": found.map(Recomputed::worse),
+        "weakens": found.map(|found| found.weakens.iter().map(ToString::to_string).collect::<Vec<_>>()),
         "digest": found.map(Recomputed::digest),
         "expected": expected,
         "same": found.and_then(|found| Some(expected? == found.digest())),

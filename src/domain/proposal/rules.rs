@@ -39,12 +39,12 @@ pub enum Unfit {
     TooLong,
     #[error(
         "it weakens the tests: {}. Fix the code instead. If the test itself is wrong, submit only the change to the \
-         test, with `test_may_be_wrong`. {}", weakening::listed(.0), weakening::how_to_allow(.0)
+         test, with `test_may_be_wrong`. {}", weakening::listed(.0), weakening::how_to_allow(.0, "fix")
     )]
     WeakensTests(Vec<Weakening>),
     #[error(
         "it changes something that nobody is asked to approve: {}. Leave that as it is. {}",
-        weakening::listed(.0), weakening::how_to_allow(.0)
+        weakening::listed(.0), weakening::how_to_allow(.0, "fix")
     )]
     NeverAsked(Vec<Weakening>),
     #[error("a proposal about a test may change only tests, but this one also changes `{path}`")]

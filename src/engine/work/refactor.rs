@@ -32,7 +32,7 @@ pub(super) fn unready(bench: &Judge<'_>, path: Option<&RepoPath>) -> Option<Work
             .any(|other| *other == path || other.as_str().starts_with(&folder))
     };
     if let Some(path) = path.filter(|path| !is_there(path)) {
-        return refused(format!("There is no `{path}` on this head"));
+        return refused(format!("There is no `{path}` here"));
     }
     match before.outcome {
         Ran::Passed => None,
@@ -49,7 +49,7 @@ pub(super) fn unready(bench: &Judge<'_>, path: Option<&RepoPath>) -> Option<Work
                 format!(": {}", names.join(", "))
             };
             refused(format!(
-                "The tests fail before the refactoring ({}){failing}. Use `/greenlight fix` first",
+                "The tests fail before the refactoring ({}){failing}. Fix them first, for example with greenlight's `fix`",
                 before.summary()
             ))
         }

@@ -27,8 +27,8 @@ pub(super) fn unready(bench: &Judge<'_>) -> Option<WorkOutcome> {
     match before.outcome {
         Ran::Passed | Ran::Failed | Ran::NothingRan => None,
         _ => refused(format!(
-            "The existing tests do not produce a result ({}), so no new test could be judged. Use `/greenlight fix` \
-             first",
+            "The existing tests do not produce a result ({}), so no new test could be judged. Fix them first, for \
+             example with greenlight's `fix`",
             before.summary()
         )),
     }

@@ -224,6 +224,13 @@ async fn shells_complete_and_man_pages_exist() {
             script.out
         );
     }
+    // A file that is cut short is no success.
+    let mut full = door.command(["completions", "bash"]);
+    full.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    super::ended(full.spawn().unwrap())
+        .await
+        .with(2)
+        .saying("standard output cannot be written: No space left");
     let script = door.run(["completions", "bash"]).await.with(0).out;
     let asked = "COMP_WORDS=(greenlight config sh)\nCOMP_CWORD=2\n_greenlight greenlight sh config\necho \"${COMPREPLY[*]}\"\n\
          COMP_WORDS=(greenlight fix --sandbox b)\nCOMP_CWORD=3\n_greenlight greenlight b --sandbox\n\

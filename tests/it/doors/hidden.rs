@@ -52,6 +52,7 @@ async fn a_local_run_keeps_nothing_in_the_checkout() {
         let door = Door::new().with("GREENLIGHT_DATA_DIR", folder.to_str().unwrap());
         let ended = door.run(["fix".as_ref(), checkout.path().as_os_str()]).await.with(2);
         ended.saying("(GREENLIGHT_DATA_DIR) is inside the checkout, where the tests could read it");
+        assert!(!folder.exists(), "{}", folder.display());
     }
     // A key would also be in every copy that tests run in.
     std::fs::write(checkout.path().join("key"), "sk-canary").unwrap();

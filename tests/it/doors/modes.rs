@@ -237,7 +237,10 @@ async fn a_refactoring_says_what_is_better() {
     let checkout = sums(long, &[]);
     let model = ScriptedModel::start([calls("write_file", json!({ "path": "sums.py", "text": short }))]).await;
     model.submits("One way is enough.");
-    let arguments = ["refactor", "less complexity", "--in", "sums.py", "--json", "--yes"];
+    // Somebody may drop the file onto the terminal.
+    let file = checkout.path().join("sums.py");
+    let file = file.to_str().unwrap();
+    let arguments = ["refactor", "less complexity", "--in", file, "--json", "--yes"];
     let done = document(&run(&door(&model), &arguments, checkout.path()).await.with(0));
     assert_eq!(done["outcome"], "refactored");
     let measures = &done["proposal"]["measures"];
@@ -252,6 +255,9 @@ async fn a_refactoring_says_what_is_better() {
     let model = ScriptedModel::start([]).await;
     let refused = run(&door(&model), &["refactor", "tidy"], checkout.path()).await.with(3);
     refused.saying("fail before the refactoring");
+    let elsewhere = ["refactor", "tidy", "--in", "other.py"];
+    let elsewhere = run(&door(&model), &elsewhere, checkout.path()).await.with(2);
+    elsewhere.saying("--in: there is no other.py in ");
     model.finish();
 }
 
@@ -346,6 +352,11 @@ async fn a_recorded_run_is_the_same_again_after_its_fix_was_written() {
     let door = door(&model);
     let folder = tempfile::tempdir().unwrap();
     let bundle = folder.path().join("run.greenlight");
+    let program = checkout.path().join("sums.py");
+    let record = ["fix", "--yes", "--record", program.to_str().unwrap()];
+    let refused = run(&door, &record, checkout.path()).await.with(2);
+    refused.saying("sums.py exists and is not a recorded run; name another file");
+    assert_eq!(std::fs::read_to_string(&program).unwrap(), RED);
     let record = ["fix", "--yes", "--record", bundle.to_str().unwrap()];
     run(&door, &record, checkout.path()).await.with(0);
     assert_eq!(std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), GREEN);

@@ -70,6 +70,31 @@ async fn a_fix_is_recomputed_to_the_same_digest_however_the_patch_is_named() {
     }
 }
 
+/// An agent relies on the exit code, and it may have edited the tests.
+#[tokio::test]
+async fn weakened_tests_prove_nothing_unless_a_person_allows_it() {
+    let checkout = sums(RED, &[]);
+    let root = checkout.path();
+    for arguments in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "red"]] {
+        assert!(git(root, arguments).status.success());
+    }
+    let tests = std::fs::read_to_string(root.join("test_sums.py")).unwrap();
+    let gutted = tests.lines().map(|line| match line.trim_start().starts_with("self.assert") {
+        true => format!("{}pass\n", &line[..line.len() - line.trim_start().len()]),
+        false => format!("{line}\n"),
+    });
+    let gutted: String = gutted.collect();
+    assert!(gutted.contains("pass"), "{gutted}");
+    std::fs::write(root.join("test_sums.py"), gutted).unwrap();
+    let refused = document(&verify(root, &["--json"]).await.with(3));
+    assert_eq!(refused["outcome"], "refused");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.starts_with("the patch weakens the tests: test_sums.py:"), "{message}");
+    let (_, name) = message.split_once("`greenlight verify --allow ").unwrap();
+    let name = name.split('`').next().unwrap();
+    verify(root, &["--allow", name]).await.with(0);
+}
+
 #[tokio::test]
 async fn what_is_another_is_said() {
     let (checkout, head, evidence) = fixed().await;

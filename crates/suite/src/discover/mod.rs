@@ -206,6 +206,13 @@ fn modules(checkout: &Checkout) -> impl Iterator<Item = Option<RepoPath>> {
 fn in_place(place: &Directory<'_>) -> Vec<TestCommand> {
     let find = |ecosystem| of_ecosystem(place, ecosystem);
     let mut commands: Vec<TestCommand> = INSTALLED.into_iter().filter_map(find).collect();
+    let of_python = commands
+        .iter()
+        .position(|command| command.framework == Framework::Unittest);
+    if let Some(at) = of_python {
+        let rest = python::rest(place, &commands[at]);
+        commands.splice(at + 1..at + 1, rest);
+    }
     commands.extend(OTHERS.into_iter().find_map(find));
     // Python files next to a build in another language rarely are its tests.
     let is_stray = |command: &TestCommand| command.framework.spec().ecosystem == Ecosystem::Python;

@@ -6,7 +6,7 @@ pub(crate) use tasks::tox_requirements;
 
 use crate::discover::directory::Directory;
 use crate::framework::Framework;
-use crate::test_command::TestCommand;
+use crate::test_command::{Source, TestCommand};
 
 /// What is looked for, shown to people whose tests were not found.
 pub(super) const LOOKS_FOR: &str = "Python test files or pytest settings";
@@ -25,6 +25,9 @@ const MANIFESTS: [&str; 9] = [
 
 /// Maximum number of test files that are read to find out which framework they use.
 const MAX_READ: usize = 50;
+const DISCOVER: [&str; 4] = ["python3", "-m", "unittest", "discover"];
+/// Maximum number of runs of `unittest` for one project.
+const MAX_STARTS: usize = 20;
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     // Deeper directories belong to the project above them.
@@ -40,7 +43,9 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
         place.command(&argv, task.framework, task.file)
     } else {
         let tests = own_tests(place);
-        let first = tests.first()?;
+        if tests.is_empty() {
+            return None;
+        }
         if place.has("manage.py") && place.text("manage.py").is_some_and(|text| text.contains("django")) {
             place.command(&["python3", "manage.py", "test"], Framework::Unittest, "manage.py")
         } else if let Some(file) = tests.iter().take(MAX_READ).find(|path| needs_pytest(place, path)) {
@@ -48,19 +53,75 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
         } else if let Some(file) = asks_for_pytest(place) {
             place.command(&plain, Framework::Pytest, &file)
         } else {
-            let start = start_directory(place, &tests);
-            let mut argv = vec!["python3", "-m", "unittest", "discover"];
-            if let Some(start) = &start {
-                argv.extend(["-s", start]);
-            }
-            if !tests.iter().any(|path| file_name(path).starts_with("test")) {
-                argv.extend(["-p", "*_test.py"]);
-            }
-            place.command(&argv, Framework::Unittest, first)
+            starts(place, &tests).first().and_then(|start| start.command(place))
         }
     }?;
     command.import_root = import_root(place).or_else(|| Some(".".into()));
     Some(command)
+}
+
+/// The other commands of a project whose tests one run of `unittest` does not reach all.
+pub(super) fn rest(place: &Directory<'_>, first: &TestCommand) -> Vec<TestCommand> {
+    let tests = own_tests(place);
+    let starts = starts(place, &tests);
+    let commands: Vec<TestCommand> = starts.iter().filter_map(|start| start.command(place)).collect();
+    // Another command was chosen.
+    if commands.first().is_none_or(|command| command.argv != first.argv) {
+        return Vec::new();
+    }
+    let more = commands.into_iter().skip(1);
+    more.map(|command| TestCommand {
+        import_root: first.import_root.clone(),
+        ..command
+    })
+    .collect()
+}
+
+/// Whether both are runs of one project from [`find`] and [`rest`], which have no tests in common.
+pub(super) fn start_apart(one: &TestCommand, other: &TestCommand) -> bool {
+    let is_found = |command: &TestCommand| {
+        command.framework == Framework::Unittest
+            && command.argv.starts_with(&DISCOVER.map(String::from))
+            && matches!(command.source, Source::File(_))
+    };
+    is_found(one) && is_found(other) && one.argv != other.argv
+}
+
+/// Where `unittest` starts to look for tests, and for which names.
+struct Start<'a> {
+    directory: Option<String>,
+    pattern: Option<&'static str>,
+    /// A file that it finds.
+    found: &'a str,
+}
+
+impl Start<'_> {
+    fn command(&self, place: &Directory<'_>) -> Option<TestCommand> {
+        let mut argv = DISCOVER.to_vec();
+        argv.extend(self.directory.iter().flat_map(|start| ["-s", start.as_str()]));
+        argv.extend(self.pattern.iter().flat_map(|pattern| ["-p", *pattern]));
+        place.command(&argv, Framework::Unittest, self.found)
+    }
+}
+
+/// `unittest` enters packages only, and looks for one pattern, so tests elsewhere take further runs.
+fn starts<'a>(place: &Directory<'_>, tests: &[&'a str]) -> Vec<Start<'a>> {
+    let mut starts: Vec<Start<'a>> = Vec::new();
+    for found in tests {
+        let directory = start_directory(place, found);
+        let pattern = (!file_name(found).starts_with("test")).then_some("*_test.py");
+        let is_known = |start: &Start<'_>| start.directory == directory && start.pattern == pattern;
+        if starts.len() < MAX_STARTS && !starts.iter().any(is_known) {
+            starts.push(Start {
+                directory,
+                pattern,
+                found,
+            });
+        }
+    }
+    // First where most projects have their tests: at the root, under the usual name.
+    starts.sort_by_key(|start| (start.directory.is_some(), start.pattern.is_some()));
+    starts
 }
 
 /// Whether a directory is a Python project, and does not only contain Python files.
@@ -183,18 +244,17 @@ fn needs_pytest(place: &Directory<'_>, path: &str) -> bool {
     })
 }
 
-/// `unittest` enters packages only, so it starts at the tests if the directories above them are not packages.
-fn start_directory(place: &Directory<'_>, tests: &[&str]) -> Option<String> {
-    let is_reachable = |path: &&str| {
-        let mut directory = String::new();
-        let parts: Vec<&str> = path.split('/').collect();
-        parts[..parts.len() - 1].iter().all(|part| {
-            directory = format!("{directory}{part}/");
-            place.has(&format!("{directory}__init__.py"))
-        })
-    };
-    let hidden = tests.iter().find(|path| !is_reachable(path))?;
-    let directory = hidden.rsplit_once('/')?.0;
+/// Where `unittest` has to start for a test: in its directory if those above it are not packages.
+fn start_directory(place: &Directory<'_>, test: &str) -> Option<String> {
+    let directory = test.rsplit_once('/')?.0;
+    let mut above = String::new();
+    let is_reachable = directory.split('/').all(|part| {
+        above = format!("{above}{part}/");
+        place.has(&format!("{above}__init__.py"))
+    });
+    if is_reachable {
+        return None;
+    }
     // If the tests themselves are packages, it starts above the topmost one.
     let mut top = directory;
     while place.has(&format!("{top}/__init__.py")) {

@@ -209,7 +209,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         return false;
     }
     if is_same_place {
-        return true;
+        return !python::start_apart(outer, inner);
     }
     if outer.framework == inner.framework && starts_at(inner, outer.directory.as_ref()) {
         return true;

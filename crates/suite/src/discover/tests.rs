@@ -116,6 +116,35 @@ fn a_python_project_runs_with_what_its_tests_are_written_for() {
 }
 
 #[test]
+fn unittest_runs_once_for_each_folder_that_one_run_does_not_reach() {
+    let unit = "import unittest\nclass TestA(unittest.TestCase):\n    def test_a(self): pass\n";
+    let (_directory, checkout) = tree(&[
+        ("test_root.py", unit),
+        ("shop_test.py", unit),
+        ("tests/unit/test_a.py", unit),
+        ("tests/unit/test_b.py", unit),
+        ("tests/integration/test_c.py", unit),
+        ("pkg/__init__.py", ""),
+        ("pkg/test_d.py", unit),
+    ]);
+    let all = find_all(&checkout, &TestSettings::default(), &Hints::default());
+    let wanted = select(&checkout, all, []).wanted;
+    let shown: Vec<String> = wanted
+        .iter()
+        .map(|command| format!("{command} from {}", command.source))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "python3 -m unittest discover from `pkg/test_d.py`",
+            "python3 -m unittest discover -p '*_test.py' from `shop_test.py`",
+            "python3 -m unittest discover -s tests/integration from `tests/integration/test_c.py`",
+            "python3 -m unittest discover -s tests/unit from `tests/unit/test_a.py`",
+        ]
+    );
+}
+
+#[test]
 fn the_root_goes_before_what_is_below() {
     check(
         &[("go.mod", "module m"), ("a/Cargo.toml", "[package]\nname='a'")],

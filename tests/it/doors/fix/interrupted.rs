@@ -34,6 +34,8 @@ async fn a_killed_run_resumes_where_its_model_was() {
     let door = door(&model);
     let arguments = ["fix", "--yes", "--json", checkout.path().to_str().unwrap()];
     killed(&door, &model, &arguments).await;
+    let listed = document(&door.run(["runs", "--json"]).await.with(0));
+    assert_eq!(listed["runs"][0]["state"], "interrupted", "{listed}");
     let asked = model.requests().len();
     first_edit(&model);
     let fixed = door.run(arguments).await.with(0).saying("resuming the run");

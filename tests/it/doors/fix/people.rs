@@ -51,7 +51,10 @@ async fn a_yes_writes_and_a_no_does_not() {
     );
     let shown = document(&["runs", "show", runs[0]["id"].as_str().unwrap(), "--json"]).await;
     let mut timeline = shown["timeline"].as_array().unwrap().iter();
-    assert!(timeline.any(|entry| entry["kind"] == "end" && entry["what"] == "written"), "{shown}");
+    assert!(
+        timeline.any(|entry| entry["kind"] == "end" && entry["what"] == "written"),
+        "{shown}"
+    );
     let counted = document(&["stats", "--json"]).await;
     let statistics = &counted["statistics"];
     assert_eq!(

@@ -153,6 +153,31 @@ async fn a_person_overrules_the_guard_by_the_name_of_its_finding() {
     assert!(ended.out.contains("Allowed by name: sums.py:4:"), "{ended:#?}");
 }
 
+/// The test is missing after the change, which nothing else may be.
+#[tokio::test]
+async fn a_person_lets_a_test_go_by_the_name_of_the_finding() {
+    let old = "    def test_old(self):\n        self.assertEqual(sums.total([5, 0]), 5)\n";
+    let tests = format!(
+        "import unittest\nimport sums\n\n\nclass Sums(unittest.TestCase):\n    def test_total(self):\n        \
+         self.assertEqual(sums.total([1, 2]), 3)\n\n{old}"
+    );
+    for (allowed, code) in [("removed@test_sums.py", 0), ("skipped@test_sums.py", 1)] {
+        let checkout = sums(RED, &[("test_sums.py", &tests)]);
+        let model = ScriptedModel::start([]).await;
+        model.edits("sums.py", RED, GREEN);
+        model.edits("test_sums.py", &format!("\n{old}"), "");
+        model.submits("It adds now, and the old test is gone.");
+        model.then(calls(
+            "submit",
+            serde_json::json!({ "summary": "The old test has to stay.", "no_fix": true }),
+        ));
+        let arguments = ["fix", "--yes", "--allow", allowed, checkout.path().to_str().unwrap()];
+        door(&model).run(arguments).await.with(code);
+        let written = std::fs::read_to_string(checkout.path().join("test_sums.py")).unwrap();
+        assert_eq!(written.contains("test_old"), code != 0, "{written}");
+    }
+}
+
 /// Neither the model's words and arguments, nor the code of a pull request, nor its settings name a finding for a
 /// person; and a name covers one kind in one file.
 #[tokio::test]
