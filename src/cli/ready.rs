@@ -12,14 +12,23 @@ use crate::config::environment::Environment;
 use crate::domain::clock::millis;
 use crate::domain::execution::REGISTRIES;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
+use crate::git::LocalRepository;
 use crate::suite::{self, Suite, TestCommand};
 
 /// The test command, or an error that says what to do without one.
 pub(super) fn found(worktree: &Worktree) -> Result<TestCommand, Exit> {
     worktree.test_command().map_err(|nothing| {
+        let root = worktree.checkout.root();
+        let repository = LocalRepository::open(root).ok();
+        let top = repository.as_ref().and_then(LocalRepository::work_tree);
+        let elsewhere = top.filter(|top| *top != root).map(|top| {
+            let top = top.display();
+            format!("; this is a folder of {top}: give that path if its tests are meant")
+        });
         Exit::Usage(format!(
-            "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
-            worktree.checkout.root().display(),
+            "no tests found in {}{}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
+            root.display(),
+            elsewhere.unwrap_or_default(),
             nothing.looked_for.join(", ")
         ))
     })

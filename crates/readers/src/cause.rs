@@ -38,7 +38,10 @@ impl Failure {
         let line = short(without_remark(line).trim(), MAX_LINE);
         match self.values(&line) {
             Some(values) => format!("{} ({values})", line.trim_end_matches([':', '.'])),
-            None => line,
+            None => match rest(&lines, &line) {
+                Some(rest) => short(&format!("{line} {rest}"), MAX_LINE),
+                None => line,
+            },
         }
     }
 
@@ -82,6 +85,16 @@ impl Failure {
         let value = |text: &str| short(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_VALUE);
         Some(format!("expected {}, received {}", value(expected), value(actual)))
     }
+}
+
+/// The next line of a message, if this one only announces it: `Expected values to be strictly equal:`.
+fn rest<'a>(lines: &[&'a str], line: &str) -> Option<&'a str> {
+    if !line.ends_with(':') {
+        return None;
+    }
+    let at = lines.iter().position(|other| other.contains(line))?;
+    let mut after = lines[at + 1..].iter().map(|line| line.trim());
+    after.find(|line| says(line)).filter(|line| !is_frame(line))
 }
 
 /// The line that says what went wrong.
@@ -197,6 +210,19 @@ mod tests {
             "def test_a():\n>   assert f() == 2\nE   assert 1 == 2\nE    +  where 1 = f()",
             "assert 1 == 2",
         );
+    }
+
+    #[test]
+    fn a_line_that_announces_another_is_shown_with_it() {
+        check(
+            "Expected values to be strictly equal:\n\nundefined !== 3\n\n    at f (/w/a.test.js:5:10)",
+            "Expected values to be strictly equal: undefined !== 3",
+        );
+        check(
+            "fare.c: In function 'fare':\nfare.c:1:20: error: 'x' undeclared",
+            "fare.c: In function 'fare': fare.c:1:20: error: 'x' undeclared",
+        );
+        check("It fails:\n    at f (/w/a.test.js:5:10)", "It fails:");
     }
 
     #[test]

@@ -56,7 +56,8 @@ pub(super) async fn explain(
         return Ok(WorkOutcome::Interrupted);
     }
     let mut shown: Vec<Because> = Vec::new();
-    for (path, line) in &suspects {
+    // What says nothing about the code makes no line of it suspect.
+    for (path, line) in suspects.iter().filter(|_| !triage.is_not_judged()) {
         let is_shown = |one: &Because| one.path == *path && (one.from..=one.to).contains(line);
         if shown.len() < SHOWN && !shown.iter().any(is_shown) {
             shown.extend(because(worktree, path, *line));

@@ -235,7 +235,14 @@ fn places(suspects: Vec<(RepoPath, u32)>) -> Vec<Location> {
         path: path.to_string(),
         line,
     };
-    suspects.into_iter().map(place).collect()
+    let mut places: Vec<Location> = Vec::new();
+    // One line may be suspected for several reasons.
+    for place in suspects.into_iter().map(place) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
 }
 
 fn bounded(mut unverified: Vec<Unverified>) -> Vec<Unverified> {
