@@ -109,6 +109,11 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                     *task = of_ci;
                 }
             }
+            for command in &mut all {
+                if let Some(argv) = steps.rake(command) {
+                    command.argv = argv;
+                }
+            }
             let installed = ci::installed(checkout, &hints.ci);
             for command in all.iter_mut().filter(|command| command.ci_install.is_empty()) {
                 command.ci_install = installed.clone();
@@ -132,7 +137,12 @@ fn merged((first, mut of_ci): (Vec<TestCommand>, Vec<TestCommand>), places: &[Di
             .partition(|command| command.directory == place.directory);
         of_ci = elsewhere;
         let mut found = in_place(place);
-        found.retain(|command| !here.iter().chain(&all).any(|of_ci| ci::is_alike(of_ci, command)));
+        // A script that CI runs may test with any tool.
+        let is_known = |of_ci: &TestCommand, command: &TestCommand| {
+            let is_script = of_ci.framework == Framework::Other && of_ci.directory == command.directory;
+            is_script || ci::is_alike(of_ci, command)
+        };
+        found.retain(|command| !here.iter().chain(&all).any(|of_ci| is_known(of_ci, command)));
         all.extend(here);
         all.extend(found);
     }

@@ -2,8 +2,11 @@
 //!
 //! Lines with functions of make or expressions of just are left out: their values would have to be computed.
 
+mod conditions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::conditions::{with_included, without_branches};
 use super::others;
 use crate::discover::directory::Directory;
 
@@ -32,6 +35,7 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
     match name {
         "make" | "gmake" => {
             let text = read(&["GNUmakefile", "makefile", "Makefile"])?;
+            let text = without_branches(&with_included(place, &text).replace("\\\n", " "));
             Some(of_targets(&text, &targets(rest)?, Runner::Make))
         }
         "just" => {

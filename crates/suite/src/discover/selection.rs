@@ -12,13 +12,13 @@ use greenlight_tree::checkout::Checkout;
 use super::{python, rust};
 use crate::discover::directory::Directory;
 use crate::framework::{Ecosystem, Framework};
-use crate::test_command::TestCommand;
+use crate::test_command::{Source, TestCommand};
 
 /// Maximum size of a manifest in which other packages are looked for, in bytes.
 const MAX_MANIFEST: usize = 256 << 10;
 
 /// Directories whose tests only run after changes to them: they are rarely part of the project's own CI.
-const ASIDE: [&str; 23] = [
+const ASIDE: [&str; 27] = [
     "bench",
     "benches",
     "benchmark",
@@ -27,12 +27,14 @@ const ASIDE: [&str; 23] = [
     "compliance",
     "contrib",
     "demo",
+    "demos",
     "docs",
     "documentation",
     "example",
     "examples",
     "fixtures",
     "fuzz",
+    "playground",
     "sample",
     "samples",
     "scripts",
@@ -41,6 +43,8 @@ const ASIDE: [&str; 23] = [
     "testdata",
     "third_party",
     "tools",
+    "tutorial",
+    "tutorials",
     "vendor",
 ];
 
@@ -208,6 +212,13 @@ fn is_below(path: &str, directory: Option<&RepoPath>) -> bool {
 fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool {
     let (of_outer, of_inner) = (ecosystem(outer), ecosystem(inner));
     let is_same_place = outer.directory == inner.directory;
+    let is_of_ci = |command: &TestCommand| matches!(command.source, Source::Ci { .. });
+    // What a target calls may be what CI also calls directly.
+    let is_target = matches!(inner.argv.first().map(String::as_str), Some("make" | "just" | "task"));
+    if is_same_place && is_of_ci(outer) && is_of_ci(inner) && !is_target {
+        // What CI runs one after the other are different tests, or discovery would have kept one.
+        return false;
+    }
     if inner.framework == Framework::Other && is_same_place {
         // What a Makefile calls is known only when it runs; beside another command, that is the same tests.
         return true;

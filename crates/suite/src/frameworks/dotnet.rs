@@ -75,11 +75,24 @@ fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     let solutions = [here(".sln"), here(".slnx")].concat();
     match solutions.as_slice() {
         [only] => place.command(&["dotnet", "test"], Framework::Dotnet, only),
-        [first, ..] => place.command(&["dotnet", "test", first], Framework::Dotnet, first),
+        [first, ..] => place.command(
+            &["dotnet", "test", main_of(&solutions).unwrap_or(first)],
+            Framework::Dotnet,
+            first,
+        ),
         // Without a solution it uses the project in its directory, or the one that is named.
         [] if !test.contains('/') => place.command(&["dotnet", "test"], Framework::Dotnet, test),
         [] => place.command(&["dotnet", "test", test], Framework::Dotnet, test),
     }
+}
+
+/// Beside `A.sln`, others such as `A.Docs.sln` are for a purpose.
+fn main_of<'a>(solutions: &[&'a str]) -> Option<&'a str> {
+    let starts_all = |name: &&&str| {
+        let stem = name.rsplit_once('.').map_or(**name, |(stem, _)| stem);
+        solutions.iter().all(|other| other.starts_with(stem))
+    };
+    solutions.iter().find(starts_all).copied()
 }
 
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
