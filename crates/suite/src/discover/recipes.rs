@@ -49,6 +49,11 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
         }
         "sh" | "bash" | "dash" => Some(vec![read(&[rest.first()?.as_str()])?]),
         _ if name.ends_with(".sh") => Some(vec![read(&[program.trim_start_matches("./")])?]),
+        _ if program.contains('/') => {
+            let text = read(&[program.trim_start_matches("./")])?;
+            let shell = text.lines().next().filter(|line| line.starts_with("#!"))?;
+            shell.trim_end().ends_with("sh").then(|| vec![text.clone()])
+        }
         _ => None,
     }
 }

@@ -155,17 +155,21 @@ pub(super) fn follows(place: &Directory<'_>, known: &TestCommand, command: &Test
     name.and_then(says).unwrap_or_default()
 }
 
-/// Whether a command runs tests that the project's settings name, such as a test suite of PHPUnit.
+/// Whether a command runs tests that the project's settings name: a test suite of PHPUnit, a package or a test target of
+/// Cargo.
 pub(super) fn names_a_part(command: &TestCommand) -> bool {
-    command.framework.spec().ecosystem == Ecosystem::Php
-        && command
-            .argv
-            .iter()
-            .any(|word| word == "--testsuite" || word.starts_with("--testsuite="))
-        && !command
-            .argv
-            .iter()
-            .any(|word| word.starts_with("--filter") || word.starts_with("--group"))
+    let has = |options: &[&str]| {
+        let mut words = command.argv.iter().map(|word| word.split('=').next().unwrap_or(word));
+        words.any(|word| options.contains(&word))
+    };
+    match command.framework.spec().ecosystem {
+        Ecosystem::Php => has(&["--testsuite"]) && !has(&["--filter", "--group"]),
+        Ecosystem::Rust => {
+            has(&["-p", "--package", "--test"])
+                && !has(&["--lib", "--doc", "--no-default-features", "--target", "--bench"])
+        }
+        _ => false,
+    }
 }
 
 /// Whether a command tests combinations of features. Its plugin of Cargo is installed.
