@@ -90,14 +90,9 @@ impl StepCommands<'_> {
     /// CI's own call of Rake in a directory, for what the project's files suggest to run with it.
     pub(super) fn rake(&self, found: &TestCommand) -> Option<Vec<String>> {
         let is_rake = |word: &String| word.rsplit('/').next() == Some("rake");
-        let tests = |command: &&TestCommand| {
-            let at = command.argv.iter().position(is_rake);
-            let tasks = at.and_then(|at| command.argv.get(at + 1..));
-            tasks.is_some_and(|tasks| tasks.iter().all(|task| names_a_test(task)))
-        };
         let mut here = self.other.iter().filter(|command| command.directory == found.directory);
         let is_wanted = found.argv.iter().any(is_rake) && matches!(found.source, Source::File(_));
-        here.find(tests)
+        here.find(|command| own::runs_rake(command))
             .filter(|_| is_wanted)
             .map(|command| command.argv.clone())
     }

@@ -7,6 +7,7 @@ use greenlight_tree::checkout::Checkout;
 use super::names_a_test;
 use super::purpose::is_for_tools;
 use crate::discover::directory::Directory;
+use crate::discover::workspaces;
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::TestCommand;
 use crate::workflow::WORKSPACE;
@@ -64,7 +65,7 @@ pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestComm
 /// of the tree, or a target of a Makefile that CI's own steps create.
 pub(super) fn runs_here(place: &Directory<'_>, command: &TestCommand) -> bool {
     let Some(script) = script(place, &command.argv) else {
-        return is_configured_target(place, command);
+        return is_configured_target(place, command) || is_rake_below(place, command);
     };
     let text = place.text(&script).filter(|text| text.len() <= MAX_SCRIPT);
     is_for_all_tests(&command.argv) && text.is_some_and(|text| !needs_more(&text))
@@ -129,6 +130,19 @@ fn is_configured_target(place: &Directory<'_>, command: &TestCommand) -> bool {
     is_make && !is_there && is_template && command.builds().any(|build| build.configures())
 }
 
+/// Rake in a directory below the root, of which the root's command would know nothing.
+fn is_rake_below(place: &Directory<'_>, command: &TestCommand) -> bool {
+    place.directory.is_some() && place.has("Rakefile") && runs_rake(command)
+}
+
+/// Whether a command runs Rake for tests, or for what a project does without further words.
+pub(super) fn runs_rake(command: &TestCommand) -> bool {
+    let is_rake = |word: &String| word.rsplit('/').next() == Some("rake");
+    let at = command.argv.iter().position(is_rake);
+    let tasks = at.and_then(|at| command.argv.get(at + 1..));
+    tasks.is_some_and(|tasks| tasks.iter().all(|task| names_a_test(task)))
+}
+
 fn needs_more(text: &str) -> bool {
     let mut words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
     words.any(|word| NEED_MORE.contains(&word))
@@ -145,14 +159,30 @@ pub(super) fn follows(place: &Directory<'_>, known: &TestCommand, command: &Test
         && known.directory == command.directory
         && known.framework.spec().ecosystem == Ecosystem::JavaScript;
     let name = command.argv.last().filter(|_| is_script && is_beside);
-    let manifest = place.text("package.json").filter(|text| text.len() <= MAX_SCRIPT);
-    let manifest: Option<serde_json::Value> = manifest.and_then(|text| serde_json::from_str(&text).ok());
     let says = |name: &String| {
-        let script = manifest.as_ref()?.get("scripts")?.get(name)?.as_str()?;
         let is_other = name.split([':', '-', '_']).any(|part| OTHERS.contains(&part));
-        Some(names_a_test(name) && !is_other && !needs_more(script))
+        let script = own_script(place, &command.argv, name)?;
+        Some(names_a_test(name) && !is_other && !needs_more(&script))
     };
     name.and_then(says).unwrap_or_default()
+}
+
+/// The text of a script: of the package that `--filter` names, else of the place.
+fn own_script(place: &Directory<'_>, argv: &[String], name: &str) -> Option<String> {
+    let manifest = |path: &str| -> Option<serde_json::Value> {
+        let text = place.checkout.read_text(path).filter(|text| text.len() <= MAX_SCRIPT)?;
+        serde_json::from_str(&text).ok()
+    };
+    let filter = argv.iter().position(|word| matches!(word.as_str(), "--filter" | "-F"));
+    let package = match filter.and_then(|at| argv.get(at + 1)) {
+        None => manifest(&place.path("package.json"))?,
+        Some(wanted) => {
+            let members = workspaces::members(place.checkout).into_iter();
+            let mut manifests = members.filter_map(|member| manifest(&format!("{member}/package.json")));
+            manifests.find(|package| package.get("name").and_then(|name| name.as_str()) == Some(wanted.as_str()))?
+        }
+    };
+    Some(package.get("scripts")?.get(name)?.as_str()?.to_owned())
 }
 
 /// Whether a command runs tests that the project's settings name: a test suite of PHPUnit, a package or a test target of

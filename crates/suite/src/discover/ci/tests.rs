@@ -49,6 +49,7 @@ fn check(scripts: &[&str], expected: &[&str]) {
         ),
         ("inner/Makefile", "include ../common.mk\n\ntest: common-test\n"),
         ("auto/Makefile.am", "TESTS = a\n"),
+        ("auto/Rakefile", ""),
     ] {
         let path = tree.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -171,6 +172,11 @@ fn scripts_that_cannot_be_taken_apart_run_as_they_are() {
         &["(cd auto && ./configure) && cd auto && make check"],
     );
     check(&["cd auto\nmake check"], &[]);
+    check(
+        &["cd auto && bundle exec rake", "bundle exec rake"],
+        &["cd auto && bundle exec rake"],
+    );
+    check(&["cd auto && bundle exec rake check"], &[]);
     let features = "cargo hack test --feature-powerset";
     check(&[features], &[features]);
     check(&["cargo hack check --feature-powerset"], &[]);
