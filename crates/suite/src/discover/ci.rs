@@ -106,10 +106,11 @@ impl StepCommands<'_> {
     /// Where CI runs no command for all tests, the parts that the project names are all there is.
     fn add_parts(&mut self) {
         let parts = std::mem::take(&mut self.parts);
-        // A package of Rust may also be tested by a target that could not be read.
+        // The same job may also test a package of Rust by a target that could not be read.
         let is_read = |part: &TestCommand| {
             let mut others = self.other.iter();
-            part.framework != Framework::Cargo || !others.any(|other| other.directory == part.directory)
+            part.framework != Framework::Cargo
+                || !others.any(|other| other.directory == part.directory && other.source == part.source)
         };
         let is_missing = |part: &TestCommand| is_read(part) && !self.known.iter().any(|known| is_alike(known, part));
         let missing: Vec<TestCommand> = parts.into_iter().filter(is_missing).take(MAX_PARTS).collect();
