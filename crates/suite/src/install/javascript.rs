@@ -43,14 +43,10 @@ const WITHOUT_LOCK: &[&str] = &[
 
 pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     // The packages of a workspace are installed with those of the project that declares it.
-    let owner = project
-        .directory
-        .as_ref()
-        .and_then(|own| workspaces::owner(project.checkout, own));
-    match owner {
-        Some(directory) => plan_in(&Project { directory, ..*project }),
-        None => plan_in(project),
-    }
+    let own = project.directory.as_ref();
+    let owner = own.and_then(|own| workspaces::owner(project.checkout, own));
+    let directory = owner.unwrap_or_else(|| project.directory.clone());
+    plan_in(&Project { directory, ..*project })
 }
 
 fn plan_in(project: &Project<'_>) -> Option<Plan> {

@@ -33,7 +33,15 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
     };
     if tests_features(project) {
         // It only starts other programs, so it need not be fast, and builds sooner.
-        let words = ["cargo", "install", "--debug", "--locked", "--root", CARGO_TOOLS, "cargo-hack"];
+        let words = [
+            "cargo",
+            "install",
+            "--debug",
+            "--locked",
+            "--root",
+            CARGO_TOOLS,
+            "cargo-hack",
+        ];
         let fetch = Step::new(Phase::Online, StepDirectory::Workspace(None), &words);
         plan.steps.push(fetch.optional());
         plan.path.push(format!("{CARGO_TOOLS}/bin"));
