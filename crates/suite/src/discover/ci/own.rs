@@ -6,6 +6,7 @@ use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
 use super::purpose::is_for_tools;
+use crate::ci_build::BuildCommand;
 use crate::discover::directory::Directory;
 use crate::discover::workspaces;
 use crate::framework::{Ecosystem, Framework};
@@ -127,7 +128,7 @@ fn is_configured_target(place: &Directory<'_>, command: &TestCommand) -> bool {
         .iter()
         .any(|name| place.has(name));
     let is_template = ["Makefile.am", "Makefile.in"].iter().any(|name| place.has(name));
-    is_make && !is_there && is_template && command.builds().any(|build| build.configures())
+    is_make && !is_there && is_template && command.builds().any(BuildCommand::configures)
 }
 
 /// Rake in a directory below the root, of which the root's command would know nothing.

@@ -177,10 +177,11 @@ fn filled(text: &str, variables: &BTreeMap<String, Option<String>>, left: &mut u
         match name.strip_prefix("shell ") {
             Some(command) => whole.push_str(answer(&filled(command, variables, left)?)?),
             None if name.contains([' ', '$', ',']) => return None,
-            None => match variables.get(name) {
-                Some(value) => whole.push_str(value.as_deref()?),
-                None => {}
-            },
+            None => {
+                if let Some(value) = variables.get(name) {
+                    whole.push_str(value.as_deref()?);
+                }
+            }
         }
         if whole.len() > MAX_LINE {
             return None;
