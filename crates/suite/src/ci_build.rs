@@ -70,10 +70,29 @@ impl BuildCommand {
             ["npx", "lerna" | "nx" | "turbo", rest @ ..] if has_target(rest) => words.to_vec(),
             ["npx", "tsc", rest @ ..] | ["tsc", rest @ ..] if !rest.contains(&"--noEmit") => words.to_vec(),
             [python, "setup.py", "build_ext", ..] if python.starts_with("python") => words.to_vec(),
+            [script] | ["sh" | "bash", script] if is_configure(script) => words.to_vec(),
+            ["./configure", ..] => words.to_vec(),
+            ["autoreconf", rest @ ..] if rest.iter().all(|word| word.starts_with('-')) => words.to_vec(),
             ["rake", rest @ ..] | ["bundle", "exec", "rake", rest @ ..] if has_target(rest) => words.to_vec(),
             _ => return None,
         };
         Some(Self { argv, directory })
+    }
+
+    /// What `make` alone builds, once something has written the Makefile.
+    pub(crate) fn of_make(words: &[String], directory: Option<RepoPath>) -> Option<Self> {
+        let is_plain = |word: &String| word == "all" || word.starts_with("-j");
+        let is_make = matches!(words.first().map(String::as_str), Some("make" | "gmake"));
+        (is_make && words.iter().skip(1).all(is_plain)).then(|| Self {
+            argv: words.to_vec(),
+            directory,
+        })
+    }
+
+    /// Whether it writes a Makefile.
+    pub(crate) fn configures(&self) -> bool {
+        let is_configure = |word: &String| word == "./configure" || word == "autoreconf" || is_configure(word);
+        self.argv.iter().take(2).any(is_configure)
     }
 
     /// The ecosystem whose tests need it.
@@ -111,6 +130,15 @@ fn is_build(name: &str) -> bool {
     BUILDS.contains(&first) && !name.split([':', '-']).any(|part| NOT_BUILDS.contains(&part))
 }
 
+/// `./autogen.sh`, `bootstrap.sh`: scripts that write `configure`, and often run it.
+fn is_configure(path: &str) -> bool {
+    let name = path.trim_start_matches("./");
+    matches!(
+        name,
+        "autogen.sh" | "bootstrap.sh" | "bootstrap" | "autogen" | "buildconf" | "buildconf.sh"
+    )
+}
+
 fn has_target(words: &[&str]) -> bool {
     words.iter().any(|word| is_build(word)) && !words.iter().any(|word| NOT_BUILDS.contains(word))
 }
@@ -144,12 +172,16 @@ mod tests {
         );
         check("bundle exec rake compile", Some("bundle exec rake compile"));
         check("make generate", Some("make generate"));
+        check("sh bootstrap.sh", Some("sh bootstrap.sh"));
+        check("./configure --enable-a", Some("./configure --enable-a"));
     }
 
     #[test]
     fn other_lines_are_not() {
         for line in [
             "npm ci",
+            "sh bootstrap.sh --prefix=/usr",
+            "autoreconf ../other",
             "npm run build:docs",
             "npm run deploy",
             "npm run build -- --watch && npm publish",

@@ -94,7 +94,12 @@ pub struct CiInstall {
 /// Whether a script has a line that installs packages, or builds something.
 pub(crate) fn installs(script: &str) -> bool {
     let lines = shell::lines(script, |_| false).unwrap_or_default();
-    let is_useful = |words: &[String]| Line::of(words).is_some() || BuildCommand::of(words, None).is_some();
+    let builds = |words: &[String]| {
+        BuildCommand::of(words, None)
+            .or_else(|| BuildCommand::of_make(words, None))
+            .is_some()
+    };
+    let is_useful = |words: &[String]| Line::of(words).is_some() || builds(words);
     lines.iter().any(|line| is_useful(&line.words))
 }
 
@@ -165,7 +170,10 @@ impl CiInstall {
                 }
                 // A word that is left out may change what is built.
                 None if words.len() == line.words.len() && self.builds.len() < MAX_BUILDS => {
-                    self.builds.extend(BuildCommand::of(&words, directory));
+                    let is_configured = self.builds.iter().any(BuildCommand::configures);
+                    let of_make = || BuildCommand::of_make(&words, directory.clone()).filter(|_| is_configured);
+                    let build = BuildCommand::of(&words, directory.clone()).or_else(of_make);
+                    self.builds.extend(build);
                 }
                 None => {}
             }

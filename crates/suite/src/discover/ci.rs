@@ -4,6 +4,7 @@
 //! tests come first; a job for a part of the tests says nothing about the others. A target or script in which no such
 //! command is found is used only where the project's files know nothing better.
 
+mod own;
 mod purpose;
 
 use std::collections::BTreeSet;
@@ -11,30 +12,34 @@ use std::collections::BTreeSet;
 use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
-use self::purpose::{is_for_another_machine, is_for_tools, is_maven, is_partial, is_toolchain};
+use self::purpose::{is_for_another_machine, is_maven, is_partial, is_toolchain};
 use super::directory::Directory;
 use super::step::Unset;
 use super::{javascript, python, recipes, step};
 use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
-use crate::workflow::WORKSPACE;
 
 /// Maximum depth of targets and scripts that call others, and maximum number of scripts that are read.
 const MAX_DEPTH: usize = 3;
 const MAX_SCRIPTS: usize = 200;
+/// Maximum number of parts, and of scripts that run as they are.
+const MAX_PARTS: usize = 12;
 
 /// The commands of these steps.
 pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepCommands<'a> {
     let mut all = StepCommands {
         checkout,
         known: Vec::new(),
+        parts: Vec::new(),
         other: Vec::new(),
         scripts: MAX_SCRIPTS,
     };
     for step in steps {
         all.read(step, MAX_DEPTH);
     }
+    all.add_parts();
+    all.add_own();
     all
 }
 
@@ -43,6 +48,8 @@ pub(super) struct StepCommands<'a> {
     checkout: &'a Checkout,
     /// Those of known frameworks: one for each directory and ecosystem, the first one there is.
     pub(super) known: Vec<TestCommand>,
+    /// Those that run a part of the tests which the project itself names.
+    parts: Vec<TestCommand>,
     /// Targets, tasks and scripts of the project, as they are called.
     other: Vec<TestCommand>,
     scripts: usize,
@@ -74,13 +81,64 @@ impl StepCommands<'_> {
             let is_at_root = name.is_some_and(|name| !name.trim_start_matches("./").contains('/'));
             is_at_root && has(command, name) && command.argv.iter().skip(1).any(|word| names_a_test(word))
         };
-        here().find(is_target).or_else(|| here().find(is_tool)).cloned()
+        let is_for_tests =
+            |command: &&TestCommand| is_target(command) && command.argv.iter().any(|word| says_test(word));
+        let named = here().find(is_for_tests).or_else(|| here().find(is_target));
+        named.or_else(|| here().find(is_tool)).cloned()
+    }
+
+    /// CI's own call of Rake in a directory, for what the project's files suggest to run with it.
+    pub(super) fn rake(&self, found: &TestCommand) -> Option<Vec<String>> {
+        let is_rake = |word: &String| word.rsplit('/').next() == Some("rake");
+        let mut here = self.other.iter().filter(|command| command.directory == found.directory);
+        let is_wanted = found.argv.iter().any(is_rake) && matches!(found.source, Source::File(_));
+        here.find(|command| own::runs_rake(command))
+            .filter(|_| is_wanted)
+            .map(|command| command.argv.clone())
     }
 
     /// Whether the root is tested, but by no command of a known framework.
     pub(super) fn leaves_the_root_to_files(&self) -> bool {
         let is_root = |command: &TestCommand| command.directory.is_none();
         !self.known.iter().any(is_root) && self.other.iter().any(is_root)
+    }
+
+    /// Where CI runs no command for all tests, the parts that the project names are all there is.
+    fn add_parts(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        // The same job may also test a package of Rust by a target that could not be read.
+        let is_read = |part: &TestCommand| {
+            let mut others = self.other.iter();
+            part.framework != Framework::Cargo
+                || !others.any(|other| other.directory == part.directory && other.source == part.source)
+        };
+        let is_missing = |part: &TestCommand| is_read(part) && !self.known.iter().any(|known| is_alike(known, part));
+        let missing: Vec<TestCommand> = parts.into_iter().filter(is_missing).take(MAX_PARTS).collect();
+        self.known.extend(missing);
+    }
+
+    /// Where no command could be found in what CI calls, the project's own scripts run as CI calls them: any other
+    /// command would be a guess.
+    fn add_own(&mut self) {
+        let mut found: Vec<TestCommand> = Vec::new();
+        for command in &self.other {
+            let place = Directory {
+                checkout: self.checkout,
+                directory: command.directory.clone(),
+            };
+            let is_elsewhere = |other: &TestCommand| other.directory != command.directory;
+            let is_free = self.known.iter().all(is_elsewhere) && own::runs_here(&place, command);
+            // One job may call a script several times, with other variables. Other arguments may be those of a matrix.
+            let is_again = |other: &TestCommand| {
+                other.source == command.source && other.argv == command.argv && other.env != command.env
+            };
+            let is_first = found.iter().all(|other| is_elsewhere(other) || is_again(other));
+            let is_next = self.known.iter().any(|known| own::follows(&place, known, command));
+            if (is_free || is_next) && is_first && found.len() < MAX_PARTS {
+                found.push(command.clone());
+            }
+        }
+        self.known.extend(found);
     }
 
     fn read(&mut self, step: &CiStep, depth: usize) {
@@ -101,6 +159,7 @@ impl StepCommands<'_> {
     }
 
     fn add(&mut self, step: &CiStep, command: TestCommand, own_env: BTreeSet<String>, depth: usize) {
+        let command = own::entered(self.checkout, command);
         let place = Directory {
             checkout: self.checkout,
             directory: command.directory.clone(),
@@ -138,15 +197,22 @@ impl StepCommands<'_> {
         if let Some(command) = usable(self.checkout, command.clone(), &own_env) {
             // A job may run two frameworks one after the other; two jobs may run the same tests in two ways.
             let is_known = |other: &TestCommand| {
-                is_alike(other, &command) && (other.framework == command.framework || other.source != command.source)
+                let is_in_turn = other.framework != command.framework && other.source == command.source;
+                is_alike(other, &command) && !is_in_turn && !own::names_others(other, &command)
             };
             if !self.known.iter().any(is_known) {
                 self.known.push(command);
             }
+        } else if own::names_a_part(&command) {
+            self.parts.push(command);
         } else if command.framework == Framework::Other {
-            self.other.push(command);
+            self.other.push(own::with_variables(command, &own_env));
         }
     }
+}
+
+fn says_test(word: &str) -> bool {
+    names_a_test(word) || word == "check"
 }
 
 /// Whether a word is named after tests, and not after checks.
@@ -202,19 +268,13 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
         (command.argv, command.framework) = (argv, framework);
     }
     // A plugin of Cargo that this machine may lack: `cargo test` runs the same tests.
-    let is_extra = matches!(command.framework, Framework::Other | Framework::Nextest);
+    let is_extra = matches!(command.framework, Framework::Other | Framework::Nextest) && !own::tests_features(&command);
     // It tests a directory that an earlier step has built. What the project's files suggest includes the build.
     let is_built_before = command.framework.spec().ecosystem == Ecosystem::C;
     if is_extra || is_built_before || command.framework.is_linter() {
         return None;
     }
-    // Switches are for a tool, no matter which.
-    let is_switch = |value: &str| matches!(value, "0" | "1" | "true" | "false");
-    let is_wanted = |name: &str, value: &str| own_env.contains(name) || is_switch(value) || is_for_tools(name);
-    // A path of the runner is another one here.
-    command
-        .env
-        .retain(|name, value| is_wanted(name, value) && !value.contains(WORKSPACE));
+    let mut command = own::with_variables(command, own_env);
     if command.framework.spec().ecosystem == Ecosystem::Python {
         // Once more, without the words around the runner.
         if is_partial(&command) {

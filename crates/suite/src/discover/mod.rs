@@ -15,6 +15,7 @@ pub(super) mod rust;
 mod selection;
 pub(super) mod step;
 pub(super) mod words;
+pub(super) mod workspaces;
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiStep;
@@ -87,8 +88,9 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
         Some(line) => vec![configured(checkout, line)],
         None => {
             let step = hints.step.as_ref().and_then(|step| step::command(checkout, step));
-            let own = places(checkout, &hints.near);
             let steps = ci::commands(checkout, &hints.ci);
+            let mut own = places(checkout, &hints.near);
+            own.retain(|place| !is_tested_from_above(place, &steps.known, &hints.near));
             let mut of_ci = steps.known.clone();
             of_ci.sort_by_key(|command| command.directory.is_some());
             // Where nothing says which part of the tree counts, CI does, unless its command for the root is of no known
@@ -105,6 +107,11 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
             for task in all.iter_mut().filter(|command| others::is_task(command)) {
                 if let Some(of_ci) = steps.instead_of(Some(task)) {
                     *task = of_ci;
+                }
+            }
+            for command in &mut all {
+                if let Some(argv) = steps.rake(command) {
+                    command.argv = argv;
                 }
             }
             let installed = ci::installed(checkout, &hints.ci);
@@ -130,7 +137,12 @@ fn merged((first, mut of_ci): (Vec<TestCommand>, Vec<TestCommand>), places: &[Di
             .partition(|command| command.directory == place.directory);
         of_ci = elsewhere;
         let mut found = in_place(place);
-        found.retain(|command| !here.iter().chain(&all).any(|of_ci| ci::is_alike(of_ci, command)));
+        // A script that CI runs may test with any tool.
+        let is_known = |of_ci: &TestCommand, command: &TestCommand| {
+            let is_script = of_ci.framework == Framework::Other && of_ci.directory == command.directory;
+            is_script || ci::is_alike(of_ci, command)
+        };
+        found.retain(|command| !here.iter().chain(&all).any(|of_ci| is_known(of_ci, command)));
         all.extend(here);
         all.extend(found);
     }
@@ -178,6 +190,8 @@ fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Directory<'a>> {
     order.push(None);
     order.extend(names.into_iter().filter_map(|name| name.parse().ok()).map(Some));
     order.extend(modules(checkout));
+    let packages = workspaces::members(checkout).into_iter();
+    order.extend(packages.chain(workspaces::side_by_side(checkout)).map(Some));
     let mut places: Vec<Directory<'a>> = Vec::new();
     for directory in order {
         if places.len() < MAX_DIRECTORIES && !places.iter().any(|place| place.directory == directory) {
@@ -185,6 +199,23 @@ fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Directory<'a>> {
         }
     }
     places
+}
+
+/// Whether CI tests the project whose workspace a place is, and no failing file lies in it: then CI's command for the
+/// project says which of the workspaces' tests count.
+fn is_tested_from_above(place: &Directory<'_>, of_ci: &[TestCommand], near: &[RepoPath]) -> bool {
+    let Some(directory) = &place.directory else {
+        return false;
+    };
+    let is_inside = |path: &RepoPath| {
+        let rest = path.as_str().strip_prefix(directory.as_str());
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    let is_for = |owner: &Option<RepoPath>| {
+        let mut scripts = of_ci.iter().filter(|command| selection::is_javascript(command));
+        scripts.any(|command| command.directory == *owner)
+    };
+    !near.iter().any(is_inside) && workspaces::owner(place.checkout, directory).is_some_and(|owner| is_for(&owner))
 }
 
 /// Deeper modules, such as those of Go and Java, but not those in test data.

@@ -2,8 +2,11 @@
 //!
 //! Lines with functions of make or expressions of just are left out: their values would have to be computed.
 
+mod conditions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::conditions::{with_included, without_branches};
 use super::others;
 use crate::discover::directory::Directory;
 
@@ -32,6 +35,7 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
     match name {
         "make" | "gmake" => {
             let text = read(&["GNUmakefile", "makefile", "Makefile"])?;
+            let text = without_branches(&with_included(place, &text).replace("\\\n", " "));
             Some(of_targets(&text, &targets(rest)?, Runner::Make))
         }
         "just" => {
@@ -45,6 +49,11 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
         }
         "sh" | "bash" | "dash" => Some(vec![read(&[rest.first()?.as_str()])?]),
         _ if name.ends_with(".sh") => Some(vec![read(&[program.trim_start_matches("./")])?]),
+        _ if program.contains('/') => {
+            let text = read(&[program.trim_start_matches("./")])?;
+            let shell = text.lines().next().filter(|line| line.starts_with("#!"))?;
+            shell.trim_end().ends_with("sh").then(|| vec![text.clone()])
+        }
         _ => None,
     }
 }

@@ -12,13 +12,13 @@ use greenlight_tree::checkout::Checkout;
 use super::{python, rust};
 use crate::discover::directory::Directory;
 use crate::framework::{Ecosystem, Framework};
-use crate::test_command::TestCommand;
+use crate::test_command::{Source, TestCommand};
 
 /// Maximum size of a manifest in which other packages are looked for, in bytes.
 const MAX_MANIFEST: usize = 256 << 10;
 
 /// Directories whose tests only run after changes to them: they are rarely part of the project's own CI.
-const ASIDE: [&str; 23] = [
+const ASIDE: [&str; 27] = [
     "bench",
     "benches",
     "benchmark",
@@ -27,12 +27,14 @@ const ASIDE: [&str; 23] = [
     "compliance",
     "contrib",
     "demo",
+    "demos",
     "docs",
     "documentation",
     "example",
     "examples",
     "fixtures",
     "fuzz",
+    "playground",
     "sample",
     "samples",
     "scripts",
@@ -41,6 +43,8 @@ const ASIDE: [&str; 23] = [
     "testdata",
     "third_party",
     "tools",
+    "tutorial",
+    "tutorials",
     "vendor",
 ];
 
@@ -179,12 +183,19 @@ fn main_suites(commands: &[TestCommand]) -> impl Iterator<Item = usize> + '_ {
     commands
         .iter()
         .enumerate()
-        .filter(|(at, command)| *at == 0 || !is_aside(command))
+        .filter(|(at, command)| *at == 0 || !is_aside_command(command))
         .map(|(at, _)| at)
 }
 
-fn is_aside(command: &TestCommand) -> bool {
-    let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
+fn is_aside_command(command: &TestCommand) -> bool {
+    command
+        .directory
+        .as_ref()
+        .is_some_and(|directory| is_aside(directory.as_str()))
+}
+
+/// Whether the name of a directory says that it holds examples, tools or tests.
+pub(super) fn is_aside(directory: &str) -> bool {
     directory.split('/').any(|part| {
         ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside)) || matches!(part, "test" | "tests" | "spec")
     })
@@ -201,6 +212,13 @@ fn is_below(path: &str, directory: Option<&RepoPath>) -> bool {
 fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool {
     let (of_outer, of_inner) = (ecosystem(outer), ecosystem(inner));
     let is_same_place = outer.directory == inner.directory;
+    let is_of_ci = |command: &TestCommand| matches!(command.source, Source::Ci { .. });
+    // What a target calls may be what CI also calls directly.
+    let is_target = matches!(inner.argv.first().map(String::as_str), Some("make" | "just" | "task"));
+    if is_same_place && is_of_ci(outer) && is_of_ci(inner) && !is_target {
+        // What CI runs one after the other are different tests, or discovery would have kept one.
+        return false;
+    }
     if inner.framework == Framework::Other && is_same_place {
         // What a Makefile calls is known only when it runs; beside another command, that is the same tests.
         return true;
@@ -218,10 +236,20 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         return false;
     };
     let place = place_of(checkout, outer);
-    let names_it = outer
-        .argv
-        .iter()
-        .any(|word| word.trim_start_matches("./").starts_with(below));
+    let names = names_of(checkout, inner);
+    let is_name = |word: &str| {
+        let word = word.rsplit('=').next().unwrap_or(word);
+        names.iter().skip(1).any(|name| word == name)
+    };
+    let is_path = |word: &str| {
+        let rest = word.trim_start_matches("./").strip_prefix(below);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let words = match of_outer {
+        Ecosystem::JavaScript => with_scripts(&place, outer),
+        _ => outer.argv.clone(),
+    };
+    let names_it = words.iter().any(|word| is_path(word) || is_name(word));
     names_it
         || match of_outer {
             // Separate modules: `./...` stops at them.
@@ -240,7 +268,7 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
                         .spec()
                         .script
                         .is_some_and(|script| script.searches_below);
-                runs_workspaces(&place, outer) || finds_it && !names_paths(outer)
+                runs_workspaces(&words) || finds_it && !names_paths(outer)
             }
             Ecosystem::Python => !is_python_project(checkout, inner) || python::searches_all(&place, &outer.argv),
             Ecosystem::Ruby | Ecosystem::Php | Ecosystem::Dotnet | Ecosystem::C | Ecosystem::Any => true,
@@ -268,6 +296,11 @@ fn ecosystem(command: &TestCommand) -> Ecosystem {
     }
 }
 
+/// Whether a command runs tests of JavaScript.
+pub(super) fn is_javascript(command: &TestCommand) -> bool {
+    ecosystem(command) == Ecosystem::JavaScript
+}
+
 /// The path of the inner command's directory below that of the outer one.
 fn below<'a>(outer: &TestCommand, inner: &'a TestCommand) -> Option<&'a str> {
     let inner = inner.directory.as_ref()?.as_str();
@@ -277,8 +310,8 @@ fn below<'a>(outer: &TestCommand, inner: &'a TestCommand) -> Option<&'a str> {
     }
 }
 
-/// Whether a command of JavaScript, or the script it stands for, hands over to the scripts of all workspaces.
-fn runs_workspaces(place: &Directory<'_>, command: &TestCommand) -> bool {
+/// The words of a command of JavaScript, and of the scripts that it may stand for.
+fn with_scripts(place: &Directory<'_>, command: &TestCommand) -> Vec<String> {
     let manifest = place.text("package.json").filter(|text| text.len() <= MAX_MANIFEST);
     let manifest: Option<serde_json::Value> = manifest.and_then(|text| serde_json::from_str(&text).ok());
     let scripts = manifest
@@ -291,12 +324,26 @@ fn runs_workspaces(place: &Directory<'_>, command: &TestCommand) -> bool {
     let in_scripts = scripts
         .filter_map(|(_, script)| script.as_str())
         .flat_map(str::split_whitespace);
-    in_scripts.chain(command.argv.iter().map(String::as_str)).any(|word| {
-        matches!(
-            last(word),
-            "-r" | "-ws" | "--recursive" | "--workspaces" | "workspaces" | "lerna" | "nx" | "turbo" | "wsrun"
-        )
-    })
+    let own = command.argv.iter().map(String::as_str);
+    own.chain(in_scripts).map(String::from).collect()
+}
+
+/// Whether words hand over to the scripts of all workspaces.
+fn runs_workspaces(words: &[String]) -> bool {
+    const TOOLS: [&str; 11] = [
+        "-r",
+        "-ws",
+        "--recursive",
+        "--workspaces",
+        "workspaces",
+        "lerna",
+        "nx",
+        "turbo",
+        "wsrun",
+        "wireit",
+        "rush",
+    ];
+    words.iter().any(|word| TOOLS.contains(&last(word)))
 }
 
 fn names_paths(command: &TestCommand) -> bool {

@@ -2,6 +2,8 @@
 //!
 //! The format: <https://github.com/microsoft/vstest/blob/main/src/Microsoft.TestPlatform.Extensions.TrxLogger>.
 
+mod discover;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -12,9 +14,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use regex::Regex;
 
-use crate::discover::directory::Directory;
-use crate::discover::others;
-use crate::framework::{Ecosystem, Framework};
+use crate::framework::Ecosystem;
 use crate::frameworks::compiler;
 use crate::frameworks::spec::Spec;
 use crate::reporters::Invocation;
@@ -26,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
     ecosystem: Ecosystem::Dotnet,
     is_compiled: true,
     looks_for: Some("projects of .NET tests"),
-    discover,
+    discover: discover::discover,
     is_program: |line| line.program() == "dotnet" && line.has("test"),
     is_check: |line| line.program() == "dotnet" && line.subcommand() == "test",
     reporter,
@@ -38,49 +38,6 @@ pub(super) const SPEC: Spec = Spec {
 
 /// Where it writes its reports.
 const RESULTS: &str = ".greenlight-results";
-
-/// References and properties that identify a test project.
-const MARKS: [&str; 4] = [
-    "Microsoft.NET.Test.Sdk",
-    "<IsTestProject>true",
-    "MSTest.Sdk",
-    "\"TUnit\"",
-];
-
-/// A solution, or a project that is a test project.
-fn discover(place: &Directory<'_>) -> Option<TestCommand> {
-    let is_project = |path: &str| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| path.ends_with(end));
-    let says = |path: &str| {
-        place
-            .text(path)
-            .is_some_and(|text| MARKS.iter().any(|mark| text.contains(mark)))
-    };
-    // Properties that several projects share, as MSBuild imports them.
-    let is_shared = |path: &&str| [".props", ".targets"].iter().any(|end| path.ends_with(end));
-    let mut shared = place.files().filter(is_shared).take(others::MAX_READ);
-    let is_told_elsewhere = shared.any(says);
-    let is_named = |path: &str| is_told_elsewhere && others::file_name(path).contains("Test");
-    let is_test = |path: &&str| says(path) || is_named(path);
-    let test = place
-        .files()
-        .filter(|path| is_project(path))
-        .take(others::MAX_READ)
-        .find(is_test)?;
-    let here = |end: &str| {
-        place
-            .files()
-            .filter(|path| !path.contains('/') && path.ends_with(end))
-            .collect::<Vec<_>>()
-    };
-    let solutions = [here(".sln"), here(".slnx")].concat();
-    match solutions.as_slice() {
-        [only] => place.command(&["dotnet", "test"], Framework::Dotnet, only),
-        [first, ..] => place.command(&["dotnet", "test", first], Framework::Dotnet, first),
-        // Without a solution it uses the project in its directory, or the one that is named.
-        [] if !test.contains('/') => place.command(&["dotnet", "test"], Framework::Dotnet, test),
-        [] => place.command(&["dotnet", "test", test], Framework::Dotnet, test),
-    }
-}
 
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     if invocation.argv.iter().any(|word| word == "test") {

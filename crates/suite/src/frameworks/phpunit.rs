@@ -19,8 +19,8 @@ pub(super) const SPEC: Spec = Spec {
     ecosystem: Ecosystem::Php,
     looks_for: Some("PHPUnit"),
     discover: others::php::find,
-    words: &["phpunit"],
-    is_check: |line| line.program() == "phpunit",
+    words: &["phpunit", "simple-phpunit"],
+    is_check: |line| matches!(line.program(), "phpunit" | "simple-phpunit"),
     reporter,
     filter,
     parse,
@@ -33,7 +33,8 @@ const REPORT: &str = ".greenlight-report.xml";
 
 fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
     let option = format!("--log-junit {REPORT}");
-    if invocation.behind("phpunit", &[&option]) {
+    // Symfony's bridge passes its arguments on: <https://symfony.com/doc/current/components/phpunit_bridge.html>
+    if invocation.behind("phpunit", &[&option]) || invocation.behind("simple-phpunit", &[&option]) {
         invocation.reports.push(REPORT.into());
     }
     invocation
@@ -41,7 +42,8 @@ fn reporter(_: &TestCommand, mut invocation: Invocation) -> Invocation {
 
 /// `--filter /^(A::a|A::b)$/`, with all special characters escaped.
 fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
-    with_filter(command, "phpunit", &format!("/^({})$/", any_of(only)))
+    let filter = format!("/^({})$/", any_of(only));
+    with_filter(command, "phpunit", &filter).or_else(|| with_filter(command, "simple-phpunit", &filter))
 }
 
 /// The command of this program with a filter.

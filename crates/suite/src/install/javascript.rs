@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::INSTALLED;
 use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
+use crate::discover::workspaces;
 
 /// Where a package manager is installed that this machine does not have. Tests see it: scripts of a project call it.
 const TOOLS: &str = "/installed/tools";
@@ -41,6 +42,14 @@ const WITHOUT_LOCK: &[&str] = &[
 ];
 
 pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
+    // The packages of a workspace are installed with those of the project that declares it.
+    let own = project.directory.as_ref();
+    let owner = own.and_then(|own| workspaces::owner(project.checkout, own));
+    let directory = owner.unwrap_or_else(|| project.directory.clone());
+    plan_in(&Project { directory, ..*project })
+}
+
+fn plan_in(project: &Project<'_>) -> Option<Plan> {
     let package: serde_json::Value = serde_json::from_str(&project.text("package.json")?).ok()?;
     let lists = [
         "dependencies",

@@ -24,16 +24,42 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
     } else {
         &["cargo", "fetch"]
     };
-    Some(Plan {
+    let here = StepDirectory::Workspace(project.directory.clone());
+    let mut plan = Plan {
         tools: BTreeSet::from(["cargo"]),
-        steps: vec![Step::new(
-            Phase::Online,
-            StepDirectory::Workspace(project.directory.clone()),
-            argv,
-        )],
+        steps: vec![Step::new(Phase::Online, here, argv)],
         shown: VisibleFiles::Only { files, empty },
         ..Plan::default()
-    })
+    };
+    if tests_features(project) {
+        // It only starts other programs, so it need not be fast, and builds sooner.
+        let words = [
+            "cargo",
+            "install",
+            "--debug",
+            "--locked",
+            "--root",
+            CARGO_TOOLS,
+            "cargo-hack",
+        ];
+        let fetch = Step::new(Phase::Online, StepDirectory::Workspace(None), &words);
+        plan.steps.push(fetch.optional());
+        plan.path.push(format!("{CARGO_TOOLS}/bin"));
+    }
+    Some(plan)
+}
+
+/// Where plugins of Cargo are installed.
+const CARGO_TOOLS: &str = "/installed/cargo-tools";
+
+/// Whether the tests need `cargo hack`: the command, or the script of the tree that it runs, calls it.
+fn tests_features(project: &Project<'_>) -> bool {
+    let says = |text: &str| text.contains("cargo hack");
+    says(&project.argv.join(" "))
+        || project.argv.iter().take(2).any(|word| {
+            let script = project.text(word.trim_start_matches("./"));
+            script.is_some_and(|text| says(&text))
+        })
 }
 
 pub(super) fn go(project: &Project<'_>) -> Option<Plan> {

@@ -9,6 +9,8 @@ use super::node::{self, Node};
 
 /// Maximum number of files that describe a step.
 const MAX_FILES: usize = 50;
+/// Maximum size of a file with one line, in bytes.
+const MAX_LINE_FILE: usize = 1_000;
 /// Maximum number of jobs and steps that are examined for one step; those of a job count again for each job of a
 /// matrix.
 const MAX_LOOKS: usize = 20_000;
@@ -44,6 +46,16 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
             .map(Rc::new);
         self.known.insert(path.to_string(), document.clone());
         document
+    }
+
+    /// The first line of a small file, such as `.node-version`.
+    pub(super) fn line(&mut self, path: &str) -> Option<String> {
+        self.look_at(1)?;
+        let text = (self.read)(path).filter(|text| text.len() <= MAX_LINE_FILE)?;
+        let mut lines = text.lines().map(str::trim);
+        lines
+            .find(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(str::to_owned)
     }
 
     /// Counts jobs or steps that are about to be examined. `None` if there are too many.

@@ -48,7 +48,7 @@ struct OtherJob {
     services: Vec<String>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct OtherScript {
     text: String,
     directory: String,
@@ -206,30 +206,49 @@ fn inherited<'n>(document: &'n Node, job: &'n Node, setting: &str) -> Option<&'n
 /// <https://circleci.com/docs/reference/configuration-reference/>
 fn circle(document: &Node) -> Vec<OtherJob> {
     let jobs = document.get("jobs").map(Node::entries).unwrap_or_default();
+    let has = |job: &Node, step: &str| {
+        let mut steps = job.get("steps").map(Node::items).unwrap_or_default().iter();
+        steps.any(|own| own.get(step).is_some())
+    };
+    // Jobs pass files on to each other, and so what some of them build is there in others.
+    let persisting = jobs.iter().filter(|(_, job)| has(job, "persist_to_workspace"));
+    let mut shared: Vec<OtherScript> = persisting.flat_map(|(_, job)| circle_scripts(job)).collect();
+    shared.retain(|script| !runs_tests(&script.text));
     jobs.iter()
         .map(|(name, job)| {
-            let steps = job.get("steps").map(Node::items).unwrap_or_default();
-            let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
-            // `~/project` and the like is where the repository is checked out.
-            let directory = if directory.starts_with('~') { "" } else { directory };
-            let scripts = steps.iter().filter_map(|step| step.get("run")).map(|run| {
-                let own = run.get("working_directory").and_then(Node::text);
-                OtherScript {
-                    directory: own.unwrap_or(directory).to_string(),
-                    env: variables(run.get("environment")),
-                    ..script(&[Some(run.get("command").unwrap_or(run))])
-                }
-            });
+            let attaches = has(job, "attach_workspace") && !has(job, "persist_to_workspace");
+            let before = if attaches { shared.clone() } else { Vec::new() };
             let images = images(job.get("docker"));
             OtherJob {
                 name: name.clone(),
-                scripts: scripts.take(MAX_SCRIPTS).collect(),
+                scripts: before
+                    .into_iter()
+                    .chain(circle_scripts(job))
+                    .take(MAX_SCRIPTS)
+                    .collect(),
                 env: variables(job.get("environment")),
                 // The first image runs the steps.
                 services: images.into_iter().skip(1).collect(),
             }
         })
         .collect()
+}
+
+/// The scripts of one job.
+fn circle_scripts(job: &Node) -> Vec<OtherScript> {
+    let steps = job.get("steps").map(Node::items).unwrap_or_default();
+    let directory = job.get("working_directory").and_then(Node::text).unwrap_or_default();
+    // `~/project` and the like is where the repository is checked out.
+    let directory = if directory.starts_with('~') { "" } else { directory };
+    let scripts = steps.iter().filter_map(|step| step.get("run")).map(|run| {
+        let own = run.get("working_directory").and_then(Node::text);
+        OtherScript {
+            directory: own.unwrap_or(directory).to_string(),
+            env: variables(run.get("environment")),
+            ..script(&[Some(run.get("command").unwrap_or(run))])
+        }
+    });
+    scripts.take(MAX_SCRIPTS).collect()
 }
 
 /// <https://learn.microsoft.com/azure/devops/pipelines/yaml-schema/>

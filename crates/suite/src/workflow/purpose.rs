@@ -66,7 +66,9 @@ pub(super) fn rank(name: &str) -> Option<u32> {
         .unwrap_or(&name);
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
     let is_for_tests = |word: &str| matches!(word, "test" | "tests" | "ci" | "unit");
-    if words().any(|word| OTHER_PURPOSE.contains(&word)) {
+    // `dev-tests` are the tests of a branch for development.
+    let is_branch = |word: &str| word == "dev" && name.starts_with("dev") && words().any(is_for_tests);
+    if words().any(|word| OTHER_PURPOSE.contains(&word) && !is_branch(word)) {
         return None;
     }
     Some(match (words().all(is_for_tests), words().any(is_for_tests)) {

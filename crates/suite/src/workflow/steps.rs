@@ -88,9 +88,9 @@ impl<'w> WorkflowJob<'w> {
     }
 
     /// The versions of languages that its first steps set up.
-    fn versions(&self, count: usize) -> BTreeMap<String, String> {
+    fn versions(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> BTreeMap<String, String> {
         let steps = self.steps.iter().take(count);
-        steps.filter_map(|step| set_up(step, &self.scope)).collect()
+        steps.filter_map(|step| set_up(step, &self.scope, files)).collect()
     }
 
     fn around(&self) -> Around<'w> {
@@ -129,7 +129,7 @@ impl<'w> WorkflowJob<'w> {
             own_env: found.own_env,
             shows: None,
             before,
-            versions: self.versions(number),
+            versions: self.versions(number, files),
             services: self.services.clone(),
         })
     }
@@ -138,7 +138,7 @@ impl<'w> WorkflowJob<'w> {
 /// The versions that a job sets up, by language.
 pub(super) fn versions(place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> BTreeMap<String, String> {
     let job = WorkflowJob::of(place, files);
-    job.map(|job| job.versions(job.steps.len())).unwrap_or_default()
+    job.map(|job| job.versions(job.steps.len(), files)).unwrap_or_default()
 }
 
 /// The failed step. `None` if the workflow does not say what it ran.
@@ -261,19 +261,40 @@ fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Op
 }
 
 /// The language and the version that a step sets up: <https://github.com/actions/setup-node>
-fn set_up(step: &Node, scope: &Scope) -> Option<(String, String)> {
+fn set_up(step: &Node, scope: &Scope, files: &mut WorkflowFiles<'_, '_>) -> Option<(String, String)> {
     let action = step.get("uses")?.text()?.strip_prefix("actions/setup-")?;
     let language = action.split('@').next()?;
     if !matches!(language, "node" | "python" | "go") {
         return None;
     }
-    let version = step.get("with")?.get(&format!("{language}-version"))?.scalar()?;
-    let version = interpolate(&version, scope)?;
+    let with = step.get("with")?;
+    let version = match with.get(&format!("{language}-version")) {
+        Some(version) => interpolate(&version.scalar()?, scope)?,
+        None => {
+            let file = interpolate(&with.get(&format!("{language}-version-file"))?.scalar()?, scope)?;
+            files.line(&in_tree(&file)??.to_string())?
+        }
+    };
+    let version = match (language, version.trim_start_matches('v')) {
+        ("node", name) => named_node(name).unwrap_or(name),
+        (_, version) => version,
+    };
     // `20.x`, as people write for Node.
-    let version = version.strip_suffix(".x").unwrap_or(&version).to_owned();
+    let version = version.strip_suffix(".x").unwrap_or(version).to_owned();
     let is_version =
         !version.is_empty() && version.len() < 20 && version.chars().all(|c| c.is_ascii_digit() || c == '.');
     is_version.then(|| (language.to_owned(), version))
+}
+
+/// The major version behind a name. Of Node, the newest with long-term support is what most names stand for:
+/// <https://nodejs.org/en/about/previous-releases>
+fn named_node(name: &str) -> Option<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
+        "lts/*" | "lts" | "latest" | "current" | "node" | "lts/krypton" => Some("24"),
+        "lts/-1" | "lts/jod" => Some("22"),
+        "lts/-2" | "lts/iron" => Some("20"),
+        _ => None,
+    }
 }
 
 /// The script that a local composite action ran. `None` unless exactly one of its scripts runs tests.

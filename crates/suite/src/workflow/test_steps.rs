@@ -17,6 +17,8 @@ const WORKFLOWS: &str = ".github/workflows/";
 /// Maximum number of workflow files that are read, and of steps that are returned.
 const MAX_WORKFLOWS: usize = 30;
 const MAX_STEPS: usize = 20;
+/// Maximum number of steps of one job with a matrix.
+const MAX_PARTS: usize = 8;
 /// Maximum number of a matrix' jobs that are examined. The one that fits this machine may be the last: a matrix of five
 /// systems and eight versions has forty.
 const MAX_LEGS: usize = 64;
@@ -98,6 +100,11 @@ pub(super) fn events(on: &Node) -> impl Iterator<Item = &str> {
     on.text().into_iter().chain(names).chain(keys)
 }
 
+/// Whether two steps run the same lines in the same place.
+fn runs_the_same(one: &CiStep, other: &CiStep) -> bool {
+    one.script == other.script && one.directory == other.directory
+}
+
 /// A workflow that is started by a change, or called by one that is.
 struct CalledWorkflow {
     path: RepoPath,
@@ -146,13 +153,18 @@ impl CalledWorkflow {
                 found.extend(self.in_job(&legs, files).into_iter().map(|step| (rank, step)));
                 continue;
             }
+            let before = found.len();
             for leg in &legs {
-                let before = found.len();
+                let mut more = Vec::new();
                 if let Some(called) = self.called(job, &leg.scope, rank, files) {
-                    called.find(files, found);
+                    called.find(files, &mut more);
                 }
-                if found.len() > before {
-                    break;
+                // The legs may be versions, or parts of the tests.
+                for (rank, step) in more {
+                    let is_known = found[before..].iter().any(|(_, known)| runs_the_same(known, &step));
+                    if !is_known && found.len() < before + MAX_PARTS {
+                        found.push((rank, step));
+                    }
                 }
             }
         }
@@ -179,9 +191,19 @@ impl CalledWorkflow {
         // Some legs may only check, such as the one with the oldest compiler.
         let mut steps: Vec<(Vec<CiStep>, bool)> = steps.collect();
         steps.sort_by_key(|(_, only_checks)| *only_checks);
-        let Some((mut steps, _)) = steps.into_iter().next() else {
+        let mut legs_steps = steps.into_iter();
+        let Some((mut steps, only_checks)) = legs_steps.next() else {
             return Vec::new();
         };
+        // Other legs may run other parts of the tests, or those of other packages.
+        for step in legs_steps
+            .filter(|(_, checks)| *checks == only_checks)
+            .flat_map(|(steps, _)| steps)
+        {
+            if steps.len() < MAX_PARTS && !steps.iter().any(|known| runs_the_same(known, &step)) {
+                steps.push(step);
+            }
+        }
         // Any of the matrix' versions will do.
         for leg in legs {
             for (language, version) in steps::versions(leg, files) {

@@ -33,7 +33,7 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
             has(&["-k"]) || paths.peek().is_some() && paths.all(is_deep)
         }
         Ecosystem::Php => {
-            let is_runner = |word: &str| matches!(word.rsplit('/').next(), Some("phpunit" | "pest"));
+            let is_runner = |word: &str| matches!(word.rsplit('/').next(), Some("phpunit" | "simple-phpunit" | "pest"));
             let mut after = plain().skip_while(|word| !is_runner(word));
             let names_paths = match after.next() {
                 Some(_) => after.any(is_deep),

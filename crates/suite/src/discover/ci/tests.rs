@@ -28,6 +28,28 @@ fn check(scripts: &[&str], expected: &[&str]) {
              \"loop\": [\"@loop\", \"@loop\"]}}",
         ),
         ("again.sh", "./again.sh test\n./again.sh test\n"),
+        ("ci/run_tests.sh", "for f in a b; do cargo test --features $f; done\n"),
+        (
+            "ci/run_lint_tests.sh",
+            "for f in a b; do cargo test --features $f; done\n",
+        ),
+        ("ci/docker_test.sh", "docker run a cargo test\n"),
+        ("scripts/run-tests", "import subprocess\n"),
+        ("scripts/test", "#!/bin/sh -e\ngo test -v ./...\n"),
+        ("scripts/tests", "#!/usr/bin/env bash\ncd inner\ngo test -v ./...\n"),
+        (
+            "web/package.json",
+            "{\"scripts\": {\"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \
+         \"test:node\": \"cd examples && npm test\", \"test:types\": \"cd types && npm test\"}}",
+        ),
+        (
+            "common.mk",
+            "GO ?= go\nFLAGS :=\nGOTEST := $(GO) test\nifneq ($(NOWHERE_SET),)\nGOTEST := gotestsum --\nendif\nifeq ($(shell uname -s),Linux)\n\
+             \tFLAGS := -race\nendif\n\ncommon-test:\n\t$(GOTEST) $(FLAGS) ./...\n",
+        ),
+        ("inner/Makefile", "include ../common.mk\n\ntest: common-test\n"),
+        ("auto/Makefile.am", "TESTS = a\n"),
+        ("auto/Rakefile", ""),
     ] {
         let path = tree.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -118,6 +140,81 @@ fn the_scripts_and_targets_that_ci_calls_are_read() {
         &["make test loop", "./again.sh test", "cargo test"],
         &[&of_make[..], &["cargo test"]].concat(),
     );
+}
+
+/// A script that cannot be read line by line runs as CI calls it, if it is for all tests and for this machine.
+#[test]
+fn scripts_that_cannot_be_taken_apart_run_as_they_are() {
+    check(&["./ci/run_tests.sh"], &["./ci/run_tests.sh"]);
+    check(
+        &[
+            "A=b bash ci/run_tests.sh --fast",
+            "A=c bash ci/run_tests.sh --fast",
+            "bash ci/run_tests.sh other",
+        ],
+        &["A=b bash ci/run_tests.sh --fast", "A=c bash ci/run_tests.sh --fast"],
+    );
+    check(&["python scripts/run-tests"], &["python scripts/run-tests"]);
+    check(&["./ci/run_tests.sh", "cargo test -q"], &["cargo test -q"]);
+    check(&["scripts/test", "test -d scripts"], &["scripts/test"]);
+    check(&["scripts/tests"], &["cd inner && go test -v ./..."]);
+    for other in [
+        "./ci/run_lint_tests.sh",
+        "./ci/docker_test.sh",
+        "./ci/no_such_tests.sh",
+        "bash ../ci/run_tests.sh",
+        "sh /usr/bin/run_tests.sh",
+    ] {
+        check(&[other], &[]);
+    }
+    check(
+        &["cd auto\n./configure\nmake check"],
+        &["(cd auto && ./configure) && cd auto && make check"],
+    );
+    check(&["cd auto\nmake check"], &[]);
+    check(
+        &["cd auto && bundle exec rake", "bundle exec rake"],
+        &["cd auto && bundle exec rake"],
+    );
+    check(&["cd auto && bundle exec rake check"], &[]);
+    let features = "cargo hack test --feature-powerset";
+    check(&[features], &[features]);
+    check(&["cargo hack check --feature-powerset"], &[]);
+}
+
+#[test]
+fn a_makefile_is_read_with_what_it_includes_for_this_machine() {
+    check(&["make -C inner test"], &["cd inner && go test -race ./..."]);
+    check(&["make -C ../inner test", "make -C inner nothing"], &[]);
+}
+
+/// One does not run what another runs, so all of them count.
+#[test]
+fn suites_with_different_tests_all_count() {
+    check(
+        &[
+            "cd web && npm run unit",
+            "cd web && npm run test:ssr\nnpm run test:again\nnpm run test:node\nnpm run test:types",
+        ],
+        &[
+            "cd web && npx vitest run unit",
+            "cd web && npx vitest run ssr",
+            "cd web && npm run test:node",
+        ],
+    );
+    check(
+        &[
+            "./phpunit --testsuite a",
+            "./phpunit --testsuite b",
+            "./phpunit --testsuite c --filter d",
+        ],
+        &["./phpunit --testsuite a", "./phpunit --testsuite b"],
+    );
+    check(
+        &["cargo test --test a\ncargo test -p b", "cargo test -p c --lib"],
+        &["cargo test --test a", "cargo test -p b"],
+    );
+    check(&["make nothing-test", "cargo test -p b"], &[]);
 }
 
 /// GitHub sets no such variable, and if an earlier step does, the project's files would not know it either.

@@ -135,13 +135,18 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
         None if commands.len() == 1 => (0, 1),
         None => return None,
     };
-    commands.truncate(last + 1);
-    let (runner, program) = found(commands.last()?)?;
+    let (runner, program) = found(commands.get(last)?)?;
+    // A program of the project may test after the runner: then the whole script is what its tests are.
+    let end = commands
+        .iter()
+        .rposition(|command| runs_own_tests(command))
+        .map_or(last, |own| own.max(last));
+    commands.truncate(end + 1);
     let is_alike = |command: &Vec<Word>| {
         found(command).is_some_and(|(other, name)| other.framework == runner.framework && name == program)
     };
     // With different runners, results are read from what they print, and no options are added.
-    let can_be_asked = commands.iter().filter(is_test).all(is_alike);
+    let can_be_asked = end == last && commands.iter().filter(is_test).all(is_alike);
     let mut line: Vec<String> = package
         .prepare()
         .into_iter()
@@ -173,6 +178,22 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
     }
     argv.push("sh".into());
     Some((argv, runner.framework))
+}
+
+/// Whether a command runs a program of the project that is named after tests, such as `node build/test/run.js`.
+fn runs_own_tests(command: &[Word]) -> bool {
+    let mut words = command
+        .iter()
+        .map(|word| word.plain.as_str())
+        .filter(|word| !word.contains('='));
+    let program = words
+        .next()
+        .filter(|word| *word == "node")
+        .and_then(|_| words.find(|word| !word.starts_with('-')));
+    program.is_some_and(|path| {
+        let parts = || path.split(['/', '.', '-', '_']);
+        !parts().any(|part| part == "node_modules") && parts().any(|part| matches!(part, "test" | "tests" | "spec"))
+    })
 }
 
 /// The words of a command that needs no shell.

@@ -105,6 +105,11 @@ impl Package {
                 if is_after && depth + 1 == MAX_DEPTH {
                     continue;
                 }
+                if self.leaves_the_package(&inner) {
+                    // What follows are scripts of another package.
+                    all.push(["npm", "run", &part].map(Word::new).into());
+                    continue;
+                }
                 if part == *name
                     && let Some(last) = inner.last_mut()
                 {
@@ -130,6 +135,15 @@ impl Package {
             }
         }
         Some(all)
+    }
+
+    /// Whether commands change the directory, and call scripts there.
+    fn leaves_the_package(&self, commands: &[Vec<Word>]) -> bool {
+        let is_cd = |command: &Vec<Word>| command.first().is_some_and(|word| word.plain == "cd");
+        let after = commands.iter().skip_while(|command| !is_cd(command)).skip(1);
+        after
+            .into_iter()
+            .any(|command| matches!(self.call(command), Some(Call::Scripts(..))))
     }
 
     /// What a command of a package manager runs. `None` if it is not such a command.

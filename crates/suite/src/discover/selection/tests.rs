@@ -137,6 +137,37 @@ fn a_root_that_does_not_look_into_a_package_leaves_it_to_itself() {
     check(&modules, &[], &[".", "sub"], &[]);
 }
 
+/// Workspaces lie two folders down, and only a root that runs none of them leaves them to themselves.
+#[test]
+fn the_packages_of_a_workspace_are_found_and_run_once() {
+    let root = |script: &str| format!(r#"{{"scripts": {{"test": "{script}"}}, "workspaces": ["packages/*"]}}"#);
+    let package = |name: &str| format!(r#"{{"name": "@acme/{name}", "scripts": {{"test": "node --test"}}}}"#);
+    let (a, ab) = (package("a"), package("ab"));
+    let all = [
+        ("pnpm -r test", &["."][..]),
+        ("turbo run test", &["."]),
+        ("mocha test", &[".", "packages/a", "packages/ab"]),
+        ("yarn workspace @acme/a test", &[".", "packages/ab"]),
+        ("npm test -w packages/a", &[".", "packages/ab"]),
+    ];
+    for (script, wanted) in all {
+        let manifest = root(script);
+        let files = [
+            ("package.json", manifest.as_str()),
+            ("packages/a/package.json", &a),
+            ("packages/ab/package.json", &ab),
+        ];
+        check(&files, &[], wanted, &[]);
+    }
+    let manifest = r#"{"workspaces": ["packages/*"]}"#;
+    let files = [
+        ("package.json", manifest),
+        ("packages/a/package.json", a.as_str()),
+        ("packages/ab/package.json", &ab),
+    ];
+    check(&files, &["packages/ab/b.js"], &["packages/ab"], &["packages/a"]);
+}
+
 /// The manifests are a stranger's: no number of packages makes the selection slow or endless.
 #[test]
 fn packages_that_depend_on_each_other_are_no_problem() {

@@ -151,7 +151,10 @@ pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
             }
         })
         .collect();
-    by_name(&names, 0)
+    // `test` alone is a command of every shell, but `scripts/test` is one of the project.
+    let is_own =
+        || words.first().is_some_and(|word| word.contains('/')) && names.first().is_some_and(|name| is_task(name));
+    by_name(&names, 0).or_else(|| is_own().then_some(None))
 }
 
 fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {

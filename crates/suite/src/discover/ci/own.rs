@@ -1,0 +1,269 @@
+//! What a project calls its own: scripts that run its tests, and parts of its tests with a name.
+
+use std::collections::BTreeSet;
+
+use greenlight_tree::checkout::Checkout;
+
+use super::names_a_test;
+use super::purpose::is_for_tools;
+use crate::ci_build::BuildCommand;
+use crate::discover::directory::Directory;
+use crate::discover::workspaces;
+use crate::framework::{Ecosystem, Framework};
+use crate::test_command::TestCommand;
+use crate::workflow::WORKSPACE;
+
+/// Programs in a script that need another machine, or more of this one than a sandbox allows.
+const NEED_MORE: [&str; 14] = [
+    "docker",
+    "docker-compose",
+    "podman",
+    "sudo",
+    "apt-get",
+    "apt",
+    "ssh",
+    "vagrant",
+    "kubectl",
+    "playwright",
+    "cypress",
+    "karma",
+    "wdio",
+    "systemctl",
+];
+/// Programs that run a script whose name follows.
+const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
+/// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser.
+const OTHERS: [&str; 13] = [
+    "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "safari", "chrome", "firefox",
+    "visual",
+];
+/// Maximum size of a script that is looked through, in bytes.
+const MAX_SCRIPT: usize = 200_000;
+
+/// `make -C directory target` as `make target` in the directory.
+pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestCommand {
+    let is_make = matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"));
+    let Some(at) = command.argv.iter().position(|word| word == "-C").filter(|_| is_make) else {
+        return command;
+    };
+    let below = command.argv.get(at + 1).map_or("", |word| word.trim_end_matches('/'));
+    let path = match &command.directory {
+        Some(above) => format!("{above}/{below}"),
+        None => below.to_owned(),
+    };
+    // Where something else writes the Makefile, it may refer to the folder above.
+    let exists = ["Makefile", "makefile", "GNUmakefile"]
+        .iter()
+        .any(|name| checkout.contains(&format!("{path}/{name}")));
+    if let Some(directory) = path.parse().ok().filter(|_| exists) {
+        command.argv.drain(at..at + 2);
+        command.directory = Some(directory);
+    }
+    command
+}
+
+/// Whether a command of CI is one for the project's tests that can run here, though what it runs is unknown: a script
+/// of the tree, or a target of a Makefile that CI's own steps create.
+pub(super) fn runs_here(place: &Directory<'_>, command: &TestCommand) -> bool {
+    let Some(script) = script(place, &command.argv) else {
+        return is_configured_target(place, command) || is_rake_below(place, command);
+    };
+    let text = place.text(&script).filter(|text| text.len() <= MAX_SCRIPT);
+    is_for_all_tests(&command.argv) && text.is_some_and(|text| !needs_more(&text))
+}
+
+/// Whether the words of a command say no more than that it runs the tests. Others may run a part, or check something.
+fn is_for_all_tests(argv: &[String]) -> bool {
+    const GENERAL: [&str; 24] = [
+        "all",
+        "bash",
+        "bin",
+        "build",
+        "ci",
+        "configure",
+        "dash",
+        "full",
+        "linux",
+        "perl",
+        "pl",
+        "py",
+        "python",
+        "python3",
+        "rb",
+        "ruby",
+        "run",
+        "runner",
+        "script",
+        "scripts",
+        "sh",
+        "stable",
+        "tools",
+        "util",
+    ];
+    let words = argv.iter().filter(|word| !word.starts_with('-'));
+    let parts: Vec<&str> = words
+        .flat_map(|word| word.split(['/', '.', '-', '_', ':']))
+        .filter(|part| !part.is_empty())
+        .collect();
+    let is_test = |part: &&str| names_a_test(part) || *part == "verify";
+    parts.iter().any(is_test) && parts.iter().all(|part| is_test(part) || GENERAL.contains(part))
+}
+
+/// The path of the script of the tree that a command runs.
+fn script(place: &Directory<'_>, argv: &[String]) -> Option<String> {
+    let (program, rest) = argv.split_first()?;
+    let path = if INTERPRETERS.contains(&program.as_str()) {
+        rest.iter().find(|word| !word.starts_with('-'))?
+    } else {
+        program
+    };
+    let path = path.trim_start_matches("./");
+    place.has(path).then(|| path.to_owned())
+}
+
+/// A target of a Makefile that `configure` writes, which CI runs before.
+fn is_configured_target(place: &Directory<'_>, command: &TestCommand) -> bool {
+    let is_make = matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"));
+    let is_there = ["Makefile", "makefile", "GNUmakefile"]
+        .iter()
+        .any(|name| place.has(name));
+    let is_template = ["Makefile.am", "Makefile.in"].iter().any(|name| place.has(name));
+    is_make && !is_there && is_template && command.builds().any(BuildCommand::configures)
+}
+
+/// Rake in a directory below the root, of which the root's command would know nothing.
+fn is_rake_below(place: &Directory<'_>, command: &TestCommand) -> bool {
+    place.directory.is_some() && place.has("Rakefile") && runs_rake(command)
+}
+
+/// Whether a command runs Rake for tests, or for what a project does without further words.
+pub(super) fn runs_rake(command: &TestCommand) -> bool {
+    let is_rake = |word: &String| word.rsplit('/').next() == Some("rake");
+    let at = command.argv.iter().position(is_rake);
+    let tasks = at.and_then(|at| command.argv.get(at + 1..));
+    tasks.is_some_and(|tasks| tasks.iter().all(|task| names_a_test(task)))
+}
+
+fn needs_more(text: &str) -> bool {
+    let mut words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
+    words.any(|word| NEED_MORE.contains(&word))
+}
+
+/// Whether a command is a further script of `package.json` that a job runs beside tests of which the framework is
+/// known.
+pub(super) fn follows(place: &Directory<'_>, known: &TestCommand, command: &TestCommand) -> bool {
+    let is_script = matches!(
+        command.argv.first().map(String::as_str),
+        Some("npm" | "pnpm" | "yarn" | "bun")
+    );
+    let is_beside = known.source == command.source
+        && known.directory == command.directory
+        && known.framework.spec().ecosystem == Ecosystem::JavaScript;
+    let name = command.argv.last().filter(|_| is_script && is_beside);
+    let says = |name: &String| {
+        let is_other = name.split([':', '-', '_']).any(|part| OTHERS.contains(&part));
+        let script = own_script(place, &command.argv, name)?;
+        Some(names_a_test(name) && !is_other && !needs_more(&script))
+    };
+    name.and_then(says).unwrap_or_default()
+}
+
+/// The text of a script: of the package that `--filter` names, else of the place.
+fn own_script(place: &Directory<'_>, argv: &[String], name: &str) -> Option<String> {
+    let manifest = |path: &str| -> Option<serde_json::Value> {
+        let text = place.checkout.read_text(path).filter(|text| text.len() <= MAX_SCRIPT)?;
+        serde_json::from_str(&text).ok()
+    };
+    let filter = argv.iter().position(|word| matches!(word.as_str(), "--filter" | "-F"));
+    let package = match filter.and_then(|at| argv.get(at + 1)) {
+        None => manifest(&place.path("package.json"))?,
+        Some(wanted) => {
+            let members = workspaces::members(place.checkout).into_iter();
+            let mut manifests = members.filter_map(|member| manifest(&format!("{member}/package.json")));
+            manifests.find(|package| package.get("name").and_then(|name| name.as_str()) == Some(wanted.as_str()))?
+        }
+    };
+    Some(package.get("scripts")?.get(name)?.as_str()?.to_owned())
+}
+
+/// Whether a command runs tests that the project's settings name: a test suite of PHPUnit, a package or a test target of
+/// Cargo.
+pub(super) fn names_a_part(command: &TestCommand) -> bool {
+    let has = |options: &[&str]| {
+        let mut words = command.argv.iter().map(|word| word.split('=').next().unwrap_or(word));
+        words.any(|word| options.contains(&word))
+    };
+    match command.framework.spec().ecosystem {
+        Ecosystem::Php => has(&["--testsuite"]) && !has(&["--filter", "--group"]),
+        Ecosystem::Rust => {
+            has(&["-p", "--package", "--test"])
+                && !has(&["--lib", "--doc", "--no-default-features", "--target", "--bench"])
+        }
+        _ => false,
+    }
+}
+
+/// Whether a command tests combinations of features. Its plugin of Cargo is installed.
+pub(super) fn tests_features(command: &TestCommand) -> bool {
+    let mut words = command.argv.iter().map(String::as_str);
+    words.next() == Some("cargo") && words.next() == Some("hack") && words.any(|word| word == "test")
+}
+
+/// Whether two commands of the same framework name different tests of a directory, as two scripts of `package.json`
+/// do: neither runs what the other runs.
+pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
+    let is_javascript = |command: &TestCommand| command.framework.spec().ecosystem == Ecosystem::JavaScript;
+    let (named, others) = (named(one), named(other));
+    is_javascript(one)
+        && is_javascript(other)
+        && !named.is_empty()
+        && !others.is_empty()
+        && !named.is_subset(&others)
+        && !others.is_subset(&named)
+}
+
+/// The words of a command that may be tests: those of its last line that are neither options nor programs.
+fn named(command: &TestCommand) -> BTreeSet<&str> {
+    let line = match command.argv.as_slice() {
+        [shell, flag, script, ..] if shell == "sh" && flag == "-c" => script.as_str(),
+        _ => return plain(command.argv.iter().map(String::as_str)),
+    };
+    plain(line.rsplit("&&").next().unwrap_or(line).split_whitespace())
+}
+
+fn plain<'w>(words: impl Iterator<Item = &'w str>) -> BTreeSet<&'w str> {
+    const PROGRAMS: [&str; 12] = [
+        "npx",
+        "node",
+        "run",
+        "vitest",
+        "jest",
+        "mocha",
+        "ava",
+        "tap",
+        "nyc",
+        "c8",
+        "cross-env",
+        "exec",
+    ];
+    let is_program = |word: &str| PROGRAMS.contains(&word) || word.contains("node_modules/") || word.contains("bin/");
+    words
+        .map(|word| word.trim_matches(['"', '\'']))
+        .filter(|word| !word.is_empty() && !word.starts_with(['-', '$']) && !word.contains('=') && !is_program(word))
+        .collect()
+}
+
+/// A command without the variables that only the runner's jobs have.
+pub(super) fn with_variables(mut command: TestCommand, own_env: &BTreeSet<String>) -> TestCommand {
+    // Switches are for a tool, no matter which.
+    let is_switch = |value: &str| matches!(value, "0" | "1" | "true" | "false");
+    // A script may read any of them.
+    let is_script = command.framework == Framework::Other;
+    let is_wanted =
+        |name: &str, value: &str| is_script || own_env.contains(name) || is_switch(value) || is_for_tools(name);
+    // A path of the runner is another one here.
+    command
+        .env
+        .retain(|name, value| is_wanted(name, value) && !value.contains(WORKSPACE));
+    command
+}
