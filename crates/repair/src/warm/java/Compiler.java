@@ -1,6 +1,7 @@
 package greenlight;
 
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.OutputStream;
 import java.io.Writer;
 import java.net.URI;
@@ -25,7 +26,9 @@ final class Compiler {
 
     Compiler(Build build) {
         options = new ArrayList<>(build.options);
-        options.addAll(List.of("-classpath", build.classPath(), "-nowarn", "-Xlint:none"));
+        // With `Probe`, which prepared code calls.
+        var path = build.classPath() + File.pathSeparator + System.getProperty("java.class.path");
+        options.addAll(List.of("-classpath", path, "-nowarn", "-Xlint:none"));
         // A file manager is not for several threads, and knows the archives once it has read them.
         managers = ThreadLocal.withInitial(() -> compiler.getStandardFileManager(null, null, build.encoding));
     }
