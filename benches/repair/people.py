@@ -159,18 +159,18 @@ def verdict(greenlight, source, language, name):
         try:
             done = subprocess.run(command, capture_output=True, timeout=WALL, check=False)
         except subprocess.TimeoutExpired:
-            return "slow", WALL
+            return "slow", WALL, ""
         took = time.monotonic() - began
         ended = json.loads(done.stdout)
         findings = (ended.get("search") or {}).get("unverified") or []
         if not ended["applied"] and not findings:
-            return "none", took
+            return "none", took, done.stderr.decode().strip().rpartition("\n")[2]
         if not ended["applied"]:
             patch = findings[0]["patch"].encode()
             subprocess.run(["git", "apply", "-"], cwd=folder, input=patch, check=True, capture_output=True)
         after = (Path(folder) / language.edited(name)).read_text()
         right = "right" if language.is_right(source, name, after, inputs) else "wrong"
-        return right if ended["applied"] else f"held back, {right}", took
+        return right if ended["applied"] else f"held back, {right}", took, ""
 
 
 def main(language, description):
@@ -187,8 +187,8 @@ def main(language, description):
     verdicts = {}
     with ThreadPoolExecutor(given.workers) as workers:
         found = workers.map(lambda name: verdict(greenlight, given.quixbugs, language, name), names)
-        for name, (ended, took) in zip(names, found, strict=True):
-            print(f"{name}: {ended} ({took:.1f} s)", flush=True)
+        for name, (ended, took, why) in zip(names, found, strict=True):
+            print(f"{name}: {ended} ({took:.1f} s) {why}".strip(), flush=True)
             verdicts[name] = ended, took
     counted = Counter(found for found, _ in verdicts.values())
     seconds = [took for found, took in verdicts.values() if found == "right"]
