@@ -22,8 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 COMMIT = "4257f44b0ff1181dedaedee6a447e133219fcebf"
-SETTINGS = '[repair]\nwall = "2m"\n[limits]\nwall = "2m"\n'
-WALL = 150
+SETTINGS = '[repair]\nwall = "{0}m"\n[limits]\nwall = "{0}m"\n'
 VARIATIONS = 200
 # What a program returns for each input, in a process that can be killed.
 CALL = """
@@ -145,10 +144,10 @@ def git(folder, *arguments):
     subprocess.run(["git", *arguments], cwd=folder, env=os.environ | names, check=True, capture_output=True)
 
 
-def verdict(greenlight, source, language, name):
+def verdict(greenlight, source, language, minutes, name):
     files, inputs = language.case(source, name)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as data:
-        for path, text in (files | {"greenlight.toml": SETTINGS}).items():
+        for path, text in (files | {"greenlight.toml": SETTINGS.format(minutes)}).items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_text(text)
         git(folder, "init", "-q", "-b", "main")
@@ -157,9 +156,9 @@ def verdict(greenlight, source, language, name):
         command = [greenlight, "fix", folder, "--yes", "--engine", "builtin", "--json", "--data-dir", data]
         began = time.monotonic()
         try:
-            done = subprocess.run(command, capture_output=True, timeout=WALL, check=False)
+            done = subprocess.run(command, capture_output=True, timeout=minutes * 60 + 30, check=False)
         except subprocess.TimeoutExpired:
-            return "slow", WALL, ""
+            return "slow", minutes * 60 + 30, ""
         took = time.monotonic() - began
         ended = json.loads(done.stdout)
         findings = (ended.get("search") or {}).get("unverified") or []
@@ -179,6 +178,7 @@ def main(language, description):
     arguments.add_argument("quixbugs")
     arguments.add_argument("names", nargs="*")
     arguments.add_argument("--workers", type=int, default=2, help="how many cases are repaired at the same time")
+    arguments.add_argument("--minutes", type=int, default=2, help="how long each may take")
     given = arguments.parse_args()
     greenlight = str(Path(given.greenlight).resolve())
     listed = ["git", "-C", given.quixbugs, "ls-tree", "--name-only", f"{COMMIT}:{language.folder}"]
@@ -186,7 +186,7 @@ def main(language, description):
     names = given.names or language.names(files)
     verdicts = {}
     with ThreadPoolExecutor(given.workers) as workers:
-        found = workers.map(lambda name: verdict(greenlight, given.quixbugs, language, name), names)
+        found = workers.map(lambda name: verdict(greenlight, given.quixbugs, language, given.minutes, name), names)
         for name, (ended, took, why) in zip(names, found, strict=True):
             print(f"{name}: {ended} ({took:.1f} s) {why}".strip(), flush=True)
             verdicts[name] = ended, took

@@ -23,6 +23,8 @@ const CLASSES: [(&str, &str); 14] = classes! {
 const END: &str = "_greenlight_end_of_file";
 /// These programs end soon, so that thorough optimisation does not pay.
 const QUICK: &str = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData";
+/// The compiler that keeps what it has read is not part of the supported interface; without it, it reads again.
+const POOL: &str = "--add-exports=jdk.compiler/com.sun.tools.javac.api=ALL-UNNAMED";
 
 pub(super) fn harness() -> Harness {
     let mut code = String::from("_greenlight_home=$(mktemp -d) || return\n");
@@ -37,7 +39,7 @@ pub(super) fn harness() -> Harness {
     let _ = write!(
         code,
         "javac {} -proc:none -nowarn -encoding UTF-8 -d \"$_greenlight_home\" \"$_greenlight_home\"/*.java >&2 || return\n\
-         coproc _greenlight_jvm {{ exec java {QUICK} -cp \"$_greenlight_home\" greenlight.Main; }}\n\
+         coproc _greenlight_jvm {{ exec java {QUICK} {POOL} -cp \"$_greenlight_home\" greenlight.Main; }}\n\
          _greenlight() {{\n\
          printf '%s\\n' \"$1\" >&\"${{_greenlight_jvm[1]}}\" && IFS= read -r _greenlight_line <&\"${{_greenlight_jvm[0]}}\" &&\n\
          printf '%s' \"$_greenlight_line\"\n\

@@ -47,7 +47,8 @@ final class Build {
             var name = word.substring(word.lastIndexOf('/') + 1);
             if (name.equals("mvn") || name.equals("mvnw")) {
                 isMaven = true;
-                words.addAll(List.of("mvn", "--offline", "-X"));
+                // A wrapper would download its Maven.
+                words.addAll(List.of(name.equals("mvn") ? word : "mvn", "--offline", "-X"));
             } else if (PHASES.contains(word)) {
                 words.add("test-compile");
             } else if (!word.equals("clean") && !word.equals("-q") && !word.equals("--quiet")) {

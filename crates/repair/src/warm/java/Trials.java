@@ -4,6 +4,8 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -15,6 +17,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -40,6 +45,8 @@ final class Trials {
     List<String> passing = new ArrayList<>();
     Set<String> loaded = new HashSet<>();
     long limit;
+    /** They stay, because each has what its compiler has read. */
+    private final ExecutorService threads = Executors.newFixedThreadPool(count);
     private final Map<String, String> known = new ConcurrentHashMap<>();
 
     /** A file as it is. */
@@ -126,22 +133,20 @@ final class Trials {
     }
 
     /** Verdicts on the first candidates, as many as there is time for. */
-    List<String> judge(List<Object> candidates, long wall) throws InterruptedException {
+    List<String> judge(List<Object> candidates, long wall) throws Exception {
         long until = System.nanoTime() + wall * 1_000_000;
         var verdicts = new String[candidates.size()];
         var next = new AtomicInteger();
-        var threads = new ArrayList<Thread>();
+        var working = new ArrayList<Future<?>>();
         for (int at = 0; at < count; at++) {
-            var thread = new Thread(() -> {
+            working.add(threads.submit(() -> {
                 for (int each = next.getAndIncrement(); each < verdicts.length; each = next.getAndIncrement()) {
                     if (each > 0 && System.nanoTime() > until) break;
                     verdicts[each] = judged(Json.map(candidates.get(each)));
                 }
-            });
-            thread.start();
-            threads.add(thread);
+            }));
         }
-        for (var thread : threads) thread.join();
+        for (var each : working) each.get();
         var list = Arrays.asList(verdicts);
         return list.contains(null) ? list.subList(0, list.indexOf(null)) : list;
     }
@@ -153,9 +158,22 @@ final class Trials {
         var classes = compiler.compile(path, original.edited(edit));
         if (classes == null) return "invalid";
         var encoded = encoded(classes);
-        var key = path + encoded;
         // What is compiled to the same does the same.
-        return known.computeIfAbsent(key.length() < 1 << 16 ? key : key.hashCode() + path + edit, ignored -> tried(encoded));
+        var key = digest(path + encoded);
+        var before = known.get(key);
+        if (before != null) return before;
+        var verdict = tried(encoded);
+        known.put(key, verdict);
+        return verdict;
+    }
+
+    private static String digest(String text) {
+        try {
+            var digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+            return Base64.getEncoder().encodeToString(digest);
+        } catch (NoSuchAlgorithmException error) {
+            throw new IllegalStateException(error);
+        }
     }
 
     static Map<String, Object> encoded(Map<String, byte[]> classes) {
