@@ -18,13 +18,25 @@ import javax.tools.JavaCompiler;
 import javax.tools.JavaFileManager;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
+import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /** Compiles single files in memory. */
 final class Compiler {
     private final JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     private static final Method getTask = getTask();
-    private final ThreadLocal<Memory> managers;
+    /** The files for which a thread keeps what the compiler has read. */
+    private static final int MOST_FILES = 4;
+
+    private final ThreadLocal<StandardJavaFileManager> managers;
+    private final ThreadLocal<Map<String, Memory>> memories = ThreadLocal.withInitial(() -> new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Memory> eldest) {
+            return size() > MOST_FILES;
+        }
+    });
     private final List<String> options;
 
     Compiler(Build build) {
@@ -33,12 +45,13 @@ final class Compiler {
         var path = build.classPath() + File.pathSeparator + System.getProperty("java.class.path");
         options.addAll(List.of("-classpath", path, "-nowarn", "-Xlint:none"));
         // A file manager is not for several threads, and knows the archives once it has read them.
-        managers = ThreadLocal.withInitial(() -> new Memory(compiler.getStandardFileManager(null, null, build.encoding), pool()));
+        managers = ThreadLocal.withInitial(() -> compiler.getStandardFileManager(null, null, build.encoding));
     }
 
     /** The classes by name. Null if it does not compile. */
     Map<String, byte[]> compile(String path, String text) {
-        var memory = managers.get();
+        // One for each file: a class that was once compiled there from source is not looked for among the others again.
+        var memory = memories.get().computeIfAbsent(path, ignored -> new Memory(managers.get(), pool()));
         memory.made = new LinkedHashMap<>();
         try {
             return isCompiled(memory, List.of(source(path, text))) ? memory.made : null;
