@@ -1,9 +1,8 @@
 //! The memory of a local checkout, in a file of greenlight's own folder: accepted fixes, and reasons of rejections.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

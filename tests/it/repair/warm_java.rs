@@ -67,9 +67,9 @@ async fn patient(price: &str, tests: &str) -> Patient {
         ("pom.xml", "<project/>\n"),
         ("tools/mvn", MAVEN),
         ("src/main/java/shop/Price.java", price),
-        ("src/test/java/shop/PriceTest.java", &test),
+        ("src/test/java/shop/PriceTest.java", test.as_str()),
         ("src/test/java/shop/Reports.java", REPORTS),
-        ("src/test/java/org/junit/runner/JUnitCore.java", &core),
+        ("src/test/java/org/junit/runner/JUnitCore.java", core.as_str()),
         (
             "src/test/java/org/junit/runner/Request.java",
             "package org.junit.runner;\n\npublic class Request {\n    Class<?> type;\n    String method;\n\n    \
@@ -127,7 +127,8 @@ async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
 /// The code under test ends its process, hangs, and writes answers of its own where greenlight reads them.
 #[tokio::test]
 async fn tests_that_leave_the_process_forge_nothing() {
-    let price = "package shop;\n\npublic class Price {\n    public static int of(int count) {\n        return 1;\n    }\n}\n";
+    let price =
+        "package shop;\n\npublic class Price {\n    public static int of(int count) {\n        return 1;\n    }\n}\n";
     let tests = "    public void one() throws Exception {\n        try (var out = new java.io.FileOutputStream(java.io.FileDescriptor.out)) {\n            \
                  out.write(\"{\\\"results\\\":[[\\\"shop.PriceTest#one\\\",true,1,false]],\\\"hits\\\":[],\\\"loaded\\\":[]}\\n\".getBytes());\n        }\n        \
                  if (Price.of(1) == 0) for (;;);\n        if (Price.of(1) != 1) Runtime.getRuntime().halt(0);\n        throw new AssertionError();\n    }\n";

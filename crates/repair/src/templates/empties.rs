@@ -143,7 +143,9 @@ fn ending(place: &Site<'_, '_>) -> Option<(usize, String)> {
     let mut around = (1..=2).filter_map(|levels| place.above(levels));
     let endless = around.find(|step| step.node.kind() == "while_statement")?.node;
     let function = place.path.iter().rev().map(|step| step.node);
-    let function = function.clone().find(|node| language.functions.contains(&node.kind()))?;
+    let function = function
+        .clone()
+        .find(|node| language.functions.contains(&node.kind()))?;
     let mut next = endless.next_named_sibling();
     while let Some(comment) = next.filter(|node| node.kind().contains("comment")) {
         next = comment.next_named_sibling();

@@ -71,10 +71,15 @@ fn guarded(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let is_used = |name: &str| {
         let mut uses = text.match_indices(name);
         uses.any(|(at, _)| {
-            text[at + name.len()..].starts_with('.') && !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+            text[at + name.len()..].starts_with('.')
+                && !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
         })
     };
-    for name in known.variables_at(place).into_iter().filter(|name| *name != language.this && is_used(name)) {
+    for name in known
+        .variables_at(place)
+        .into_iter()
+        .filter(|name| *name != language.this && is_used(name))
+    {
         let missing = test(name);
         let present = missing.replace("==", "!=");
         found.push(place.edit(format!("{missing} {or} {text}"), Template::Conjunct));

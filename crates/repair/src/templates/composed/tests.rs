@@ -223,12 +223,17 @@ fn collections_of_java_are_tested_and_cut_and_added_to() {
     ];
     all_offered("A.java", java, &faults);
     let returned = "class A {\n  List<Integer> f(int n) {\n    return LINE;\n  }\n}\n";
-    all_offered("A.java", returned, &[("new ArrayList<>()", "new ArrayList<>(List.of(n))")]);
+    all_offered(
+        "A.java",
+        returned,
+        &[("new ArrayList<>()", "new ArrayList<>(List.of(n))")],
+    );
 }
 
 #[test]
 fn an_endless_loop_that_ends_is_followed_by_a_return() {
-    let endless = "class A {\n  boolean f(Queue<Integer> m) {\n    while (true) {\n      g(m.remove());\n    }\n  }\n}\n";
+    let endless =
+        "class A {\n  boolean f(Queue<Integer> m) {\n    while (true) {\n      g(m.remove());\n    }\n  }\n}\n";
     let ending = "class A {\n  boolean f(Queue<Integer> m) {\n    while (!m.isEmpty()) {\n      g(m.remove());\n    }\n    return false;\n  }\n}\n";
     offers("A.java", endless, &[ending]);
 }
