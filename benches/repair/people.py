@@ -22,8 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 COMMIT = "4257f44b0ff1181dedaedee6a447e133219fcebf"
-SETTINGS = '[repair]\nwall = "2m"\n[limits]\nwall = "2m"\n'
-WALL = 150
+SETTINGS = '[repair]\nwall = "{0}m"\n[limits]\nwall = "{0}m"\n'
 VARIATIONS = 200
 # What a program returns for each input, in a process that can be killed.
 CALL = """
@@ -51,26 +50,6 @@ json.dump(returned, sys.stdout)
 def shown(source, path):
     command = ["git", "-C", source, "show", f"{COMMIT}:{path}"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def case(source, name):
-    """The files of a repository, and the inputs of its tests. No inputs: they are objects."""
-    test = shown(source, f"python_testcases/test_{name}.py")
-    test = re.sub(r"if pytest\.use_correct:\n.*?else:\n +(from python_programs.*?\n)", r"\1", test, flags=re.DOTALL)
-    test = test.replace("python_programs.", "").replace("not pytest.run_slow and ", "")
-    files = {f"{name}.py": shown(source, f"python_programs/{name}.py")}
-    inputs = []
-    if "load_json_testcases" in test:
-        cases = shown(source, f"json_testcases/{name}.json")
-        given = [json.loads(line)[0] for line in cases.splitlines() if line.strip()]
-        inputs = [each if isinstance(each, list) else [each] for each in given if len(json.dumps(each)) < 400]
-        read = f'[json.loads(line) for line in (Path(__file__).parent / "{name}.json").read_text().splitlines()]'
-        test = test.replace("from load_testdata import load_json_testcases\n", "")
-        test = "import json\nfrom pathlib import Path\n" + re.sub(r"load_json_testcases\(.*?\)", lambda _: read, test)
-        files[f"{name}.json"] = cases
-    else:
-        files["node.py"] = shown(source, "python_testcases/node.py")
-    return files | {f"test_{name}.py": test, "greenlight.toml": SETTINGS}, inputs
 
 
 def varied(chance, value):
@@ -114,15 +93,50 @@ def returned(text, name, inputs):
     return json.loads(done.stdout)
 
 
-def is_right(source, name, text, inputs):
-    if not inputs:
-        return True
-    every = variations(inputs)
-    wanted = returned(shown(source, f"correct_python_programs/{name}.py"), name, every)
-    found = returned(text, name, every)
-    # What the right program refuses, or takes long for, is no input that it is for.
-    both = zip(wanted, found, strict=True)
-    return all(want == has for want, has in both if want is not None and not want.endswith("Error"))
+class Python:
+    """The programs in Python."""
+
+    folder = "correct_python_programs"
+
+    @staticmethod
+    def names(files):
+        programs = [name.removesuffix(".py") for name in files if name.endswith(".py") and not name.endswith("_test.py")]
+        return [name for name in programs if name != "node"]
+
+    @staticmethod
+    def edited(name):
+        return f"{name}.py"
+
+    @staticmethod
+    def case(source, name):
+        """The files of a repository, and the inputs of its tests. No inputs: they are objects."""
+        test = shown(source, f"python_testcases/test_{name}.py")
+        test = re.sub(r"if pytest\.use_correct:\n.*?else:\n +(from python_programs.*?\n)", r"\1", test, flags=re.DOTALL)
+        test = test.replace("python_programs.", "").replace("not pytest.run_slow and ", "")
+        files = {f"{name}.py": shown(source, f"python_programs/{name}.py")}
+        inputs = []
+        if "load_json_testcases" in test:
+            cases = shown(source, f"json_testcases/{name}.json")
+            given = [json.loads(line)[0] for line in cases.splitlines() if line.strip()]
+            inputs = [each if isinstance(each, list) else [each] for each in given if len(json.dumps(each)) < 400]
+            read = f'[json.loads(line) for line in (Path(__file__).parent / "{name}.json").read_text().splitlines()]'
+            test = test.replace("from load_testdata import load_json_testcases\n", "")
+            test = "import json\nfrom pathlib import Path\n" + re.sub(r"load_json_testcases\(.*?\)", lambda _: read, test)
+            files[f"{name}.json"] = cases
+        else:
+            files["node.py"] = shown(source, "python_testcases/node.py")
+        return files | {f"test_{name}.py": test}, inputs
+
+    @staticmethod
+    def is_right(source, name, text, inputs):
+        if not inputs:
+            return True
+        every = variations(inputs)
+        wanted = returned(shown(source, f"correct_python_programs/{name}.py"), name, every)
+        found = returned(text, name, every)
+        # What the right program refuses, or takes long for, is no input that it is for.
+        both = zip(wanted, found, strict=True)
+        return all(want == has for want, has in both if want is not None and not want.endswith("Error"))
 
 
 def git(folder, *arguments):
@@ -130,10 +144,11 @@ def git(folder, *arguments):
     subprocess.run(["git", *arguments], cwd=folder, env=os.environ | names, check=True, capture_output=True)
 
 
-def verdict(greenlight, source, name):
-    files, inputs = case(source, name)
+def verdict(greenlight, source, language, minutes, name):
+    files, inputs = language.case(source, name)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as data:
-        for path, text in files.items():
+        for path, text in (files | {"greenlight.toml": SETTINGS.format(minutes)}).items():
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_text(text)
         git(folder, "init", "-q", "-b", "main")
         git(folder, "add", "-A")
@@ -141,38 +156,40 @@ def verdict(greenlight, source, name):
         command = [greenlight, "fix", folder, "--yes", "--engine", "builtin", "--json", "--data-dir", data]
         began = time.monotonic()
         try:
-            done = subprocess.run(command, capture_output=True, timeout=WALL, check=False)
+            done = subprocess.run(command, capture_output=True, timeout=minutes * 60 + 30, check=False)
         except subprocess.TimeoutExpired:
-            return "slow", WALL
+            return "slow", minutes * 60 + 30, ""
         took = time.monotonic() - began
         ended = json.loads(done.stdout)
         findings = (ended.get("search") or {}).get("unverified") or []
         if not ended["applied"] and not findings:
-            return "none", took
+            return "none", took, done.stderr.decode().strip().rpartition("\n")[2]
         if not ended["applied"]:
             patch = findings[0]["patch"].encode()
             subprocess.run(["git", "apply", "-"], cwd=folder, input=patch, check=True, capture_output=True)
-        after = (Path(folder) / f"{name}.py").read_text()
-        right = "right" if is_right(source, name, after, inputs) else "wrong"
-        return right if ended["applied"] else f"held back, {right}", took
+        after = (Path(folder) / language.edited(name)).read_text()
+        right = "right" if language.is_right(source, name, after, inputs) else "wrong"
+        return right if ended["applied"] else f"held back, {right}", took, ""
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
+def main(language, description):
+    arguments = argparse.ArgumentParser(description=description)
     arguments.add_argument("greenlight")
     arguments.add_argument("quixbugs")
     arguments.add_argument("names", nargs="*")
+    arguments.add_argument("--workers", type=int, default=2, help="how many cases are repaired at the same time")
+    arguments.add_argument("--minutes", type=int, default=2, help="how long each may take")
     given = arguments.parse_args()
     greenlight = str(Path(given.greenlight).resolve())
-    listed = ["git", "-C", given.quixbugs, "ls-tree", "--name-only", f"{COMMIT}:correct_python_programs"]
+    listed = ["git", "-C", given.quixbugs, "ls-tree", "--name-only", f"{COMMIT}:{language.folder}"]
     files = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
-    programs = [name.removesuffix(".py") for name in files if name.endswith(".py") and not name.endswith("_test.py")]
-    names = given.names or [name for name in programs if name != "node"]
-    with ThreadPoolExecutor(2) as workers:
-        found = workers.map(lambda name: verdict(greenlight, given.quixbugs, name), names)
-        verdicts = dict(zip(names, found, strict=True))
-    for name, (found, took) in verdicts.items():
-        print(f"{name}: {found} ({took:.1f} s)")
+    names = given.names or language.names(files)
+    verdicts = {}
+    with ThreadPoolExecutor(given.workers) as workers:
+        found = workers.map(lambda name: verdict(greenlight, given.quixbugs, language, given.minutes, name), names)
+        for name, (ended, took, why) in zip(names, found, strict=True):
+            print(f"{name}: {ended} ({took:.1f} s) {why}".strip(), flush=True)
+            verdicts[name] = ended, took
     counted = Counter(found for found, _ in verdicts.values())
     seconds = [took for found, took in verdicts.values() if found == "right"]
     print(f"{len(names)} programs: {dict(counted)}")
@@ -181,4 +198,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(Python, __doc__)

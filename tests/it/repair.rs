@@ -7,6 +7,7 @@ mod patient;
 mod reruns;
 mod schemata;
 mod tools;
+mod warm_java;
 mod warm_node;
 mod warm_python;
 

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::file_lookup::Places;
 use super::{filter, parse, reporters, reports, text};
-use crate::framework::Ecosystem;
+use crate::framework::{Ecosystem, Framework};
 use crate::prebuild;
 use crate::suite::Suite;
 use crate::test_command::TestCommand;
@@ -87,19 +87,23 @@ pub async fn run(
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
     let is_java = command.framework.ecosystem() == Ecosystem::Java;
     let heap = is_java.then(|| reporters::jvm::heap(policy.limits.memory));
+    let mut env: BTreeMap<String, String> = environment()
+        .into_iter()
+        .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
+        .chain(heap)
+        .chain(suite.env())
+        .chain(not_our_own(&command.env))
+        .chain(invocation.env)
+        .collect();
+    if command.framework == Framework::Maven {
+        reporters::jvm::start_quickly(&mut env);
+    }
     let in_sandbox = sandbox::Command {
         argv: wrapped(command, invocation.argv),
         workspace: workspace.path().to_path_buf(),
         changes: sandbox::Changes::Kept,
         cwd: in_place(command),
-        env: environment()
-            .into_iter()
-            .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
-            .chain(heap)
-            .chain(suite.env())
-            .chain(not_our_own(&command.env))
-            .chain(invocation.env)
-            .collect(),
+        env,
         mounts: suite.mounts(),
     };
     let begun = suite.clock.begins(suite.purpose);
@@ -201,6 +205,10 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::SessionP
             .map(|listed| format!(":{listed}"))
             .unwrap_or_default();
         env.insert("PYTHONPATH".into(), format!("{root}:.{theirs}"));
+    }
+    if command.framework.ecosystem() == Ecosystem::Java {
+        env.extend([reporters::jvm::heap(suite.policy.limits.memory)]);
+        reporters::jvm::start_quickly(&mut env);
     }
     if let Some(environment) = env.get("VIRTUAL_ENV") {
         let others = env

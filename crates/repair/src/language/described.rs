@@ -86,6 +86,8 @@ pub(crate) struct Style {
     pub(crate) branch: [&'static str; 3],
     /// Tests whether a value is null, empty or otherwise unusable: the usual one, and all of them.
     pub(crate) is_nothing: (&'static str, &'static [&'static str]),
+    /// Tests whether a collection of each kind is empty, where that is not how a null value is tested for.
+    pub(crate) vacant: &'static [&'static str],
     /// The operator that inverts all bits of a number.
     pub(crate) complement: &'static str,
     /// Whether the language has named arguments.
@@ -100,8 +102,8 @@ pub(crate) struct Style {
     pub(crate) logical: [&'static str; 2],
     /// The operator that divides integers.
     pub(crate) division: &'static str,
-    /// The size of a collection.
-    pub(crate) size: &'static str,
+    /// The size of a collection, of each kind.
+    pub(crate) sizes: &'static [&'static str],
     /// Parts of a sequence up to or from `{bound}`.
     pub(crate) parts: &'static [&'static str],
     /// A sequence in reverse.

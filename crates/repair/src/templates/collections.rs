@@ -36,6 +36,7 @@ fn start(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
 fn filling(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_list = matches!(place.kind(), "array" | "list");
+    constructed(place, known, found);
     if !(is_list || place.kind() == "object") || place.node().named_child_count() != 0 {
         return;
     }
@@ -74,6 +75,20 @@ fn filling(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         let names = place.source.text_of(parameters);
         let names = names.trim_matches(['(', ')']).trim();
         found.push(place.edit(format!("{{ {names} }}"), Template::Filling));
+    }
+}
+
+/// `return new ArrayList<>();` gets a list with a variable.
+fn constructed(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let is_returned = place.parent_kind() == language.returns.0;
+    let is_empty = place.kind() == "object_creation_expression" && place.text().ends_with("()");
+    let Some(before) = place.text().strip_suffix(')').filter(|_| is_returned && is_empty) else {
+        return;
+    };
+    for (rank, other) in known.variables_at(place).into_iter().take(MAX_VALUES).enumerate() {
+        let made = format!("{before}List.of({other}))");
+        found.push(place.edit(made, Template::Filling).similar(falling(rank)));
     }
 }
 

@@ -117,14 +117,51 @@ fn condition(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         texts.extend(["<", ">", "=="].map(|operator| format!("{} {operator} {}", pair[0], pair[1])));
     }
     let others = others.into_iter().map(|(_, _, text)| text.to_string());
+    // In Java, where `while (true)` needs none.
+    let ending = (language.syntax == greenlight_syntax::Language::Java)
+        .then(|| ending(place))
+        .flatten();
     for (rank, text) in others
         .take(MAX_CONDITIONS)
         .chain(texts)
         .enumerate()
         .take(3 * MAX_CONDITIONS)
     {
-        found.push(place.edit(text, Template::Condition).similar(falling(rank)));
+        let mut edit = place.edit(text, Template::Condition).similar(falling(rank));
+        if let Some((end, rest)) = &ending {
+            edit.range.end = *end;
+            edit.replacement.push_str(rest);
+        }
+        found.push(edit);
     }
+}
+
+/// The end of an endless loop that is the last statement of its function, and the text up to there with what the
+/// function returns if the loop does end: without it, that would not compile.
+fn ending(place: &Site<'_, '_>) -> Option<(usize, String)> {
+    let (source, language) = (place.source, place.source.language);
+    let mut around = (1..=2).filter_map(|levels| place.above(levels));
+    let endless = around.find(|step| step.node.kind() == "while_statement")?.node;
+    let function = place.path.iter().rev().map(|step| step.node);
+    let function = function
+        .clone()
+        .find(|node| language.functions.contains(&node.kind()))?;
+    let mut next = endless.next_named_sibling();
+    while let Some(comment) = next.filter(|node| node.kind().contains("comment")) {
+        next = comment.next_named_sibling();
+    }
+    let is_last = next.is_none() && endless.parent() == function.child_by_field_name("body");
+    let value = match source.text_of(function.child_by_field_name("type").filter(|_| is_last)?) {
+        "void" => return None,
+        "boolean" | "Boolean" => "false",
+        "int" | "long" | "double" | "Integer" | "Long" | "Double" => "0",
+        _ => language.nothing,
+    };
+    let before = source.text.get(..endless.start_byte())?.rsplit('\n').next()?;
+    let indent = before.get(..before.len() - before.trim_start().len())?;
+    let rest = source.text.get(place.node().end_byte()..endless.end_byte())?;
+    let (keyword, end) = (language.returns.1, language.returns.2);
+    Some((endless.end_byte(), format!("{rest}\n{indent}{keyword} {value}{end}")))
 }
 
 /// A variable in place of `None`, `null` and the like, and of an empty collection that is iterated over.

@@ -138,15 +138,17 @@ impl Lane {
         limit: Duration,
         stop: &CancellationToken,
     ) -> Result<Option<AnswerPiece>, suite::Error> {
-        let Ok(text) = serde_json::to_string(request) else {
+        let Ok(request_text) = serde_json::to_string(request) else {
             return Ok(None);
         };
-        // A JSON string is a valid string literal in all of these languages.
-        let text = serde_json::Value::from(text);
+        // A JSON string is a valid string literal in Python and JavaScript.
+        let text = serde_json::Value::from(request_text.as_str());
         let code = match self.language {
             // The thread that takes requests waits for the one that runs the tests.
             Language::Node => format!("await _greenlight({text})"),
-            _ => format!("_greenlight({text})"),
+            // The text has no other character with a meaning between these quotes.
+            Language::Bash => format!("_greenlight '{}'", request_text.replace('\'', "'\\''")),
+            Language::Python => format!("_greenlight({text})"),
         };
         let cell = match self.session.execute(&code, limit, stop).await {
             Ok(cell) => cell,
@@ -155,6 +157,8 @@ impl Lane {
             Err(error) => return Err(error.into()),
         };
         Ok(match cell.outcome {
+            // The value of a cell of bash is its exit code.
+            CellOutcome::Ok if self.language == Language::Bash => serde_json::from_str(&cell.stdout.text()).ok(),
             CellOutcome::Ok => serde_json::from_str(&cell.value).ok(),
             _ => None,
         })

@@ -1,8 +1,10 @@
-//! Tries candidates in interpreters that have everything loaded: each in a fork, or in a fresh context.
+//! Tries candidates in interpreters that have everything loaded: each in a fork, in a fresh context, or with its
+//! classes loaded anew.
 //!
 //! An interpreter's answers are claims of the code under test. They can make a wrong candidate look good, but only
 //! until the fresh run of the whole suite; they cannot delay the search, nor name anything outside of the tree.
 
+mod java;
 mod lane;
 mod node;
 mod protocol;
@@ -43,7 +45,7 @@ const MAX_LOST: u32 = 12;
 const MAX_ANSWER: usize = 2_000;
 const MAX_ANSWERS: usize = 2_000;
 
-/// Interpreters, one for each core, each with a separate workspace.
+/// Interpreters, usually one for each core, each with a separate workspace.
 pub(super) struct Pool<'a> {
     task: &'a Task<'a>,
     harness: Harness,
@@ -58,6 +60,7 @@ fn harness(suite: &Suite) -> Option<Harness> {
     match suite.runtime() {
         Some(Runtime::Python) => Some(python::harness()),
         Some(Runtime::Node) => Some(node::harness()),
+        Some(Runtime::Java) => Some(java::harness()),
         Some(Runtime::Cargo | Runtime::Go) | None => None,
     }
 }
@@ -68,7 +71,11 @@ impl<'a> Pool<'a> {
         let Some(harness) = harness(task.suite) else {
             return Ok(None);
         };
-        let count = workers();
+        let count = match task.suite.runtime() {
+            // It compiles and runs several candidates at the same time.
+            Some(Runtime::Java) => 1,
+            _ => workers(),
+        };
         let starting = (0..count).map(|_| Lane::new(task, &harness, stop));
         let mut lanes = Vec::new();
         for started in join_all(starting).await {

@@ -14,7 +14,7 @@ use regex::Regex;
 
 use crate::discover::directory::Directory;
 use crate::framework::{Ecosystem, Framework};
-use crate::frameworks::spec::{CommandLine, Spec};
+use crate::frameworks::spec::{CommandLine, Runtime, Spec};
 use crate::reporters::Invocation;
 use crate::test_command::TestCommand;
 use crate::text::pattern;
@@ -24,6 +24,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "Maven",
     ecosystem: Ecosystem::Java,
     is_compiled: true,
+    runtime: Some(Runtime::Java),
     installers: &["mvn"],
     looks_for: Some("`pom.xml`"),
     modules: &["pom.xml"],

@@ -35,6 +35,8 @@ pub enum Runtime {
     Cargo,
     /// A test binary of each package that is built once.
     Go,
+    /// A process that compiles in memory, and one that loads the classes anew for each run.
+    Java,
 }
 
 /// How a framework reports that a snapshot differs, and how to make it update snapshots.

@@ -41,6 +41,7 @@ fn operand(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         .map(|piece| (piece.at.abs_diff(at), piece.text.as_str()))
         .collect();
     near.sort_unstable();
+    guarded(place, known, found);
     let mut seen = BTreeSet::new();
     let made = near.into_iter().map(|(_, text)| text.to_string());
     let made = made.chain(tests(place, known)).filter(|test| seen.insert(test.clone()));
@@ -56,6 +57,33 @@ fn operand(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             let made = format!("{own} {joined} {test}");
             found.push(place.edit(made, Template::Conjunct).similar(share * nearness(rank)));
         }
+    }
+}
+
+/// `a.b == c` becomes `a == null || a.b == c`: a value is used that may be missing.
+fn guarded(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let (text, [and, or]) = (place.text(), language.style.logical);
+    if language.style.vacant.is_empty() || is_joined(text) {
+        return;
+    }
+    let test = |name: &str| language.style.is_nothing.0.replace("{}", name);
+    let is_used = |name: &str| {
+        let mut uses = text.match_indices(name);
+        uses.any(|(at, _)| {
+            text[at + name.len()..].starts_with('.')
+                && !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+        })
+    };
+    for name in known
+        .variables_at(place)
+        .into_iter()
+        .filter(|name| *name != language.this && is_used(name))
+    {
+        let missing = test(name);
+        let present = missing.replace("==", "!=");
+        found.push(place.edit(format!("{missing} {or} {text}"), Template::Conjunct));
+        found.push(place.edit(format!("{present} {and} {text}"), Template::Conjunct));
     }
 }
 
@@ -103,6 +131,7 @@ fn tests(place: &Site<'_, '_>, known: &KnownNames) -> Vec<String> {
         }
         made.push(format!("{name} > 0"));
         made.push(language.style.is_nothing.0.replace("{}", name));
+        made.extend(language.style.vacant.iter().map(|way| way.replace("{}", name)));
     }
     made
 }

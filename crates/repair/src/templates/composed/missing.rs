@@ -29,6 +29,11 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .node()
         .prev_named_sibling()
         .is_some_and(|previous| LOOPS.iter().any(|kind| previous.kind().starts_with(kind)));
+    if place.node().prev_named_sibling().is_none() && !is_return {
+        for (rank, statement) in remembered(place, known, own).into_iter().enumerate() {
+            found.push(before(place, &statement, Template::Missing).similar(nearness(rank)));
+        }
+    }
     // Where a block ends, and what comes after a loop: elsewhere a missing statement would rather break the rest.
     if !(is_last || follows_loop) {
         return;
@@ -43,6 +48,27 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
             found.push(after(place, &statement, Template::Missing).similar(share));
         }
     }
+}
+
+/// What the function looks for in a collection may never have been put there: `seen.add(x);` for `seen.contains(x)`.
+fn remembered(place: &Site<'_, '_>, known: &KnownNames, own: usize) -> Vec<String> {
+    let mut made: Vec<String> = Vec::new();
+    for piece in around(&known.conditions, place.node().start_byte()) {
+        for way in [".contains(", ".has("] {
+            let Some((before, after)) = piece.text.split_once(way) else {
+                continue;
+            };
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+            let name = before.rsplit(|c| !is_part(c)).next().unwrap_or_default();
+            let value = after.split(|c| !is_part(c)).next().unwrap_or_default();
+            let statement = format!("{name}.add({value});");
+            let is_whole = !name.is_empty() && !value.is_empty() && after[value.len()..].starts_with(')');
+            if is_whole && piece.function == own && made.len() < MAX_VALUES && !made.contains(&statement) {
+                made.push(statement);
+            }
+        }
+    }
+    made
 }
 
 /// Statements of the function with other values and targets, the nearest first.

@@ -116,7 +116,9 @@ fn computed(place: &Site<'_, '_>, known: &KnownNames, role: Role, found: &mut Ve
         if beside != Some(other) {
             push(other.clone(), 1.0);
         }
-        push(language.style.size.replace("{}", other), 0.8);
+        for size in language.style.sizes {
+            push(size.replace("{}", other), 0.8);
+        }
         if role != Role::Operand {
             push(format!("{other} + {}", place.text()), 0.8);
             push(format!("{other} - {}", place.text()), 0.8);

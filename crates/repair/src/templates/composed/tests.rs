@@ -207,3 +207,33 @@ fn most_composed_edits_come_after_the_cheap_ones() {
     assert!(made.iter().all(|edit| edit.weight() < Template::Constant.prior()));
     assert_eq!(Template::Missing.kind(), EditKind::Replacement);
 }
+
+#[test]
+fn collections_of_java_are_tested_and_cut_and_added_to() {
+    let java = "class A {\n  boolean f(Node a, int n, List<Node> m) {\n    LINE\n    return true;\n  }\n}\n";
+    let faults = [
+        ("if (a.next() == m) n++;", "if (a == null || a.next() == m) n++;"),
+        ("if (n < 0) n++;", "if (n < 0 || m.isEmpty()) n++;"),
+        ("for (Node x : m) n++;", "for (Node x : m.subList(n, m.size())) n++;"),
+        ("n = g(0);", "n = g(m.size());"),
+        (
+            "if (m.contains(a)) n++; else { g(a); n--; }",
+            "if (m.contains(a)) n++; else { m.add(a); g(a); n--; }",
+        ),
+    ];
+    all_offered("A.java", java, &faults);
+    let returned = "class A {\n  List<Integer> f(int n) {\n    return LINE;\n  }\n}\n";
+    all_offered(
+        "A.java",
+        returned,
+        &[("new ArrayList<>()", "new ArrayList<>(List.of(n))")],
+    );
+}
+
+#[test]
+fn an_endless_loop_that_ends_is_followed_by_a_return() {
+    let endless =
+        "class A {\n  boolean f(Queue<Integer> m) {\n    while (true) {\n      g(m.remove());\n    }\n  }\n}\n";
+    let ending = "class A {\n  boolean f(Queue<Integer> m) {\n    while (!m.isEmpty()) {\n      g(m.remove());\n    }\n    return false;\n  }\n}\n";
+    offers("A.java", endless, &[ending]);
+}
