@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{RED, document, sums};
+use super::{GREEN, RED, document, sums};
 use crate::doors::{Door, few_runs, written};
 use crate::harness::model::{KEY, ScriptedModel, calls};
 
