@@ -79,17 +79,22 @@ async fn weakened_tests_prove_nothing_unless_a_person_allows_it() {
         assert!(git(root, arguments).status.success());
     }
     let tests = std::fs::read_to_string(root.join("test_sums.py")).unwrap();
-    let gutted = tests.lines().map(|line| match line.trim_start().starts_with("self.assert") {
-        true => format!("{}pass\n", &line[..line.len() - line.trim_start().len()]),
-        false => format!("{line}\n"),
-    });
+    let gutted = tests
+        .lines()
+        .map(|line| match line.trim_start().starts_with("self.assert") {
+            true => format!("{}pass\n", &line[..line.len() - line.trim_start().len()]),
+            false => format!("{line}\n"),
+        });
     let gutted: String = gutted.collect();
     assert!(gutted.contains("pass"), "{gutted}");
     std::fs::write(root.join("test_sums.py"), gutted).unwrap();
     let refused = document(&verify(root, &["--json"]).await.with(3));
     assert_eq!(refused["outcome"], "refused");
     let message = refused["message"].as_str().unwrap();
-    assert!(message.starts_with("the patch weakens the tests: test_sums.py:"), "{message}");
+    assert!(
+        message.starts_with("the patch weakens the tests: test_sums.py:"),
+        "{message}"
+    );
     let (_, name) = message.split_once("`greenlight verify --allow ").unwrap();
     let name = name.split('`').next().unwrap();
     verify(root, &["--allow", name]).await.with(0);

@@ -6,7 +6,8 @@ use greenlight::repair::End;
 
 use super::patient::{BUDGET, Patient};
 
-const MAVEN: &str = "rm -rf target && mkdir -p target/classes target/test-classes target/surefire-reports || exit 1
+const MAVEN: &str = "#!/bin/sh
+rm -rf target && mkdir -p target/classes target/test-classes target/surefire-reports || exit 1
 javac -d target/classes src/main/java/shop/*.java || exit 1
 javac -cp target/classes -d target/test-classes src/test/java/*/*.java src/test/java/org/junit/runner/*.java || exit 1
 echo '[DEBUG] Command line options:'
@@ -83,7 +84,7 @@ async fn patient(price: &str, tests: &str) -> Patient {
              public int getRunCount() {\n        return 1;\n    }\n}\n",
         ),
     ];
-    let patient = Patient::commanded(&files, "sh tools/mvn -B test").await;
+    let patient = Patient::commanded(&files, "./tools/mvn -B test").await;
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
     patient
 }
@@ -124,7 +125,7 @@ async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
     );
 }
 
-/// The code under test ends its process, hangs, and writes answers of its own where greenlight reads them.
+/// The code under test ends its process, hangs, and writes forged answers where greenlight reads them.
 #[tokio::test]
 async fn tests_that_leave_the_process_forge_nothing() {
     let price =

@@ -158,7 +158,7 @@ async fn red_tests_are_mended_first() {
     story.maintainer_says("/greenlight refactor tidy").await;
     insta::assert_snapshot!(story.whole_sticky(), @r#"
     <!-- greenlight:sticky -->
-    🔴 **Refused.** The tests fail before the refactoring (1 failed, 1 passed): `test_fare.Fares.test_change_is_given`. Use `/⁠greenlight fix` first
+    🔴 **Refused.** The tests fail before the refactoring (1 failed, 1 passed): `test_fare.Fares.test_change_is_given`. Fix them first, for example with greenlight's `fix`
 
     Failing tests:
 

@@ -88,7 +88,7 @@ async fn one_approves_and_the_other_is_slower() {
         .await;
     assert_eq!(browser.evaluate("document.querySelectorAll('.gate').length").await, 0);
     is_accessible(&mut browser).await;
-    browser.click("dl a").await;
+    browser.click("dl a[href^='/repositories/']").await;
     browser.shows("What is remembered").await;
     is_accessible(&mut browser).await;
     fits(&mut browser).await;

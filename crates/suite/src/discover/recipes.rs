@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::conditions::{with_included, without_branches};
 use super::others;
+use super::step::tool::is_task;
 use crate::discover::directory::Directory;
 
 /// Maximum size of a file that is read.
@@ -49,7 +50,8 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
         }
         "sh" | "bash" | "dash" => Some(vec![read(&[rest.first()?.as_str()])?]),
         _ if name.ends_with(".sh") => Some(vec![read(&[program.trim_start_matches("./")])?]),
-        _ if program.contains('/') => {
+        // Another program of the tree may be a tool that people install there.
+        _ if program.contains('/') && is_task(name) => {
             let text = read(&[program.trim_start_matches("./")])?;
             let shell = text.lines().next().filter(|line| line.starts_with("#!"))?;
             shell.trim_end().ends_with("sh").then(|| vec![text.clone()])

@@ -20,7 +20,7 @@ pub(crate) fn heap(memory: u64) -> (String, String) {
 }
 
 /// Tells Maven's own virtual machine to compile its code only quickly: most of a build's time is the start of Maven and
-/// its plugins, which thorough optimisation doubles. The tests have a virtual machine of their own. Options of the
+/// its plugins, which thorough optimisation doubles. The tests have another virtual machine. Options of the
 /// project come later and win.
 pub(crate) fn start_quickly(env: &mut BTreeMap<String, String>) {
     let options = env.entry("MAVEN_OPTS".into()).or_default();

@@ -171,7 +171,8 @@ async fn a_person_lets_a_test_go_by_the_name_of_the_finding() {
             "submit",
             serde_json::json!({ "summary": "The old test has to stay.", "no_fix": true }),
         ));
-        let arguments = ["fix", "--yes", "--allow", allowed, checkout.path().to_str().unwrap()];
+        let path = checkout.path().to_str().unwrap();
+        let arguments = ["fix", "--yes", "--engine", "model", "--allow", allowed, path];
         door(&model).run(arguments).await.with(code);
         let written = std::fs::read_to_string(checkout.path().join("test_sums.py")).unwrap();
         assert_eq!(written.contains("test_old"), code != 0, "{written}");

@@ -41,7 +41,7 @@ pub(super) fn with_included(place: &Directory<'_>, text: &str) -> String {
 }
 
 /// One `ifeq` and the like.
-struct Branch {
+struct Conditional {
     /// Whether the lines of the branch count.
     counts: bool,
     /// Whether an earlier branch counted.
@@ -51,7 +51,7 @@ struct Branch {
 /// The lines that count. Indented lines that belong to no rule are not recipes, so they lose their indentation.
 pub(super) fn without_branches(text: &str) -> String {
     let mut variables: BTreeMap<String, Option<String>> = BTreeMap::new();
-    let mut open: Vec<Branch> = Vec::new();
+    let mut open: Vec<Conditional> = Vec::new();
     let mut whole = String::new();
     let mut is_in_rule = false;
     for line in text.lines() {
@@ -60,7 +60,7 @@ pub(super) fn without_branches(text: &str) -> String {
         match word {
             "ifeq" | "ifneq" | "ifdef" | "ifndef" if open.len() < MAX_DEPTH => {
                 let counts = holds(word, plain, &variables).unwrap_or(true);
-                open.push(Branch {
+                open.push(Conditional {
                     counts,
                     has_counted: counts,
                 });
