@@ -82,7 +82,7 @@ impl Exit {
     }
 
     /// The same, unless it says that all went well although the result could not be printed.
-    fn as_printed(self) -> Self {
+    fn if_printed(self) -> Self {
         match (self, terminal::unprinted()) {
             (Self::Done, Some(error)) => Self::Usage(format!("standard output cannot be written: {error}")),
             (exit, _) => exit,
@@ -90,7 +90,7 @@ impl Exit {
     }
 
     pub(super) fn report(self) -> ExitCode {
-        let (code, text) = match self.as_printed() {
+        let (code, text) = match self.if_printed() {
             Self::Done => (0, None),
             Self::NoFix(text) => (1, Some(text)),
             Self::Usage(text) => (2, Some(text)),

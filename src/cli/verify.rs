@@ -23,7 +23,7 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{NotBetter, Outcome, TestRun, is_better_without};
 use crate::domain::weakening::{self, AllowedFinding, Weakening};
-use crate::suite::{self, Suite};
+use crate::suite::{self, NothingFound, Suite};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct VerifyArguments {
@@ -205,14 +205,8 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     }
     worktree.allowed.clone_from(&arguments.allow);
     worktree.touched = patch.paths().cloned().collect();
-    let first = worktree.test_command().map_err(|nothing| {
-        let looked_for = nothing.looked_for.join(", ");
-        let what = match &arguments.caller {
-            Caller::Program { .. } => "set `command` under `[test]` in greenlight.toml",
-            Caller::CommandLine => "give --command",
-        };
-        Exit::Usage(format!("no tests found at {place}; looked for {looked_for}; {what}"))
-    })?;
+    let nothing = |nothing: NothingFound| no_tests(&arguments.caller, &place, &nothing);
+    let first = worktree.test_command().map_err(nothing)?;
     let sandbox = app::sandbox_for(&settings, &worktree).await?;
     let merged = merged_with
         .as_ref()
@@ -250,6 +244,15 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
         before,
         after,
     })
+}
+
+fn no_tests(caller: &Caller, place: &str, nothing: &NothingFound) -> Exit {
+    let looked_for = nothing.looked_for.join(", ");
+    let what = match caller {
+        Caller::Program { .. } => "set `command` under `[test]` in greenlight.toml",
+        Caller::CommandLine => "give --command",
+    };
+    Exit::Usage(format!("no tests found at {place}; looked for {looked_for}; {what}"))
 }
 
 fn nothing_to_verify(caller: &Caller, place: &str) -> Exit {

@@ -180,10 +180,7 @@ async fn try_to(
         report.clocks.1 = model.clock().clone();
     }
     let (root, data) = (folder::checkout(&arguments.path)?, settings.data_dir()?);
-    hidden::check_outside(&settings, &root)?;
-    if let Some(file) = &arguments.record {
-        bundle::may_write(file).map_err(|error| Exit::Usage(format!("--record: {error}")))?;
-    }
+    check_files(&settings, &root, arguments.record.as_deref())?;
     let (own, packages) = (folder::own(&data)?, folder::packages(&data, &root));
     let (memory_file, run_file) = (memory_file::file(&packages), packages.with_extension("run.jsonl"));
     let mut worktree = app::worktree(&root, own.path(), packages).await?;
@@ -249,12 +246,18 @@ async fn try_to(
     if !arguments.json {
         report::show_unverified(report);
     }
-    let ended = match left.exit {
-        Some(exit) => Err(exit),
-        None => ending::of(&run, report),
-    };
+    let ended = left.exit.map_or_else(|| ending::of(&run, report), Err);
     let ended = ended.map_err(|exit| memory_file::with_left_out(exit, report.left_out, &arguments.path));
     ended.and(recorded)
+}
+
+/// Checks, before anything is created, that the data folder is outside of the checkout, and that a recording replaces no
+/// other file.
+fn check_files(settings: &Settings, root: &Path, recording: Option<&Path>) -> Result<(), Exit> {
+    hidden::check_outside(settings, root)?;
+    recording
+        .map_or(Ok(()), bundle::may_write)
+        .map_err(|error| Exit::Usage(format!("--record: {error}")))
 }
 
 /// Resumes the interrupted run of this checkout, unless it should restart, or starts a new one.
