@@ -194,7 +194,8 @@ fn runs_are_counted_by_what_people_did_with_them() {
     assert_eq!(days, [("2026-03-01".into(), 3), ("2026-03-02".into(), 5)]);
     assert_eq!(
         counted.days_as_csv(),
-        "day,runs,accepted,cost_micros,proposed,accepted_without_model,time_to_green_ms\r\n"
+        "day,runs,accepted,cost_micros,proposed,accepted_without_model,time_to_green_ms\r\n\
+         2026-03-01,3,3,9000,3,1,1200000\r\n2026-03-02,5,0,9000,2,0,\r\n"
     );
 }
 
