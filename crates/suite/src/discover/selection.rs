@@ -91,7 +91,8 @@ pub fn select<'a>(
     let mut affected = affected(checkout, &distinct, &changed);
     // Python files beside a build in another language are rarely its tests.
     let changes_python = changed.iter().any(|path| path.as_str().ends_with(".py"));
-    affected.retain(|at| *at == 0 || changes_python || !is_stray(checkout, &distinct[*at]));
+    let is_with_first = |at: usize| at == 0 || python::start_apart(&distinct[0], &distinct[at]);
+    affected.retain(|at| is_with_first(*at) || changes_python || !is_stray(checkout, &distinct[*at]));
     let mut selection = Selection::default();
     for (at, command) in distinct.into_iter().enumerate() {
         // One command always runs, and it is the one that fits best.
