@@ -9,6 +9,7 @@ mod scripts;
 mod tasks;
 
 pub(crate) use self::builds::PROJECT;
+pub(crate) use self::tasks::MAKEFILES;
 use crate::discover::directory::Directory;
 use crate::test_command::{Source, TestCommand};
 

@@ -35,7 +35,7 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
     };
     match name {
         "make" | "gmake" => {
-            let text = read(&["GNUmakefile", "makefile", "Makefile"])?;
+            let text = read(&others::MAKEFILES)?;
             let text = without_branches(&with_included(place, &text).replace("\\\n", " "));
             Some(of_targets(&text, &targets(rest)?, Runner::Make))
         }

@@ -10,6 +10,7 @@ use greenlight_tree::checkout::Checkout;
 use serde_json::Value;
 
 use super::selection::is_aside;
+use crate::workflow::texts_at;
 
 /// Maximum size of a manifest, in bytes.
 const MAX_MANIFEST: usize = 256 << 10;
@@ -128,7 +129,7 @@ impl Patterns {
         };
         let of_pnpm = || {
             let yaml = text("pnpm-workspace.yaml")?;
-            Some(listed(&yaml).collect::<Vec<String>>())
+            Some(texts_at(&yaml, "packages").unwrap_or_default())
         };
         let of_lerna = || list(json("lerna.json")?.get("packages")?);
         Some(Self::new(&of_pnpm().or_else(of_npm).or_else(of_lerna)?))
@@ -159,33 +160,10 @@ impl Patterns {
     }
 }
 
-/// The items below `packages:`.
-fn listed(yaml: &str) -> impl Iterator<Item = String> {
-    let below = yaml.lines().skip_while(|line| line.trim_end() != "packages:").skip(1);
-    let lines = below
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let items = lines.map_while(|line| line.strip_prefix('-'));
-    items.map(|item| {
-        let item = item.split(" #").next().unwrap_or(item).trim();
-        item.trim_matches(['"', '\'']).to_owned()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
-        let tree = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = tree.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let checkout = Checkout::open(tree.path()).unwrap();
-        (tree, checkout)
-    }
+    use crate::discover::tests::tree;
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: &[&str]) {

@@ -24,6 +24,7 @@ use self::expression::{Scope, interpolate, literals};
 use self::files::WorkflowFiles;
 pub use self::listed::{CiWorkflow, ci_workflows};
 use self::node::Node;
+pub(crate) use self::node::texts_at;
 pub use self::test_steps::test_steps;
 
 /// The root of the checkout in scripts and paths.

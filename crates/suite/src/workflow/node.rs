@@ -22,6 +22,13 @@ pub(super) enum Node {
     Map(Vec<(String, Node)>),
 }
 
+/// The texts of the list at a key of a document. `None` if there is no such list.
+pub(crate) fn texts_at(text: &str, key: &str) -> Option<Vec<String>> {
+    let document = parse(text, false)?;
+    let items = document.get(key)?.items().iter();
+    Some(items.filter_map(Node::text).map(String::from).collect())
+}
+
 /// Parses a document, with merge keys (`<<`) or without. `None` if it is not YAML, or is crafted to be expensive.
 pub(super) fn parse(text: &str, has_merges: bool) -> Option<Node> {
     if text.len() > MAX_BYTES {

@@ -8,6 +8,7 @@ use super::names_a_test;
 use super::purpose::is_for_tools;
 use crate::ci_build::BuildCommand;
 use crate::discover::directory::Directory;
+use crate::discover::others::MAKEFILES;
 use crate::discover::workspaces;
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::TestCommand;
@@ -42,8 +43,12 @@ const MAX_SCRIPT: usize = 200_000;
 
 /// `make -C directory target` as `make target` in the directory.
 pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestCommand {
-    let is_make = matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"));
-    let Some(at) = command.argv.iter().position(|word| word == "-C").filter(|_| is_make) else {
+    let Some(at) = command
+        .argv
+        .iter()
+        .position(|word| word == "-C")
+        .filter(|_| is_make(&command))
+    else {
         return command;
     };
     let below = command.argv.get(at + 1).map_or("", |word| word.trim_end_matches('/'));
@@ -52,7 +57,7 @@ pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestComm
         None => below.to_owned(),
     };
     // Where something else writes the Makefile, it may refer to the folder above.
-    let exists = ["Makefile", "makefile", "GNUmakefile"]
+    let exists = MAKEFILES
         .iter()
         .any(|name| checkout.contains(&format!("{path}/{name}")));
     if let Some(directory) = path.parse().ok().filter(|_| exists) {
@@ -60,6 +65,10 @@ pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestComm
         command.directory = Some(directory);
     }
     command
+}
+
+fn is_make(command: &TestCommand) -> bool {
+    matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"))
 }
 
 /// Whether a command of CI is one for the project's tests that can run here, though what it runs is unknown: a script
@@ -123,12 +132,9 @@ fn script(place: &Directory<'_>, argv: &[String]) -> Option<String> {
 
 /// A target of a Makefile that `configure` writes, which CI runs before.
 fn is_configured_target(place: &Directory<'_>, command: &TestCommand) -> bool {
-    let is_make = matches!(command.argv.first().map(String::as_str), Some("make" | "gmake"));
-    let is_there = ["Makefile", "makefile", "GNUmakefile"]
-        .iter()
-        .any(|name| place.has(name));
+    let is_there = MAKEFILES.iter().any(|name| place.has(name));
     let is_template = ["Makefile.am", "Makefile.in"].iter().any(|name| place.has(name));
-    is_make && !is_there && is_template && command.builds().any(BuildCommand::configures)
+    is_make(command) && !is_there && is_template && command.builds().any(BuildCommand::configures)
 }
 
 /// Rake in a directory below the root, of which the root's command would know nothing.

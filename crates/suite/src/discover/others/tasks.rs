@@ -11,6 +11,9 @@ use crate::framework::Framework;
 use crate::test_command::TestCommand;
 use crate::text::pattern;
 
+/// The files that make reads, in this order: <https://www.gnu.org/software/make/manual/html_node/Makefile-Names.html>
+pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+
 /// `test: all`, but not `test := …`.
 static TARGET: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^(?:[\w-]+ +)*(test|check|tests)(?: +[\w-]+)* *::?(?:[^:=\n][^=\n]*|[ \t].*)?$"));
@@ -25,7 +28,7 @@ const NAMES: [&str; 3] = ["test", "check", "tests"];
 
 pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
     let runners = [
-        (&["GNUmakefile", "makefile", "Makefile"][..], "make", &TARGET),
+        (&MAKEFILES[..], "make", &TARGET),
         (&["justfile", "Justfile", ".justfile"][..], "just", &RECIPE),
         (&["Taskfile.yml", "Taskfile.yaml", "taskfile.yml"][..], "task", &TASK),
     ];
