@@ -26,6 +26,9 @@ const FOLDERS: [&str; 7] = [
     "workspaces",
 ];
 
+/// Why a place in a checkout is exposed.
+const INSIDE: &str = "is inside the checkout, where the tests could read it";
+
 /// Folders whose files only greenlight may read.
 const WITH_FILES: [&str; 1] = ["mirrors"];
 
@@ -44,16 +47,13 @@ pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Pa
     for PrivatePath { setting, path } in settings.private_places()? {
         let real = real(&path);
         let shown = if checkout.is_some_and(|root| real.starts_with(root)) {
-            "is inside the checkout, where the tests could read it"
+            INSIDE
         } else if sandbox.shows(&path) {
             "is in a folder that the sandbox shows to the code under test"
         } else {
             continue;
         };
-        return Err(Exit::Usage(format!(
-            "{} ({setting}) {shown}; set {setting} to another place, such as a folder below /var/lib",
-            path.display()
-        )));
+        return Err(exposed(&path, setting, shown));
     }
     Ok(())
 }
@@ -66,12 +66,15 @@ pub(super) fn check_outside(settings: &Settings, checkout: &Path) -> Result<(), 
     let data = settings.data_dir()?;
     match real(&data).starts_with(checkout) && settings.sandbox.as_deref() != Some(Backend::None.name()) {
         false => Ok(()),
-        true => Err(Exit::Usage(format!(
-            "{} (GREENLIGHT_DATA_DIR) is inside the checkout, where the tests could read it; set GREENLIGHT_DATA_DIR to \
-             another place, such as a folder below /var/lib",
-            data.display()
-        ))),
+        true => Err(exposed(&data, "GREENLIGHT_DATA_DIR", INSIDE)),
     }
+}
+
+fn exposed(path: &Path, setting: &str, why: &str) -> Exit {
+    Exit::Usage(format!(
+        "{} ({setting}) {why}; set {setting} to another place, such as a folder below /var/lib",
+        path.display()
+    ))
 }
 
 /// Removes other users' permissions on greenlight's own files, which an earlier version or a copy may have granted.

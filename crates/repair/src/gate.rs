@@ -221,24 +221,18 @@ impl Gate<'_, '_> {
         (passing, turned_down): (&[Candidate], f32),
         stop: &CancellationToken,
     ) -> Result<Vec<Finding>, suite::Error> {
-        let mut all: Vec<&Candidate> = passing.iter().collect();
-        all.sort_by(|a, b| {
-            let risks = self.risks(a, turned_down).len().cmp(&self.risks(b, turned_down).len());
-            risks.then_with(|| b.score.total_cmp(&a.score))
-        });
+        let with_risks = |candidate| (candidate, self.risks(candidate, turned_down));
+        let mut all: Vec<(&Candidate, Vec<&str>)> = passing.iter().map(with_risks).collect();
+        all.sort_by(|(a, of_a), (b, of_b)| of_a.len().cmp(&of_b.len()).then_with(|| b.score.total_cmp(&a.score)));
         let mut findings = Vec::new();
-        for (tried, candidate) in all.into_iter().take(2 * MAX_FINDINGS).enumerate() {
+        for (tried, (candidate, risks)) in all.into_iter().take(2 * MAX_FINDINGS).enumerate() {
             if (tried > 0 && stop.is_cancelled()) || findings.len() >= MAX_FINDINGS || self.cancel.is_cancelled() {
                 break;
             }
             if confirmed(self.task, candidate, self.cancel).await?.is_none() {
                 continue;
             }
-            let mut risks: Vec<String> = self
-                .risks(candidate, turned_down)
-                .into_iter()
-                .map(String::from)
-                .collect();
+            let mut risks: Vec<String> = risks.into_iter().map(String::from).collect();
             if risks.is_empty() {
                 risks.push("another, equally likely edit also passes the tests but behaves differently".into());
             }

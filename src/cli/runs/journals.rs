@@ -82,7 +82,10 @@ pub(super) async fn newest(
 
 /// One run with its timeline.
 pub(super) async fn run(settings: &Settings, id: &str) -> Result<Option<Shown>, Exit> {
-    let on_checkouts = files(settings)?;
+    let mut on_checkouts = files(settings)?;
+    // Those that are over are named after their run.
+    let name = format!("{id}.run.jsonl");
+    on_checkouts.sort_by_key(|path| path.file_name().is_none_or(|own| own != name.as_str()));
     let mut on_checkouts = on_checkouts.iter().filter_map(|path| {
         let (local, text) = on_checkout(path)?;
         (local.run.id().0 == id).then(|| (local, steps_of(&text)))

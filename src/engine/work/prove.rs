@@ -55,10 +55,11 @@ pub async fn prove(
         return Ok(Err(Unfit::NotBetter(NotBetter::NotGreenAfter { after: still_red })));
     }
     let mut before = before.clone();
+    let overruled = worktree.overruled(patch, &inputs);
     let own_tests = match claim {
         Claim::TestMayBeWrong => None,
         // A person has said that the head's tests do not count where the patch changes them.
-        Claim::Fix if !worktree.overruled(patch, &inputs).is_empty() => None,
+        Claim::Fix if !overruled.is_empty() => None,
         Claim::Fix => match Box::pin(with_own_tests((worktree, suite), patch, &mut before, &pace, cancel)).await? {
             Ok(own_tests) => own_tests,
             Err(unfit) => return Ok(Err(unfit)),
@@ -67,7 +68,6 @@ pub async fn prove(
     let (after, confirmed) = Box::pin(tested((worktree, suite), &patched, red, &pace, cancel)).await?;
     Box::pin(note_unstable((worktree, suite), &mut before, &after, &pace, cancel)).await?;
     let is_red = before.outcome.is_red();
-    let overruled = worktree.overruled(patch, &inputs);
     let may_go = |name: &str| overruled.iter().any(|finding| finding.lets_go(name));
     let evidence = match proposal::prove_without(red.head, patch, (before, after), &may_go) {
         Ok(evidence) => evidence,

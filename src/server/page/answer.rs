@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
 use super::super::answers::{Answering, NotTaken};
-use super::notice::Seal;
+use super::notice::seal;
 use super::sign_in::SignInDoor;
 use super::viewer::Viewer;
 use super::{Missing, Shelf};
@@ -92,7 +92,7 @@ async fn take(
         let gate = asked
             .map(|asked| format!("&gate={}", asked.gate.id))
             .unwrap_or_default();
-        let seal = Seal::of(person, said);
+        let seal = seal(person, said);
         let to = format!("/runs/{}?said={said}{gate}{more}&seal={seal}", run.id());
         Ok(Redirect::to(&to).into_response())
     };

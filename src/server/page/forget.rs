@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::notice::Seal;
+use super::notice::seal;
 use super::repository::named;
 use super::sign_in::SignInDoor;
 use super::viewer::Viewer;
@@ -44,7 +44,7 @@ pub(super) async fn post_forget(
     let repository = named((&shelf, &viewer), &name).await?;
     let (reached, permission) = shelf.permission_now(person, (None, &repository)).await?;
     let back = |said: &str| {
-        let seal = Seal::of(person, said);
+        let seal = seal(person, said);
         let to = format!("/repositories/{}?said={said}&seal={seal}", repository.name);
         Ok(Redirect::to(&to).into_response())
     };

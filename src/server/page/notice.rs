@@ -1,35 +1,29 @@
 //! Says what became of an answer, as the journal has it now: reloading the page says it again, or something newer.
 
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 
+use super::secrets::Seal;
 use super::viewer::Person;
 use crate::domain::id::DeliveryId;
 use crate::domain::run::{Asked, End, Run};
 
+/// What a seal of an answer is for.
+const PURPOSE: &str = "what became of a form";
+
 /// Shows that greenlight itself sent this person to an address that says what became of their form: others cannot make
 /// a link that says it.
-pub(super) struct Seal(String);
-
-impl Seal {
-    /// How many bytes of the digest an address carries.
-    const BYTES: usize = 16;
-
-    pub(super) fn of(person: &Person, said: &str) -> Self {
-        // The session's token is a secret of both sides. It does not appear in an address.
-        let digest = Sha256::digest(format!("{said}\n{}", person.csrf));
-        Self(hex::encode(&digest[..Self::BYTES]))
-    }
-
-    pub(super) fn is(&self, given: Option<&str>) -> bool {
-        given == Some(&self.0)
-    }
+pub(super) fn seal(person: &Person, said: &str) -> String {
+    own_seal(person).of(PURPOSE, said).unwrap_or_default()
 }
 
-impl std::fmt::Display for Seal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
+/// Whether the seal of an address is the one for this person.
+pub(super) fn is_sealed(person: &Person, said: &str, given: Option<&str>) -> bool {
+    given.is_some_and(|given| own_seal(person).is_of(PURPOSE, said, given))
+}
+
+/// The key is the session's token, which both sides have and no address shows.
+fn own_seal(person: &Person) -> Seal {
+    Seal::new(person.csrf.clone().into())
 }
 
 /// The query of a run's page after an answer.
@@ -56,7 +50,7 @@ impl AfterAnswer {
             .iter()
             .find(|asked| self.gate.as_ref() == Some(&asked.gate.id.to_string()));
         let said = self.said.as_deref()?;
-        if !Seal::of(person, said).is(self.seal.as_deref()) {
+        if !is_sealed(person, said, self.seal.as_deref()) {
             return None;
         }
         let fixed = match said {

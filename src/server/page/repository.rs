@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::learned::{Learned, LearnedEntry};
-use super::notice::Seal;
+use super::notice::is_sealed;
 use super::plots::{Plot, plots};
 use super::text::{dollars, shown};
 use super::viewer::{Frame, Viewer};
@@ -139,7 +139,7 @@ impl Period {
             return "";
         };
         match said {
-            _ if !Seal::of(person, said).is(self.seal.as_deref()) => "",
+            _ if !is_sealed(person, said, self.seal.as_deref()) => "",
             "forgotten" => "Forgotten. greenlight no longer uses it.",
             "forbidden" => "Nothing was forgotten: that needs write access to the repository.",
             _ => "",
