@@ -100,7 +100,9 @@ class Python:
 
     @staticmethod
     def names(files):
-        programs = [name.removesuffix(".py") for name in files if name.endswith(".py") and not name.endswith("_test.py")]
+        programs = [
+            name.removesuffix(".py") for name in files if name.endswith(".py") and not name.endswith("_test.py")
+        ]
         return [name for name in programs if name != "node"]
 
     @staticmethod
@@ -121,7 +123,9 @@ class Python:
             inputs = [each if isinstance(each, list) else [each] for each in given if len(json.dumps(each)) < 400]
             read = f'[json.loads(line) for line in (Path(__file__).parent / "{name}.json").read_text().splitlines()]'
             test = test.replace("from load_testdata import load_json_testcases\n", "")
-            test = "import json\nfrom pathlib import Path\n" + re.sub(r"load_json_testcases\(.*?\)", lambda _: read, test)
+            test = "import json\nfrom pathlib import Path\n" + re.sub(
+                r"load_json_testcases\(.*?\)", lambda _: read, test
+            )
             files[f"{name}.json"] = cases
         else:
             files["node.py"] = shown(source, "python_testcases/node.py")

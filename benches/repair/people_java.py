@@ -1,7 +1,8 @@
 """The same as `people.py` for the 40 programs in Java: `python3 people_java.py GREENLIGHT QUIXBUGS [NAME…]`.
 
-Each becomes a Maven project with the program and all of its tests. Maven must have downloaded what such a project needs,
-because what runs in the sandbox has no network: run `mvn test` once in a project with `POM`. Needs a JDK, 17 to 19.
+Each becomes a Maven project with the program and all of its tests. Maven must have downloaded what such a project
+needs, because what runs in the sandbox has no network: run `mvn test` once in a project with `POM`. Needs a JDK, 17 to
+19.
 """
 
 import subprocess
