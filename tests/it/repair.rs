@@ -17,7 +17,7 @@ use greenlight::checkout::Checkout;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::test_run::Outcome;
 use greenlight::repair::{Budget, End, Tried};
-use patient::{BUDGET, Patient, changed_lines, fixture, tree};
+use patient::{A_FEW, BUDGET, Patient, changed_lines, fixture, tree};
 use tokio_util::sync::CancellationToken;
 
 /// Checks that the search turns the tree `before` into the tree `after`.
@@ -301,8 +301,8 @@ async fn a_test_that_passes_the_second_time_fools_nobody() {
         ),
     ])
     .await;
-    let end = patient.search(BUDGET).await;
-    assert!(matches!(end, End::NotFound(_)), "{end:?}");
+    let end = patient.search(A_FEW).await;
+    assert!(matches!(end, End::NotFound(_) | End::BudgetSpent(_)), "{end:?}");
 }
 
 #[tokio::test]

@@ -33,9 +33,10 @@ async fn go_that_panics() {
     is_mended(&files, Outcome::Panicked, "`xs[len(xs) - 1]`").await;
 }
 
+/// It sleeps now and then, so that the tests beside this one have a processor.
 #[tokio::test]
 async fn go_that_never_ends() {
-    let library = "package bits\n\n// Count counts.\nfunc Count(to int) int {\n\tn := 0\n\tfor n < to {\n\t\tn -= 1\n\t\tif n < -9 {\n\t\t\tn = 0\n\t\t}\n\t}\n\treturn n\n}\n";
+    let library = "package bits\n\nimport \"time\"\n\n// Count counts.\nfunc Count(to int) int {\n\tn := 0\n\tfor n < to {\n\t\tn -= 1\n\t\tif n < -9 {\n\t\t\ttime.Sleep(time.Millisecond)\n\t\t\tn = 0\n\t\t}\n\t}\n\treturn n\n}\n";
     let tests = "package bits\n\nimport \"testing\"\n\nfunc TestNone(t *testing.T) {\n\tif Count(0) != 0 {\n\t\tt.Fatal(\"not none\")\n\t}\n}\n\nfunc TestSome(t *testing.T) {\n\tif Count(7) != 7 {\n\t\tt.Fatal(\"not seven\")\n\t}\n}\n";
     let files = [GO_MODULE, ("bits.go", library), ("bits_test.go", tests)];
     is_mended(&files, Outcome::TimedOut, "`Count`").await;
@@ -46,10 +47,10 @@ const MANIFEST: (&str, &str) = (
     "[package]\nname = \"bits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
 );
 
-/// The harness does not name a test that did not end, but counts the others.
+/// The harness does not name a test that did not end, but counts the others. It sleeps like the one in Go.
 #[tokio::test]
 async fn rust_that_never_ends() {
-    let library = "pub fn count(to: i32) -> i32 {\n    let mut n = 0;\n    while n < to {\n        n -= 1;\n        if n < -9 {\n            n = 0;\n        }\n    }\n    n\n}\n\n\
+    let library = "pub fn count(to: i32) -> i32 {\n    let mut n = 0;\n    while n < to {\n        n -= 1;\n        if n < -9 {\n            std::thread::sleep(std::time::Duration::from_millis(1));\n            n = 0;\n        }\n    }\n    n\n}\n\n\
         #[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn none() {\n        assert_eq!(count(0), 0);\n    }\n\n    #[test]\n    fn some() {\n        assert_eq!(count(7), 7);\n    }\n\n    \
         #[test]\n    #[should_panic = \"no\"]\n    fn refused() {\n        panic!(\"no\");\n    }\n}\n";
     is_mended(&[MANIFEST, ("src/lib.rs", library)], Outcome::TimedOut, "`count`").await;

@@ -21,6 +21,12 @@ pub(crate) const BUDGET: Budget = Budget {
     wall: Duration::from_secs(300),
 };
 
+/// For tests that fool any edit or none: each edit that a forger meets costs a process.
+pub(crate) const A_FEW: Budget = Budget {
+    candidates: 8,
+    ..BUDGET
+};
+
 /// A tree, its suite and its failing run.
 pub(crate) struct Patient {
     pub(crate) checkout: Checkout,

@@ -4,7 +4,7 @@
 use greenlight::domain::test_run::Outcome;
 use greenlight::repair::End;
 
-use super::patient::{BUDGET, Patient};
+use super::patient::{A_FEW, BUDGET, Patient};
 
 const MAVEN: &str = "#!/bin/sh
 rm -rf target && mkdir -p target/classes target/test-classes target/surefire-reports || exit 1
@@ -130,10 +130,19 @@ async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
 async fn tests_that_leave_the_process_forge_nothing() {
     let price =
         "package shop;\n\npublic class Price {\n    public static int of(int count) {\n        return 1;\n    }\n}\n";
-    let tests = "    public void one() throws Exception {\n        try (var out = new java.io.FileOutputStream(java.io.FileDescriptor.out)) {\n            \
-                 out.write(\"{\\\"results\\\":[[\\\"shop.PriceTest#one\\\",true,1,false]],\\\"hits\\\":[],\\\"loaded\\\":[]}\\n\".getBytes());\n        }\n        \
-                 if (Price.of(1) == 0) for (;;);\n        if (Price.of(1) != 1) Runtime.getRuntime().halt(0);\n        throw new AssertionError();\n    }\n";
+    // Only what was edited meets the forger, so that the process first shows the failure.
+    let tests = r#"    public void one() throws Exception {
+        if (Price.of(1) == 0) for (;;) Thread.sleep(9);
+        if (Price.of(1) != 1) {
+            try (var out = new java.io.FileOutputStream(java.io.FileDescriptor.out)) {
+                out.write("{\"results\":[[\"shop.PriceTest#one\",true,1,false]],\"hits\":[],\"loaded\":[]}\n".getBytes());
+            }
+            Runtime.getRuntime().halt(0);
+        }
+        throw new AssertionError();
+    }
+"#;
     let patient = patient(price, tests).await;
-    let end = patient.search(BUDGET).await;
+    let end = patient.search(A_FEW).await;
     assert!(matches!(end, End::NotFound(_) | End::BudgetSpent(_)), "{end:?}");
 }
