@@ -176,13 +176,13 @@ fn searched(search: &Search) -> String {
     }
     let mut data = String::new();
     for one in search.unverified.iter().take(MAX_UNVERIFIED) {
-        let risks = bounded(&one.risks.join("; "), 300);
+        let risks = bounded(&format!("it {}; {}", one.result(), one.risks.join("; ")), 300);
         let _infallible = writeln!(data, "{} ({risks})", bounded(&one.explanation, 300));
         data += &bounded(&one.patch.unified(), MAX_PATCH);
         data += "\n";
     }
     if !data.is_empty() {
-        text += "\nThese make the tests pass but may be wrong, for the reasons in brackets:\n";
+        text += "\nThese make failing tests pass but may be wrong, for the reasons in brackets:\n";
         text += &fenced("diff", &data, MAX_SEARCH);
     }
     text
@@ -347,6 +347,7 @@ mod tests {
                 Unverified {
                     patch: Patch::new([("src/lib.rs".parse().unwrap(), change)]),
                     explanation: "`<` became `<=`".into(),
+                    still_failing: 0,
                     risks: vec![hostile.into()],
                 };
                 9

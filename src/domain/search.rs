@@ -29,14 +29,33 @@ pub struct FoundBy {
     pub wall_ms: u64,
 }
 
-/// A patch that passes all tests but is not sure enough to be proposed.
+/// A patch that makes failing tests pass but is not sure enough to be proposed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unverified {
     pub patch: Patch,
     /// One sentence without its full stop, in Markdown: what was changed to what, and where.
     pub explanation: String,
+    /// How many tests fail with it; 0 unless it is only a part of what is needed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub still_failing: u32,
     /// Why it is not proposed: sentences without a full stop, in Markdown.
     pub risks: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Unverified {
+    /// What it does to the tests, as the end of a sentence.
+    pub fn result(&self) -> String {
+        match self.still_failing {
+            0 => "passes the tests".into(),
+            1 => "leaves 1 test failing".into(),
+            count => format!("leaves {count} tests failing"),
+        }
+    }
 }
 
 /// What ended a search early.
@@ -62,7 +81,7 @@ pub struct Search {
     /// The most suspicious locations, worst first; the newest list replaces older ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspects: Vec<Location>,
-    /// Patches that pass the tests but are not proposed, most likely first.
+    /// Patches that make failing tests pass but are not proposed, most likely first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<Unverified>,
     /// Whether the search has ended without a proposal.

@@ -1,7 +1,8 @@
 //! Repair without a model: real programs with one fault each, real tests in the real sandbox.
 
-mod branches;
+mod apart;
 mod ended;
+mod held_back;
 mod hints;
 mod patient;
 mod reruns;

@@ -45,13 +45,15 @@ pub struct PassingPatch {
     pub after: TestRun,
 }
 
-/// A patch that passes all tests but is not sure enough to be proposed.
+/// A patch that makes failing tests pass but is not sure enough to be proposed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The edit, on top of those that the tree had already.
     pub patch: Patch,
     /// One sentence without its full stop, in Markdown: what became what, and where.
     pub explanation: String,
+    /// How many tests fail with it; 0 unless it is only a part of what is needed.
+    pub still_failing: u32,
     /// Why it is not proposed: sentences without a full stop, in Markdown.
     pub risks: Vec<String>,
 }
@@ -63,7 +65,7 @@ pub struct Tried {
     pub candidates: u32,
     /// The most suspicious locations, the worst first.
     pub suspects: Vec<(RepoPath, u32)>,
-    /// Patches that pass the tests and are not sure, the likeliest first.
+    /// Patches that make failing tests pass and are not sure, the likeliest first.
     pub findings: Vec<Finding>,
 }
 

@@ -4,7 +4,7 @@
 //! proposed. A patch is certain if it is where the fault most likely is, is of a kind that often is the fix, removes
 //! nothing, kills no branch, and no other edit of similar likelihood also passes the tests but behaves differently.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use greenlight_readers::test_run::{TestRun, is_better};
@@ -16,7 +16,7 @@ use super::runner::Runner;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
 use super::unbound::unbinds_a_name;
-use super::verdict::{Behaviour, CandidateVerdict};
+use super::verdict::{Behaviour, CandidateVerdict, Comparison};
 use super::{dead_branch, explain};
 use crate::found::Finding;
 use crate::task::Task;
@@ -33,6 +33,9 @@ const UNLIKELY: f32 = 1.0 / 3.0;
 const MAX_RIVALS: usize = 12;
 /// Maximum number of findings that are shown, each confirmed by a run of the whole suite.
 const MAX_FINDINGS: usize = 3;
+
+const KILLS: &str = "with it, no test enters the branch behind the condition, which passing tests entered before";
+const OVERFLOWS: &str = "with it, a call that returned before recurses until the stack is full";
 
 /// The gate's decision about the patches that passed so far.
 pub(super) enum Decision {
@@ -51,8 +54,8 @@ pub(super) struct Gate<'a, 't> {
     pub(super) ranking: &'a Ranking,
     /// Patches that were turned down.
     pub(super) turned_down: &'a TurnedDown<'a>,
-    /// The digests of candidates that kill a branch.
-    pub(super) killing: Mutex<HashSet<String>>,
+    /// Risks that only a run of the code shows, by the digest of the candidate.
+    pub(super) seen: Mutex<HashMap<String, &'static str>>,
     /// The caller's token; the time limit has a separate one.
     pub(super) cancel: &'a CancellationToken,
 }
@@ -91,7 +94,7 @@ impl Gate<'_, '_> {
             };
             // Boxed, because a worker's stack is small.
             if Box::pin(self.kills(candidate, stop)).await? {
-                self.killing().insert(candidate.digest());
+                self.seen().insert(candidate.digest(), KILLS);
                 continue;
             }
             let rivals: Vec<Candidate> = sure[at + 1..]
@@ -101,7 +104,12 @@ impl Gate<'_, '_> {
                 .take(MAX_RIVALS)
                 .cloned()
                 .collect();
-            let agree = self.agree(candidate, &rivals, stop).await?;
+            let compared = self.compare(candidate, &rivals, stop).await?;
+            if compared.as_ref().is_some_and(Comparison::overflows) {
+                self.seen().insert(candidate.digest(), OVERFLOWS);
+                continue;
+            }
+            let agree = self.agree(candidate, &rivals, compared.as_ref());
             let nearest = rivals.first().map(|rival| rival.score / candidate.score);
             tracing::debug!(
                 candidate.score,
@@ -136,9 +144,7 @@ impl Gate<'_, '_> {
         if original.is_some_and(|original| unbinds_a_name(candidate.path.as_str(), &original, &candidate.text)) {
             risks.push("it removes an import whose name the code still uses");
         }
-        if self.killing().contains(&candidate.digest()) {
-            risks.push("with it, no test enters the branch behind the condition, which passing tests entered before");
-        }
+        risks.extend(self.seen().get(&candidate.digest()));
         if candidate.weight < MIN_WEIGHT {
             risks.push("edits of its kind are seldom the fix");
         }
@@ -148,8 +154,8 @@ impl Gate<'_, '_> {
         risks
     }
 
-    fn killing(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.killing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn seen(&self) -> MutexGuard<'_, HashMap<String, &'static str>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether no test enters a branch any more that passing tests entered before.
@@ -188,27 +194,31 @@ impl Gate<'_, '_> {
             || self.ranking.has(&candidate.path, &candidate.range)
     }
 
-    /// Whether all do the same with the same inputs, as far as can be observed. If behaviour cannot be compared, a
-    /// rival of similar score counts as a disagreement.
-    async fn agree(
+    /// Calls the code as it is, with the candidate and with each of its rivals.
+    async fn compare(
         &self,
         candidate: &Candidate,
         rivals: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<bool, suite::Error> {
-        // A person who turned one patch down wants to see another one, and chooses between equally likely ones.
-        if rivals.is_empty() || !self.task.excluded.is_empty() {
-            return Ok(true);
+    ) -> Result<Option<Comparison>, suite::Error> {
+        if !self.can_compare() {
+            return Ok(None);
         }
         let all: Vec<Candidate> = [candidate].into_iter().chain(rivals).cloned().collect();
-        let behaviours = match self.can_compare() {
-            true => self.runner.behaviours(&all, stop).await?,
-            false => None,
-        };
-        Ok(match behaviours {
-            Some(behaviours) => alike(&behaviours),
+        self.runner.behaviours(&all, stop).await
+    }
+
+    /// Whether all do the same with the same inputs, as far as can be observed. If behaviour cannot be compared, a
+    /// rival of similar score counts as a disagreement.
+    fn agree(&self, candidate: &Candidate, rivals: &[Candidate], compared: Option<&Comparison>) -> bool {
+        // A person who turned one patch down wants to see another one, and chooses between equally likely ones.
+        if rivals.is_empty() || !self.task.excluded.is_empty() {
+            return true;
+        }
+        match compared {
+            Some(compared) => alike(&compared.candidates),
             None => rivals.iter().all(|rival| rival.score < candidate.score * UNCOMPARED),
-        })
+        }
     }
 
     /// Confirms the likeliest of these candidates and says why each of them is uncertain. If the time is up, only one
@@ -239,6 +249,7 @@ impl Gate<'_, '_> {
             findings.push(Finding {
                 patch: candidate.patch(self.task.checkout),
                 explanation: explain::sentence(candidate),
+                still_failing: 0,
                 risks,
             });
         }

@@ -12,6 +12,7 @@
 
 #![warn(missing_docs)]
 
+mod apart;
 mod candidates;
 mod dead_branch;
 mod evidence;
@@ -69,11 +70,24 @@ use self::turned_down::TurnedDown;
 /// At most one part in this many of the time is spent on finding out what the tests execute.
 const SPECTRUM_SHARE: u32 = 6;
 
-/// Searches for a single edit that makes the tests better, and reports after each candidate.
+/// Searches for a single edit that makes the tests better, and otherwise for one edit for each of several failing tests.
+/// Reports after each candidate.
 ///
 /// # Errors
 /// When the tree cannot be copied, or the sandbox fails. A failing candidate is not an error.
 pub async fn search(
+    task: &Task<'_>,
+    budget: &Budget,
+    progress: &mut (dyn FnMut(Progress) + Send),
+    cancel: &CancellationToken,
+) -> Result<End, suite::Error> {
+    let deadline = Instant::now() + budget.wall;
+    let end = one_edit(task, &apart::together(task, budget), progress, cancel).await?;
+    Box::pin(apart::search(task, (budget, deadline), end, progress, cancel)).await
+}
+
+/// Searches for a single edit that makes the tests better.
+async fn one_edit(
     task: &Task<'_>,
     budget: &Budget,
     progress: &mut (dyn FnMut(Progress) + Send),
@@ -121,7 +135,7 @@ pub async fn search(
             runner: &runner,
             ranking: &ranking,
             turned_down: &turned_down,
-            killing: std::sync::Mutex::default(),
+            seen: std::sync::Mutex::default(),
             cancel,
         };
         let mut quarry = CandidateSource {

@@ -60,9 +60,10 @@ impl<'a> TurnedDown<'a> {
         }
         let mut all = self.edits.clone();
         all.extend(passing.iter().skip(from).take(MAX_COMPARED).cloned());
-        let Some(behaviours) = runner.behaviours(&all, stop).await? else {
+        let Some(compared) = runner.behaviours(&all, stop).await? else {
             return Ok(());
         };
+        let behaviours = compared.candidates;
         let (rejected, others) = behaviours.split_at(self.edits.len().min(behaviours.len()));
         let mut are_alike = others.iter().map(|behaviour| rejected.contains(behaviour));
         let mut at = 0;

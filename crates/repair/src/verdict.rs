@@ -26,6 +26,42 @@ pub(super) struct Behaviour {
     pub(super) answers: Vec<String>,
 }
 
+/// The same inputs for the code as it is and for each candidate.
+#[derive(Debug, Clone)]
+pub(super) struct Comparison {
+    pub(super) original: Behaviour,
+    /// One for each candidate, in order.
+    pub(super) candidates: Vec<Behaviour>,
+}
+
+/// How the answers of the harnesses begin that are no value: of Python, JavaScript and Java.
+const NO_VALUE: [&str; 5] = [
+    "raises ",
+    "throws ",
+    "timeout",
+    "overflows the stack",
+    "the process ended",
+];
+/// The same for recursion that does not end.
+const OVERFLOWS: [&str; 3] = [
+    "raises RecursionError",
+    "overflows the stack",
+    "throws java.lang.StackOverflowError",
+];
+
+impl Comparison {
+    /// Whether the first candidate recurses until the stack is full with an input for which the code returned a value
+    /// before. A call that only takes too long says nothing: some inputs are larger than those of the tests.
+    pub(super) fn overflows(&self) -> bool {
+        let starts = |answer: &str, with: &[&str]| with.iter().any(|word| answer.starts_with(word));
+        let Some(first) = self.candidates.first() else {
+            return false;
+        };
+        let mut pairs = self.original.answers.iter().zip(&first.answers);
+        pairs.any(|(before, after)| starts(after, &OVERFLOWS) && !starts(before, &NO_VALUE))
+    }
+}
+
 /// How many candidates are tried in parallel: the number of cores, within reason.
 pub(super) fn workers() -> usize {
     let cores = std::thread::available_parallelism();

@@ -233,6 +233,7 @@ fn searched(search: &Search) -> Value {
     let unverified = search.unverified.iter().map(|one| {
         json!({
             "explanation": one.explanation,
+            "still_failing": one.still_failing,
             "risks": one.risks,
             "patch": one.patch.unified(),
         })
@@ -245,14 +246,14 @@ fn searched(search: &Search) -> Value {
     })
 }
 
-/// Shows the patches that pass the tests but are not proposed. They are meant to be read, not to be written.
+/// Shows the patches that make failing tests pass but are not proposed. They are meant to be read, not to be written.
 pub(super) fn show_unverified(report: &RunReport) {
     let unverified = match &report.search {
         Some(search) if report.proposal.is_none() => search.unverified.as_slice(),
         _ => return,
     };
     for one in unverified.iter().take(MAX_UNVERIFIED) {
-        terminal::show(&format!("\npasses the tests, not verified: {}", one.explanation));
+        terminal::show(&format!("\n{}, not verified: {}", one.result(), one.explanation));
         for risk in &one.risks {
             terminal::show(&format!("  - {risk}"));
         }

@@ -74,7 +74,7 @@ const TOOLS: [Described; 4] = [
         "Looks for a fix of the failing tests, and proves it on a fresh copy. If it finds one, `outcome` is `proposed` and \
          `proposal.patch` is a unified diff, which you apply. If `proposal.kind` is `tests`, the patch changes a test: ask a \
          person first. `outcome` is `no_fix` if nothing was found, and `nothing_to_fix` if no test fails. \
-         `search.unverified` has patches that pass the tests but may be wrong.",
+         `search.unverified` has patches that make failing tests pass but may be wrong.",
         schema::<Nothing>,
     ),
     (

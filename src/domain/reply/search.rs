@@ -30,7 +30,7 @@ pub fn found_by(found_by: &FoundBy, change: &str) -> String {
     }
 }
 
-/// Patches that pass the tests and are not suggested. `None` if there are none, or if something is suggested.
+/// Patches that make failing tests pass and are not suggested. `None` if there are none, or if something is suggested.
 pub(super) fn unverified(run: &Run) -> Option<String> {
     let search: &Search = match &run.end {
         Some(End::NotFound { search, .. }) => search,
@@ -45,7 +45,7 @@ pub(super) fn unverified(run: &Run) -> Option<String> {
         .collect();
     let title = match listed.len() {
         0 => return None,
-        1 => "1 edit passes the tests, not verified".to_string(),
+        1 => format!("1 edit {}, not verified", search.unverified[0].result()),
         count => format!("{count} edits pass the tests, not verified"),
     };
     let intro = "Many edits can make tests pass, and most of them are wrong. These are findings for someone who knows \
@@ -58,8 +58,13 @@ fn unverified_patch(one: &Unverified) -> String {
     let risks = one.risks.iter().take(MAX_RISKS);
     let risks: String = risks.map(|risk| format!("\n- {}", sentence(risk))).collect();
     let diff = redact::fenced("diff", &one.patch.unified(), MAX_PATCH);
+    let result = match one.still_failing {
+        0 => "Passes the tests".to_string(),
+        _ => format!("Not the whole fix: it {}", one.result()),
+    };
     format!(
-        "**Passes the tests, not verified:** {}\n{risks}\n\n{diff}",
+        "**{}, not verified:** {}\n{risks}\n\n{diff}",
+        result,
         sentence(&one.explanation)
     )
 }
@@ -79,6 +84,7 @@ mod tests {
         let shown = unverified_patch(&Unverified {
             patch: Patch::new([("a.py".parse().unwrap(), change)]),
             explanation: "`a` became `b` <img src=x> @everyone".into(),
+            still_failing: 0,
             risks: vec!["it only removes @everyone".into(); 40],
         });
         assert!(!shown.contains("ghs_") && !shown.contains("<img"), "{shown}");

@@ -21,16 +21,18 @@ pub(super) fn claim(kind: FixKind) -> Claim {
     }
 }
 
-/// A patch that passes the tests and is not proposed.
+/// A patch that makes failing tests pass and is not proposed.
 pub(super) fn unverified(finding: Finding) -> Unverified {
     let Finding {
         patch,
         explanation,
+        still_failing,
         risks,
     } = finding;
     Unverified {
         patch,
         explanation,
+        still_failing,
         risks,
     }
 }

@@ -106,6 +106,7 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
             last.unverified = bounded(vec![Unverified {
                 patch: found.patch,
                 explanation: found.explanation,
+                still_failing: 0,
                 risks: vec![format!("it is not suggested because {unfit}")],
             }]);
             last.is_over = true;
@@ -270,6 +271,9 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
     let took = millis_in_words(search.wall_ms);
     let came_to = match search.unverified.len() {
         0 => "none of them makes the tests pass".to_string(),
+        1 if search.unverified[0].still_failing > 0 => {
+            format!("the best {}", search.unverified[0].result())
+        }
         1 => "one makes the tests pass, but it is not sure enough to be suggested".into(),
         count => format!("{count} make the tests pass, but none is sure enough to be suggested"),
     };
@@ -362,6 +366,7 @@ mod tests {
             unverified: vec![Unverified {
                 patch: Patch::default(),
                 explanation: String::new(),
+                still_failing: 0,
                 risks: Vec::new(),
             }],
             ..Search::default()

@@ -72,7 +72,7 @@ pub(super) fn held_back(run: &Run) -> Vec<HeldBack> {
         HeldBack::of(&down.proposal.summary, &why, &down.proposal.patch)
     });
     let unverified = search(run).unverified.iter().map(|edit| {
-        let why = format!("It passes the tests and is not proposed: {}.", edit.risks.join(". "));
+        let why = format!("It {} and is not proposed: {}.", edit.result(), edit.risks.join(". "));
         HeldBack::of(&edit.explanation, &why, &edit.patch)
     });
     let unfinished = match &run.end {

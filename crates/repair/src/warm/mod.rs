@@ -26,7 +26,7 @@ use self::lane::{Harness, Lane, LaneAnswer};
 use self::protocol::{Behaved, Edit, Followed, HarnessRequest, Judged, TrialResult};
 use super::candidates::Candidate;
 use super::spectrum::{Hits, Spectrum};
-use super::verdict::{Behaviour, CandidateVerdict, workers};
+use super::verdict::{Behaviour, CandidateVerdict, Comparison, workers};
 use crate::task::Task;
 
 /// Number of candidates in one request: at first, later, and once hardly any candidate is a fix.
@@ -205,7 +205,7 @@ impl<'a> Pool<'a> {
         &self,
         candidates: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
+    ) -> Result<Option<Comparison>, suite::Error> {
         let edits = edits(candidates);
         let Ok(_place) = self.free.acquire().await else {
             return Ok(None);
@@ -227,7 +227,7 @@ impl<'a> Pool<'a> {
             return Ok(None);
         };
         self.give_back(lane);
-        Ok(behaviours(behaved, candidates.len()))
+        Ok(comparison(behaved, candidates.len()))
     }
 
     fn take(&self) -> Option<Lane> {
@@ -301,10 +301,11 @@ fn lines(spectrum: &Spectrum) -> usize {
 }
 
 /// `None` unless there is a list of equal length for each candidate.
-fn behaviours(behaved: Behaved, candidates: usize) -> Option<Vec<Behaviour>> {
+fn comparison(behaved: Behaved, candidates: usize) -> Option<Comparison> {
     let inputs = behaved.answers.first()?.len();
     let is_whole = behaved.why.is_none()
         && behaved.answers.len() == candidates
+        && behaved.without.len() <= inputs
         && (1..=MAX_ANSWERS).contains(&inputs)
         && behaved.answers.iter().all(|answers| answers.len() == inputs);
     let cut = |mut answer: String| {
@@ -314,5 +315,8 @@ fn behaviours(behaved: Behaved, candidates: usize) -> Option<Vec<Behaviour>> {
     let kept = |answers: Vec<String>| Behaviour {
         answers: answers.into_iter().map(cut).collect(),
     };
-    is_whole.then(|| behaved.answers.into_iter().map(kept).collect())
+    is_whole.then(|| Comparison {
+        original: kept(behaved.without),
+        candidates: behaved.answers.into_iter().map(kept).collect(),
+    })
 }

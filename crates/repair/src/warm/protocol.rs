@@ -95,6 +95,8 @@ pub(super) struct Judged {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Behaved {
     pub(super) answers: Vec<Vec<String>>,
+    /// The answers without any edit.
+    pub(super) without: Vec<String>,
     pub(super) why: Option<String>,
 }
 

@@ -45,7 +45,7 @@ final class Behaviour {
                 isReached |= !answers.equals(without);
                 lists.add(answers);
             }
-            return isReached ? Map.of("answers", lists) : why("no call reaches the edits");
+            return isReached ? Map.of("answers", lists, "without", without) : why("no call reaches the edits");
         } finally {
             trials.children.add(child);
         }

@@ -248,6 +248,12 @@ function target(values, { names, self }) {
   return { value, holder: made, made };
 }
 
+function raised(error) {
+  if (error?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'timeout';
+  if (error?.message === 'Maximum call stack size exceeded') return 'overflows the stack';
+  return `raises ${error?.name ?? typeof error}`;
+}
+
 async function answer(values, input) {
   const { value, holder, made } = target(values, input);
   const args = copied(input.args);
@@ -263,7 +269,7 @@ async function answer(values, input) {
     const run = () => (input.isMade ? Reflect.construct(value, args) : Reflect.apply(value, holder, args));
     text = show(await settled(within(run)));
   } catch (error) {
-    text = error?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? 'timeout' : `raises ${error?.name ?? typeof error}`;
+    text = raised(error);
   }
   const after = left();
   return brief(after === before || text === 'timeout' ? text : `${text} leaving ${after}`);

@@ -270,7 +270,8 @@ async function behave({ candidates, wall_ms }) {
   const isSeen = answers.some((own) => own.some((text, at) => text !== (without[at] ?? text)));
   if (!isSeen) return { answers: [], why: 'no call reaches the edits' };
   const longest = Math.max(...answers.map((own) => own.length));
-  return { answers: answers.map((own) => [...own, ...Array(longest - own.length).fill('timeout')]) };
+  const whole = (own) => [...own, ...Array(Math.max(0, longest - own.length)).fill('timeout')];
+  return { answers: answers.map(whole), without: whole(without).slice(0, longest) };
 }
 
 const WORK = { start, judge, spectrum, behave };

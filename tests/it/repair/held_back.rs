@@ -1,9 +1,11 @@
-//! An edit that makes a condition constantly false passes all tests whose results do not depend on the condition.
+//! Edits that pass all tests and are not proposed, because of what else they do.
 
 use greenlight::repair::End;
 
 use super::patient::{BUDGET, Patient};
 
+/// An edit that makes a condition constantly false passes all tests whose results do not depend on the condition.
+///
 /// What two cost is wrong, in a way that no small edit repairs. With another comparison no test has a second one, and
 /// all of them pass.
 const SHOP: &str = "\
@@ -49,6 +51,11 @@ class CostTest(unittest.TestCase):
 #[tokio::test]
 async fn an_edit_after_which_no_test_enters_a_branch_is_not_proposed() {
     let patient = Patient::written(&[("shop.py", SHOP), ("test_shop.py", TESTS)]).await;
+    assert_held_back(&patient, "no test enters the branch").await;
+}
+
+/// Fails unless nothing is proposed, and a finding has this risk.
+async fn assert_held_back(patient: &Patient, risk: &str) {
     match patient.search(BUDGET).await {
         End::NotFound(tried) | End::BudgetSpent(tried) => {
             let said: Vec<(&String, &Vec<String>)> = tried
@@ -56,9 +63,22 @@ async fn an_edit_after_which_no_test_enters_a_branch_is_not_proposed() {
                 .iter()
                 .map(|finding| (&finding.explanation, &finding.risks))
                 .collect();
-            assert!(format!("{said:?}").contains("no test enters the branch"), "{said:#?}");
+            assert!(format!("{said:?}").contains(risk), "{said:#?}");
         }
         End::Found(found) => panic!("{}", found.explanation),
         End::Cancelled => panic!("nobody cancelled it"),
     }
+}
+
+/// No test sorts an empty list, which `== 1` instead of `== 0` splits for ever.
+#[tokio::test]
+async fn an_edit_that_recurses_for_ever_where_the_code_returned_is_not_proposed() {
+    let sort = "def merge(left, right):\n    merged = []\n    while left and right:\n        \
+        merged.append((left if left[0] <= right[0] else right).pop(0))\n    return merged + left + right\n\n\n\
+        def mergesort(items):\n    if len(items) == 0:\n        return items\n    middle = len(items) // 2\n    \
+        return merge(mergesort(items[:middle]), mergesort(items[middle:]))\n";
+    let tests = "from merge import mergesort\n\n\ndef test_three():\n    assert mergesort([3, 1, 2]) == [1, 2, 3]\n\n\n\
+        def test_two():\n    assert mergesort([2, 1]) == [1, 2]\n";
+    let patient = Patient::written(&[("merge.py", sort), ("test_merge.py", tests)]).await;
+    assert_held_back(&patient, "recurses until the stack is full").await;
 }
