@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Exit, folder, serve, terminal};
+use super::{Exit, exit, folder, serve, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
 use crate::config::settings::Settings;
@@ -22,18 +22,21 @@ pub(super) struct ConfigArguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Check a greenlight.toml, and list every mistake with its line
+    #[command(after_help = exit::OF_CONFIG)]
     Check {
         /// The file, or the checkout that contains it
         #[arg(default_value = ".")]
         file: PathBuf,
     },
     /// Show the settings in effect: those of a checkout with every default, and those of flags and environment
+    #[command(after_help = exit::OF_CONFIG)]
     Show {
         /// The checkout
         #[arg(default_value = ".")]
         path: PathBuf,
     },
     /// Print the JSON schema of greenlight.toml
+    #[command(after_help = exit::OF_CONFIG)]
     Schema,
 }
 

@@ -37,6 +37,20 @@ pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is n
 
 pub(super) const OF_PRUNE: &str = "Exit codes: 0 done, or nothing to do · 2 usage or configuration, or `serve` runs · \
                                    70 an internal error";
+pub(super) const OF_DEMO: &str = "Exit codes: 0 the fix was committed, or rejected · 1 the pull request stayed red · 2 usage \
+                                  or configuration, or Rust is missing · 3 not approved, or no sandbox · 70 an internal \
+                                  error · 130 stopped with ctrl-c";
+pub(super) const OF_SERVING: &str = "Exit codes: 0 stopped by a signal · 2 usage or configuration, such as an address that \
+                                     is taken · 3 no sandbox works, or it does not hide secrets · 4 GitHub's rate limit \
+                                     was reached · 70 an internal error";
+pub(super) const OF_MIGRATE: &str = "Exit codes: 0 done, or nothing to do · 2 usage or configuration, or the database \
+                                     cannot be used · 70 an internal error";
+pub(super) const OF_ACTION: &str = "Exit codes: 0 the event was handled; the outputs and the check run have the verdict · \
+                                    2 usage or configuration · 4 GitHub's rate limit was reached · 70 an internal error";
+pub(super) const OF_SUGGEST: &str = "Exit codes: 0 shown or posted · 2 usage, or a patch that does not apply · 3 refused, \
+                                     such as a closed pull request · 4 GitHub's rate limit was reached · 70 an internal \
+                                     error";
+pub(super) const OF_PRINTING: &str = "Exit codes: 0 done · 2 usage, or the output cannot be written";
 pub(super) const OF_READING: &str = "Exit codes: 0 done · 2 usage or configuration, or there is no such run";
 
 /// The end of a subcommand. A text goes to standard error.

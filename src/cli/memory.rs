@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::local::memory_file;
-use super::{Exit, folder, terminal};
+use super::{Exit, exit, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags};
 use crate::config::settings::Settings;
@@ -28,8 +28,10 @@ pub(super) struct MemoryArguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Show the fixes that were accepted or turned down in a checkout, with their names
+    #[command(after_help = exit::OF_MEMORY)]
     List(ListArguments),
     /// Forget one of them, or all of them, so that a rejected fix may be offered again
+    #[command(after_help = exit::OF_MEMORY)]
     Forget(Forget),
 }
 

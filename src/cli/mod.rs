@@ -101,8 +101,10 @@ enum Verb {
     #[command(after_help = exit::OF_MCP)]
     Mcp(mcp::McpArguments),
     /// Play the whole story on this machine, without an account, a key or the network
+    #[command(after_help = exit::OF_DEMO)]
     Demo(demo::DemoArguments),
     /// Serve a GitHub App: webhooks in, reviews out
+    #[command(after_help = exit::OF_SERVING)]
     Serve(serve::ServeArguments),
     /// List runs, with what they wait for
     #[command(after_help = exit::OF_READING)]
@@ -111,15 +113,19 @@ enum Verb {
     #[command(after_help = exit::OF_READING)]
     Stats(runs::StatsArguments),
     /// Do the work of a `greenlight serve` elsewhere; both share a PostgreSQL database
+    #[command(after_help = exit::OF_SERVING)]
     Worker(serve::WorkerArguments),
     /// Create or update the tables of the journal, and exit; `serve` does the same when it starts
+    #[command(after_help = exit::OF_MIGRATE)]
     Migrate(database::MigrateArguments),
     /// Delete what `serve` no longer keeps, and show how much space that frees; `serve` does so every day
     #[command(after_help = exit::OF_PRUNE)]
     Prune(prune::PruneArguments),
     /// Handle the event of a GitHub workflow, as one of its steps
+    #[command(after_help = exit::OF_ACTION)]
     Action(action::ActionArguments),
     /// Show the review suggestions that a patch becomes on a pull request, or post them
+    #[command(after_help = exit::OF_SUGGEST)]
     Suggest(suggest::SuggestArguments),
     /// Run one command in the sandbox, exactly like a test run, and report how it ended
     #[command(after_help = exit::OF_SANDBOX)]
@@ -131,8 +137,10 @@ enum Verb {
     #[command(after_help = exit::OF_DOCTOR)]
     Doctor(doctor::DoctorArguments),
     /// Print the shell's completions for greenlight's commands and flags
+    #[command(after_help = exit::OF_PRINTING)]
     Completions(completions::CompletionsArguments),
     /// Print the manual page, or write those of all commands into a folder
+    #[command(after_help = exit::OF_PRINTING)]
     Man(completions::ManArguments),
 }
 

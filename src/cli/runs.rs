@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Exit, terminal};
+use super::{Exit, exit, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, GithubFlags, StorageFlags};
 use crate::config::settings::Settings;
@@ -33,6 +33,7 @@ pub(super) struct RunsArguments {
 #[derive(Debug, clap::Subcommand)]
 enum RunsVerb {
     /// Show what happened in one run, step by step
+    #[command(after_help = exit::OF_READING)]
     Show(ShowArguments),
 }
 

@@ -16,7 +16,7 @@ use super::runner::Runner;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
 use super::unbound::unbinds_a_name;
-use super::verdict::{Behaviour, CandidateVerdict, Comparison};
+use super::verdict::{Behaviour, BehaviourComparison, CandidateVerdict};
 use super::{dead_branch, explain};
 use crate::found::Finding;
 use crate::task::Task;
@@ -105,7 +105,7 @@ impl Gate<'_, '_> {
                 .cloned()
                 .collect();
             let compared = self.compare(candidate, &rivals, stop).await?;
-            if compared.as_ref().is_some_and(Comparison::overflows) {
+            if compared.as_ref().is_some_and(BehaviourComparison::overflows) {
                 self.seen().insert(candidate.digest(), OVERFLOWS);
                 continue;
             }
@@ -200,7 +200,7 @@ impl Gate<'_, '_> {
         candidate: &Candidate,
         rivals: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Option<Comparison>, suite::Error> {
+    ) -> Result<Option<BehaviourComparison>, suite::Error> {
         if !self.can_compare() {
             return Ok(None);
         }
@@ -210,7 +210,7 @@ impl Gate<'_, '_> {
 
     /// Whether all do the same with the same inputs, as far as can be observed. If behaviour cannot be compared, a
     /// rival of similar score counts as a disagreement.
-    fn agree(&self, candidate: &Candidate, rivals: &[Candidate], compared: Option<&Comparison>) -> bool {
+    fn agree(&self, candidate: &Candidate, rivals: &[Candidate], compared: Option<&BehaviourComparison>) -> bool {
         // A person who turned one patch down wants to see another one, and chooses between equally likely ones.
         if rivals.is_empty() || !self.task.excluded.is_empty() {
             return true;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
 use super::spectrum::Spectrum;
-use super::verdict::{CandidateVerdict, Comparison};
+use super::verdict::{BehaviourComparison, CandidateVerdict};
 use super::{process_runner, schemata, warm};
 use crate::task::Task;
 use crate::template::EditKind;
@@ -138,7 +138,7 @@ impl<'a> Runner<'a> {
         &self,
         candidates: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Option<Comparison>, suite::Error> {
+    ) -> Result<Option<BehaviourComparison>, suite::Error> {
         match self {
             Self::Warm(pool, _) if candidates.iter().all(|candidate| candidate.others.is_empty()) => {
                 pool.behaviours(candidates, stop).await

@@ -28,7 +28,7 @@ pub(super) struct Behaviour {
 
 /// The same inputs for the code as it is and for each candidate.
 #[derive(Debug, Clone)]
-pub(super) struct Comparison {
+pub(super) struct BehaviourComparison {
     pub(super) original: Behaviour,
     /// One for each candidate, in order.
     pub(super) candidates: Vec<Behaviour>,
@@ -49,7 +49,7 @@ const OVERFLOWS: [&str; 3] = [
     "throws java.lang.StackOverflowError",
 ];
 
-impl Comparison {
+impl BehaviourComparison {
     /// Whether the first candidate recurses until the stack is full with an input for which the code returned a value
     /// before. A call that only takes too long says nothing: some inputs are larger than those of the tests.
     pub(super) fn overflows(&self) -> bool {

@@ -186,14 +186,25 @@ async fn every_flag_of_the_service_has_a_variable() {
     }
 }
 
+/// The names in the list of subcommands, without `help`.
+fn subcommands(help: &str) -> Vec<String> {
+    let (_, listed) = help.split_once("\nCommands:\n").unwrap_or_default();
+    let lines = listed.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !name.is_empty() && *name != "help");
+    names.map(String::from).collect()
+}
+
 #[tokio::test]
 async fn help_says_how_a_verb_ends_and_what_it_needs() {
     let door = Door::new();
-    for verb in [
-        "fix", "tdd", "refactor", "explain", "tests", "verify", "mcp", "replay", "sandbox", "memory", "init", "config",
-    ] {
-        let help = door.run([verb, "--help"]).await.with(0).out;
+    for verb in subcommands(&door.run(["--help"]).await.with(0).out) {
+        let help = door.run([&verb, "--help"]).await.with(0).out;
         assert!(help.contains("Exit codes: "), "{verb}: {help}");
+        for inner in subcommands(&help) {
+            let help = door.run([&verb, &inner, "--help"]).await.with(0).out;
+            assert!(help.contains("Exit codes: "), "{verb} {inner}: {help}");
+        }
     }
     // Help lines are wrapped to the width of a page.
     let flat = |help: String| help.split_whitespace().collect::<Vec<_>>().join(" ");

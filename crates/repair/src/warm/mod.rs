@@ -26,7 +26,7 @@ use self::lane::{Harness, Lane, LaneAnswer};
 use self::protocol::{Behaved, Edit, Followed, HarnessRequest, Judged, TrialResult};
 use super::candidates::Candidate;
 use super::spectrum::{Hits, Spectrum};
-use super::verdict::{Behaviour, CandidateVerdict, Comparison, workers};
+use super::verdict::{Behaviour, BehaviourComparison, CandidateVerdict, workers};
 use crate::task::Task;
 
 /// Number of candidates in one request: at first, later, and once hardly any candidate is a fix.
@@ -205,7 +205,7 @@ impl<'a> Pool<'a> {
         &self,
         candidates: &[Candidate],
         stop: &CancellationToken,
-    ) -> Result<Option<Comparison>, suite::Error> {
+    ) -> Result<Option<BehaviourComparison>, suite::Error> {
         let edits = edits(candidates);
         let Ok(_place) = self.free.acquire().await else {
             return Ok(None);
@@ -301,7 +301,7 @@ fn lines(spectrum: &Spectrum) -> usize {
 }
 
 /// `None` unless there is a list of equal length for each candidate.
-fn comparison(behaved: Behaved, candidates: usize) -> Option<Comparison> {
+fn comparison(behaved: Behaved, candidates: usize) -> Option<BehaviourComparison> {
     let inputs = behaved.answers.first()?.len();
     let is_whole = behaved.why.is_none()
         && behaved.answers.len() == candidates
@@ -315,7 +315,7 @@ fn comparison(behaved: Behaved, candidates: usize) -> Option<Comparison> {
     let kept = |answers: Vec<String>| Behaviour {
         answers: answers.into_iter().map(cut).collect(),
     };
-    is_whole.then(|| Comparison {
+    is_whole.then(|| BehaviourComparison {
         original: kept(behaved.without),
         candidates: behaved.answers.into_iter().map(kept).collect(),
     })
