@@ -4,6 +4,7 @@
 //! which tests passed. So it is run alone, after the builds that it needs, and can then be asked for a
 //! machine-readable report and for single tests. A script that cannot be taken apart runs as it is.
 
+mod globstar;
 mod name;
 mod runner;
 mod script;
