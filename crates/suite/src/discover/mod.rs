@@ -5,6 +5,7 @@
 
 mod ci;
 pub(super) mod directory;
+mod go;
 pub(super) mod javascript;
 pub(super) mod jvm;
 pub(super) mod others;
@@ -124,6 +125,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
     commands.truncate(MAX_COMMANDS);
     for command in &mut commands {
         command.timeout = settings.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let directory = command.directory.clone();
+        go::complete(&Directory { checkout, directory }, command);
     }
     commands
 }
@@ -287,4 +290,4 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
