@@ -38,15 +38,21 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     let mut files = WorkflowFiles::new(read);
     let mut found: Vec<(u32, CiStep)> = Vec::new();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    for path in workflows(paths.iter().copied()) {
-        if let Some(workflow) = files.document(path.as_str()) {
-            found.extend(workflows_steps(path, &workflow, &mut files));
+    let mut of_github = |on_windows: bool, files: &mut WorkflowFiles<'_, '_>| {
+        for path in workflows(paths.iter().copied()) {
+            if let Some(workflow) = files.document(path.as_str()) {
+                found.extend(workflows_steps(path, &workflow, on_windows, files));
+            }
         }
-    }
-    if found.is_empty() {
-        let mut steps = other_ci::test_steps(paths, &mut files);
+        !found.is_empty()
+    };
+    if !of_github(false, &mut files) {
+        let mut steps = other_ci::test_steps(paths.iter().copied(), &mut files);
         steps.truncate(MAX_STEPS);
-        return steps;
+        // What is tested on Windows alone is tested all the same.
+        if !steps.is_empty() || !of_github(true, &mut files) {
+            return steps;
+        }
     }
     // Stable: equally ranked steps stay in the order of the files.
     found.sort_by_key(|(rank, _)| *rank);
@@ -65,6 +71,7 @@ pub(super) fn workflows_steps(
     path: &RepoPath,
     workflow: &Rc<Node>,
     files: &mut WorkflowFiles<'_, '_>,
+    on_windows: bool,
 ) -> Vec<(u32, CiStep)> {
     let mut found = Vec::new();
     let stem = path.as_str().strip_prefix(WORKFLOWS).unwrap_or_default();
@@ -74,7 +81,10 @@ pub(super) fn workflows_steps(
         let called = CalledWorkflow {
             path: path.clone(),
             workflow: Rc::clone(workflow),
-            scope: Scope::default(),
+            scope: Scope {
+                on_windows,
+                ..Scope::default()
+            },
             rank,
             depth: 0,
         };
