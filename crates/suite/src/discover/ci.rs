@@ -132,7 +132,9 @@ impl StepCommands<'_> {
             let is_again = |other: &TestCommand| {
                 other.source == command.source && other.argv == command.argv && other.env != command.env
             };
-            let is_first = found.iter().all(|other| is_elsewhere(other) || is_again(other));
+            let is_first = found
+                .iter()
+                .all(|other| is_elsewhere(other) || is_again(other) || own::are_two_scripts(&place, other, command));
             let is_next = self.known.iter().any(|known| own::follows(&place, known, command));
             if (is_free || is_next) && is_first && found.len() < MAX_PARTS {
                 found.push(command.clone());

@@ -64,7 +64,11 @@ fn depths(place: &Directory<'_>, word: &str, left: &mut usize) -> Option<String>
     let found = (0..=MAX_DEPTH).filter_map(|depth| {
         let pattern = format!("{before}{}{after}", "*/".repeat(depth));
         let relative = pattern.strip_prefix("./").unwrap_or(&pattern);
-        let glob = GlobBuilder::new(relative).literal_separator(true).build().ok()?.compile_matcher();
+        let glob = GlobBuilder::new(relative)
+            .literal_separator(true)
+            .build()
+            .ok()?
+            .compile_matcher();
         place.files().any(|path| glob.is_match(path)).then_some(pattern)
     });
     let found: Vec<String> = found.collect();
@@ -78,26 +82,33 @@ mod tests {
 
     #[test]
     fn a_pattern_is_spelled_out_for_the_depths_that_exist() {
-        let (_tree, checkout) = tree(&[
-            ("test/a.test.js", ""),
-            ("test/b/c/d.test.js", ""),
-            ("lib/e.js", ""),
-        ]);
+        let (_tree, checkout) = tree(&[("test/a.test.js", ""), ("test/b/c/d.test.js", ""), ("lib/e.js", "")]);
         let place = Directory {
             checkout: &checkout,
             directory: None,
         };
         for (script, expected) in [
-            ("node --test test/**/*.test.js", "node --test test/*.test.js test/*/*/*.test.js"),
+            (
+                "node --test test/**/*.test.js",
+                "node --test test/*.test.js test/*/*/*.test.js",
+            ),
             ("a ./lib/**/*.js && b", "a ./lib/*.js && b"),
-            ("a 'test/**/*.js' \"x test/**/*.js y\"", "a 'test/**/*.js' \"x test/**/*.js y\""),
+            (
+                "a 'test/**/*.js' \"x test/**/*.js y\"",
+                "a 'test/**/*.js' \"x test/**/*.js y\"",
+            ),
             ("a other/**/*.js $A/**/*.js", "a other/**/*.js $A/**/*.js"),
             ("a test/**/**/*.js b**/*.js", "a test/**/**/*.js b**/*.js"),
         ] {
             assert_eq!(spelled_out(&place, script, &mut MAX_PATTERNS.clone()), expected);
         }
         let many = "test/**/*.js ".repeat(300);
-        assert!(spelled_out(&place, &many, &mut MAX_PATTERNS.clone()).matches("**").count() > 200);
+        assert!(
+            spelled_out(&place, &many, &mut MAX_PATTERNS.clone())
+                .matches("**")
+                .count()
+                > 200
+        );
     }
 
     #[test]

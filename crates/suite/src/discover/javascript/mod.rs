@@ -253,7 +253,7 @@ fn bare(package: &Package, command: Vec<Word>, runner: Runner) -> (Vec<Word>, us
 }
 
 /// The framework of a script that runs as a whole, guessed from its words.
-fn guess(script: &str) -> Framework {
+pub(super) fn guess(script: &str) -> Framework {
     let has = |name: &str| {
         script
             .split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '/' | '"' | '\''))
