@@ -1,7 +1,7 @@
 //! What a workflow or a job is for, by its name.
 
 /// Words in the names of workflows and jobs that do something other than testing.
-const OTHER_PURPOSE: [&str; 51] = [
+const OTHER_PURPOSE: [&str; 50] = [
     "release",
     "publish",
     "deploy",
@@ -43,7 +43,6 @@ const OTHER_PURPOSE: [&str; 51] = [
     "containers",
     "docker",
     "package",
-    "packages",
     "prod",
     "production",
     "dev",

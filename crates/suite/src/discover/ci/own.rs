@@ -34,10 +34,9 @@ const NEED_MORE: [&str; 14] = [
 ];
 /// Programs that run a script whose name follows.
 const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
-/// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser.
-const OTHERS: [&str; 13] = [
-    "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "safari", "chrome", "firefox",
-    "visual",
+/// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser that Linux has.
+const OTHERS: [&str; 12] = [
+    "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "chrome", "firefox", "visual",
 ];
 /// Maximum size of a script that is looked through, in bytes.
 const MAX_SCRIPT: usize = 200_000;

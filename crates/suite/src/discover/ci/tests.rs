@@ -42,6 +42,15 @@ fn check(scripts: &[&str], expected: &[&str]) {
             "{\"scripts\": {\"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \
          \"test:node\": \"cd examples && npm test\", \"test:types\": \"cd types && npm test\"}}",
         ),
+        ("pnpm-workspace.yaml", "packages: [packages/*]\n"),
+        (
+            "packages/a/package.json",
+            "{\"name\": \"a\", \"scripts\": {\"test:all\": \"node a.js\", \"test:types\": \"tsc\"}}",
+        ),
+        (
+            "packages/b/package.json",
+            "{\"name\": \"b\", \"scripts\": {\"test:all\": \"node b.js\"}}",
+        ),
         ("web/e2e/test-a.js", ""),
         ("web/e2e/test-b.js", "require('playwright')"),
         (
@@ -246,6 +255,23 @@ fn scripts_of_packages_and_programs_beside_tests_run_as_they_are() {
         &["cd web && npx vitest run unit", "cd web && node e2e/test-a.js"],
     );
     check(&["cd web && node e2e/test-a.js"], &[]);
+}
+
+/// `--filter` is followed by the name of a package, which is no script.
+#[test]
+fn scripts_of_other_packages_of_a_workspace_are_further_suites() {
+    check(
+        &[
+            "cd web\nnpm run unit\npnpm --filter a --filter b run test:all\npnpm run --filter b test:all\npnpm --filter a test:types\n\
+             pnpm --filter nothing test\npnpm --filter test run dev\npnpm -F a exec vitest run more",
+        ],
+        &[
+            "cd web && npx vitest run unit",
+            "cd web && pnpm -F a exec vitest run more",
+            "cd web && pnpm --filter a --filter b run test:all",
+            "cd web && pnpm run --filter b test:all",
+        ],
+    );
 }
 
 #[test]

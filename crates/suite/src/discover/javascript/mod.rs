@@ -201,7 +201,8 @@ fn runs_own_tests(command: &[Word]) -> bool {
 fn direct(command: Vec<Word>) -> Vec<String> {
     let first = command.first().map_or("", |word| word.plain.as_str());
     let is_installed = scripts().any(|(_, script)| script.programs.contains(&first));
-    let is_program = is_installed || first == "npx" || first.contains('/');
+    let is_manager = matches!(first, "npx" | "npm" | "pnpm" | "yarn" | "bun");
+    let is_program = is_installed || is_manager || first.contains('/');
     let npx = (!is_program).then(|| "npx".to_string());
     npx.into_iter()
         .chain(command.into_iter().map(|word| word.plain))

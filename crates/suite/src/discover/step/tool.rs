@@ -159,6 +159,10 @@ pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
 
 fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     let (first, rest) = words.split_first()?;
+    if matches!(*first, "npm" | "pnpm" | "yarn") && depth == 0 && rest.iter().any(|word| FOR_PACKAGES.contains(word)) {
+        let plain: Vec<&str> = [*first].into_iter().chain(without_packages(rest)).collect();
+        return by_name(&plain, depth + 1);
+    }
     // The first word that is not an option: a subcommand.
     let sub = rest
         .iter()
@@ -213,6 +217,19 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
             by_name(&rest[start..], depth + 1)
         });
     inner.or_else(|| is_own_script(first, rest).then_some(None))
+}
+
+/// Options of package managers that name packages with the word after them: <https://pnpm.io/filtering>
+pub(in crate::discover) const FOR_PACKAGES: [&str; 5] = ["--filter", "-F", "--workspace", "--dir", "--prefix"];
+
+fn without_packages<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
+    let mut is_value = false;
+    words.iter().copied().filter(move |word| {
+        let is_option = FOR_PACKAGES.contains(word);
+        let is_dropped = is_option || is_value;
+        is_value = is_option;
+        !is_dropped
+    })
 }
 
 /// The index of the module's name in the arguments of Python, as in `-W error -m pytest`.
