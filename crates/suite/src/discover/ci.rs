@@ -202,7 +202,11 @@ impl StepCommands<'_> {
                 let is_in_turn = other.framework != command.framework && other.source == command.source;
                 is_alike(other, &command) && !is_in_turn && !own::names_others(other, &command)
             };
-            if !self.known.iter().any(is_known) {
+            if let Some(less) = self.known.iter_mut().find(|other| own::names_more(&command, other)) {
+                // Other scripts of the job of the first one still follow it.
+                let source = less.source.clone();
+                *less = TestCommand { source, ..command };
+            } else if !self.known.iter().any(is_known) {
                 self.known.push(command);
             }
         } else if own::names_a_part(&command) {

@@ -179,7 +179,11 @@ fn script_of(place: &Directory<'_>, command: &TestCommand) -> Option<String> {
     let name = command.argv.last().filter(|_| is_manager)?;
     let is_other = name.split([':', '-', '_']).any(|part| OTHERS.contains(&part));
     let script = own_script(place, &command.argv, name)?;
-    (names_a_test(name) && !is_other && !needs_more(&script)).then_some(script)
+    // What changed since another commit is not known here.
+    let is_partial = script
+        .split_whitespace()
+        .any(|word| matches!(word, "affected" | "--affected" | "--since"));
+    (names_a_test(name) && !is_other && !is_partial && !needs_more(&script)).then_some(script)
 }
 
 /// Whether a command is no more than `npm run NAME` for a script other than `test`, in which no framework is named: the
@@ -289,6 +293,19 @@ pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
         && !others.is_empty()
         && !named.is_subset(&others)
         && !others.is_subset(&named)
+}
+
+/// Whether a command of JavaScript names all files that another one of the same framework names, and more.
+pub(super) fn names_more(one: &TestCommand, other: &TestCommand) -> bool {
+    let is_alike = one.framework == other.framework && one.directory == other.directory;
+    let (more, less) = (named(one), named(other));
+    let is_file = |word: &&str| word.contains('.');
+    is_alike
+        && one.framework.spec().ecosystem == Ecosystem::JavaScript
+        && !less.is_empty()
+        && less.iter().all(is_file)
+        && less.len() < more.len()
+        && less.is_subset(&more)
 }
 
 /// Whether Python is told code on the command line, which loads other tests than a module does.

@@ -39,7 +39,7 @@ fn check(scripts: &[&str], expected: &[&str]) {
         ("scripts/tests", "#!/usr/bin/env bash\ncd inner\ngo test -v ./...\n"),
         (
             "web/package.json",
-            "{\"scripts\": {\"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \
+            "{\"scripts\": {\"test:fewer\": \"vitest run a.test.js\", \"test:more\": \"vitest run a.test.js b.test.js\", \"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \
          \"test:node\": \"cd examples && npm test\", \"test:types\": \"cd types && npm test\"}}",
         ),
         ("pnpm-workspace.yaml", "packages: [packages/*]\n"),
@@ -56,7 +56,7 @@ fn check(scripts: &[&str], expected: &[&str]) {
         (
             "tool/package.json",
             "{\"scripts\": {\"test\": \"run-s lint test-node\", \"test-node:unit\": \"node bin/own.js unit\", \"test-node:slow\": \"node bin/own.js slow\", \
-             \"test-browser\": \"node bin/own.js browser\", \"test-image\": \"docker run a\"}}",
+             \"test-browser\": \"node bin/own.js browser\", \"test-image\": \"docker run a\", \"test-changed\": \"nx affected -t test\"}}",
         ),
         ("sharp/tools/builder/targets/Test.cs", ""),
         ("sharp/tools/builder/build.csproj", ""),
@@ -242,7 +242,8 @@ fn scripts_of_packages_and_programs_beside_tests_run_as_they_are() {
     check(
         &[
             "cd tool\nCOVERAGE= npm run test-node:unit",
-            "cd tool\nCOVERAGE=1 npm run test-node:unit\nnpm run test-node:slow\nnpm run test-browser\nnpm run test-image",
+            "cd tool\nCOVERAGE=1 npm run test-node:unit\nnpm run test-node:slow\nnpm run test-browser\nnpm run test-image\n\
+             npm run test-changed",
             "cd tool && npm test && npm run test-nothing",
         ],
         &["cd tool && npm run test-node:unit", "cd tool && npm run test-node:slow"],
@@ -272,6 +273,14 @@ fn scripts_of_other_packages_of_a_workspace_are_further_suites() {
             "cd web && pnpm run --filter b test:all",
         ],
     );
+}
+
+#[test]
+fn a_line_that_names_more_files_stands_for_one_that_names_fewer() {
+    let expected = "cd web && npx vitest run a.test.js b.test.js";
+    let (fewer, more) = ("cd web && npm run test:fewer", "cd web && npm run test:more");
+    check(&[fewer, more], &[expected]);
+    check(&[more, fewer], &[expected]);
 }
 
 #[test]

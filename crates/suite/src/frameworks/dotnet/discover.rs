@@ -58,8 +58,7 @@ pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     }
 }
 
-/// The solution in the nearest folder above a test project that has any: of several, the one that names most of the
-/// test projects below it.
+/// The nearest solution above a test project that names several: of those in one folder, the one that names most.
 fn above<'p>(place: &'p Directory<'_>, test: &str, tests: &[&str]) -> Option<&'p str> {
     let mut folder = test;
     for _ in 0..MAX_ABOVE {
@@ -84,8 +83,8 @@ fn above<'p>(place: &'p Directory<'_>, test: &str, tests: &[&str]) -> Option<&'p
         let best = solutions
             .map(|solution| (names(&solution), solution))
             .reduce(|best, next| if next.0 > best.0 { next } else { best });
-        if let Some((named, solution)) = best {
-            return (named > 0).then_some(solution);
+        if let Some((_, solution)) = best.filter(|(named, _)| *named > 1) {
+            return Some(solution);
         }
     }
     None
@@ -102,7 +101,6 @@ fn main_of<'a>(solutions: &[&'a str]) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::discover::tests::tree;
     use crate::discover::{Hints, find};
     use crate::test_command::TestSettings;
@@ -126,9 +124,9 @@ mod tests {
         let all = ("lib/src/all.slnx", "a.Tests.csproj b.Tests.csproj");
         let above = ("lib/all.sln", "a.Tests.csproj b.Tests.csproj");
         check(&[one, all, above], "dotnet test lib/src/all.slnx");
-        check(&[one, above], "dotnet test lib/src/a.sln");
+        check(&[one, above], "dotnet test lib/all.sln");
         check(&[above], "dotnet test lib/all.sln");
         let first = "dotnet test lib/src/a.Tests/a.Tests.csproj";
-        check(&[("lib/docs.sln", ""), ("other/all.sln", above.1)], first);
+        check(&[one, ("lib/docs.sln", ""), ("other/all.sln", above.1)], first);
     }
 }
