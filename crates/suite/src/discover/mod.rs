@@ -290,4 +290,4 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -7,7 +7,7 @@ use super::*;
 
 mod python;
 
-pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
+pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = directory.path().join(path);

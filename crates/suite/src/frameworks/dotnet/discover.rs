@@ -101,7 +101,8 @@ fn main_of<'a>(solutions: &[&'a str]) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::discover::tests::tree;
+    use greenlight_tree::checkout::Checkout;
+
     use crate::discover::{Hints, find};
     use crate::test_command::TestSettings;
 
@@ -112,7 +113,13 @@ mod tests {
             ("lib/src/a.Tests/a.Tests.csproj", project),
             ("lib/src/b.Tests/b.Tests.csproj", project),
         ];
-        let (_tree, checkout) = tree(&[&projects, solutions].concat());
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in projects.iter().chain(solutions) {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let checkout = Checkout::open(tree.path()).unwrap();
         let settings = TestSettings::default();
         let found = find(&checkout, &settings, &Hints::default()).unwrap();
         assert_eq!(found.argv.join(" "), expected);
