@@ -132,7 +132,9 @@ impl StepCommands<'_> {
             let is_again = |other: &TestCommand| {
                 other.source == command.source && other.argv == command.argv && other.env != command.env
             };
-            let is_first = found.iter().all(|other| is_elsewhere(other) || is_again(other));
+            let is_first = found
+                .iter()
+                .all(|other| is_elsewhere(other) || is_again(other) || own::are_two_scripts(&place, other, command));
             let is_next = self.known.iter().any(|known| own::follows(&place, known, command));
             if (is_free || is_next) && is_first && found.len() < MAX_PARTS {
                 found.push(command.clone());
@@ -200,7 +202,11 @@ impl StepCommands<'_> {
                 let is_in_turn = other.framework != command.framework && other.source == command.source;
                 is_alike(other, &command) && !is_in_turn && !own::names_others(other, &command)
             };
-            if !self.known.iter().any(is_known) {
+            if let Some(less) = self.known.iter_mut().find(|other| own::names_more(&command, other)) {
+                // Other scripts of the job of the first one still follow it.
+                let source = less.source.clone();
+                *less = TestCommand { source, ..command };
+            } else if !self.known.iter().any(is_known) {
                 self.known.push(command);
             }
         } else if own::names_a_part(&command) {

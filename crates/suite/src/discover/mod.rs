@@ -5,6 +5,7 @@
 
 mod ci;
 pub(super) mod directory;
+mod go;
 pub(super) mod javascript;
 pub(super) mod jvm;
 pub(super) mod others;
@@ -26,7 +27,7 @@ pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
 pub use self::selection::{Selection, select};
-pub(super) use self::step::{only_checks, runs_tests};
+pub(super) use self::step::{only_checks, runs_plain_programs, runs_tests};
 use self::words::{framework_of, needs_shell};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, TestSettings};
@@ -124,6 +125,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
     commands.truncate(MAX_COMMANDS);
     for command in &mut commands {
         command.timeout = settings.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let directory = command.directory.clone();
+        go::complete(&Directory { checkout, directory }, command);
     }
     commands
 }

@@ -174,9 +174,10 @@ fn has_tests(checkout: &Checkout, command: &TestCommand) -> bool {
     !is_nested_go || place.files().any(|path| path.ends_with("_test.go"))
 }
 
-/// Whether a command runs Python's tests where nothing else says that there is a Python project.
+/// Whether a command runs Python's tests where nothing else, not even CI, says that there is a Python project.
 fn is_stray(checkout: &Checkout, command: &TestCommand) -> bool {
-    command.framework.spec().ecosystem == Ecosystem::Python && !is_python_project(checkout, command)
+    let is_found = !matches!(command.source, Source::Ci { .. });
+    is_found && command.framework.spec().ecosystem == Ecosystem::Python && !is_python_project(checkout, command)
 }
 
 /// The commands that run even if nothing below them changed: those outside of examples and the like.

@@ -53,6 +53,13 @@ pub(crate) fn only_checks(script: &str) -> bool {
     of_interest.all(|line| tool::is_check(&line.words))
 }
 
+/// Whether all lines of a script that run tests are `node FILE`, which needs no more than the tree.
+pub(crate) fn runs_plain_programs(script: &str) -> bool {
+    let lines = lines(script).unwrap_or_default();
+    let mut of_interest = lines.iter().filter(|line| tool::of(&line.words).is_some());
+    of_interest.all(|line| matches!(line.words.as_slice(), [node, file] if node == "node" && !file.starts_with('-')))
+}
+
 /// The simple commands of a script. `None` if it cannot be followed, or if the tests may run in a branch.
 pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
     shell::lines(script, |words| tool::of(words).is_some())

@@ -2,6 +2,7 @@
 
 use super::directory::Directory;
 use super::javascript;
+use super::step::tool::FOR_PACKAGES;
 use crate::framework::Framework;
 use crate::frameworks::spec::CommandLine;
 
@@ -67,7 +68,9 @@ pub(super) fn framework_of(root: &Directory<'_>, words: &[String]) -> Framework 
         .collect();
     let line = CommandLine(&names);
     let is_script = matches!(line.program(), "npm" | "yarn" | "pnpm" | "bun") && (line.has("test") || line.has("t"));
-    if is_script {
+    // The script of another package may run anything.
+    let is_elsewhere = FOR_PACKAGES.iter().any(|option| line.has(option));
+    if is_script && !is_elsewhere {
         return javascript::script_framework(root);
     }
     let all = Framework::ALL.iter().copied();

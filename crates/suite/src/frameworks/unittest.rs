@@ -58,7 +58,8 @@ fn part(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option
 fn names(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     let plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     let whole = |name: &String| name.contains('.') && !name.starts_with('.') && !name.contains("..");
-    if !only.iter().all(plain) {
+    // What code on the command line starts has options of another kind.
+    if !only.iter().all(plain) || argv.iter().any(|word| word == "-c") && !argv.iter().any(|word| word == "unittest") {
         return None;
     }
     let runner = argv.iter().position(|word| word == "unittest");

@@ -26,6 +26,8 @@ pub(super) struct Scope {
     pub(super) inputs: BTreeMap<String, String>,
     /// `Linux`, `macOS` or `Windows`.
     pub(super) runner_os: Option<&'static str>,
+    /// Whether jobs for Windows count, too.
+    pub(super) on_windows: bool,
 }
 
 /// The text with every `${{ … }}` replaced. `None` if one of them is unknown.

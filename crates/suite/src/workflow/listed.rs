@@ -42,7 +42,7 @@ pub fn ci_workflows<'p>(
             is_for_pull_requests: workflow
                 .get("on")
                 .is_some_and(|on| events(on).any(|event| event == "pull_request")),
-            has_tests: !workflows_steps(path, &workflow, &mut files).is_empty(),
+            has_tests: !workflows_steps(path, &workflow, false, &mut files).is_empty(),
         });
     }
     (listed, unread)

@@ -158,8 +158,10 @@ pub(super) fn with_tests(
 ) -> Option<(Vec<CiStep>, bool)> {
     let (key, _) = place.workflow.get("jobs")?.entries().get(place.job)?;
     let job = WorkflowJob::of(place, files)?;
-    if matches!(job.scope.runner_os, Some("macOS" | "Windows")) {
-        return None;
+    match job.scope.runner_os {
+        Some("Windows") if job.scope.on_windows => {}
+        Some("macOS" | "Windows") => return None,
+        _ => {}
     }
     let around = job.around();
     let scripts: Vec<(usize, String)> = (0..job.steps.len())
@@ -209,7 +211,7 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
     let shell = match setting("shell") {
         Some(shell) => interpolate(shell.text()?, &scope)?,
         // The default shell on Windows is not a POSIX shell.
-        None if scope.runner_os == Some("Windows") => return None,
+        None if scope.runner_os == Some("Windows") && !(scope.on_windows && is_plain(run)) => return None,
         None => "bash".into(),
     };
     let program = shell.split_whitespace().next()?.rsplit('/').next()?;
@@ -234,6 +236,12 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
             .map(|(name, _)| name.clone())
             .collect(),
     })
+}
+
+/// Whether a script is one line that any shell reads in the same way.
+fn is_plain(script: &str) -> bool {
+    let is_usual = |c: char| c.is_ascii_alphanumeric() || " -_./:=".contains(c);
+    script.trim().chars().all(is_usual)
 }
 
 /// The `path` of a checkout of the repository itself: <https://github.com/actions/checkout>

@@ -9,8 +9,9 @@ use greenlight_readers::ci_step::CiStep;
 use super::expression::Scope;
 use super::files::WorkflowFiles;
 use super::node::Node;
-use super::purpose::rank;
+use super::purpose::{rank, rank_of_end_to_end};
 use super::{JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
+use crate::discover::runs_plain_programs;
 
 /// The directory in which GitHub looks for workflows.
 const WORKFLOWS: &str = ".github/workflows/";
@@ -38,15 +39,21 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     let mut files = WorkflowFiles::new(read);
     let mut found: Vec<(u32, CiStep)> = Vec::new();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    for path in workflows(paths.iter().copied()) {
-        if let Some(workflow) = files.document(path.as_str()) {
-            found.extend(workflows_steps(path, &workflow, &mut files));
+    let mut of_github = |on_windows: bool, files: &mut WorkflowFiles<'_, '_>| {
+        for path in workflows(paths.iter().copied()) {
+            if let Some(workflow) = files.document(path.as_str()) {
+                found.extend(workflows_steps(path, &workflow, on_windows, files));
+            }
         }
-    }
-    if found.is_empty() {
-        let mut steps = other_ci::test_steps(paths, &mut files);
+        !found.is_empty()
+    };
+    if !of_github(false, &mut files) {
+        let mut steps = other_ci::test_steps(paths.iter().copied(), &mut files);
         steps.truncate(MAX_STEPS);
-        return steps;
+        // What is tested on Windows alone is tested all the same.
+        if !steps.is_empty() || !of_github(true, &mut files) {
+            return steps;
+        }
     }
     // Stable: equally ranked steps stay in the order of the files.
     found.sort_by_key(|(rank, _)| *rank);
@@ -64,6 +71,7 @@ pub(super) fn workflows<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> im
 pub(super) fn workflows_steps(
     path: &RepoPath,
     workflow: &Rc<Node>,
+    on_windows: bool,
     files: &mut WorkflowFiles<'_, '_>,
 ) -> Vec<(u32, CiStep)> {
     let mut found = Vec::new();
@@ -74,7 +82,10 @@ pub(super) fn workflows_steps(
         let called = CalledWorkflow {
             path: path.clone(),
             workflow: Rc::clone(workflow),
-            scope: Scope::default(),
+            scope: Scope {
+                on_windows,
+                ..Scope::default()
+            },
             rank,
             depth: 0,
         };
@@ -121,7 +132,8 @@ impl CalledWorkflow {
         let jobs = self.workflow.get("jobs").map(Node::entries).unwrap_or_default();
         for (number, (key, job)) in jobs.iter().enumerate() {
             // A called workflow is for what its caller is for.
-            let rank = match rank(key) {
+            let end_to_end = rank_of_end_to_end(key);
+            let rank = match rank(key).or(end_to_end) {
                 Some(own) if self.depth == 0 => self.rank + own,
                 Some(_) => self.rank,
                 None => continue,
@@ -150,7 +162,12 @@ impl CalledWorkflow {
                 return;
             }
             if job.get("uses").is_none() {
-                found.extend(self.in_job(&legs, files).into_iter().map(|step| (rank, step)));
+                let mut steps = self.in_job(&legs, files);
+                steps.retain(|step| end_to_end.is_none() || runs_plain_programs(&step.script));
+                found.extend(steps.into_iter().map(|step| (rank, step)));
+                continue;
+            }
+            if end_to_end.is_some() {
                 continue;
             }
             let before = found.len();
@@ -262,6 +279,40 @@ mod tests {
         assert_eq!(of_job(job), [("cargo test".into(), String::new())]);
         let checks = "{runs-on: ubuntu-latest, steps: [{run: echo}, {run: uv run ruff check}, {run: black --check .}]}";
         assert_eq!(of_job(checks), [("uv run ruff check".into(), String::new())]);
+    }
+
+    #[test]
+    fn a_plain_line_for_windows_counts_where_there_is_nothing_else() {
+        let job = |run: &str, more: &str| {
+            let job = format!("{{runs-on: windows-latest, steps: [{{run: '{run}'}}]}}\n{more}");
+            of_job(&job).into_iter().map(|(script, _)| script).collect::<Vec<_>>()
+        };
+        assert_eq!(job("dotnet test -c Release", ""), ["dotnet test -c Release"]);
+        assert_eq!(job("dotnet test $env:A", ""), [""; 0]);
+        let linux = "  linux: {runs-on: ubuntu-latest, steps: [{run: make test}]}\n";
+        assert_eq!(job("dotnet test", linux), ["make test"]);
+    }
+
+    #[test]
+    fn tests_of_the_whole_program_count_if_they_need_no_more_than_node() {
+        let job = "{runs-on: ubuntu-latest, steps: [{run: npm test}]}\n  \
+                   test-slow: {runs-on: ubuntu-latest, steps: [{run: npm run test:slow}]}\n  \
+                   smoke: {runs-on: ubuntu-latest, steps: [{run: npm run test:smoke}]}\n  \
+                   e2e: {runs-on: ubuntu-latest, steps: [{run: npm ci}, {run: node e2e/test.js}]}\n  \
+                   e2e-browser: {runs-on: ubuntu-latest, steps: [{run: node e2e/test.js --all}]}\n  \
+                   test-e2e: {runs-on: ubuntu-latest, steps: [{run: npm run test:e2e}]}\n  \
+                   unit: {runs-on: ubuntu-latest, steps: [{run: npm run unit}]}\n";
+        let scripts: Vec<String> = of_job(job).into_iter().map(|(script, _)| script).collect();
+        assert_eq!(
+            scripts,
+            [
+                "npm test",
+                "npm run unit",
+                "npm run test:slow",
+                "npm run test:smoke",
+                "node e2e/test.js"
+            ]
+        );
     }
 
     #[test]

@@ -9,9 +9,10 @@ use super::purpose::is_for_tools;
 use crate::ci_build::BuildCommand;
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
-use crate::discover::workspaces;
+use crate::discover::step::tool::{build_project, inline_tests};
+use crate::discover::{javascript, workspaces};
 use crate::framework::{Ecosystem, Framework};
-use crate::test_command::TestCommand;
+use crate::test_command::{Source, TestCommand};
 use crate::workflow::WORKSPACE;
 
 /// Programs in a script that need another machine, or more of this one than a sandbox allows.
@@ -33,10 +34,9 @@ const NEED_MORE: [&str; 14] = [
 ];
 /// Programs that run a script whose name follows.
 const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
-/// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser.
-const OTHERS: [&str; 13] = [
-    "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "safari", "chrome", "firefox",
-    "visual",
+/// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser that Linux has.
+const OTHERS: [&str; 12] = [
+    "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "chrome", "firefox", "visual",
 ];
 /// Maximum size of a script that is looked through, in bytes.
 const MAX_SCRIPT: usize = 200_000;
@@ -75,7 +75,10 @@ fn is_make(command: &TestCommand) -> bool {
 /// of the tree, or a target of a Makefile that CI's own steps create.
 pub(super) fn runs_here(place: &Directory<'_>, command: &TestCommand) -> bool {
     let Some(script) = script(place, &command.argv) else {
-        return is_configured_target(place, command) || is_rake_below(place, command);
+        return is_configured_target(place, command)
+            || is_rake_below(place, command)
+            || is_named_script(place, command)
+            || is_build_program(place, command);
     };
     let text = place.text(&script).filter(|text| text.len() <= MAX_SCRIPT);
     is_for_all_tests(&command.argv) && text.is_some_and(|text| !needs_more(&text))
@@ -156,22 +159,82 @@ fn needs_more(text: &str) -> bool {
 }
 
 /// Whether a command is a further script of `package.json` that a job runs beside tests of which the framework is
-/// known.
+/// known, or a further program of the tree in a job of the same workflow.
 pub(super) fn follows(place: &Directory<'_>, known: &TestCommand, command: &TestCommand) -> bool {
-    let is_script = matches!(
+    let is_near = known.directory == command.directory && known.framework.spec().ecosystem == Ecosystem::JavaScript;
+    let is_of_workflow = || match (&known.source, &command.source) {
+        (Source::Ci { workflow: one, .. }, Source::Ci { workflow: other, .. }) => one == other,
+        _ => false,
+    };
+    let is_beside = known.source == command.source && script_of(place, command).is_some();
+    is_near && (is_beside || is_of_workflow() && is_test_program(place, command))
+}
+
+/// The text of the script of `package.json` that a command runs, if it is named after tests that can run here.
+fn script_of(place: &Directory<'_>, command: &TestCommand) -> Option<String> {
+    let is_manager = matches!(
         command.argv.first().map(String::as_str),
         Some("npm" | "pnpm" | "yarn" | "bun")
     );
-    let is_beside = known.source == command.source
-        && known.directory == command.directory
-        && known.framework.spec().ecosystem == Ecosystem::JavaScript;
-    let name = command.argv.last().filter(|_| is_script && is_beside);
-    let says = |name: &String| {
-        let is_other = name.split([':', '-', '_']).any(|part| OTHERS.contains(&part));
-        let script = own_script(place, &command.argv, name)?;
-        Some(names_a_test(name) && !is_other && !needs_more(&script))
+    let name = command.argv.last().filter(|_| is_manager)?;
+    let is_other = name.split([':', '-', '_']).any(|part| OTHERS.contains(&part));
+    let script = own_script(place, &command.argv, name)?;
+    // What changed since another commit is not known here.
+    let is_partial = script
+        .split_whitespace()
+        .any(|word| matches!(word, "affected" | "--affected" | "--since"));
+    (names_a_test(name) && !is_other && !is_partial && !needs_more(&script)).then_some(script)
+}
+
+/// Whether a command is no more than `npm run NAME` for a script other than `test`, in which no framework is named: the
+/// project's files would not lead to it.
+fn is_named_script(place: &Directory<'_>, command: &TestCommand) -> bool {
+    let words: Vec<&str> = command.argv.iter().map(String::as_str).collect();
+    let is_plain = matches!(words.as_slice(), [_, "run" | "run-script", name] | [_, name] if *name != "test");
+    is_plain && script_of(place, command).is_some_and(|script| javascript::guess(&script) == Framework::Other)
+}
+
+/// Whether .NET runs a build program of the tree that also tests, for all that it does.
+fn is_build_program(place: &Directory<'_>, command: &TestCommand) -> bool {
+    const ALL: [&str; 8] = ["all", "buildall", "ci", "check", "default", "test", "tests", "verify"];
+    const MAX_SOURCES: usize = 50;
+    let words: Vec<&str> = command.argv.iter().map(String::as_str).collect();
+    let ["dotnet", rest @ ..] = words.as_slice() else {
+        return false;
     };
-    name.and_then(says).unwrap_or_default()
+    let dashes = rest.iter().position(|word| *word == "--").unwrap_or(rest.len());
+    let mut targets = rest[dashes..].iter().filter(|word| !word.starts_with('-'));
+    let is_for_all = targets.all(|target| ALL.contains(&target.to_ascii_lowercase().as_str()));
+    let tests = |folder: &str| {
+        let sources = place.files().filter(|path| {
+            let below = path.strip_prefix(folder);
+            below.is_some_and(|below| below.starts_with('/')) && path.ends_with(".cs")
+        });
+        let mut sources = sources.take(MAX_SOURCES);
+        let says = |path: &str| {
+            place
+                .text(path)
+                .is_some_and(|text| text.contains("DotNetTest") || text.contains("dotnet test"))
+        };
+        sources.any(|path| path.rsplit('/').next().is_some_and(|name| name.starts_with("Test")) || says(path))
+    };
+    is_for_all && build_project(&rest[..dashes]).is_some_and(tests)
+}
+
+/// Whether Node runs a file of the tree that is named after tests.
+fn is_test_program(place: &Directory<'_>, command: &TestCommand) -> bool {
+    let [node, path] = command.argv.as_slice() else {
+        return false;
+    };
+    let path = path.trim_start_matches("./");
+    let text = place.text(path).filter(|text| text.len() <= MAX_SCRIPT);
+    node == "node" && names_a_test(path) && text.is_some_and(|text| !needs_more(&text))
+}
+
+/// Whether two commands of CI are different scripts or programs of one package: neither stands for the other.
+pub(super) fn are_two_scripts(place: &Directory<'_>, one: &TestCommand, other: &TestCommand) -> bool {
+    let is_script = |command: &TestCommand| script_of(place, command).is_some() || is_test_program(place, command);
+    one.directory == other.directory && one.argv != other.argv && is_script(one) && is_script(other)
 }
 
 /// The text of a script: of the package that `--filter` names, else of the place.
@@ -216,9 +279,13 @@ pub(super) fn tests_features(command: &TestCommand) -> bool {
 }
 
 /// Whether two commands of the same framework name different tests of a directory, as two scripts of `package.json`
-/// do: neither runs what the other runs.
+/// do, or code for Python and a module: neither runs what the other runs.
 pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
     let is_javascript = |command: &TestCommand| command.framework.spec().ecosystem == Ecosystem::JavaScript;
+    let is_python = |command: &TestCommand| command.framework == Framework::Unittest;
+    if is_python(one) && is_python(other) && has_code(one) != has_code(other) {
+        return true;
+    }
     let (named, others) = (named(one), named(other));
     is_javascript(one)
         && is_javascript(other)
@@ -226,6 +293,24 @@ pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
         && !others.is_empty()
         && !named.is_subset(&others)
         && !others.is_subset(&named)
+}
+
+/// Whether a command of JavaScript names all files that another one of the same framework names, and more.
+pub(super) fn names_more(one: &TestCommand, other: &TestCommand) -> bool {
+    let is_alike = one.framework == other.framework && one.directory == other.directory;
+    let (more, less) = (named(one), named(other));
+    let is_file = |word: &&str| word.contains('.');
+    is_alike
+        && one.framework.spec().ecosystem == Ecosystem::JavaScript
+        && !less.is_empty()
+        && less.iter().all(is_file)
+        && less.len() < more.len()
+        && less.is_subset(&more)
+}
+
+/// Whether Python is told code on the command line, which loads other tests than a module does.
+fn has_code(command: &TestCommand) -> bool {
+    inline_tests(command.argv.get(1..).unwrap_or_default()).is_some()
 }
 
 /// The words of a command that may be tests: those of its last line that are neither options nor programs.
@@ -265,8 +350,11 @@ pub(super) fn with_variables(mut command: TestCommand, own_env: &BTreeSet<String
     let is_switch = |value: &str| matches!(value, "0" | "1" | "true" | "false");
     // A script may read any of them.
     let is_script = command.framework == Framework::Other;
-    let is_wanted =
-        |name: &str, value: &str| is_script || own_env.contains(name) || is_switch(value) || is_for_tools(name);
+    // Coverage is not measured here.
+    let counts = |name: &str| name.split('_').any(|word| word == "COVERAGE");
+    let is_wanted = |name: &str, value: &str| {
+        !counts(name) && (is_script || own_env.contains(name) || is_switch(value) || is_for_tools(name))
+    };
     // A path of the runner is another one here.
     command
         .env

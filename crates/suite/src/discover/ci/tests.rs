@@ -39,9 +39,28 @@ fn check(scripts: &[&str], expected: &[&str]) {
         ("scripts/tests", "#!/usr/bin/env bash\ncd inner\ngo test -v ./...\n"),
         (
             "web/package.json",
-            "{\"scripts\": {\"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \
+            "{\"scripts\": {\"test:fewer\": \"vitest run a.test.js\", \"test:more\": \"vitest run a.test.js b.test.js\", \"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \
          \"test:node\": \"cd examples && npm test\", \"test:types\": \"cd types && npm test\"}}",
         ),
+        ("pnpm-workspace.yaml", "packages: [packages/*]\n"),
+        (
+            "packages/a/package.json",
+            "{\"name\": \"a\", \"scripts\": {\"test:all\": \"node a.js\", \"test:types\": \"tsc\"}}",
+        ),
+        (
+            "packages/b/package.json",
+            "{\"name\": \"b\", \"scripts\": {\"test:all\": \"node b.js\"}}",
+        ),
+        ("web/e2e/test-a.js", ""),
+        ("web/e2e/test-b.js", "require('playwright')"),
+        (
+            "tool/package.json",
+            "{\"scripts\": {\"test\": \"run-s lint test-node\", \"test-node:unit\": \"node bin/own.js unit\", \"test-node:slow\": \"node bin/own.js slow\", \
+             \"test-browser\": \"node bin/own.js browser\", \"test-image\": \"docker run a\", \"test-changed\": \"nx affected -t test\"}}",
+        ),
+        ("sharp/tools/builder/targets/Test.cs", ""),
+        ("sharp/tools/builder/build.csproj", ""),
+        ("sharp/plain/build/Program.cs", ""),
         (
             "common.mk",
             "GO ?= go\nFLAGS :=\nGOTEST := $(GO) test\nifneq ($(NOWHERE_SET),)\nGOTEST := gotestsum --\nendif\nifeq ($(shell uname -s),Linux)\n\
@@ -215,6 +234,84 @@ fn suites_with_different_tests_all_count() {
         &["cargo test --test a", "cargo test -p b"],
     );
     check(&["make nothing-test", "cargo test -p b"], &[]);
+}
+
+/// A script in which no framework is named runs as CI calls it, and so does a program for Node beside known tests.
+#[test]
+fn scripts_of_packages_and_programs_beside_tests_run_as_they_are() {
+    check(
+        &[
+            "cd tool\nCOVERAGE= npm run test-node:unit",
+            "cd tool\nCOVERAGE=1 npm run test-node:unit\nnpm run test-node:slow\nnpm run test-browser\nnpm run test-image\n\
+             npm run test-changed",
+            "cd tool && npm test && npm run test-nothing",
+        ],
+        &["cd tool && npm run test-node:unit", "cd tool && npm run test-node:slow"],
+    );
+    check(
+        &[
+            "cd web && npm run unit",
+            "cd web\nnode e2e/test-a.js\nnode e2e/test-b.js\nnode e2e/test-c.js",
+        ],
+        &["cd web && npx vitest run unit", "cd web && node e2e/test-a.js"],
+    );
+    check(&["cd web && node e2e/test-a.js"], &[]);
+}
+
+/// `--filter` is followed by the name of a package, which is no script.
+#[test]
+fn scripts_of_other_packages_of_a_workspace_are_further_suites() {
+    check(
+        &[
+            "cd web\nnpm run unit\npnpm --filter a --filter b run test:all\npnpm run --filter b test:all\npnpm --filter a test:types\n\
+             pnpm --filter nothing test\npnpm --filter test run dev\npnpm -F a exec vitest run more",
+        ],
+        &[
+            "cd web && npx vitest run unit",
+            "cd web && pnpm -F a exec vitest run more",
+            "cd web && pnpm --filter a --filter b run test:all",
+            "cd web && pnpm run --filter b test:all",
+        ],
+    );
+}
+
+#[test]
+fn a_line_that_names_more_files_stands_for_one_that_names_fewer() {
+    let expected = "cd web && npx vitest run a.test.js b.test.js";
+    let (fewer, more) = ("cd web && npm run test:fewer", "cd web && npm run test:more");
+    check(&[fewer, more], &[expected]);
+    check(&[more, fewer], &[expected]);
+}
+
+#[test]
+fn code_for_python_loads_other_tests_than_a_module() {
+    let code = "python3 -c 'import a; import test.__main__' test_a -v";
+    check(
+        &[
+            "python -We -m unittest test_b.py\npython -c 'import a; import test.__main__' test_a -v\npython -m unittest c",
+        ],
+        &["python3 -We -m unittest test_b.py", code],
+    );
+    check(&["python -c 'import test_a' -v\npython -c 'print(1)' unittest"], &[]);
+}
+
+/// What it does not say that it tests, or does in part, is no test.
+#[test]
+fn a_build_program_of_the_tree_runs_the_tests() {
+    let all = "cd sharp && dotnet run --project tools/builder -- BuildAll --timing";
+    check(&[all], &[all]);
+    check(
+        &["cd sharp && dotnet run --project tools/builder/build.csproj"],
+        &["cd sharp && dotnet run --project tools/builder/build.csproj"],
+    );
+    for other in [
+        "cd sharp && dotnet run --project tools/builder -- Packages",
+        "cd sharp && dotnet run --project plain/build",
+        "cd sharp && dotnet run --project ../build -- All",
+        "cd sharp && dotnet run -- test",
+    ] {
+        check(&[other], &[]);
+    }
 }
 
 /// GitHub sets no such variable, and if an earlier step does, the project's files would not know it either.

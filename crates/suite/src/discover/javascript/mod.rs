@@ -4,6 +4,7 @@
 //! which tests passed. So it is run alone, after the builds that it needs, and can then be asked for a
 //! machine-readable report and for single tests. A script that cannot be taken apart runs as it is.
 
+mod globstar;
 mod name;
 mod runner;
 mod script;
@@ -200,7 +201,8 @@ fn runs_own_tests(command: &[Word]) -> bool {
 fn direct(command: Vec<Word>) -> Vec<String> {
     let first = command.first().map_or("", |word| word.plain.as_str());
     let is_installed = scripts().any(|(_, script)| script.programs.contains(&first));
-    let is_program = is_installed || first == "npx" || first.contains('/');
+    let is_manager = matches!(first, "npx" | "npm" | "pnpm" | "yarn" | "bun");
+    let is_program = is_installed || is_manager || first.contains('/');
     let npx = (!is_program).then(|| "npx".to_string());
     npx.into_iter()
         .chain(command.into_iter().map(|word| word.plain))
@@ -252,7 +254,7 @@ fn bare(package: &Package, command: Vec<Word>, runner: Runner) -> (Vec<Word>, us
 }
 
 /// The framework of a script that runs as a whole, guessed from its words.
-fn guess(script: &str) -> Framework {
+pub(super) fn guess(script: &str) -> Framework {
     let has = |name: &str| {
         script
             .split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '/' | '"' | '\''))

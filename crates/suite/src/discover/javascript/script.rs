@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::Deserialize;
 
+use super::globstar;
 use super::runner::{only_looks, only_prepares_the_machine, runner};
 use crate::discover::directory::Directory;
 use crate::shell::{Word, commands};
@@ -21,6 +22,8 @@ pub(super) struct Package {
     scripts: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
     nyc: serde_json::Value,
+    #[serde(default, rename = "packageManager")]
+    manager: serde_json::Value,
     #[serde(skip)]
     counter_settings: String,
 }
@@ -31,6 +34,14 @@ impl Package {
             serde_json::from_str(place.text("package.json")?.trim_start_matches('\u{feff}')).ok()?;
         let files = [".nycrc", ".nycrc.json", ".c8rc.json"];
         package.counter_settings = files.iter().filter_map(|file| place.text(file)).collect();
+        if globstar::is_expanded(place, package.manager.as_str()) {
+            let mut left = globstar::MAX_PATTERNS;
+            for script in package.scripts.values_mut() {
+                if let Some(text) = script.as_str().filter(|text| text.contains("**/")) {
+                    *script = globstar::spelled_out(place, text, &mut left).into();
+                }
+            }
+        }
         Some(package)
     }
 

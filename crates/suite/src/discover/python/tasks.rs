@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::discover::directory::Directory;
-use crate::discover::step::tool::python_module;
+use crate::discover::step::tool::{inline_tests, python_module};
 use crate::framework::Framework;
 use crate::text::pattern;
 
@@ -301,6 +301,10 @@ pub(super) fn runner(place: &Directory<'_>, words: &[String]) -> Option<(Framewo
                 .filter(|word| !word.starts_with("-v") && !word.contains('{'))
                 .cloned(),
         );
+        return Some((Framework::Unittest, argv));
+    }
+    if is_python && inline_tests(words.get(1..).unwrap_or_default()).is_some() {
+        let argv = [&owned(&["python3"]), &words[1..]].concat();
         return Some((Framework::Unittest, argv));
     }
     if let Some(script) = words.iter().find(|word| is_own_runner(word) && has(place, word)) {

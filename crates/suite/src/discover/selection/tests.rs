@@ -1,8 +1,10 @@
 //! Which suites a change calls for.
 
 use super::*;
+use crate::discover::tests::tree;
 use crate::discover::{Hints, find_all};
 use crate::test_command::TestSettings;
+use crate::workflow::test_steps;
 
 /// The directories of the wanted commands, and of those that are not affected.
 fn selected(files: &[(&str, &str)], changed: &[&str]) -> (Vec<String>, Vec<String>) {
@@ -208,4 +210,32 @@ fn what_is_no_suite_of_the_project_does_not_run_beside_one() {
     );
     let (wanted, _) = selected(&files, &["support/a.js"]);
     assert_eq!(wanted, ["support"]);
+}
+
+/// A folder without a manifest is a project if CI tests there.
+#[test]
+fn all_that_ci_runs_in_a_folder_of_python_is_wanted() {
+    let (_tree, checkout) = tree(&[("src/test_a.py", "import unittest\n"), ("pyproject.toml", "")]);
+    let path: RepoPath = ".github/workflows/ci.yml".parse().unwrap();
+    let lines = [
+        "cd src",
+        "python -m unittest test_a.py",
+        "python -c 'import a; import test.__main__' test_b",
+    ];
+    let job = format!("{{runs-on: ubuntu-latest, steps: [{{run: {:?}}}]}}", lines.join("\n"));
+    let workflow = format!("on: push\njobs:\n  test: {job}\n");
+    let hints = Hints {
+        ci: test_steps([&path], &mut |_| Some(workflow.clone())),
+        ..Hints::default()
+    };
+    let commands = find_all(&checkout, &TestSettings::default(), &hints);
+    let wanted = select(&checkout, commands, []).wanted;
+    let lines: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "cd src && python3 -m unittest test_a.py",
+            "cd src && python3 -c 'import a; import test.__main__' test_b"
+        ]
+    );
 }

@@ -159,6 +159,10 @@ pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
 
 fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     let (first, rest) = words.split_first()?;
+    if matches!(*first, "npm" | "pnpm" | "yarn") && depth == 0 && rest.iter().any(|word| FOR_PACKAGES.contains(word)) {
+        let plain: Vec<&str> = [*first].into_iter().chain(without_packages(rest)).collect();
+        return by_name(&plain, depth + 1);
+    }
     // The first word that is not an option: a subcommand.
     let sub = rest
         .iter()
@@ -185,10 +189,13 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     if framework.is_some() || depth > 3 {
         return framework;
     }
-    if first.starts_with("python")
-        && let Some(at) = python_module(rest)
-    {
-        return by_name(&rest[at..], depth + 1);
+    if first.starts_with("python") {
+        if let Some(at) = python_module(rest) {
+            return by_name(&rest[at..], depth + 1);
+        }
+        if inline_tests(rest).is_some() {
+            return Some(Some(Framework::Unittest));
+        }
     }
     if matches!(*first, "php" | "ruby" | "node" | "perl") {
         // A tool that is part of the project: `php ./phpunit`, `ruby -Ilib exe/rake`, `node bin/mocha.js`.
@@ -212,6 +219,19 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     inner.or_else(|| is_own_script(first, rest).then_some(None))
 }
 
+/// Options of package managers that name packages with the word after them: <https://pnpm.io/filtering>
+pub(in crate::discover) const FOR_PACKAGES: [&str; 5] = ["--filter", "-F", "--workspace", "--dir", "--prefix"];
+
+fn without_packages<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
+    let mut is_value = false;
+    words.iter().copied().filter(move |word| {
+        let is_option = FOR_PACKAGES.contains(word);
+        let is_dropped = is_option || is_value;
+        is_value = is_option;
+        !is_dropped
+    })
+}
+
 /// The index of the module's name in the arguments of Python, as in `-W error -m pytest`.
 /// <https://docs.python.org/3/using/cmdline.html>
 pub(in crate::discover) fn python_module<W: AsRef<str>>(arguments: &[W]) -> Option<usize> {
@@ -224,6 +244,22 @@ pub(in crate::discover) fn python_module<W: AsRef<str>>(arguments: &[W]) -> Opti
             _ => return None,
         };
     }
+}
+
+/// The index of the code in the arguments of Python, as in `-We -c 'import a, test.__main__' test_a`, if it imports the
+/// tests of the standard library or `unittest` after something else: <https://docs.python.org/3/library/test.html>
+pub(in crate::discover) fn inline_tests<W: AsRef<str>>(arguments: &[W]) -> Option<usize> {
+    let mut options = arguments.iter().map(AsRef::as_ref);
+    let at = options.position(|word| !word.starts_with('-') || word == "-c")?;
+    let code = arguments
+        .get(at + 1)
+        .filter(|_| arguments[at].as_ref() == "-c")?
+        .as_ref();
+    let is_start = |module: &str| code.contains(&format!("import {module}")) || code.contains(&format!("{module}("));
+    ["test.__main__", "unittest.__main__", "unittest.main"]
+        .into_iter()
+        .any(is_start)
+        .then_some(at + 1)
 }
 
 /// Whether a command runs a script of the project that is named after its purpose, or is told it.
@@ -266,9 +302,26 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
         }
         "make" | "just" | "task" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt" | "lein" | "deno"
         | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson" => has_task,
+        "dotnet" if sub == "run" => build_project(rest).is_some(),
         "tox" | "nox" | "trunk" => true,
         other => CHECKS.contains(&other),
     }
+}
+
+/// The folder of the build program that `dotnet run --project FOLDER` starts: <https://nuke.build>, <https://cakebuild.net>
+pub(in crate::discover) fn build_project<'w>(arguments: &[&'w str]) -> Option<&'w str> {
+    let at = arguments.iter().position(|word| *word == "--project")?;
+    let path = arguments.get(at + 1)?.trim_start_matches("./").trim_end_matches('/');
+    let folder = path
+        .rsplit_once('/')
+        .filter(|_| path.ends_with("proj"))
+        .map_or(path, |(folder, _)| folder);
+    let name = folder
+        .rsplit('/')
+        .next()
+        .unwrap_or(folder)
+        .trim_start_matches(['_', '.']);
+    matches!(name, "build" | "builder" | "cake" | "targets").then_some(folder)
 }
 
 /// Whether the name of a script or target says that it tests or checks.

@@ -13,6 +13,11 @@ const MARKS: [&str; 4] = [
     "\"TUnit\"",
 ];
 
+/// Maximum number of folders above a project in which a solution is looked for, of solutions in one, and size of one.
+const MAX_ABOVE: usize = 4;
+const MAX_SOLUTIONS: usize = 10;
+const MAX_SOLUTION: usize = 1 << 20;
+
 /// A solution, or a project that is a test project.
 pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     let is_project = |path: &str| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| path.ends_with(end));
@@ -27,11 +32,9 @@ pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
     let is_told_elsewhere = shared.any(says);
     let is_named = |path: &str| is_told_elsewhere && others::file_name(path).contains("Test");
     let is_test = |path: &&str| says(path) || is_named(path);
-    let test = place
-        .files()
-        .filter(|path| is_project(path))
-        .take(others::MAX_READ)
-        .find(is_test)?;
+    let projects = place.files().filter(|path| is_project(path)).take(others::MAX_READ);
+    let tests: Vec<&str> = projects.filter(is_test).collect();
+    let test = *tests.first()?;
     let here = |end: &str| {
         place
             .files()
@@ -48,8 +51,43 @@ pub(super) fn discover(place: &Directory<'_>) -> Option<TestCommand> {
         ),
         // Without a solution it uses the project in its directory, or the one that is named.
         [] if !test.contains('/') => place.command(&["dotnet", "test"], Framework::Dotnet, test),
-        [] => place.command(&["dotnet", "test", test], Framework::Dotnet, test),
+        [] => {
+            let named = above(place, test, &tests).unwrap_or(test);
+            place.command(&["dotnet", "test", named], Framework::Dotnet, named)
+        }
     }
+}
+
+/// The nearest solution above a test project that names several: of those in one folder, the one that names most.
+fn above<'p>(place: &'p Directory<'_>, test: &str, tests: &[&str]) -> Option<&'p str> {
+    let mut folder = test;
+    for _ in 0..MAX_ABOVE {
+        folder = folder.rsplit_once('/')?.0;
+        let is_solution = |name: &str| !name.contains('/') && (name.ends_with(".sln") || name.ends_with(".slnx"));
+        let inside = |path: &str| {
+            path.strip_prefix(folder)
+                .and_then(|rest| rest.strip_prefix('/'))
+                .map(str::len)
+        };
+        let is_here = |path: &&str| inside(path).is_some_and(|length| is_solution(&path[path.len() - length..]));
+        let names = |solution: &&str| {
+            let text = place
+                .text(solution)
+                .filter(|text| text.len() <= MAX_SOLUTION)
+                .unwrap_or_default();
+            let names = |path: &&&str| inside(path).is_some() && text.contains(others::file_name(path));
+            tests.iter().filter(names).count()
+        };
+        let solutions = place.files().filter(is_here).take(MAX_SOLUTIONS);
+        // The first of those that name as many.
+        let best = solutions
+            .map(|solution| (names(&solution), solution))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best });
+        if let Some((_, solution)) = best.filter(|(named, _)| *named > 1) {
+            return Some(solution);
+        }
+    }
+    None
 }
 
 /// Beside `A.sln`, others such as `A.Docs.sln` are for a purpose.
@@ -59,4 +97,43 @@ fn main_of<'a>(solutions: &[&'a str]) -> Option<&'a str> {
         solutions.iter().all(|other| other.starts_with(stem))
     };
     solutions.iter().find(starts_all).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use greenlight_tree::checkout::Checkout;
+
+    use crate::discover::{Hints, find};
+    use crate::test_command::TestSettings;
+
+    #[track_caller]
+    fn check(solutions: &[(&str, &str)], expected: &str) {
+        let project = "<PackageReference Include=\"Microsoft.NET.Test.Sdk\" />";
+        let projects = [
+            ("lib/src/a.Tests/a.Tests.csproj", project),
+            ("lib/src/b.Tests/b.Tests.csproj", project),
+        ];
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in projects.iter().chain(solutions) {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let checkout = Checkout::open(tree.path()).unwrap();
+        let settings = TestSettings::default();
+        let found = find(&checkout, &settings, &Hints::default()).unwrap();
+        assert_eq!(found.argv.join(" "), expected);
+    }
+
+    #[test]
+    fn the_solution_above_a_project_is_the_one_with_most_tests() {
+        let one = ("lib/src/a.sln", "a.Tests.csproj");
+        let all = ("lib/src/all.slnx", "a.Tests.csproj b.Tests.csproj");
+        let above = ("lib/all.sln", "a.Tests.csproj b.Tests.csproj");
+        check(&[one, all, above], "dotnet test lib/src/all.slnx");
+        check(&[one, above], "dotnet test lib/all.sln");
+        check(&[above], "dotnet test lib/all.sln");
+        let first = "dotnet test lib/src/a.Tests/a.Tests.csproj";
+        check(&[one, ("lib/docs.sln", ""), ("other/all.sln", above.1)], first);
+    }
 }

@@ -1,0 +1,59 @@
+//! Modules of Go without `go.sum`: no build of them succeeds until something writes it.
+
+use std::collections::BTreeMap;
+
+use super::directory::Directory;
+use crate::framework::Ecosystem;
+use crate::test_command::TestCommand;
+
+/// Sets what lets a command of Go write `go.sum` into the copy in which it runs, from the modules that were downloaded.
+/// CI does that with `go get`.
+pub(super) fn complete(place: &Directory<'_>, command: &mut TestCommand) {
+    let is_go = command.framework.spec().ecosystem == Ecosystem::Go;
+    if is_go && lacks_sums(place) && !command.env.contains_key("GOFLAGS") {
+        // The database of sums is not reachable from the sandbox; the downloads were compared with it.
+        let set = [("GOFLAGS", "-mod=mod"), ("GONOSUMDB", "*")];
+        let set = set.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        command.env.extend(BTreeMap::from(set));
+    }
+}
+
+/// Whether a module requires others, and has neither their sums nor the modules themselves.
+fn lacks_sums(place: &Directory<'_>) -> bool {
+    let text = place.text("go.mod").unwrap_or_default();
+    let requires = text.lines().any(|line| line.trim_start().starts_with("require"));
+    requires
+        && !["go.sum", "go.work", "vendor/modules.txt"]
+            .iter()
+            .any(|name| place.has(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::tests::tree;
+    use crate::framework::Framework;
+    use crate::test_command::Source;
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: &[&str]) {
+        let (_tree, checkout) = tree(files);
+        let place = Directory {
+            checkout: &checkout,
+            directory: None,
+        };
+        let mut command = TestCommand::new(vec!["go".into(), "test".into()], Framework::Go, Source::Settings);
+        complete(&place, &mut command);
+        assert_eq!(command.env.keys().collect::<Vec<_>>(), expected, "{files:?}");
+    }
+
+    #[test]
+    fn only_a_module_without_its_sums_may_write_them() {
+        let module = ("go.mod", "module a\n\nrequire b.example/c v1.0.0\n");
+        check(&[module], &["GOFLAGS", "GONOSUMDB"]);
+        check(&[module, ("go.sum", "")], &[]);
+        check(&[module, ("vendor/modules.txt", "")], &[]);
+        check(&[("go.mod", "module a\n")], &[]);
+        check(&[], &[]);
+    }
+}
