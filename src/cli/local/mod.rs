@@ -32,6 +32,7 @@ use crate::config::flags::{EnginePart, Flags, FolderFlags, LogFlags, ModelFlags,
 use crate::config::settings::Settings;
 use crate::domain::id::{CommitSha, RunId};
 use crate::domain::mode::Mode;
+use crate::domain::model::Who;
 use crate::domain::reply;
 use crate::domain::run::{Consent, Origin, Run, Started, Subject};
 use crate::domain::weakening::AllowedFinding;
@@ -331,7 +332,14 @@ fn started(mode: &Mode, worktree: &Worktree, compared: Option<&base::Compared>, 
 fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
     let model = app::model_of(settings)?;
     if model.is_none() && !matches!(mode, Mode::Debug | Mode::Explain) {
-        return Err(Exit::Usage(reply::needs_a_model(mode)));
+        // It may be configured, and left out.
+        return Err(Exit::Usage(match settings.engine() {
+            Who::BuiltIn => format!(
+                "`{}` needs a model, and `--engine builtin` (GREENLIGHT_ENGINE) uses none",
+                mode.name()
+            ),
+            _ => reply::needs_a_model(mode),
+        }));
     }
     Ok(model)
 }

@@ -329,6 +329,10 @@ async fn what_is_missing_is_said() {
             vec!["tdd".into(), "--spec".into(), file("spec.md")],
             "`tdd` needs a model",
         ),
+        (
+            vec!["refactor".into(), "x".into(), "--engine".into(), "builtin".into()],
+            "`--engine builtin` (GREENLIGHT_ENGINE) uses none",
+        ),
         (vec!["refactor".into(), " ".into()], "the goal is empty"),
         (
             vec!["refactor".into(), "x".into(), "--in".into(), "../x".into()],
