@@ -6,7 +6,6 @@ use greenlight_suite as suite;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::runner::is_searched;
 use crate::found::{End, Finding, Origin, PassingPatch, Progress, Tried};
 use crate::task::{Budget, Task};
 
@@ -29,7 +28,6 @@ pub(super) fn together(task: &Task<'_>, budget: &Budget) -> Budget {
 /// Whether tests fail that can be looked at one at a time.
 fn is_divisible(task: &Task<'_>) -> bool {
     task.before.outcome == Outcome::Failed
-        && is_searched(task.before.outcome)
         && !task.left_out.edits
         && task.before.failures.len() > 1
         && task.before.knows_all_names()
@@ -53,11 +51,13 @@ pub(super) async fn search(
     progress: &mut (dyn FnMut(Progress) + Send),
     cancel: &CancellationToken,
 ) -> Result<End, suite::Error> {
-    let (End::NotFound(mut tried) | End::BudgetSpent(mut tried)) = end.clone() else {
-        return Ok(end);
+    let (mut tried, ended): (Tried, fn(Tried) -> End) = match end {
+        End::NotFound(tried) => (tried, End::NotFound),
+        End::BudgetSpent(tried) => (tried, End::BudgetSpent),
+        End::Found(_) | End::Cancelled => return Ok(end),
     };
     if !is_divisible(task) || !tried.findings.is_empty() {
-        return Ok(end);
+        return Ok(ended(tried));
     }
     let mut found = Progressing {
         pieces: Vec::new(),
@@ -89,7 +89,10 @@ pub(super) async fn search(
             break;
         }
     }
-    Ok(outcome(task, found, tried, end))
+    Ok(match joined(task, found, &mut tried) {
+        Some(passing) => End::Found(Box::new(passing)),
+        None => ended(tried),
+    })
 }
 
 /// The failing tests that are still to be looked at.
@@ -137,7 +140,7 @@ async fn one(
         progress(Progress {
             tried: tried.candidates,
             total_estimate: so_far.saturating_add(now.total_estimate),
-            // Another search may need it.
+            // A search for other tests may still need it.
             failed: None,
             ..now
         });
@@ -145,39 +148,30 @@ async fn one(
     Box::pin(super::one_edit(&task, budget, &mut report, cancel)).await
 }
 
-/// What was found: everything, a part, or nothing more than before.
-fn outcome(task: &Task<'_>, found: Progressing, mut tried: Tried, end: End) -> End {
-    let Some(last) = found.pieces.last() else {
-        return match end {
-            End::BudgetSpent(_) => End::BudgetSpent(tried),
-            _ => End::NotFound(tried),
-        };
-    };
-    let patch = last.patch.clone();
+/// All edits as one patch, if every test passes with it. If some still fail, it becomes a finding.
+fn joined(task: &Task<'_>, found: Progressing, tried: &mut Tried) -> Option<PassingPatch> {
+    let patch = found.pieces.last()?.patch.clone();
+    if task.excluded.contains(&patch.digest()) {
+        return None;
+    }
     let explanation = listed(&found.pieces);
-    let is_offered = !task.excluded.contains(&patch.digest());
-    if is_better(task.before, &found.now).is_ok() && is_offered {
-        return End::Found(Box::new(PassingPatch {
+    if is_better(task.before, &found.now).is_ok() {
+        return Some(PassingPatch {
             patch,
             explanation,
             candidates_tried: tried.candidates,
             origin: Origin::Edit,
-            suspects: tried.suspects,
+            suspects: tried.suspects.clone(),
             after: found.now,
-        }));
-    }
-    if is_offered {
-        tried.findings.push(Finding {
-            patch,
-            explanation,
-            still_failing: found.now.failed,
-            risks: vec!["the tests that still fail may need other changes of the same code".into()],
         });
     }
-    match end {
-        End::BudgetSpent(_) => End::BudgetSpent(tried),
-        _ => End::NotFound(tried),
-    }
+    tried.findings.push(Finding {
+        patch,
+        explanation,
+        still_failing: found.now.failed,
+        risks: vec!["the tests that still fail may need other changes to the same code".into()],
+    });
+    None
 }
 
 /// What became what, of all of them in one sentence.

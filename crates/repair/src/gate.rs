@@ -2,7 +2,8 @@
 //!
 //! In real code, most patches that pass the tests are wrong, so an uncertain patch is shown as a finding and not
 //! proposed. A patch is certain if it is where the fault most likely is, is of a kind that often is the fix, removes
-//! nothing, kills no branch, and no other edit of similar likelihood also passes the tests but behaves differently.
+//! nothing, kills no branch, overflows no stack, and no other edit of similar likelihood also passes the tests but
+//! behaves differently.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,6 +35,7 @@ const MAX_RIVALS: usize = 12;
 /// Maximum number of findings that are shown, each confirmed by a run of the whole suite.
 const MAX_FINDINGS: usize = 3;
 
+/// The risks that only a run of the code shows.
 const KILLS: &str = "with it, no test enters the branch behind the condition, which passing tests entered before";
 const OVERFLOWS: &str = "with it, a call that returned before recurses until the stack is full";
 

@@ -41,7 +41,7 @@ const NOT_BUILDS: [&str; 16] = [
     "website",
 ];
 /// Package managers whose plain `run` does the same as npm's.
-const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
+pub(crate) const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
 /// A command that builds what the tests need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

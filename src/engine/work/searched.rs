@@ -269,13 +269,14 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
     }
     let edits = if search.tried == 1 { "edit" } else { "edits" };
     let took = millis_in_words(search.wall_ms);
-    let came_to = match search.unverified.len() {
-        0 => "none of them makes the tests pass".to_string(),
-        1 if search.unverified[0].still_failing > 0 => {
-            format!("the best {}", search.unverified[0].result())
-        }
-        1 => "one makes the tests pass, but it is not sure enough to be suggested".into(),
-        count => format!("{count} make the tests pass, but none is sure enough to be suggested"),
+    let came_to = match search.unverified.as_slice() {
+        [] => "none of them makes the tests pass".to_string(),
+        [part] if part.still_failing > 0 => format!("the best {}", part.result()),
+        [_] => "one makes the tests pass, but it is not sure enough to be suggested".into(),
+        all => format!(
+            "{} make the tests pass, but none is sure enough to be suggested",
+            all.len()
+        ),
     };
     let mut text = format!(
         "The built-in engine tried {} small {edits} in {took}, and {came_to}",

@@ -6,7 +6,7 @@ use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
 use super::purpose::is_for_tools;
-use crate::ci_build::BuildCommand;
+use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
 use crate::discover::step::tool::{build_project, inline_tests};
@@ -172,11 +172,10 @@ pub(super) fn follows(place: &Directory<'_>, known: &TestCommand, command: &Test
 
 /// The text of the script of `package.json` that a command runs, if it is named after tests that can run here.
 fn script_of(place: &Directory<'_>, command: &TestCommand) -> Option<String> {
-    let is_manager = matches!(
-        command.argv.first().map(String::as_str),
-        Some("npm" | "pnpm" | "yarn" | "bun")
-    );
-    let name = command.argv.last().filter(|_| is_manager)?;
+    let (program, name) = (command.argv.first()?, command.argv.last()?);
+    if !MANAGERS.contains(&program.as_str()) {
+        return None;
+    }
     let is_other = name.split([':', '-', '_']).any(|part| OTHERS.contains(&part));
     let script = own_script(place, &command.argv, name)?;
     // What changed since another commit is not known here.

@@ -15,6 +15,7 @@ pub(crate) use name::{Name, is_plain};
 pub(crate) use runner::{Runner, Script, ScriptLine, TestFiles, base, runner};
 use script::{MAX_DEPTH, Package};
 
+use crate::ci_build::MANAGERS;
 use crate::discover::directory::Directory;
 use crate::framework::Framework;
 use crate::shell::Word;
@@ -201,8 +202,7 @@ fn runs_own_tests(command: &[Word]) -> bool {
 fn direct(command: Vec<Word>) -> Vec<String> {
     let first = command.first().map_or("", |word| word.plain.as_str());
     let is_installed = scripts().any(|(_, script)| script.programs.contains(&first));
-    let is_manager = matches!(first, "npx" | "npm" | "pnpm" | "yarn" | "bun");
-    let is_program = is_installed || is_manager || first.contains('/');
+    let is_program = is_installed || first == "npx" || MANAGERS.contains(&first) || first.contains('/');
     let npx = (!is_program).then(|| "npx".to_string());
     npx.into_iter()
         .chain(command.into_iter().map(|word| word.plain))
