@@ -48,6 +48,11 @@ json.dump(returned, sys.stdout)
 """
 
 
+def listed(source, folder):
+    command = ["git", "-C", source, "ls-tree", "--name-only", f"{COMMIT}:{folder}"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+
 def shown(source, path):
     command = ["git", "-C", source, "show", f"{COMMIT}:{path}"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -96,10 +101,9 @@ def returned(text, name, inputs, seconds):
 class Python:
     """The programs in Python."""
 
-    folder = "correct_python_programs"
-
     @staticmethod
-    def names(files):
+    def names(source):
+        files = listed(source, "correct_python_programs")
         programs = [
             name.removesuffix(".py") for name in files if name.endswith(".py") and not name.endswith("_test.py")
         ]
@@ -151,6 +155,8 @@ def git(folder, *arguments):
 
 def verdict(greenlight, source, language, minutes, name):
     files, inputs = language.case(source, name)
+    if not files:
+        return "skipped", 0, ""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as data:
         for path, text in (files | {"greenlight.toml": SETTINGS.format(minutes)}).items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +164,8 @@ def verdict(greenlight, source, language, minutes, name):
         git(folder, "init", "-q", "-b", "main")
         git(folder, "add", "-A")
         git(folder, "commit", "-qm", "all")
-        command = [greenlight, "fix", folder, "--yes", "--engine", "builtin", "--json", "--data-dir", data]
+        kept = getattr(language, "data_folder", None) or data
+        command = [greenlight, "fix", folder, "--yes", "--engine", "builtin", "--json", "--data-dir", kept]
         began = time.monotonic()
         try:
             done = subprocess.run(command, capture_output=True, timeout=minutes * 60 + 30, check=False)
@@ -173,25 +180,25 @@ def verdict(greenlight, source, language, minutes, name):
             patch = findings[0]["patch"].encode()
             subprocess.run(["git", "apply", "-"], cwd=folder, input=patch, check=True, capture_output=True)
         after = (Path(folder) / language.edited(name)).read_text()
-        right = "right" if language.is_right(source, name, after, inputs) else "wrong"
-        return right if ended["applied"] else f"held back, {right}", took, ""
+        right = {True: "right", False: "wrong", None: "different"}[language.is_right(source, name, after, inputs)]
+        if ended["applied"]:
+            return right, took, ""
+        return f"held back, {right}", took, f"{len(findings)}: " + "; ".join(findings[0]["risks"])
 
 
 def main(language, description):
     arguments = argparse.ArgumentParser(description=description)
     arguments.add_argument("greenlight")
-    arguments.add_argument("quixbugs")
+    arguments.add_argument("source", help="a clone of the repository of the programs")
     arguments.add_argument("names", nargs="*")
     arguments.add_argument("--workers", type=int, default=2, help="how many cases are repaired at the same time")
     arguments.add_argument("--minutes", type=int, default=2, help="how long each may take")
     given = arguments.parse_args()
     greenlight = str(Path(given.greenlight).resolve())
-    listed = ["git", "-C", given.quixbugs, "ls-tree", "--name-only", f"{COMMIT}:{language.folder}"]
-    files = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
-    names = given.names or language.names(files)
+    names = given.names or language.names(given.source)
     verdicts = {}
     with ThreadPoolExecutor(given.workers) as workers:
-        found = workers.map(lambda name: verdict(greenlight, given.quixbugs, language, given.minutes, name), names)
+        found = workers.map(lambda name: verdict(greenlight, given.source, language, given.minutes, name), names)
         for name, (ended, took, why) in zip(names, found, strict=True):
             print(f"{name}: {ended} ({took:.1f} s) {why}".strip(), flush=True)
             verdicts[name] = ended, took

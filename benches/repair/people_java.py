@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import people
-from people import shown, variations
+from people import listed, shown, variations
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -59,10 +59,9 @@ SHARED = ("Node", "WeightedEdge")
 class Java:
     """The programs in Java."""
 
-    folder = "correct_java_programs"
-
     @staticmethod
-    def names(files):
+    def names(source):
+        files = listed(source, "correct_java_programs")
         return sorted(name.removesuffix(".java") for name in files if name.endswith(".java"))
 
     @staticmethod

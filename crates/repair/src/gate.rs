@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
 use super::runner::Runner;
+use super::same_answer::answers_the_same;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
 use super::unbound::unbinds_a_name;
@@ -26,7 +27,7 @@ use crate::template::{EditKind, Template};
 /// Edits with a lower weight are seldom the fix.
 const MIN_WEIGHT: f32 = 0.3;
 /// The share of a score that makes another edit about as likely: if behaviour can be compared, and if it cannot.
-const COMPARED: f32 = 0.7;
+const COMPARED: f32 = 0.55;
 const UNCOMPARED: f32 = 0.9;
 /// After a rejection, a fix is offered only if its score is at least this share of the rejected one's.
 const UNLIKELY: f32 = 1.0 / 3.0;
@@ -35,6 +36,11 @@ const MAX_RIVALS: usize = 12;
 /// Maximum number of findings that are shown, each confirmed by a run of the whole suite.
 const MAX_FINDINGS: usize = 3;
 
+/// Minimum number of edits that fail if a seldom one that passes is certain because it is the only one.
+const MIN_FAILING: u32 = 50;
+
+/// The risk of an edit with a low weight.
+const SELDOM: &str = "edits of its kind are seldom the fix";
 /// The risks that only a run of the code shows.
 const KILLS: &str = "with it, no test enters the branch behind the condition, which passing tests entered before";
 const OVERFLOWS: &str = "with it, a call that returned before recurses until the stack is full";
@@ -89,6 +95,33 @@ impl Gate<'_, '_> {
             .filter(|index| self.risks(&passing[*index], turned_down).is_empty())
             .collect();
         sure.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
+        self.decide_among(passing, &sure, stop).await
+    }
+
+    /// Judges candidates after every edit was tried: one of a kind that is seldom the fix is certain if nothing else
+    /// passes the tests and behaves differently.
+    ///
+    /// # Errors
+    /// When the sandbox fails.
+    pub(super) async fn decide_last(
+        &self,
+        (passing, turned_down, tried): (&[Candidate], f32, u32),
+        stop: &CancellationToken,
+    ) -> Result<Decision, suite::Error> {
+        let [only] = passing else { return Ok(Decision::Wait) };
+        if self.risks(only, turned_down) != [SELDOM] || tried <= MIN_FAILING {
+            return Ok(Decision::Wait);
+        }
+        self.decide_among(passing, &[0], stop).await
+    }
+
+    /// Judges the candidates with these indices, the likeliest first.
+    async fn decide_among(
+        &self,
+        passing: &[Candidate],
+        sure: &[usize],
+        stop: &CancellationToken,
+    ) -> Result<Decision, suite::Error> {
         for (at, chosen) in sure.iter().enumerate() {
             let candidate = &passing[*chosen];
             let Some(after) = confirmed(self.task, candidate, stop).await? else {
@@ -143,12 +176,16 @@ impl Gate<'_, '_> {
             risks.push("it takes back what the pull request is for");
         }
         let original = self.task.checkout.read_text(candidate.path.as_str());
-        if original.is_some_and(|original| unbinds_a_name(candidate.path.as_str(), &original, &candidate.text)) {
+        let original = original.unwrap_or_default();
+        if unbinds_a_name(candidate.path.as_str(), &original, &candidate.text) {
             risks.push("it removes an import whose name the code still uses");
+        }
+        if answers_the_same(candidate, &original) {
+            risks.push("with it, the function returns the same value everywhere");
         }
         risks.extend(self.seen().get(&candidate.digest()));
         if candidate.weight < MIN_WEIGHT {
-            risks.push("edits of its kind are seldom the fix");
+            risks.push(SELDOM);
         }
         if candidate.score < turned_down * UNLIKELY {
             risks.push("it is much less likely than a fix that was rejected, and the tests cannot tell the two apart");

@@ -31,6 +31,7 @@ mod reach;
 mod revert;
 mod rows;
 mod runner;
+mod same_answer;
 mod schemata;
 mod search_loop;
 mod source_map;

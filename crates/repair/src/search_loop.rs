@@ -121,7 +121,18 @@ pub(super) async fn search_candidates(
             if passing.is_empty() && started < limit && source.pair_up(gate.task.checkout) {
                 continue;
             }
-            let Some(_open) = window.take() else { break };
+            let Some(_open) = window.take() else {
+                let all = (&passing[..], turned_down.max(source.turned_down()), tried.candidates);
+                // Where edits are left, none of them was tried because the limit was reached.
+                if started < limit
+                    && !stop.is_cancelled()
+                    && let Decision::Propose(index, after) = gate.decide_last(all, stop).await?
+                {
+                    let candidate = passing.swap_remove(index);
+                    return Ok(End::Found(Box::new(found(gate, &candidate, tried, *after))));
+                }
+                break;
+            };
             let new = (&mut passing, compared);
             gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
             compared = passing.len();

@@ -106,8 +106,8 @@ pub(crate) struct Style {
     pub(crate) sizes: &'static [&'static str],
     /// Parts of a sequence up to or from `{bound}`.
     pub(crate) parts: &'static [&'static str],
-    /// A sequence in reverse.
-    pub(crate) reversed: &'static [&'static str],
+    /// A sequence in reverse, sorted, or without repeated elements.
+    pub(crate) rearranged: &'static [&'static str],
     /// A list or text joined to `{other}`.
     pub(crate) joined: &'static [&'static str],
     /// Empty values that are mistaken for each other.

@@ -107,7 +107,7 @@ pub(super) static GO: TemplateLanguage = TemplateLanguage {
         division: "/",
         sizes: &["len({})"],
         parts: &["{}[{bound}:]", "{}[:{bound}]"],
-        reversed: &[],
+        rearranged: &[],
         joined: &[],
         shapes: &[],
         elements: &["{}[0]", "{}[len({})-1]"],

@@ -157,7 +157,7 @@ pub(super) static JAVA: TemplateLanguage = TemplateLanguage {
             "{}.subList({bound}, {}.size())",
             "{}.subList(0, {bound})",
         ],
-        reversed: &[],
+        rearranged: &[],
         joined: &["{} + {other}", "{other} + {}"],
         shapes: &[],
         elements: &["{}[0]", "{}[{}.length - 1]"],

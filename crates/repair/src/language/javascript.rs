@@ -205,7 +205,7 @@ const SCRIPT: TemplateLanguage = TemplateLanguage {
         division: "/",
         sizes: &["{}.length"],
         parts: &["{}.slice({bound})", "{}.slice(0, {bound})", "{}.slice(0, -{bound})"],
-        reversed: &["[...{}].reverse()"],
+        rearranged: &["[...{}].reverse()", "[...new Set({})]", "[...{}].sort()"],
         joined: &["{}.concat({other})", "{other}.concat({})"],
         shapes: &["[]", "[[]]", "{}", "''", "new Set()", "new Map()"],
         elements: &["{}[0]", "{}[{}.length - 1]"],

@@ -186,7 +186,7 @@ pub(super) static PYTHON: TemplateLanguage = TemplateLanguage {
         division: "//",
         sizes: &["len({})"],
         parts: &["{}[{bound}:]", "{}[:{bound}]", "{}[:-{bound}]"],
-        reversed: &["{}[::-1]"],
+        rearranged: &["{}[::-1]", "list(set({}))", "sorted(set({}))"],
         joined: &["{} + {other}", "{other} + {}"],
         shapes: &["[]", "[[]]", "{}", "set()", "''", "()"],
         elements: &["{}[0]", "{}[-1]"],

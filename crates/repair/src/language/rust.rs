@@ -159,7 +159,7 @@ pub(super) static RUST: TemplateLanguage = TemplateLanguage {
         division: "/",
         sizes: &["{}.len()"],
         parts: &["&{}[{bound}..]", "&{}[..{bound}]"],
-        reversed: &[],
+        rearranged: &[],
         joined: &[],
         shapes: &[],
         elements: &["{}[0]", "{}[{}.len() - 1]"],

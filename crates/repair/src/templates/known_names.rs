@@ -88,7 +88,8 @@ impl KnownNames {
     }
 
     fn name(&mut self, place: &Site<'_, '_>) {
-        if matches!(place.kind(), "identifier" | "shorthand_property_identifier_pattern") && is_bound(place) {
+        let is_name = matches!(place.kind(), "identifier" | "shorthand_property_identifier_pattern");
+        if is_name && is_bound(place) && !is_of_function(place) {
             let variables = match functions(place).next() {
                 Some(function) => self.variables.entry(function).or_default(),
                 None => &mut self.constants,
@@ -203,6 +204,12 @@ pub(super) fn around(pieces: &[Snippet], at: usize) -> &[Snippet] {
     pieces
         .get(from..pieces.len().min(from + MAX_AROUND))
         .unwrap_or_default()
+}
+
+/// Whether the name is bound to a function, which is called and not compared or returned: `const f = (a) => a`.
+fn is_of_function(place: &Site<'_, '_>) -> bool {
+    let value = place.above(1).and_then(|step| step.node.child_by_field_name("value"));
+    place.field() == "name" && value.is_some_and(|value| place.source.language.functions.contains(&value.kind()))
 }
 
 /// Whether the node is a comparison, or a side of `and` or `or`.

@@ -10,6 +10,8 @@ use crate::template::Template;
 const MAX_OTHERS: usize = 12;
 const MAX_AFFIX: usize = 4;
 const MAX_TEXT: usize = 200;
+/// How far a number is shifted.
+const MAX_SHIFT: u64 = 10;
 
 pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -132,13 +134,11 @@ fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         found.push(place.edit(other, Template::OtherConstant).similar(nearness(rank)));
     }
     let own = place.text();
-    if !place
-        .source
-        .text
-        .get(..place.node().start_byte())
-        .is_some_and(|before| before.ends_with('-'))
-    {
-        found.push(place.edit(format!("-{own}"), Template::OtherConstant).similar(0.9));
+    let is_negative = |before: &str| before.ends_with('-');
+    if !place.source.text.get(..place.node().start_byte()).is_some_and(is_negative) {
+        // There is no `-0`. What is searched for and not found is `-1`.
+        let negative = if own == "0" { "-1".to_string() } else { format!("-{own}") };
+        found.push(place.edit(negative, Template::OtherConstant).similar(0.9));
     }
     if let Ok(value) = own.parse::<f64>()
         && own.contains('.')
@@ -155,6 +155,7 @@ fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
             );
         }
     } else if let Ok(value) = own.parse::<u64>() {
+        shifted(place, value, found);
         let other = [
             value.checked_mul(2),
             Some(value / 2),
@@ -168,6 +169,20 @@ fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
                 place
                     .edit(other.to_string(), Template::OtherConstant)
                     .similar(0.9 * nearness(rank)),
+            );
+        }
+    }
+}
+
+/// A number that is off by more than one, the nearest first: `100` becomes `91`.
+fn shifted(place: &Site<'_, '_>, value: u64, found: &mut Vec<Edit>) {
+    for by in 2..=MAX_SHIFT {
+        for other in [value.checked_add(by), value.checked_sub(by)].into_iter().flatten() {
+            let share = 0.8 * nearness(usize::try_from(by).unwrap_or(usize::MAX));
+            found.push(
+                place
+                    .edit(other.to_string(), Template::OtherConstant)
+                    .similar(share),
             );
         }
     }

@@ -43,6 +43,8 @@ const SWAPS: &[Swap] = &[
             ("!=", Template::Comparison),
             ("<=", Template::OtherOperator),
             (">=", Template::OtherOperator),
+            ("<", Template::OtherOperator),
+            (">", Template::OtherOperator),
         ],
     ),
     (

@@ -90,10 +90,13 @@ fn guarded(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
 /// A statement in a loop that should only be executed under a condition.
 fn only_if(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     let language = place.source.language;
+    // Some languages allow a body without braces.
+    let is_body = place.field() == "body";
     let is_in_loop = place
-        .above(2)
+        .above(if is_body { 1 } else { 2 })
         .is_some_and(|outer| LOOPS.iter().any(|kind| outer.node.kind().starts_with(kind)));
-    let is_statement = language.blocks.contains(&place.parent_kind()) && place.kind().ends_with("statement");
+    let is_statement =
+        (is_body || language.blocks.contains(&place.parent_kind())) && place.kind().ends_with("statement");
     let text = place.text();
     let is_one = is_statement && !text.contains('\n') && text.len() <= MAX_TEXT && !text.starts_with("if");
     if !is_in_loop || !is_one {

@@ -34,6 +34,9 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
             found.push(before(place, &statement, Template::Missing).similar(nearness(rank)));
         }
     }
+    if let Some(statement) = exchange(place) {
+        found.push(before(place, &statement, Template::Missing));
+    }
     // Where a block ends, and what comes after a loop: elsewhere a missing statement would rather break the rest.
     if !(is_last || follows_loop) {
         return;
@@ -48,6 +51,21 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
             found.push(after(place, &statement, Template::Missing).similar(share));
         }
     }
+}
+
+/// Two values are exchanged by way of a third: between `t = a` and `b = t` belongs `a = b`.
+fn exchange(place: &Site<'_, '_>) -> Option<String> {
+    let kept = place.source.text_of(place.node().prev_named_sibling()?);
+    let (code, end) = match place.text().strip_suffix(';') {
+        Some(code) => (code, ";"),
+        None => (place.text(), ""),
+    };
+    let (declared, first) = kept.trim_end_matches(';').split_once('=')?;
+    let (second, third) = code.split_once('=')?;
+    let name = declared.trim_end_matches(':').split_whitespace().last()?;
+    let [first, second, third] = [first, second, third].map(str::trim);
+    let is_exchange = third == name && first != second && !first.is_empty() && first.len() <= MAX_STATEMENT;
+    (is_exchange && !first.starts_with('=') && !second.contains(' ')).then(|| format!("{first} = {second}{end}"))
 }
 
 /// What the function looks for in a collection may never have been put there: `seen.add(x);` for `seen.contains(x)`.

@@ -1,6 +1,7 @@
 //! Edits that people's bugs need and no single token gives: an existing expression combined with what is in scope, a
 //! statement assembled like others nearby, two tokens at once. There are many, so they come after the cheap edits.
 
+mod chains;
 mod conditions;
 mod missing;
 mod opposites;
@@ -9,6 +10,7 @@ mod repeated;
 mod shapes;
 mod slices;
 mod sums;
+mod texts;
 mod wraps;
 
 pub(super) use repeated::repeated;
@@ -29,6 +31,8 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         conditions::edits(place, known, found);
         missing::edits(place, known, found);
         sums::edits(place, known, found);
+        chains::edits(place, found);
+        texts::edits(place, known, found);
     } else {
         conditions::two_tokens(place, found);
     }

@@ -13,7 +13,7 @@ const MAX_TOKEN: usize = 24;
 /// Maximum number of bytes from the first place to the last.
 const MAX_SPAN: usize = 600;
 /// Maximum number of such edits of one definition.
-const MAX_REPEATED: usize = 200;
+const MAX_REPEATED: usize = 400;
 
 /// For each replacement that `edits` offer at several places with the same text, one edit that makes it at all of
 /// them; and for each pair of opposite replacements, such as true for false and false for true, one that makes both.
@@ -32,14 +32,13 @@ pub(crate) fn repeated(source: &Source, edits: &[Edit]) -> Vec<Edit> {
     }
     let mut made = Vec::new();
     for ((original, replacement), places) in &same {
-        let opposite = same.get(&(*replacement, *original));
-        let places: Vec<&Edit> = match opposite {
-            Some(_) if original > replacement => continue,
-            Some(others) => places.iter().chain(others).copied().collect(),
-            None => places.clone(),
-        };
-        if (2..=MAX_PLACES).contains(&places.len()) {
-            made.extend(at_once(source, places));
+        made.extend(at_once(source, places));
+        if (3..=MAX_PLACES).contains(&places.len()) {
+            made.extend(pairs(source, places));
+        }
+        if let Some(others) = same.get(&(*replacement, *original)).filter(|_| original < replacement) {
+            let both: Vec<&Edit> = places.iter().chain(others).copied().collect();
+            made.extend(at_once(source, &both));
         }
     }
     made.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
@@ -47,8 +46,26 @@ pub(crate) fn repeated(source: &Source, edits: &[Edit]) -> Vec<Edit> {
     made
 }
 
-/// One edit that makes several. `None` if they overlap or are far apart.
-fn at_once(source: &Source, mut edits: Vec<&Edit>) -> Option<Edit> {
+/// The same slip in two of several places.
+fn pairs(source: &Source, places: &[&Edit]) -> Vec<Edit> {
+    let pairs = places
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| places[at + 1..].iter().map(|other| vec![*one, *other]));
+    let both = pairs.filter_map(|pair| at_once(source, &pair));
+    both.map(|edit| Edit {
+        similarity: 0.8 * edit.similarity,
+        ..edit
+    })
+    .collect()
+}
+
+/// One edit that makes several. `None` if they are too few or too many, overlap or are far apart.
+fn at_once(source: &Source, edits: &[&Edit]) -> Option<Edit> {
+    if !(2..=MAX_PLACES).contains(&edits.len()) {
+        return None;
+    }
+    let mut edits = edits.to_vec();
     edits.sort_by_key(|edit| edit.range.start);
     let (first, last) = (edits.first()?, edits.last()?);
     let range: Range<usize> = first.range.start..last.range.end;

@@ -28,7 +28,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     for way in language.style.parts {
         push(way, "1", share);
     }
-    for way in language.style.reversed {
+    for way in language.style.rearranged {
         push(way, "", 0.9 * share);
     }
     for (rank, bound) in others(place, known).take(MAX_BOUNDS).enumerate() {

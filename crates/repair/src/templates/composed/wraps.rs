@@ -1,6 +1,8 @@
 //! An expression is passed through a function: the greater or lesser of it and another value, a function of the same
 //! file, or the same function on both sides of a comparison.
 
+use tree_sitter::Node;
+
 use super::super::known_names::{FunctionBody, KnownNames};
 use super::super::rank::nearness;
 use super::super::role::{MAX_TEXT, Role, role};
@@ -73,7 +75,7 @@ fn own_functions(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>
     }
 }
 
-/// `a == b` becomes `f(a) == f(b)`.
+/// `a == b` becomes `f(a) == f(b)`, and `g(a) == g(b)` becomes `g(f(a)) == g(f(b))`.
 fn both_sides(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let node = place.node();
@@ -85,20 +87,44 @@ fn both_sides(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         return;
     };
     let between = place.source.text.get(left.end_byte()..right.start_byte());
-    let Some(between) = between.filter(|between| matches!(between.trim(), "==" | "!=" | "===" | "!==")) else {
+    if !between.is_some_and(|between| matches!(between.trim(), "==" | "!=" | "===" | "!==")) {
         return;
-    };
+    }
     let is_operand = |kind: &str| language.operands.contains(&kind) && !kind.starts_with("binary");
     if !is_operand(left.kind()) || !is_operand(right.kind()) {
         return;
     }
+    let [inner_left, inner_right] = [left, right].map(|side| only_argument(place, side));
+    let (left, right) = match (inner_left, inner_right) {
+        (Some((name, left)), Some((other, right))) if name == other => (left, right),
+        _ => (left, right),
+    };
+    let range = left.start_byte()..right.end_byte();
+    let Some(between) = place.source.text.get(left.end_byte()..right.start_byte()) else {
+        return;
+    };
     let [left, right] = [left, right].map(|side| place.source.text_of(side));
+    let mut push = |replacement: String, rank: usize| {
+        found.push(Edit {
+            range: range.clone(),
+            replacement,
+            template: Template::Call,
+            similarity: nearness(rank),
+        });
+    };
     for (rank, wrapper) in language.style.wrappers.iter().enumerate() {
-        let made = format!("{wrapper}({left}){between}{wrapper}({right})");
-        found.push(place.edit(made, Template::Call).similar(nearness(rank)));
+        push(format!("{wrapper}({left}){between}{wrapper}({right})"), rank);
     }
     for (rank, suffix) in language.style.suffixes.iter().enumerate() {
-        let made = format!("{left}{suffix}{between}{right}{suffix}");
-        found.push(place.edit(made, Template::Call).similar(nearness(rank)));
+        push(format!("{left}{suffix}{between}{right}{suffix}"), rank);
     }
+}
+
+/// The name of the function and its argument, if the node is a call with one.
+fn only_argument<'t>(place: &Site<'_, 't>, node: Node<'t>) -> Option<(&'t str, Node<'t>)> {
+    let language = place.source.language;
+    let called = node.child_by_field_name(language.callee)?;
+    let arguments = node.child_by_field_name("arguments")?;
+    let only = arguments.named_child(0).filter(|_| arguments.named_child_count() == 1)?;
+    Some((place.source.text_of(called), only))
 }
