@@ -1,10 +1,14 @@
-"""Repairs small functions with bugs that people made, without a model: `python3 functions.py GREENLIGHT OCTOPACK [NAME…]`.
+"""Repairs small functions with bugs that people made, without a model.
 
-OCTOPACK is a clone or bare repository of https://github.com/bigcode-project/octopack, of which the commit `e17a8f6` is
-used: HumanEvalFix, 164 functions with one bug each, the same in Python, JavaScript, Go and Rust. A third of each
-function's assertions are hidden. A fix is right if it is the published one, apart from spaces, or if it passes the
-hidden assertions too and, in Python and JavaScript, returns what the right function returns for up to 200 variations of
-the inputs of all assertions. Skipped is what needs packages beside the language's own library.
+Usage: `python3 functions.py LANGUAGE HALF GREENLIGHT OCTOPACK [NAME…]`. LANGUAGE is `python`, `js`, `go` or `rust`.
+HALF is `first`, whose cases may be looked at, `second`, whose cases may only be counted, or `all`. OCTOPACK is a clone
+or bare repository of https://github.com/bigcode-project/octopack, of which the commit `e17a8f6` is used: HumanEvalFix,
+164 functions with one bug each, the same in all languages.
+
+A third of each function's assertions are hidden. A fix is right if it is the published one, apart from spaces, or if it
+passes the hidden assertions, too. In Python and JavaScript, it is counted as "different" if it then returns something
+else than the right function for up to 200 variations of the inputs of all assertions: some of them are inputs that the
+function is not for. Skipped is what needs packages beside the language's own library.
 """
 
 import ast
@@ -16,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import ClassVar
 
 import people
 
@@ -137,7 +142,9 @@ class Functions:
             else:
                 same = True if self.is_same(record, folder, right, text) else None
         if os.environ.get("SHOW_PATCHES"):
-            print(f"--- {name}: {same}\n{self.program(record, record['buggy_solution'])}\n--- after:\n{text}", flush=True)
+            print(
+                f"--- {name}: {same}\n{self.program(record, record['buggy_solution'])}\n--- after:\n{text}", flush=True
+            )
         return same
 
     def is_same(self, _record, _folder, _right, _text):
@@ -153,7 +160,8 @@ def written(folder, files):
 class Python(Functions):
     """One test function an assertion, for pytest."""
 
-    data, source, files = "python", "small.py", {}
+    data, source = "python", "small.py"
+    files: ClassVar = {}
     command = (sys.executable, "-m", "pytest", "-q", "-x")
 
     def program(self, record, body):
@@ -205,7 +213,8 @@ def agree(wanted, found):
 class JavaScript(Functions):
     """One test an assertion, for `node --test`."""
 
-    data, source, files = "js", "small.js", {"package.json": '{"scripts": {"test": "node --test"}}\n'}
+    data, source = "js", "small.js"
+    files: ClassVar = {"package.json": '{"scripts": {"test": "node --test"}}\n'}
     command = ("node", "--test")
 
     def program(self, record, body):
@@ -267,7 +276,8 @@ def compared(condition):
 class Go(Functions):
     """One test function an assertion."""
 
-    data, source, files = "go", "small.go", {"go.mod": "module example.com/small\n\ngo 1.22\n"}
+    data, source = "go", "small.go"
+    files: ClassVar = {"go.mod": "module example.com/small\n\ngo 1.22\n"}
     # Go's library is compiled once, as it is for a user who has tested a Go project before.
     data_folder = tempfile.mkdtemp()
     command = ("go", "test", "./...")
@@ -276,8 +286,12 @@ class Go(Functions):
         return "github.com" not in record["import"] and "golang.org" not in record["import"]
 
     def program(self, record, body):
-        imports = record["import"].strip()
-        return f"package small\n\n{imports}\n{record['declaration'].strip()}\n{body.rstrip()}\n"
+        code = f"{record['declaration'].strip()}\n{body.rstrip()}\n"
+        # Those that only the right function needs do not compile.
+        named = [line.strip().removeprefix("import").strip() for line in record["import"].splitlines()]
+        used = [name for name in named if name.endswith('"') and name.strip('"').rpartition("/")[2] + "." in code]
+        imports = "".join(f"import {name}\n" for name in used)
+        return f"package small\n\n{imports}\n{code}"
 
     def assertions(self, record):
         found = []
@@ -291,7 +305,9 @@ class Go(Functions):
         return list(dict.fromkeys(found))
 
     def tests(self, record, assertions):
-        tests = "".join(f"\nfunc Test{number}(t *testing.T) {{\n\t{each}\n}}\n" for number, each in enumerate(assertions))
+        tests = "".join(
+            f"\nfunc Test{number}(t *testing.T) {{\n\t{each}\n}}\n" for number, each in enumerate(assertions)
+        )
         used = [each for each in ("math", "reflect", "testing") if f"{each}." in tests]
         imports = "".join(f'\t"{each}"\n' for each in used)
         return {"small_test.go": f"package small\n\nimport (\n{imports})\n{tests}"}
@@ -310,7 +326,7 @@ class Rust(Functions):
     """One test function an assertion, in a module of the same file."""
 
     data, source = "rust", "src/lib.rs"
-    files = {"Cargo.toml": '[package]\nname = "small"\nversion = "0.1.0"\nedition = "2021"\n'}
+    files: ClassVar = {"Cargo.toml": '[package]\nname = "small"\nversion = "0.1.0"\nedition = "2021"\n'}
     command = ("cargo", "test", "--offline", "--quiet")
 
     def can(self, record):
@@ -320,7 +336,9 @@ class Rust(Functions):
     def program(self, record, body):
         skipped = ("use rand", "use regex", "use md5", "fn main")
         lines = [line for line in record["declaration"].splitlines() if not line.startswith(skipped)]
-        declared = "\n".join(lines).strip().replace(f"\nfn {record['entry_point']}", f"\npub fn {record['entry_point']}")
+        declared = (
+            "\n".join(lines).strip().replace(f"\nfn {record['entry_point']}", f"\npub fn {record['entry_point']}")
+        )
         return f"#![allow(unused, deprecated)]\n{declared}\n{body.strip()}\n"
 
     def assertions(self, record):
@@ -345,5 +363,6 @@ class Rust(Functions):
 LANGUAGES = {each.data: each for each in (Python, JavaScript, Go, Rust)}
 
 if __name__ == "__main__":
-    language = os.environ.get("LANGUAGE_OF_FUNCTIONS", "python")
-    people.main(LANGUAGES[language](os.environ.get("HALF", "all")), __doc__)
+    language, half = sys.argv[1:3]
+    del sys.argv[1:3]
+    people.main(LANGUAGES[language](half), __doc__)

@@ -95,11 +95,12 @@ impl Gate<'_, '_> {
             .filter(|index| self.risks(&passing[*index], turned_down).is_empty())
             .collect();
         sure.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
-        self.decide_among(passing, &sure, stop).await
+        self.decide_among(passing, &sure, |score| self.least_rival(score), stop)
+            .await
     }
 
-    /// Judges candidates after every edit was tried: one of a kind that is seldom the fix is certain if nothing else
-    /// passes the tests and behaves differently.
+    /// Judges candidates after every edit was tried: one of a kind that is seldom the fix is certain if nothing else that
+    /// passes the tests behaves differently.
     ///
     /// # Errors
     /// When the sandbox fails.
@@ -108,11 +109,17 @@ impl Gate<'_, '_> {
         (passing, turned_down, tried): (&[Candidate], f32, u32),
         stop: &CancellationToken,
     ) -> Result<Decision, suite::Error> {
-        let [only] = passing else { return Ok(Decision::Wait) };
-        if self.risks(only, turned_down) != [SELDOM] || tried <= MIN_FAILING {
+        let is_seldom = |candidate: &Candidate| {
+            // Of two edits at once there are so many that some pass by chance.
+            candidate.template != Template::Repeated && self.risks(candidate, turned_down) == [SELDOM]
+        };
+        let is_known = passing.len() <= MAX_RIVALS && (passing.len() == 1 || self.can_compare());
+        if !is_known || tried <= MIN_FAILING || !passing.iter().all(is_seldom) {
             return Ok(Decision::Wait);
         }
-        self.decide_among(passing, &[0], stop).await
+        let mut all: Vec<usize> = (0..passing.len()).collect();
+        all.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
+        self.decide_among(passing, &all, |_| 0.0, stop).await
     }
 
     /// Judges the candidates with these indices, the likeliest first.
@@ -120,6 +127,7 @@ impl Gate<'_, '_> {
         &self,
         passing: &[Candidate],
         sure: &[usize],
+        least_rival: impl Fn(f32) -> f32,
         stop: &CancellationToken,
     ) -> Result<Decision, suite::Error> {
         for (at, chosen) in sure.iter().enumerate() {
@@ -132,10 +140,13 @@ impl Gate<'_, '_> {
                 self.seen().insert(candidate.digest(), KILLS);
                 continue;
             }
-            let rivals: Vec<Candidate> = sure[at + 1..]
+            // Code that is left out may be all that is wrong, even if that alone is never proposed.
+            let removals = passing
                 .iter()
-                .map(|index| &passing[*index])
-                .filter(|rival| rival.score >= self.least_rival(candidate.score))
+                .filter(|other| other.template.kind() == EditKind::Removal);
+            let rivals = sure[at + 1..].iter().map(|index| &passing[*index]).chain(removals);
+            let mut rivals: Vec<Candidate> = rivals
+                .filter(|rival| rival.score >= least_rival(candidate.score))
                 .take(MAX_RIVALS)
                 .cloned()
                 .collect();
@@ -144,7 +155,10 @@ impl Gate<'_, '_> {
                 self.seen().insert(candidate.digest(), OVERFLOWS);
                 continue;
             }
-            let agree = self.agree(candidate, &rivals, compared.as_ref());
+            let mut agree = self.agree(candidate, &rivals, compared.as_ref());
+            if let (false, Some(compared)) = (agree, &compared) {
+                agree = Box::pin(self.agree_alive(&mut rivals, compared, stop)).await?;
+            }
             let nearest = rivals.first().map(|rival| rival.score / candidate.score);
             tracing::debug!(
                 candidate.score,
@@ -159,6 +173,28 @@ impl Gate<'_, '_> {
             });
         }
         Ok(Decision::Wait)
+    }
+
+    /// Leaves out rivals that behave differently because they kill a branch. Whether none is left that does.
+    async fn agree_alive(
+        &self,
+        rivals: &mut Vec<Candidate>,
+        compared: &BehaviourComparison,
+        stop: &CancellationToken,
+    ) -> Result<bool, suite::Error> {
+        let Some((first, others)) = compared.candidates.split_first() else {
+            return Ok(false);
+        };
+        let mut alive = Vec::new();
+        for (rival, behaviour) in rivals.drain(..).zip(others) {
+            if behaviour == first {
+                alive.push(rival);
+            } else if !self.kills(&rival, stop).await? {
+                return Ok(false);
+            }
+        }
+        *rivals = alive;
+        Ok(true)
     }
 
     /// Why a candidate is uncertain, no matter what else passes the tests.

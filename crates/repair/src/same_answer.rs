@@ -62,7 +62,9 @@ fn returned(source: &Source, function: usize) -> (BTreeSet<String>, bool) {
         let kind = node.named_child(0).map_or("", |value| value.kind());
         let is_constant = language.truths.contains(&value)
             || value == language.nothing
-            || [language.integers, language.floats, language.strings].concat().contains(&kind);
+            || [language.integers, language.floats, language.strings]
+                .concat()
+                .contains(&kind);
         are_constants &= is_constant;
         values.insert(value.to_owned());
         Below::Skip

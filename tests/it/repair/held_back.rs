@@ -1,6 +1,6 @@
 //! Edits that pass all tests and are not proposed, because of what else they do.
 
-use greenlight::repair::End;
+use greenlight::repair::{Budget, End};
 
 use super::patient::{BUDGET, Patient};
 
@@ -66,6 +66,45 @@ async fn assert_held_back(patient: &Patient, risk: &str) {
             assert!(format!("{said:?}").contains(risk), "{said:#?}");
         }
         End::Found(found) => panic!("{}", found.explanation),
+        End::Cancelled => panic!("nobody cancelled it"),
+    }
+}
+
+/// A number is seldom off by two, but nothing else among hundreds of edits makes these tests pass.
+#[tokio::test]
+async fn the_only_edit_of_all_that_passes_is_proposed_even_if_its_kind_is_seldom_the_fix() {
+    let cipher = "def encrypt(text):\n    shifted = ''\n    for letter in text:\n        \
+        code = ord(letter) - 97 + 4\n        shifted += chr(code % 24 + 97)\n    return shifted\n";
+    let tests = "from cipher import encrypt\n\n\ndef test_short():\n    assert encrypt('hi') == 'lm'\n\n\n\
+        def test_end():\n    assert encrypt('xyz') == 'bcd'\n\n\n\
+        def test_long():\n    assert encrypt('asdfghjkl') == 'ewhjklnop'\n\n\n\
+        def test_middle():\n    assert encrypt('tuvw') == 'xyza'\n";
+    let patient = Patient::written(&[("cipher.py", cipher), ("test_cipher.py", tests)]).await;
+    let budget = Budget {
+        candidates: 5_000,
+        ..BUDGET
+    };
+    match patient.search(budget).await {
+        End::Found(found) => assert!(found.explanation.contains("26"), "{}", found.explanation),
+        End::NotFound(tried) | End::BudgetSpent(tried) => panic!("{:#?}", tried.findings),
+        End::Cancelled => panic!("nobody cancelled it"),
+    }
+}
+
+/// With another literal, both returns are the same; with the opposite condition, all that the tests see is right, too.
+#[tokio::test]
+async fn a_function_that_would_always_answer_the_same_is_no_rival() {
+    let code = "def is_short(words):\n    if max(len(word) for word in words) < 4:\n        return False\n    \
+        return True\n";
+    let tests = "from words import is_short\n\n\ndef test_short():\n    assert is_short(['a', 'bc'])\n\n\n\
+        def test_three():\n    assert is_short(['abc'])\n\n\ndef test_none():\n    assert is_short([''])\n";
+    let patient = Patient::written(&[("words.py", code), ("test_words.py", tests)]).await;
+    match patient.search(BUDGET).await {
+        End::Found(found) => assert!(!found.explanation.contains("became `True`"), "{}", found.explanation),
+        End::NotFound(tried) | End::BudgetSpent(tried) => {
+            let risks: Vec<&String> = tried.findings.iter().flat_map(|finding| &finding.risks).collect();
+            assert!(format!("{risks:?}").contains("the same value everywhere"), "{risks:#?}");
+        }
         End::Cancelled => panic!("nobody cancelled it"),
     }
 }

@@ -135,9 +135,18 @@ fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
     }
     let own = place.text();
     let is_negative = |before: &str| before.ends_with('-');
-    if !place.source.text.get(..place.node().start_byte()).is_some_and(is_negative) {
+    if !place
+        .source
+        .text
+        .get(..place.node().start_byte())
+        .is_some_and(is_negative)
+    {
         // There is no `-0`. What is searched for and not found is `-1`.
-        let negative = if own == "0" { "-1".to_string() } else { format!("-{own}") };
+        let negative = if own == "0" {
+            "-1".to_string()
+        } else {
+            format!("-{own}")
+        };
         found.push(place.edit(negative, Template::OtherConstant).similar(0.9));
     }
     if let Ok(value) = own.parse::<f64>()
@@ -179,11 +188,7 @@ fn shifted(place: &Site<'_, '_>, value: u64, found: &mut Vec<Edit>) {
     for by in 2..=MAX_SHIFT {
         for other in [value.checked_add(by), value.checked_sub(by)].into_iter().flatten() {
             let share = 0.8 * nearness(usize::try_from(by).unwrap_or(usize::MAX));
-            found.push(
-                place
-                    .edit(other.to_string(), Template::OtherConstant)
-                    .similar(share),
-            );
+            found.push(place.edit(other.to_string(), Template::OtherConstant).similar(share));
         }
     }
 }

@@ -43,8 +43,6 @@ const SWAPS: &[Swap] = &[
             ("!=", Template::Comparison),
             ("<=", Template::OtherOperator),
             (">=", Template::OtherOperator),
-            ("<", Template::OtherOperator),
-            (">", Template::OtherOperator),
         ],
     ),
     (
@@ -132,12 +130,16 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
             found.extend(to.map(|(to, template)| place.edit(*to, *template)));
         }
     }
+    if operator == "==" && is_before_number(place) {
+        found.extend(["<", ">"].map(|other| place.edit(other, Template::OtherOperator)));
+    }
     let others = ROWS
         .iter()
         .filter(|row| row.contains(&operator))
         .flat_map(|row| row.iter().filter(|other| is_new(other)));
     found.extend(others.map(|other| place.edit(*other, Template::RareOperator)));
     swap_operands(place, found);
+    swap_members(place, found);
     mask(place, found);
 }
 
@@ -151,6 +153,13 @@ fn is_beside_word(place: &Site<'_, '_>) -> bool {
     texts
         .map(|side| place.source.text_of(side).trim_matches(['"', '\'']))
         .any(|text| text.len() > 1 && text.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '-')))
+}
+
+/// Whether the second operand is a number, which a value is rather less or greater than than another value.
+fn is_before_number(place: &Site<'_, '_>) -> bool {
+    let language = place.source.language;
+    let kind = place.node().next_sibling().map_or("", |operand| operand.kind());
+    language.integers.contains(&kind) || language.floats.contains(&kind)
 }
 
 fn is_pair(pair: &[&str; 2], one: &str, other: &str) -> bool {
@@ -215,6 +224,21 @@ fn beside_text(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         };
         found.push(place.edit(*other, template));
     }
+}
+
+/// `a in b` becomes `b in a`, which both make sense for texts.
+fn swap_members(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let sides = (place.node().prev_sibling(), place.node().next_sibling());
+    let (Some(left), Some(right), "in" | "not in") = (sides.0, sides.1, place.kind()) else {
+        return;
+    };
+    let [before, after] = [left, right].map(|side| place.source.text_of(side));
+    found.push(Edit {
+        range: left.start_byte()..right.end_byte(),
+        replacement: format!("{after} {} {before}", place.kind()),
+        template: Template::Operands,
+        similarity: 0.9,
+    });
 }
 
 fn swap_operands(place: &Site<'_, '_>, found: &mut Vec<Edit>) {

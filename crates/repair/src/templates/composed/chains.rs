@@ -52,7 +52,12 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
             let replacement = format!(" {joined} {condition}");
             let template = Template::Conjunct;
             let similarity = if index + 1 == operands.len() { 0.95 } else { 0.9 };
-            found.push(Edit { range, replacement, template, similarity });
+            found.push(Edit {
+                range,
+                replacement,
+                template,
+                similarity,
+            });
         }
     }
 }
@@ -79,6 +84,11 @@ fn flipped(place: &Site<'_, '_>, joined: &str, operators: &[Node<'_>]) -> Option
 fn exchanged(place: &Site<'_, '_>, operand: Node<'_>) -> Vec<String> {
     let source = place.source;
     let text = source.text_of(operand);
+    let mut inner = operand;
+    while inner.kind() == "parenthesized_expression" && inner.named_child_count() == 1 {
+        let Some(child) = inner.named_child(0) else { break };
+        inner = child;
+    }
     let mut names: Vec<(usize, &str)> = Vec::new();
     let mut nodes = vec![operand];
     while let Some(node) = nodes.pop() {
@@ -93,7 +103,7 @@ fn exchanged(place: &Site<'_, '_>, operand: Node<'_>) -> Vec<String> {
     }
     names.sort_unstable();
     let distinct: BTreeSet<&str> = names.iter().map(|(_, name)| *name).collect();
-    if !(2..=MAX_NAMES).contains(&distinct.len()) || operand.named_child_count() < 2 {
+    if !(2..=MAX_NAMES).contains(&distinct.len()) || inner.named_child_count() < 2 {
         return Vec::new();
     }
     let distinct: Vec<&str> = distinct.into_iter().collect();

@@ -133,6 +133,9 @@ fn tests(place: &Site<'_, '_>, known: &KnownNames) -> Vec<String> {
             made.extend([equal, "<", ">"].map(|operator| format!("{other} {operator} {name}")));
         }
         made.push(format!("{name} > 0"));
+        if index == 0 {
+            made.extend([0, 1].map(|rest| format!("{name} % 2 {equal} {rest}")));
+        }
         made.push(language.style.is_nothing.0.replace("{}", name));
         made.extend(language.style.vacant.iter().map(|way| way.replace("{}", name)));
     }

@@ -143,8 +143,11 @@ fn scaled(place: &Site<'_, '_>, role: Role, found: &mut Vec<Edit>) {
             (format!("{text} * {text}"), share),
             (format!("{text} * 2"), share),
             (format!("{text} {} 2", language.style.division), share),
+            // Where the division is of integers, there is one of fractions, too.
+            (format!("{text} / 2"), 0.98 * share),
         ];
-        let wanted = made.into_iter().take(if text.len() > 20 { 0 } else { 3 });
+        let count = if language.style.division == "/" { 3 } else { 4 };
+        let wanted = made.into_iter().take(if text.len() > 20 { 0 } else { count });
         found.extend(wanted.map(|(made, share)| place.edit(made, Template::Combined).similar(share)));
     }
 }

@@ -128,8 +128,14 @@ fn a_value_gets_another_shape() {
         ("m = a[n] + 1;", "m = (a[n] || 0) + 1;"),
         ("m = a;", "m = a[a.length - 1];"),
         ("m = a.sort();", "m = [...new Set(a.sort())];"),
-        ("m = g([...a]) === g([...n]);", "m = g([...a].sort()) === g([...n].sort());"),
-        ("for (const b of a) n.add(b);", "for (const b of a) if (m === b) { n.add(b); }"),
+        (
+            "m = g([...a]) === g([...n]);",
+            "m = g([...a].sort()) === g([...n].sort());",
+        ),
+        (
+            "for (const b of a) n.add(b);",
+            "for (const b of a) if (m === b) { n.add(b); }",
+        ),
     ];
     all_offered("f.js", script, &faults);
     all_offered(
@@ -205,28 +211,41 @@ fn a_chain_of_conditions_is_joined_the_other_way_or_gets_one_more() {
     let python = "def f(x, y, z):\n    return LINE\n";
     let faults = [
         ("x != 1 or y != 2 or z != 3", "x != 1 and y != 2 and z != 3"),
+        ("(x+y==z) or (y+z==x)", "(x+y==z) or (x+z==y) or (y+z==x)"),
         ("(x + y == z or x == y + z)", "(x + y == z or x + z == y or x == y + z)"),
     ];
     all_offered("f.py", python, &faults);
     let script = "function f(x, y, z) {\n  return LINE\n}\n";
     let faults = [
-        (
-            "x || y || z || x.a || y.a || z.a",
-            "x && y && z && x.a && y.a && z.a",
-        ),
+        ("x || y || z || x.a || y.a || z.a", "x && y && z && x.a && y.a && z.a"),
         ("x > y && y > z", "x > y && y > z && z > y"),
     ];
     all_offered("f.js", script, &faults);
     let go = "func f(x int, y int, z int) bool {\n\treturn LINE\n}\n";
-    all_offered("f.go", go, &[("x != 1 || y != 1 || z != 1", "x != 1 && y != 1 && z != 1")]);
+    all_offered(
+        "f.go",
+        go,
+        &[("x != 1 || y != 1 || z != 1", "x != 1 && y != 1 && z != 1")],
+    );
     let long = vec!["x"; 40].join(" or ");
     offers_not("f.py", &python.replace("LINE", &long), &vec!["x"; 40].join(" and "));
 }
 
 #[test]
+fn a_name_of_a_function_is_no_value() {
+    let script = "const f = (a, n) => {\n  if (a) return 1;\n  return n;\n}\n";
+    offers("f.js", script, &[&script.replace("if (a)", "if (a && n === 0)")]);
+    offers_not("f.js", script, "f === 0");
+}
+
+#[test]
 fn text_between_two_values_is_added() {
     let script = "function f(a, n) {\n  const m = 'x';\n  return LINE\n}\n";
-    all_offered("f.js", script, &[("a + n[0]", "a + '.' + n[0]"), ("a + n", "a + ' ' + n")]);
+    all_offered(
+        "f.js",
+        script,
+        &[("a + n[0]", "a + '.' + n[0]"), ("a + n", "a + ' ' + n")],
+    );
     offers_not("f.js", "function f(a, n) {\n  return a + n\n}\n", "' '");
 }
 
@@ -237,13 +256,26 @@ fn an_exchange_of_two_values_is_completed() {
     let go = "func f(p []int, i int, j int) {\n\tt := p[j]\n\tp[i] = t\n}\n";
     offers("f.go", go, &[&go.replace("\tp[i]", "\tp[j] = p[i]\n\tp[i]")]);
     let java = "class A {\n  void f(int[] p, int i, int j) {\n    int t = p[j];\n    p[i] = t;\n  }\n}\n";
-    offers("A.java", java, &[&java.replace("    p[i]", "    p[j] = p[i];\n    p[i]")]);
+    offers(
+        "A.java",
+        java,
+        &[&java.replace("    p[i]", "    p[j] = p[i];\n    p[i]")],
+    );
 }
 
 #[test]
 fn numbers_are_off_by_more_than_one() {
     let python = "def f(n):\n    best = LINE\n    return best\n";
-    all_offered("f.py", python, &[("n < 100", "n < 91"), ("n - 24", "n - 26"), ("0", "-1")]);
+    all_offered(
+        "f.py",
+        python,
+        &[("n in f(n)", "f(n) in n"), ("(n + 1)", "(n + 1) / 2")],
+    );
+    all_offered(
+        "f.py",
+        python,
+        &[("n < 100", "n < 91"), ("n - 24", "n - 26"), ("0", "-1")],
+    );
 }
 
 #[test]

@@ -41,10 +41,17 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     // Without any text in the function, these are numbers.
     let Some(first) = quoted.first() else { return };
     let quote = if first.ends_with('\'') { '\'' } else { '"' };
-    let literals = quoted.iter().filter(|text| text.len() <= MAX_LITERAL).map(ToString::to_string);
+    let literals = quoted
+        .iter()
+        .filter(|text| text.len() <= MAX_LITERAL)
+        .map(ToString::to_string);
     let separators = SEPARATORS.iter().map(|text| format!("{quote}{text}{quote}"));
     let mut seen = BTreeSet::from([format!("{quote}{quote}")]);
-    for (rank, text) in literals.chain(separators).filter(|text| seen.insert(text.clone())).enumerate() {
+    for (rank, text) in literals
+        .chain(separators)
+        .filter(|text| seen.insert(text.clone()))
+        .enumerate()
+    {
         let [left, right] = [left, right].map(|side| place.source.text_of(side));
         let made = format!("{left} + {text} + {right}");
         found.push(place.edit(made, Template::OtherText).similar(falling(rank)));

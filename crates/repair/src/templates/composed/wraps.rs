@@ -125,6 +125,8 @@ fn only_argument<'t>(place: &Site<'_, 't>, node: Node<'t>) -> Option<(&'t str, N
     let language = place.source.language;
     let called = node.child_by_field_name(language.callee)?;
     let arguments = node.child_by_field_name("arguments")?;
-    let only = arguments.named_child(0).filter(|_| arguments.named_child_count() == 1)?;
+    let only = arguments
+        .named_child(0)
+        .filter(|_| arguments.named_child_count() == 1)?;
     Some((place.source.text_of(called), only))
 }
