@@ -110,7 +110,7 @@ impl Gate<'_, '_> {
         stop: &CancellationToken,
     ) -> Result<Decision, suite::Error> {
         let is_seldom = |candidate: &Candidate| {
-            // Of two edits at once there are so many that some pass by chance.
+            // Two edits at once pass by chance more often than one.
             candidate.template != Template::Repeated && self.risks(candidate, turned_down) == [SELDOM]
         };
         let is_known = passing.len() <= MAX_RIVALS && (passing.len() == 1 || self.can_compare());
