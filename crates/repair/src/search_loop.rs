@@ -121,18 +121,7 @@ pub(super) async fn search_candidates(
             if passing.is_empty() && started < limit && source.pair_up(gate.task.checkout) {
                 continue;
             }
-            let Some(_open) = window.take() else {
-                let all = (&passing[..], turned_down.max(source.turned_down()), tried.candidates);
-                // Where edits are left, none of them was tried because the limit was reached.
-                if started < limit
-                    && !stop.is_cancelled()
-                    && let Decision::Propose(index, after) = gate.decide_last(all, stop).await?
-                {
-                    let candidate = passing.swap_remove(index);
-                    return Ok(End::Found(Box::new(found(gate, &candidate, tried, *after))));
-                }
-                break;
-            };
+            let Some(_open) = window.take() else { break };
             let new = (&mut passing, compared);
             gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
             compared = passing.len();
@@ -186,11 +175,42 @@ pub(super) async fn search_candidates(
     }
     let new = (&mut passing, compared);
     gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
+    let all = (&passing[..], turned_down.max(source.turned_down()));
     let is_complete = is_settled || (!stop.is_cancelled() && source.next().is_none());
+    uncertain(gate, all, (is_settled, is_complete), tried, stop).await
+}
+
+/// How a search ends in which no candidate was certain so far.
+async fn uncertain(
+    gate: &Gate<'_, '_>,
+    passing: (&[Candidate], f32),
+    (is_settled, is_complete): (bool, bool),
+    tried: &mut Tried,
+    stop: &CancellationToken,
+) -> Result<End, suite::Error> {
+    if is_complete
+        && !is_settled
+        && let Some(sure) = only_one(gate, passing, tried, stop).await?
+    {
+        return Ok(End::Found(Box::new(sure)));
+    }
     // What was found is said even when the time is up.
-    turned_down = turned_down.max(source.turned_down());
-    tried.findings = gate.findings((&passing, turned_down), stop).await?;
+    tried.findings = gate.findings(passing, stop).await?;
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })
+}
+
+/// What is certain because every edit was tried, and nothing else is right.
+async fn only_one(
+    gate: &Gate<'_, '_>,
+    (passing, turned_down): (&[Candidate], f32),
+    tried: &Tried,
+    stop: &CancellationToken,
+) -> Result<Option<PassingPatch>, suite::Error> {
+    let decision = gate.decide_last((passing, turned_down, tried.candidates), stop).await?;
+    Ok(match decision {
+        Decision::Propose(index, after) => passing.get(index).map(|chosen| found(gate, chosen, tried, *after)),
+        Decision::Wait | Decision::Disagreement => None,
+    })
 }
 
 fn count(length: usize) -> u32 {
