@@ -8,7 +8,8 @@ or bare repository of https://github.com/bigcode-project/octopack, of which the 
 A third of each function's assertions are hidden. A fix is right if it is the published one, apart from spaces, or if it
 passes the hidden assertions, too. In Python and JavaScript, it is counted as "different" if it then returns something
 else than the right function for up to 200 variations of the inputs of all assertions: some of them are inputs that the
-function is not for. Skipped is what needs packages beside the language's own library.
+function is not for. Fixes that are not the published one are printed. Functions that need other packages, or whose
+assertions cannot be read, are skipped.
 """
 
 import ast
@@ -90,7 +91,7 @@ def ran(command, folder, given=""):
 
 
 class Functions:
-    """What the languages have in common: `name` of the data, `tests(record, shown)`, `program(record, body)`."""
+    """What the languages have in common. Each has a `program`, its `assertions`, and `tests` made of some of them."""
 
     def __init__(self, half):
         self.half = half
@@ -141,10 +142,8 @@ class Functions:
                 same = False
             else:
                 same = True if self.is_same(record, folder, right, text) else None
-        if os.environ.get("SHOW_PATCHES"):
-            print(
-                f"--- {name}: {same}\n{self.program(record, record['buggy_solution'])}\n--- after:\n{text}", flush=True
-            )
+        # To be read by a person.
+        print(f"--- {name}: {same}\n{self.program(record, record['buggy_solution'])}\n--- after:\n{text}", flush=True)
         return same
 
     def is_same(self, _record, _folder, _right, _text):
@@ -278,9 +277,13 @@ class Go(Functions):
 
     data, source = "go", "small.go"
     files: ClassVar = {"go.mod": "module example.com/small\n\ngo 1.22\n"}
-    # Go's library is compiled once, as it is for a user who has tested a Go project before.
-    data_folder = tempfile.mkdtemp()
     command = ("go", "test", "./...")
+
+    def __init__(self, half):
+        super().__init__(half)
+        # greenlight keeps what it compiles, as it does for a user who has tested a project before.
+        self.kept = tempfile.TemporaryDirectory()
+        self.data_folder = self.kept.name
 
     def can(self, record):
         return "github.com" not in record["import"] and "golang.org" not in record["import"]
@@ -323,7 +326,7 @@ def asserted(arguments):
 
 
 class Rust(Functions):
-    """One test function an assertion, in a module of the same file."""
+    """One test function an assertion, in a file of tests."""
 
     data, source = "rust", "src/lib.rs"
     files: ClassVar = {"Cargo.toml": '[package]\nname = "small"\nversion = "0.1.0"\nedition = "2021"\n'}

@@ -36,8 +36,8 @@ const MAX_RIVALS: usize = 12;
 /// Maximum number of findings that are shown, each confirmed by a run of the whole suite.
 const MAX_FINDINGS: usize = 3;
 
-/// Minimum number of edits that fail if a seldom one that passes is certain because it is the only one.
-const MIN_FAILING: u32 = 50;
+/// More edits than this must have been tried before the only one that passes is certain, if its kind is seldom the fix.
+const MIN_TRIED: u32 = 50;
 
 /// The risk of an edit with a low weight.
 const SELDOM: &str = "edits of its kind are seldom the fix";
@@ -114,7 +114,7 @@ impl Gate<'_, '_> {
             candidate.template != Template::Repeated && self.risks(candidate, turned_down) == [SELDOM]
         };
         let is_known = passing.len() <= MAX_RIVALS && (passing.len() == 1 || self.can_compare());
-        if !is_known || tried <= MIN_FAILING || !passing.iter().all(is_seldom) {
+        if !is_known || tried <= MIN_TRIED || !passing.iter().all(is_seldom) {
             return Ok(Decision::Wait);
         }
         let mut all: Vec<usize> = (0..passing.len()).collect();
@@ -140,12 +140,12 @@ impl Gate<'_, '_> {
                 self.seen().insert(candidate.digest(), KILLS);
                 continue;
             }
-            // Code that is left out may be all that is wrong, even if that alone is never proposed.
+            // The right fix may be to remove code, although that alone is never proposed.
             let removals = passing
                 .iter()
                 .filter(|other| other.template.kind() == EditKind::Removal);
             let rivals = sure[at + 1..].iter().map(|index| &passing[*index]).chain(removals);
-            let mut rivals: Vec<Candidate> = rivals
+            let rivals: Vec<Candidate> = rivals
                 .filter(|rival| rival.score >= least_rival(candidate.score))
                 .take(MAX_RIVALS)
                 .cloned()
@@ -157,7 +157,7 @@ impl Gate<'_, '_> {
             }
             let mut agree = self.agree(candidate, &rivals, compared.as_ref());
             if let (false, Some(compared)) = (agree, &compared) {
-                agree = Box::pin(self.agree_alive(&mut rivals, compared, stop)).await?;
+                agree = Box::pin(self.agree_alive(&rivals, compared, stop)).await?;
             }
             let nearest = rivals.first().map(|rival| rival.score / candidate.score);
             tracing::debug!(
@@ -175,25 +175,21 @@ impl Gate<'_, '_> {
         Ok(Decision::Wait)
     }
 
-    /// Leaves out rivals that behave differently because they kill a branch. Whether none is left that does.
+    /// Whether all rivals that behave differently kill a branch.
     async fn agree_alive(
         &self,
-        rivals: &mut Vec<Candidate>,
+        rivals: &[Candidate],
         compared: &BehaviourComparison,
         stop: &CancellationToken,
     ) -> Result<bool, suite::Error> {
         let Some((first, others)) = compared.candidates.split_first() else {
             return Ok(false);
         };
-        let mut alive = Vec::new();
-        for (rival, behaviour) in rivals.drain(..).zip(others) {
-            if behaviour == first {
-                alive.push(rival);
-            } else if !self.kills(&rival, stop).await? {
+        for (rival, behaviour) in rivals.iter().zip(others) {
+            if behaviour != first && !self.kills(rival, stop).await? {
                 return Ok(false);
             }
         }
-        *rivals = alive;
         Ok(true)
     }
 

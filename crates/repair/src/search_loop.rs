@@ -199,7 +199,7 @@ async fn uncertain(
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })
 }
 
-/// What is certain because every edit was tried, and nothing else is right.
+/// The patch that is certain only because every edit was tried.
 async fn only_one(
     gate: &Gate<'_, '_>,
     (passing, turned_down): (&[Candidate], f32),

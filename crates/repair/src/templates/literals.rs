@@ -141,7 +141,7 @@ fn number(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         .get(..place.node().start_byte())
         .is_some_and(is_negative)
     {
-        // There is no `-0`. What is searched for and not found is `-1`.
+        // `-0` would change nothing; many searches return `-1` if they find nothing.
         let negative = if own == "0" {
             "-1".to_string()
         } else {

@@ -155,7 +155,7 @@ fn is_beside_word(place: &Site<'_, '_>) -> bool {
         .any(|text| text.len() > 1 && text.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '-')))
 }
 
-/// Whether the second operand is a number, which a value is rather less or greater than than another value.
+/// Whether the second operand is a number. There, `<` and `>` are more likely than between two variables.
 fn is_before_number(place: &Site<'_, '_>) -> bool {
     let language = place.source.language;
     let kind = place.node().next_sibling().map_or("", |operand| operand.kind());

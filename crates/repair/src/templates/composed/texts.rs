@@ -46,13 +46,13 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
         .filter(|text| text.len() <= MAX_LITERAL)
         .map(ToString::to_string);
     let separators = SEPARATORS.iter().map(|text| format!("{quote}{text}{quote}"));
+    let [left, right] = [left, right].map(|side| place.source.text_of(side));
     let mut seen = BTreeSet::from([format!("{quote}{quote}")]);
     for (rank, text) in literals
         .chain(separators)
         .filter(|text| seen.insert(text.clone()))
         .enumerate()
     {
-        let [left, right] = [left, right].map(|side| place.source.text_of(side));
         let made = format!("{left} + {text} + {right}");
         found.push(place.edit(made, Template::OtherText).similar(falling(rank)));
     }
