@@ -28,8 +28,10 @@ def download(name, command):
     if not any(into.glob("*gz")):
         into.mkdir(parents=True, exist_ok=True)
         if command[0] == "pip":
-            options = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:"]
-            command = [sys.executable, "-m", "pip", *options, command[1], "--dest"]
+            # Only this package as source: with ":all:", what builds it is built from source too.
+            source = ["--no-deps", "--no-binary", command[1].split("==")[0]]
+            options = ["--quiet", "--disable-pip-version-check", *source]
+            command = [sys.executable, "-m", "pip", "download", *options, command[1], "--dest"]
         subprocess.run([*command, str(into)], check=True, timeout=300, stdout=subprocess.DEVNULL)
     archive = next(into.glob("*gz"))
     with tarfile.open(archive) as packed:
