@@ -15,6 +15,7 @@ use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::openai::{self, OpenAi};
 use crate::sandbox::{Backend, Choice, Code, Places, Sandbox, Unusable};
+use crate::suite::Stores;
 use crate::traces;
 
 /// The app of a door that talks to GitHub.
@@ -167,7 +168,7 @@ pub(super) fn warn_without(sandbox: &Sandbox) {
 }
 
 /// Opens a user's own checkout, whose `greenlight.toml` counts as it is.
-pub(super) async fn worktree(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Worktree, Exit> {
+pub(super) async fn worktree(root: &Path, workspaces: PathBuf, stores: Stores) -> Result<Worktree, Exit> {
     let root = root.to_owned();
     // It runs on a thread that may be abandoned: ctrl-c must work, no matter what a stranger's checkout contains.
     let opened = tokio::task::spawn_blocking(move || {
@@ -178,7 +179,7 @@ pub(super) async fn worktree(root: &Path, workspaces: PathBuf, installed: PathBu
             Err(FileError::Missing) => RepoConfig::default(),
             Err(error) => return Err(Exit::Usage(format!("{}: {error}", root.join(CONFIG_FILE).display()))),
         };
-        Worktree::local(&root, config, workspaces, installed).map_err(|error| Exit::Usage(error.to_string()))
+        Worktree::local(&root, config, workspaces, stores).map_err(|error| Exit::Usage(error.to_string()))
     });
     opened.await.map_err(|error| Exit::Fault(error.to_string()))?
 }

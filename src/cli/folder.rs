@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::Exit;
-use crate::engine::worktree::INSTALLED;
+use crate::engine::worktree::{EVERYONE, INSTALLED};
+use crate::suite::Stores;
 use crate::{files, private};
 
 const LOCK: &str = ".lock";
@@ -93,10 +94,13 @@ pub(super) fn ended_runs(data: &Path) -> PathBuf {
     data.join("ended")
 }
 
-/// The folder of a local checkout's installed packages, derived from the checkout's path.
-pub(super) fn packages(data: &Path, root: &Path) -> PathBuf {
+/// The folders for a local checkout's packages; its own is derived from the checkout's path.
+pub(super) fn stores(data: &Path, root: &Path) -> Stores {
     let name = hex::encode(Sha256::digest(root.as_os_str().as_encoded_bytes()));
-    unfinished_runs(data).join(name)
+    Stores {
+        repository: unfinished_runs(data).join(name),
+        everyone: data.join(INSTALLED).join(EVERYONE),
+    }
 }
 
 /// Locks the whole folder for `serve`, and removes what an earlier `serve` left unfinished.

@@ -140,7 +140,7 @@ fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
     };
     let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     let root = folder::checkout(path)?;
-    let file = memory_file::file(&folder::packages(&settings.data_dir()?, &root));
+    let file = memory_file::file(&folder::stores(&settings.data_dir()?, &root).repository);
     let memory = memory_file::read(&file).map_err(|error| unusable(&file, &error))?;
     Ok((file, memory))
 }

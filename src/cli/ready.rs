@@ -86,7 +86,7 @@ pub(super) async fn install(worktree: &Worktree, suite: &mut Suite, cancel: &Can
         "installing the dependencies (network: {})",
         hosts.collect::<Vec<_>>().join(", ")
     ));
-    let (pace, began) = (Pace::of(&worktree.installed, INSTALLATION), Instant::now());
+    let (pace, began) = (Pace::of(&worktree.stores.repository, INSTALLATION), Instant::now());
     let installing = LongWork::installation(pace.last());
     let installed = installing.telling(worktree.install(suite, &granted, cancel)).await?;
     installed.map_err(Exit::Environment)?;

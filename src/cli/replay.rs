@@ -60,8 +60,8 @@ async fn try_replay(arguments: &ReplayArguments, cancel: &CancellationToken) -> 
     })?;
     let config = RepoConfig::parse(&manifest.config)
         .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
-    let packages = folder::packages(&settings.data_dir()?, tree.root());
-    let mut worktree = Worktree::over(tree, config, own.path(), packages);
+    let stores = folder::stores(&settings.data_dir()?, tree.root());
+    let mut worktree = Worktree::over(tree, config, own.path(), stores);
     worktree.changed.clone_from(&manifest.changed);
     let recorded = steps.iter().find_map(|step| match step {
         Step::Reproduced { before, .. } => Some(before.command.as_str()),

@@ -95,8 +95,8 @@ async fn run(arguments: SandboxArguments, cancel: &CancellationToken) -> Result<
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(Path::new("."))?;
     let own = folder::own(&settings.data_dir()?)?;
-    let packages = folder::packages(&settings.data_dir()?, &root);
-    let worktree = app::worktree(&root, own.path(), packages).await?;
+    let stores = folder::stores(&settings.data_dir()?, &root);
+    let worktree = app::worktree(&root, own.path(), stores).await?;
     let sandbox = app::sandbox(&settings).await?;
     let sandbox = sandbox.and_then(|sandbox| {
         let required = &worktree.config.sandbox.require;

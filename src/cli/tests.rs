@@ -125,8 +125,8 @@ async fn try_tests(
         ));
     }
     let own = folder::own(&settings.data_dir()?)?;
-    let packages = folder::packages(&settings.data_dir()?, &root);
-    let mut worktree = app::worktree(&root, own.path(), packages).await?;
+    let stores = folder::stores(&settings.data_dir()?, &root);
+    let mut worktree = app::worktree(&root, own.path(), stores).await?;
     worktree.hints.near.extend(near);
     let mut wanted = worktree.selection().wanted;
     // Names of tests, and a manifest that a person names, are about one suite.
@@ -183,7 +183,7 @@ async fn run(
     ready::supply(worktree, &mut suite, (arguments.install, active), cancel).await?;
     let running = named::run(&suite, &worktree.checkout, &arguments.only, cancel);
     let is_whole = arguments.only.is_empty();
-    let pace = Pace::of(&worktree.installed, &suite.command.to_string());
+    let pace = Pace::of(&worktree.stores.repository, &suite.command.to_string());
     let last = pace.last().filter(|_| is_whole);
     let run = LongWork::tests(&suite, last).telling(running).await?;
     if cancel.is_cancelled() {

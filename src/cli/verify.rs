@@ -182,8 +182,8 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     let root = folder::checkout(&arguments.path)?;
     hidden::check_outside(&settings, &root)?;
     let own = folder::own(&settings.data_dir()?)?;
-    let packages = folder::packages(&settings.data_dir()?, &root);
-    let places = (own.path(), packages);
+    let stores = folder::stores(&settings.data_dir()?, &root);
+    let places = (own.path(), stores);
     let Start {
         mut worktree,
         place,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::worktree::INSTALLED;
+use super::worktree::{EVERYONE, INSTALLED};
 use super::{App, Broken};
 use crate::config::retention::Retention;
 use crate::domain::id::RunId;
@@ -49,8 +49,14 @@ impl Stored<'_> {
         (before(self.retention.deliveries), before(self.retention.runs))
     }
 
-    fn packages(&self) -> PathBuf {
-        self.folder.join(INSTALLED).join("github")
+    /// The folders with packages: of every repository, and those for all of them.
+    fn packages(&self) -> impl FnOnce() -> Vec<PathBuf> + Send + use<> {
+        let installed = self.folder.join(INSTALLED);
+        move || {
+            let mut folders = repositories(&installed.join("github"));
+            folders.extend(Some(installed.join(EVERYONE)).filter(|folder| folder.is_dir()));
+            folders
+        }
     }
 }
 
@@ -68,9 +74,7 @@ pub async fn prune(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<(), 
     bound_mirrors(stored.folder, stored.retention).await;
     let installed = stored.packages();
     in_background(move || {
-        repositories(&installed)
-            .iter()
-            .for_each(|folder| suite::remove_old_packages(folder));
+        installed().iter().for_each(|folder| suite::remove_old_packages(folder));
     })
     .await;
     Ok(())
@@ -120,7 +124,7 @@ pub async fn prunable(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<P
     let (mirrors, most) = (stored.folder.join(MIRRORS), stored.retention.mirrors);
     let looked = tokio::task::spawn_blocking(move || {
         let bundles = bundles.map_or_else(Vec::new, |bundles| bundles_of(&bundles, expired.runs));
-        let packages: Vec<PathBuf> = repositories(&installed)
+        let packages: Vec<PathBuf> = installed()
             .iter()
             .flat_map(|folder| suite::old_packages(folder))
             .collect();

@@ -25,7 +25,7 @@ use crate::git::{FetchLimits, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, Hints, InstallError, InstallRequest, InstallSettings, Installed, Prebuilt, Purpose, RunClock, Suite,
+    self, Hints, InstallError, InstallRequest, InstallSettings, Installed, Prebuilt, Purpose, RunClock, Stores, Suite,
     TestCommand,
 };
 
@@ -47,6 +47,8 @@ const TREES: &str = "trees";
 const COPIES: &str = "copies";
 /// Folder of the data folder: installed packages, by repository.
 pub const INSTALLED: &str = "installed";
+/// Folder of [`INSTALLED`]: what was compiled for every repository.
+pub const EVERYONE: &str = "everyone";
 /// The bounds on the size and the duration of a fetch.
 const FETCH: FetchLimits = FetchLimits {
     bytes: 2 << 30,
@@ -75,8 +77,8 @@ pub struct Worktree {
     pub workspaces: PathBuf,
     /// The folder of the repository's objects, and the commit of this tree.
     pub repository: Option<(PathBuf, CommitSha)>,
-    /// The folder of this repository's installed packages.
-    pub installed: PathBuf,
+    /// Where installed packages and build output are kept.
+    pub stores: Stores,
     /// What greenlight remembers of this repository.
     pub memory: Memory,
     /// Parts of the built-in engine that are left out.
@@ -106,7 +108,7 @@ impl Worktree {
         root: &Path,
         config: RepoConfig,
         workspaces: PathBuf,
-        installed: PathBuf,
+        stores: Stores,
     ) -> Result<Self, crate::checkout::Error> {
         let checkout = Checkout::open(root)?.with_tracked(&tracked(root));
         // The person who starts it owns the tree, with its workflows.
@@ -114,12 +116,12 @@ impl Worktree {
         Ok(Self {
             hints: Hints { ci, ..Hints::default() },
             repository: history::local_history(root),
-            ..Self::over(checkout, config, workspaces, installed)
+            ..Self::over(checkout, config, workspaces, stores)
         })
     }
 
     /// A worktree over a tree that is already laid out.
-    pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, installed: PathBuf) -> Self {
+    pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, stores: Stores) -> Self {
         Self {
             checkout,
             memory: Memory::default(),
@@ -134,7 +136,7 @@ impl Worktree {
             originals: BTreeMap::new(),
             workspaces,
             repository: None,
-            installed,
+            stores,
             merge: None,
             command: None,
             done: OnceLock::new(),
@@ -157,7 +159,7 @@ impl Worktree {
             command,
             workspaces: sandbox.workspaces(&self.workspaces),
             installed: Installed::default(),
-            prebuilt: Prebuilt::kept_in(self.installed.clone()),
+            prebuilt: Prebuilt::kept_in(self.stores.clone()),
             cold_proof: self.config.test.cold_proof,
             purpose: Purpose::default(),
             clock: RunClock::default(),
@@ -264,7 +266,7 @@ impl Worktree {
             settings,
             policy: &suite.policy,
             workspaces: &self.workspaces,
-            store: &self.installed,
+            store: &self.stores.repository,
         };
         suite.installed = match suite::install(&request, cancel).await {
             Ok(installed) => installed,

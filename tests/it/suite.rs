@@ -7,7 +7,7 @@ use std::time::Duration;
 use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::{Outcome, TestRun, is_better};
 use greenlight::sandbox::{Access, Choice, Mount, Policy, Sandbox};
-use greenlight::suite::{Hints, Installed, Prebuilt, Suite, TestSettings, find, run, run_fresh};
+use greenlight::suite::{Hints, Installed, Prebuilt, Stores, Suite, TestSettings, find, run, run_fresh};
 use tokio_util::sync::CancellationToken;
 
 mod prebuilt;

@@ -49,7 +49,7 @@ pub use self::install::{
 pub use self::missing::{MissingPackage, MissingPackages, list_different_packages, missing_packages};
 pub use self::parse::{Report, read};
 pub use self::prebuild::compile_shared;
-pub use self::prebuilt::Prebuilt;
+pub use self::prebuilt::{Prebuilt, Stores};
 pub use self::reuse::reuse_installed;
 pub use self::run::{Error, place_of_tests, prepare, run, run_fresh};
 pub use self::run_clock::{Purpose, RunClock, UnderWay};

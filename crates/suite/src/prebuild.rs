@@ -22,7 +22,7 @@ pub async fn compile_shared(
     workspace: &Workspace,
     cancel: &CancellationToken,
 ) -> Result<(), sandbox::Error> {
-    let Some((folder, cell)) = suite.prebuilt.cell() else {
+    let Some((folders, cell)) = suite.prebuilt.cell() else {
         return Ok(());
     };
     if matches!(suite.sandbox.backend(), Backend::Landlock | Backend::None) {
@@ -30,10 +30,10 @@ pub async fn compile_shared(
     }
     let framework = suite.command.framework;
     let made = if suite.runtime() == Some(Runtime::Go) {
-        let compile = || Box::pin(go::share(suite, workspace, folder, cancel));
+        let compile = || Box::pin(go::share(suite, workspace, folders, cancel));
         cell.get_or_try_init(compile).await
     } else if framework.ecosystem() == Ecosystem::Rust && !framework.is_linter() {
-        let compile = || Box::pin(crates::share(suite, workspace, folder, cancel));
+        let compile = || Box::pin(crates::share(suite, workspace, &folders.repository, cancel));
         cell.get_or_try_init(compile).await
     } else {
         return Ok(());

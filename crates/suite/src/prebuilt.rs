@@ -1,5 +1,6 @@
 //! What a toolchain compiles before the project's own code, compiled once and shared read-only by every run of a
-//! repository's tests: Go's standard library, and the crates that a Rust project depends on.
+//! repository's tests: what a Go module imports, and the crates that a Rust project depends on. Go's standard library is
+//! shared by all repositories.
 //!
 //! A fresh copy of a tree has no build output, so that even a tiny test would compile all of this again, for seconds to
 //! minutes of processor time per run.
@@ -9,17 +10,26 @@
 //! their own build output. If compiling it fails, each run compiles what it needs.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use greenlight_sandbox::{Access, Mount};
 use tokio::sync::OnceCell;
 
+/// Folders that keep what runs share, which nobody but greenlight writes to.
+#[derive(Debug, Clone, Default)]
+pub struct Stores {
+    /// What was installed and compiled for one repository. No other sees it.
+    pub repository: PathBuf,
+    /// What was compiled from nothing but a toolchain. Every repository sees it.
+    pub everyone: PathBuf,
+}
+
 /// What was compiled for the runs of a suite. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Prebuilt {
-    /// The folder that keeps it. `None` means that nothing is shared.
-    folder: Option<PathBuf>,
+    /// `None` means that nothing is shared.
+    folders: Option<Stores>,
     shared: Arc<OnceCell<Option<Compiled>>>,
 }
 
@@ -31,17 +41,17 @@ pub(crate) struct Compiled {
 }
 
 impl Prebuilt {
-    /// Build output that is kept in this folder, which nobody but greenlight writes to.
-    pub fn kept_in(folder: PathBuf) -> Self {
+    /// Build output that is kept in these folders.
+    pub fn kept_in(folders: Stores) -> Self {
         Self {
-            folder: Some(folder),
+            folders: Some(folders),
             shared: Arc::default(),
         }
     }
 
-    /// The folder that keeps it, and the cell that holds it after compiling.
-    pub(crate) fn cell(&self) -> Option<(&Path, &OnceCell<Option<Compiled>>)> {
-        Some((self.folder.as_deref()?, &self.shared))
+    /// The folders that keep it, and the cell that holds it after compiling.
+    pub(crate) fn cell(&self) -> Option<(&Stores, &OnceCell<Option<Compiled>>)> {
+        Some((self.folders.as_ref()?, &self.shared))
     }
 
     /// What was compiled, if that was done already.

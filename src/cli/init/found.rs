@@ -9,7 +9,7 @@ use super::files::{Blanks, COMMANDS_PATH, WORKFLOW_PATH, yaml};
 use super::place::{Place, Server};
 use crate::domain::id::RepoPath;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
-use crate::suite::{self, CiWorkflow, TestCommand};
+use crate::suite::{self, CiWorkflow, Stores, TestCommand};
 
 /// The page about other CI systems.
 pub(super) const OF_OTHER_CI: &str = "https://github.com/greenlight-rs/greenlight/blob/main/docs/how-to/other-ci.md";
@@ -51,7 +51,7 @@ pub(super) async fn look(path: &Path) -> Result<Found, Exit> {
     let placed = tokio::task::spawn_blocking(move || Place::of(named)).await;
     let place = placed.map_err(|error| Exit::Fault(error.to_string()))?;
     // Nothing is run here, so no copies are made.
-    let worktree = app::worktree(&place.root, PathBuf::new(), PathBuf::new()).await?;
+    let worktree = app::worktree(&place.root, PathBuf::new(), Stores::default()).await?;
     let (workflows, unread) = listened_to(&worktree);
     let paths = worktree.checkout.paths();
     let others = OTHER_CI

@@ -138,7 +138,7 @@ pub(super) async fn lay_out(
         &into.join(&compared.inside),
         worktree.config.clone(),
         worktree.workspaces.clone(),
-        worktree.installed.clone(),
+        worktree.stores.clone(),
     ) else {
         return Ok(None);
     };

@@ -182,9 +182,10 @@ async fn try_to(
     }
     let (root, data) = (folder::checkout(&arguments.path)?, settings.data_dir()?);
     check_files(&settings, &root, arguments.record.as_deref())?;
-    let (own, packages) = (folder::own(&data)?, folder::packages(&data, &root));
-    let (memory_file, run_file) = (memory_file::file(&packages), packages.with_extension("run.jsonl"));
-    let mut worktree = app::worktree(&root, own.path(), packages).await?;
+    let (own, stores) = (folder::own(&data)?, folder::stores(&data, &root));
+    let beside = &stores.repository;
+    let (memory_file, run_file) = (memory_file::file(beside), beside.with_extension("run.jsonl"));
+    let mut worktree = app::worktree(&root, own.path(), stores).await?;
     worktree.memory = memory_file::recall(&memory_file);
     worktree.without.clone_from(&arguments.without);
     worktree.allowed.clone_from(&arguments.allowed);

@@ -10,6 +10,7 @@ use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 use crate::engine::worktree::Worktree;
 use crate::git::{self, Conflict, LocalRepository, Merge};
+use crate::suite::Stores;
 
 /// What the arguments name in the repository.
 pub(super) struct Named {
@@ -59,7 +60,7 @@ impl Named {
 ///
 /// # Errors
 /// When something that is named does not exist, does not apply or does not merge.
-pub(super) async fn of_commit(root: &Path, named: Named, (own, packages): (PathBuf, PathBuf)) -> Result<Start, Exit> {
+pub(super) async fn of_commit(root: &Path, named: Named, (own, stores): (PathBuf, Stores)) -> Result<Start, Exit> {
     let tree = own.join("tree");
     let (root, into) = (root.to_path_buf(), tree.clone());
     let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
@@ -70,7 +71,7 @@ pub(super) async fn of_commit(root: &Path, named: Named, (own, packages): (PathB
         on_tree,
         left_out,
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
-    let mut worktree = app::worktree(&tree, own, packages).await?;
+    let mut worktree = app::worktree(&tree, own, stores).await?;
     worktree.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
     Ok(Start {
         worktree,
@@ -86,9 +87,9 @@ pub(super) async fn of_commit(root: &Path, named: Named, (own, packages): (PathB
 ///
 /// # Errors
 /// When the patch is too long, is no unified diff, or does not apply to these files.
-pub(super) async fn of_files(root: &Path, text: String, (own, packages): (PathBuf, PathBuf)) -> Result<Start, Exit> {
+pub(super) async fn of_files(root: &Path, text: String, (own, stores): (PathBuf, Stores)) -> Result<Start, Exit> {
     patch_file::check("`patch`", text.as_bytes())?;
-    let worktree = app::worktree(root, own, packages).await?;
+    let worktree = app::worktree(root, own, stores).await?;
     let (root, checkout) = (root.to_path_buf(), worktree.checkout.clone());
     let read = tokio::task::spawn_blocking(move || {
         anchor::read(text.as_bytes(), Some(&root), |path| {

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use super::super::retention::{self, MIRRORS};
 use super::super::{Broken, Context, pull_request};
 use super::originals::originals;
-use super::{COPIES, FETCH, INSTALLED, TREES, Worktree};
+use super::{COPIES, EVERYONE, FETCH, INSTALLED, TREES, Worktree};
 use crate::checkout::Checkout;
 use crate::config::repository::RepoConfig;
 use crate::domain::anchor;
@@ -23,7 +23,7 @@ use crate::domain::run::{JobReading, Run};
 use crate::git::{self, Exported, Mirror, Remote};
 use crate::github::{ChangedFile, CloneToken, PullRequest};
 use crate::private;
-use crate::suite::{self, Hints};
+use crate::suite::{self, Hints, Stores};
 
 /// How many files of a pull request GitHub lists.
 /// <https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files>
@@ -196,7 +196,7 @@ pub(super) async fn over<E: Send + 'static>(
         originals: BTreeMap::new(),
         workspaces: context.app.folder.join(COPIES),
         repository: Some(repository),
-        installed: installed(&context.app.folder, context.id()),
+        stores: stores(&context.app.folder, context.id()),
         done: OnceLock::new(),
         command: None,
         merge: None,
@@ -249,9 +249,12 @@ pub(super) fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<Ran
         .collect()
 }
 
-/// The folder for the packages of one repository, separate from all others.
-fn installed(folder: &Path, pull_request: &PullRequestId) -> PathBuf {
-    // Local checkouts keep theirs in another folder, which no repository name can reach.
-    let all = folder.join(INSTALLED).join("github");
-    all.join(pull_request.repository.key())
+/// The folders for packages: those of one repository are separate from all others.
+fn stores(folder: &Path, pull_request: &PullRequestId) -> Stores {
+    let all = folder.join(INSTALLED);
+    Stores {
+        // Local checkouts keep theirs in another folder, which no repository name can reach.
+        repository: all.join("github").join(pull_request.repository.key()),
+        everyone: all.join(EVERYONE),
+    }
 }

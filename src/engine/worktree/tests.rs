@@ -7,7 +7,7 @@ fn check(config: &str, executes: &str, hosts: &[&str], registries: bool) {
     let tree = tempfile::tempdir().unwrap();
     std::fs::write(tree.path().join("test_a.py"), "def test_a(): pass").unwrap();
     let config = RepoConfig::parse(config).unwrap();
-    let worktree = Worktree::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+    let worktree = Worktree::local(tree.path(), config, tree.path().into(), Stores::default()).unwrap();
     let settings = worktree.install_settings(Vec::new());
     assert_eq!(worktree.executes(&worktree.test_command().unwrap()), executes);
     assert_eq!(
@@ -42,13 +42,13 @@ fn a_command_that_worked_before_is_preferred() {
     std::fs::write(tree.path().join("a_test.go"), "package a\n").unwrap();
     let worktree = |worked: Option<&str>, config: &str| {
         let config = RepoConfig::parse(config).unwrap();
-        let mut worktree = Worktree::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+        let mut worktree = Worktree::local(tree.path(), config, tree.path().into(), Stores::default()).unwrap();
         worktree.memory.test_command = worked.map(str::to_string);
         worktree.test_command().unwrap().to_string()
     };
     let offered: Vec<String> = {
         let config = RepoConfig::default();
-        let worktree = Worktree::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+        let worktree = Worktree::local(tree.path(), config, tree.path().into(), Stores::default()).unwrap();
         worktree.test_commands().iter().map(ToString::to_string).collect()
     };
     let [first, other] = [&offered[0], &offered[1]];

@@ -32,6 +32,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
+use crate::harness::shares_everyones_store;
 use crate::harness::story::FEW_RUNS;
 
 /// Nothing here takes that long, even if many tests share few processors.
@@ -48,6 +49,7 @@ pub(crate) struct Door {
 impl Door {
     pub(crate) fn new() -> Self {
         let data = tempfile::tempdir().unwrap();
+        shares_everyones_store(data.path());
         let inherited = ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME"];
         let variables = std::env::vars()
             .filter(|(name, _)| inherited.contains(&name.as_str()))

@@ -11,9 +11,11 @@ pub(crate) mod site;
 pub(crate) mod story;
 pub(crate) mod whole;
 
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use greenlight::sandbox::{Backend, Choice, Sandbox};
+use greenlight::suite::Stores;
 use tokio::sync::OnceCell;
 
 /// The sandbox of this machine, tried once. If the machine cannot confine code, the tests fail and say why.
@@ -24,6 +26,23 @@ pub(crate) async fn sandbox() -> Sandbox {
         Sandbox::detect(Choice::Auto, helper).await.unwrap()
     };
     SANDBOX.get_or_init(detect).await.clone()
+}
+
+/// Folders for build output that stay, for all tests and for the next time that they run.
+pub(crate) fn stores() -> Stores {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    Stores {
+        repository: kept.join("go-library"),
+        everyone: kept.join("everyone"),
+    }
+}
+
+/// Lets a new data folder use what all others share, so that not every test compiles Go's library.
+pub(crate) fn shares_everyones_store(data: &Path) {
+    let (installed, everyone) = (data.join("installed"), stores().everyone);
+    std::fs::create_dir_all(&everyone).unwrap();
+    std::fs::create_dir(&installed).unwrap();
+    symlink(everyone, installed.join("everyone")).unwrap();
 }
 
 /// No confinement, as a user may explicitly choose.

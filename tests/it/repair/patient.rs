@@ -89,7 +89,7 @@ impl Patient {
             workspaces: directories[1].path().to_path_buf(),
             installed: lent.unwrap_or_default(),
             // One for all tests, and for the next time that they run.
-            prebuilt: Prebuilt::kept_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-library")),
+            prebuilt: Prebuilt::kept_in(crate::harness::stores()),
             cold_proof: false,
             purpose: greenlight::suite::Purpose::default(),
             clock: greenlight::suite::RunClock::default(),

@@ -43,6 +43,77 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
+/// This folder for a repository, and for everyone what all tests share.
+fn only(repository: &Path) -> Stores {
+    Stores {
+        repository: repository.into(),
+        ..crate::harness::stores()
+    }
+}
+
+/// A Go module with a function and its test.
+fn go_module(imports: &str) -> [(&'static str, String); 2] {
+    let test = format!("package own\n\nimport (\n\t\"testing\"\n{imports})\n\nfunc TestOwn(t *testing.T) {{}}\n");
+    [
+        ("go.mod", "module example.com/own\n\ngo 1.20\n".into()),
+        ("own_test.go", test),
+    ]
+}
+
+/// How many files the build cache of a run links to, and how many the run compiled.
+async fn cache_of(world: &World) -> (usize, usize) {
+    // The first run also lists what is imported, which leaves files behind.
+    assert_eq!(world.run(&[]).await.outcome, Outcome::Passed);
+    let workspace = world.checkout.workspace(&world.suite.workspaces).unwrap();
+    let done = run(&world.suite, &workspace, &[], &CancellationToken::new())
+        .await
+        .unwrap();
+    assert_eq!(done.outcome, Outcome::Passed, "{}", done.tail);
+    let files = contents(&workspace.path().join(".greenlight-cache/go"));
+    let linked = files.keys().filter(|path| path.is_symlink()).count();
+    (linked, files.len() - linked)
+}
+
+#[tokio::test]
+async fn gos_library_is_compiled_once_for_all_repositories_and_none_has_a_say_in_it() {
+    let everyone = tempfile::tempdir().unwrap();
+    let new = async |imports: &str| {
+        let (files, repository) = (go_module(imports), tempfile::tempdir().unwrap());
+        let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+        let mut world = world(&files, &TestSettings::default()).await;
+        world.suite.prebuilt = Prebuilt::kept_in(Stores {
+            repository: repository.path().into(),
+            everyone: everyone.path().into(),
+        });
+        (world, repository)
+    };
+    let kept = || contents(everyone.path());
+    // Its variables compile another library, which only its own runs find.
+    let (mut hostile, _folder) = new("").await;
+    let flags = ("GOFLAGS".to_owned(), "-gcflags=all=-N".to_owned());
+    hostile.suite.installed.env.extend([flags]);
+    assert_eq!(hostile.run(&[]).await.outcome, Outcome::Passed);
+
+    let compiled = kept();
+    for _ in 0..2 {
+        let (world, folder) = new("").await;
+        let (linked, own) = cache_of(&world).await;
+        assert!(linked > 100 && own < 40, "{linked} linked, {own} compiled");
+        assert!(contents(folder.path()).is_empty(), "nothing is kept for one repository");
+    }
+    assert!(compiled == kept(), "nothing was compiled again");
+
+    let (more, _folder) = new("\t_ \"container/ring\"\n").await;
+    let (_, own) = cache_of(&more).await;
+    assert!(own < 40, "{own} compiled");
+    let results = fs::read_dir(everyone.path()).unwrap().flatten();
+    assert_eq!(results.filter(|entry| entry.path().is_dir()).count(), 2);
+    assert!(
+        compiled.keys().all(|path| path.exists()),
+        "runs may still use the first"
+    );
+}
+
 #[tokio::test]
 async fn what_a_go_module_imports_is_compiled_once_and_tests_cannot_change_it() {
     let code = (&*format!("{OTHER_MODULE}/dep.go"), OTHER_CODE);
@@ -61,7 +132,7 @@ async fn what_a_go_module_imports_is_compiled_once_and_tests_cannot_change_it() 
         target: "/modules".into(),
         access: Access::ReadOnly,
     });
-    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    world.suite.prebuilt = Prebuilt::kept_in(only(kept.path()));
     let green = world.run(&[]).await;
     assert_eq!((green.outcome, green.passed), (Outcome::Passed, 2), "{}", green.tail);
     let compiled = contents(kept.path());
@@ -70,7 +141,7 @@ async fn what_a_go_module_imports_is_compiled_once_and_tests_cannot_change_it() 
     assert!(compiled.values().any(has_other), "{:?}", compiled.keys());
 
     // A second process finds it. Its next run only compiles the module.
-    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    world.suite.prebuilt = Prebuilt::kept_in(only(kept.path()));
     assert_eq!(world.run(&[]).await.outcome, Outcome::Passed);
     world.edit("sum.go", "strings.Fields(text)", "strings.Split(text, \",\")");
     let workspace = world.checkout.workspace(&world.suite.workspaces).unwrap();
@@ -137,7 +208,7 @@ fn files_of(krate: &str, workspace: &Path) -> (usize, usize) {
 async fn the_crates_of_a_rust_project_are_compiled_once_and_its_code_cannot_change_them() {
     let mut world = world(&WITH_DEPENDENCY, &TestSettings::default()).await;
     let kept = tempfile::tempdir().unwrap();
-    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    world.suite.prebuilt = Prebuilt::kept_in(only(kept.path()));
     world.edit("src/lib.rs", "hex::encode(bytes)", "hex::encode_upper(bytes)");
     let red = world.run(&[]).await;
     assert_eq!((red.outcome, red.failed), (Outcome::Failed, 1), "{}", red.tail);
@@ -150,7 +221,7 @@ async fn the_crates_of_a_rust_project_are_compiled_once_and_its_code_cannot_chan
 
     // Another process finds them for other code, and compiles nothing but that.
     world.edit("src/lib.rs", "hex::encode_upper(bytes)", "hex::encode(bytes)");
-    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    world.suite.prebuilt = Prebuilt::kept_in(only(kept.path()));
     let workspace = world.checkout.workspace(&world.suite.workspaces).unwrap();
     let stop = CancellationToken::new();
     let green = run(&world.suite, &workspace, &[], &stop).await.unwrap();
@@ -168,7 +239,7 @@ async fn the_crates_of_a_rust_project_are_compiled_once_and_its_code_cannot_chan
         "hex = \"0.4\"",
         "hex = { version = \"0.4\", default-features = false, features = [\"alloc\"] }",
     );
-    world.suite.prebuilt = Prebuilt::kept_in(kept.path().into());
+    world.suite.prebuilt = Prebuilt::kept_in(only(kept.path()));
     assert_eq!(world.run(&[]).await.outcome, Outcome::Passed);
     let results = fs::read_dir(kept.path())
         .unwrap()

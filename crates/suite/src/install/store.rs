@@ -20,6 +20,8 @@ const IN_USE: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// Prefix of unfinished results.
 const NEW: &str = "new-";
+/// Held by the process that makes a result for all others.
+const LOCK: &str = ".lock";
 /// Suffix of the file with a result's notes. Its modification time is when the result was last used.
 const NOTES: &str = ".json";
 
@@ -83,6 +85,22 @@ impl Store {
         })
     }
 
+    /// The names and notes of all complete results.
+    pub(crate) fn all(&self) -> Vec<(String, Vec<String>)> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let complete = entries.filter_map(|entry| {
+            let key = entry.file_name().to_str()?.strip_suffix(NOTES)?.to_owned();
+            let notes = serde_json::from_slice(&fs::read(entry.path()).ok()?).ok()?;
+            self.directory.join(&key).is_dir().then_some((key, notes))
+        });
+        complete.collect()
+    }
+
+    /// A file to lock while a result is made that several processes want.
+    pub(crate) fn lock(&self) -> io::Result<fs::File> {
+        private::file().open(self.directory.join(LOCK))
+    }
+
     /// Creates a directory for a new result.
     pub(crate) fn begin(&self) -> io::Result<New> {
         let directory = tempfile::Builder::new().prefix(NEW).tempdir_in(&self.directory)?;
@@ -139,7 +157,7 @@ impl Store {
         let mut results: Vec<(Duration, String)> = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let of = if name.ends_with(NOTES) || name == except {
+            let of = if name.ends_with(NOTES) || name == except || name == LOCK {
                 continue;
             } else {
                 &name

@@ -1,8 +1,11 @@
 //! What a Go module imports: the standard library, which Go ships as source, and packages of other modules.
 //!
 //! Go's build cache names everything by the digest of what it was made from, so an entry is the right one or is not
-//! found. The tree only says which packages are compiled, by their names, and in which versions, by `go.mod` and
+//! found. The library is compiled once for all repositories, and what else a repository imports, for that one. The tree
+//! only says which packages are compiled, by their names, and in which versions, by `go.mod` and
 //! `go.sum`. None of them runs: they are compiled and vetted.
+
+mod library;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,8 +18,8 @@ use greenlight_tree::files;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::install::{Store, StoredInstall};
-use crate::prebuilt::{Compiled, mount};
+use crate::install::{New, Store, StoredInstall};
+use crate::prebuilt::{Compiled, Stores, mount};
 use crate::run::{in_place, not_our_own};
 use crate::run_clock::Purpose;
 use crate::suite::Suite;
@@ -51,35 +54,61 @@ const LIBRARY: &str = "/go-library";
 /// The variable that tells the wrapper where the library is.
 const VARIABLE: &str = "GREENLIGHT_GO_LIBRARY";
 
-/// Compiles the library for a suite. `None` if Go fails.
+/// Compiles for a suite what its tests import. `None` if Go fails.
 ///
 /// # Errors
 /// When the sandbox fails.
 pub(super) async fn share(
     suite: &Suite,
     workspace: &Workspace,
-    folder: &Path,
+    folders: &Stores,
     cancel: &CancellationToken,
 ) -> Result<Option<Compiled>, sandbox::Error> {
     let Some(needed) = needed(suite, workspace, cancel).await? else {
         return Ok(None);
     };
-    let store = Store::open(folder)?;
-    let key = needed.key();
-    let mut kept = store.find(&key);
-    if kept.is_none() {
-        kept = compile(suite, &needed, (&store, &key), cancel).await?;
-    }
-    if kept.is_none() && !needed.others.is_empty() {
-        // A package of another module may need more than Go.
-        let library = needed.without_others();
-        kept = compile(suite, &library, (&store, &key), cancel).await?;
-    }
-    let Some(kept) = kept else { return Ok(None) };
-    Ok(Some(Compiled {
+    let library = library::of_everyone(suite, &needed, &folders.everyone, cancel).await?;
+    let kept = match library {
+        Some(library) if needed.others.is_empty() => Some(library),
+        library => of_repository(suite, &needed, (&folders.repository, library), cancel).await?,
+    };
+    Ok(kept.map(|kept| Compiled {
         env: BTreeMap::from([(VARIABLE.to_owned(), LIBRARY.to_owned())]),
         mount: mount(kept.directory, LIBRARY, Access::ReadOnly),
     }))
+}
+
+/// Compiles it for one repository, with the sources of the other modules that its tests import.
+async fn of_repository(
+    suite: &Suite,
+    needed: &Needed,
+    (folder, library): (&Path, Option<StoredInstall>),
+    cancel: &CancellationToken,
+) -> Result<Option<StoredInstall>, sandbox::Error> {
+    let store = Store::open(folder)?;
+    let key = needed.key();
+    if let Some(kept) = store.find(&key) {
+        return Ok(Some(kept));
+    }
+    let mut compiling = Compiling {
+        suite,
+        needed,
+        begins_with: library.as_ref().map(|library| library.directory.as_path()),
+        sees: Sees::OtherModules,
+    };
+    if let Some(new) = compiling.run(&store, cancel).await? {
+        return Ok(Some(keep(&store, new, &key, Vec::new()).await?));
+    }
+    // A package of another module may need more than Go.
+    let alone = needed.without_others();
+    if library.is_some() || alone == *needed {
+        return Ok(library);
+    }
+    compiling.needed = &alone;
+    Ok(match compiling.run(&store, cancel).await? {
+        Some(new) => Some(keep(&store, new, &key, Vec::new()).await?),
+        None => None,
+    })
 }
 
 /// What is compiled by one version of Go.
@@ -227,45 +256,84 @@ async fn needed(
     Ok(Some(needed.with_versions(versions.map_err(std::io::Error::other)?)))
 }
 
-/// Compiles packages in a sandbox that sees only the toolchain, the sources of other modules, and a generated module.
-/// `None` if Go fails or is interrupted.
-async fn compile(
-    suite: &Suite,
-    needed: &Needed,
-    (store, key): (&Store, &str),
-    cancel: &CancellationToken,
-) -> Result<Option<StoredInstall>, sandbox::Error> {
-    let new = store.begin()?;
-    let module = tempfile::tempdir_in(&suite.workspaces)?;
-    for (name, text) in needed.module() {
-        std::fs::write(module.path().join(name), text)?;
+/// What a compilation sees besides the toolchain and a generated module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sees {
+    /// Nothing of any repository.
+    Nothing,
+    /// The sources of other modules, as they were installed, and the variables of the installation.
+    OtherModules,
+}
+
+/// A compilation of packages, in a sandbox that does not see the project's code.
+struct Compiling<'a> {
+    suite: &'a Suite,
+    needed: &'a Needed,
+    /// Build output to begin with.
+    begins_with: Option<&'a Path>,
+    sees: Sees,
+}
+
+impl Compiling<'_> {
+    /// Compiles the packages into a new result of a store. `None` if Go fails or is interrupted.
+    async fn run(&self, store: &Store, cancel: &CancellationToken) -> Result<Option<New>, sandbox::Error> {
+        let suite = self.suite;
+        let new = store.begin()?;
+        if let Some(from) = self.begins_with {
+            let (from, to) = (from.to_path_buf(), new.path().to_path_buf());
+            let copied = tokio::task::spawn_blocking(move || copy(&from, &to)).await;
+            copied.map_err(std::io::Error::other)??;
+        }
+        let module = tempfile::tempdir_in(&suite.workspaces)?;
+        for (name, text) in self.needed.module() {
+            std::fs::write(module.path().join(name), text)?;
+        }
+        let mut policy = suite.policy.clone();
+        policy.limits.wall = COMPILING;
+        // `go build` would leave out what vet, which is a part of `go test`, computes for each package. No test runs, nor
+        // does what packages do when they are loaded.
+        let argv = ["go", "test", "-exec", "true", "."];
+        let mut command = sandbox::Command::new(argv, module.path());
+        command.env = environment();
+        if self.sees == Sees::OtherModules {
+            command.env.extend(not_our_own(&suite.installed.env));
+            command.mounts.clone_from(&suite.installed.mounts);
+        }
+        command.env.insert("GOCACHE".into(), LIBRARY.into());
+        command
+            .mounts
+            .push(mount(new.path().to_path_buf(), LIBRARY, Access::ReadWrite));
+        let begun = suite.clock.begins(Purpose::Preparation);
+        let output = suite.sandbox.exec(&command, &policy, cancel).await?;
+        suite.clock.add_preparation(output.wall);
+        drop(begun);
+        if output.outcome != Outcome::Exited(0) {
+            tracing::debug!(outcome = ?output.outcome, sees = ?self.sees, "what Go imports is not shared");
+            return Ok(None);
+        }
+        Ok(Some(new))
     }
-    let mut policy = suite.policy.clone();
-    policy.limits.wall = COMPILING;
-    // `go build` would leave out what vet, which is a part of `go test`, computes for each package. No test runs, nor
-    // does what packages do when they are loaded.
-    let argv = ["go", "test", "-exec", "true", "."];
-    let mut command = sandbox::Command::new(argv, module.path());
-    command.env = environment()
-        .into_iter()
-        .chain(not_our_own(&suite.installed.env))
-        .collect();
-    command.env.insert("GOCACHE".into(), LIBRARY.into());
-    command.mounts.clone_from(&suite.installed.mounts);
-    command
-        .mounts
-        .push(mount(new.path().to_path_buf(), LIBRARY, Access::ReadWrite));
-    let begun = suite.clock.begins(Purpose::Preparation);
-    let output = suite.sandbox.exec(&command, &policy, cancel).await?;
-    suite.clock.add_preparation(output.wall);
-    drop(begun);
-    if output.outcome != Outcome::Exited(0) {
-        tracing::debug!(outcome = ?output.outcome, "Go's library is not shared");
-        return Ok(None);
+}
+
+/// Copies Go's build cache: files in folders of one level.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            std::fs::create_dir(&target)?;
+            copy(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
     }
+    Ok(())
+}
+
+async fn keep(store: &Store, new: New, key: &str, notes: Vec<String>) -> std::io::Result<StoredInstall> {
     let (store, key) = (store.clone(), key.to_owned());
-    let kept = tokio::task::spawn_blocking(move || store.keep(new, &key, &[])).await;
-    Ok(Some(kept.map_err(std::io::Error::other)??))
+    let kept = tokio::task::spawn_blocking(move || store.keep(new, &key, &notes)).await;
+    kept.map_err(std::io::Error::other)?
 }
 
 #[cfg(test)]
