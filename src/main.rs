@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
     // The sandbox starts this program again to confine itself; nothing else may happen in that process.
     if greenlight::sandbox::helpers::is_wanted() {
@@ -11,7 +9,7 @@ fn main() -> ExitCode {
     }
     // Two TLS providers may be compiled in; whichever library asks first must get this one.
     let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    greenlight::cli::main(greenlight::cli::Cli::parse())
+    greenlight::cli::main(greenlight::cli::Cli::read())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Creates the engine's dependencies from settings.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -125,7 +126,25 @@ pub(super) fn places(settings: &Settings) -> Result<Places, Exit> {
 
 /// The configured sandbox, or the best one on this machine.
 pub(super) async fn sandbox(settings: &Settings) -> Result<Result<Sandbox, Unusable>, Exit> {
+    check_temporary_files()?;
     Ok(Sandbox::detect(choice(settings)?, places(settings)?).await)
+}
+
+/// Every sandbox needs temporary files, so a full disk or a missing folder would look like a fault of all of them.
+fn check_temporary_files() -> Result<(), Exit> {
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new()?;
+        file.write_all(&[0; 4096])
+    };
+    write().map_err(|error: std::io::Error| {
+        let folder = tempfile::env::temp_dir();
+        let reason = error.kind();
+        Exit::Usage(format!(
+            "temporary files cannot be written to {}: {reason}; make room there, or set TMPDIR to a folder that \
+             greenlight may write to",
+            folder.display()
+        ))
+    })
 }
 
 /// The sandbox for a person's checkout, or why there is none: the code may be a stranger's.
@@ -136,7 +155,8 @@ pub(super) async fn sandbox_for(settings: &Settings, worktree: &Worktree) -> Res
     });
     let sandbox = sandbox.map_err(|unusable| {
         Exit::Refused(format!(
-            "{unusable}. If you trust this code as much as your own, `--sandbox none` runs it without protection"
+            "{unusable}. `greenlight doctor` shows what else could be used. If you trust this code as much as your own, \
+             `--sandbox none` runs it without protection"
         ))
     })?;
     hidden::tighten(settings)?;

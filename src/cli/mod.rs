@@ -43,6 +43,7 @@ mod wrap;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 pub use exit::Exit;
 use tokio::runtime::Runtime;
@@ -65,6 +66,40 @@ pub struct Cli {
     quiet: bool,
     #[command(subcommand)]
     verb: Verb,
+}
+
+/// Words that people try, and the command that does it.
+const OTHER_WORDS: [(&str, &[&str]); 8] = [
+    ("fix", &["debug", "heal", "patch", "repair", "solve"]),
+    ("tests", &["check", "run", "test"]),
+    ("init", &["configure", "install", "onboard", "setup"]),
+    ("serve", &["daemon", "server", "start", "up"]),
+    ("runs", &["history", "jobs", "list", "ls", "status"]),
+    ("doctor", &["diagnose", "env", "info"]),
+    ("config", &["lint", "settings"]),
+    ("prune", &["clean", "cleanup", "gc"]),
+];
+
+impl Cli {
+    /// Reads the command line of this process. Ends it after `--help`, `--version` and mistakes, as clap does.
+    pub fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|mut error| {
+            suggest_command(&mut error);
+            error.exit()
+        })
+    }
+}
+
+/// Names the command for a word that is none, if people are known to try that word.
+fn suggest_command(error: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    let command = OTHER_WORDS.iter().find(|(_, words)| words.contains(&word.as_str()));
+    if let Some((command, _)) = command {
+        let suggested = ContextValue::Strings(vec![(*command).to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, suggested);
+    }
 }
 
 #[derive(Debug, Subcommand)]

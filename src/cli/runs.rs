@@ -212,6 +212,8 @@ async fn counted(arguments: StatsArguments) -> Result<(), Exit> {
     };
     if source.json {
         terminal::show_document(&json!({ "repository": repository, "statistics": statistics }));
+    } else if statistics.runs == 0 {
+        terminal::show("no runs started in this time");
     } else {
         terminal::show(&table(&statistics));
     }

@@ -139,7 +139,8 @@ struct Listing {
     /// `owner/name`.
     #[schemars(required, with = "String")]
     repository: Option<String>,
-    /// How many runs, at most 100.
+    /// How many runs, 20 by default.
+    #[schemars(range(min = 1, max = MAX_LISTED))]
     limit: Option<usize>,
 }
 
@@ -155,7 +156,7 @@ async fn get_runs(
     let repository: RepositoryName = repository
         .parse()
         .map_err(|_| bad_query("`repository` has to be `owner/name`"))?;
-    let limit = listing.limit.unwrap_or(LISTED).clamp(1, MAX_LISTED);
+    let limit = problem::within("limit", listing.limit.unwrap_or(LISTED), 1..=MAX_LISTED)?;
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
     let mut runs = api.queue.app().journal.runs_in(&access.at.repository, limit).await?;
     for run in &mut runs {

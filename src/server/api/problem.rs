@@ -1,5 +1,8 @@
 //! The errors of the API.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use serde_json::json;
@@ -20,6 +23,18 @@ pub(super) enum Problem {
     Busy,
     GitHubIsAway,
     Broken,
+}
+
+/// A number of a query that has to be within bounds.
+///
+/// # Errors
+/// When it is not: nobody should take what was left out for all there is.
+pub(super) fn within<N: PartialOrd + Display>(name: &str, number: N, bounds: RangeInclusive<N>) -> Result<N, Problem> {
+    if bounds.contains(&number) {
+        return Ok(number);
+    }
+    let (least, most) = bounds.into_inner();
+    Err(Problem::BadRequest(format!("`{name}` has to be between {least} and {most}")))
 }
 
 /// Replaces the framework's own refusal of a path that is not UTF-8, which is plain text. Routes refuse queries and

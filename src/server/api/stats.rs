@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::{Problem, within};
 use super::who::Caller;
 use crate::domain::id::RepositoryName;
 use crate::summary::Statistics;
@@ -26,6 +26,7 @@ pub(super) struct Counting {
     #[schemars(with = "String")]
     repository: RepositoryName,
     /// How many days back, 30 by default.
+    #[schemars(range(min = 1, max = MAX_DAYS))]
     days: Option<u32>,
 }
 
@@ -47,6 +48,7 @@ pub(super) async fn get_stats(
 ) -> Result<Json<Counted>, Problem> {
     let explained = |_| Problem::BadRequest("say which, as in `?repository=owner/name&days=30`".into());
     let Query(Counting { repository, days }) = wanted.map_err(explained)?;
+    let days = within("days", days.unwrap_or(DAYS), 1..=MAX_DAYS)?;
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
     let runs = api
         .queue
@@ -54,7 +56,6 @@ pub(super) async fn get_stats(
         .journal
         .runs_in(&access.at.repository, MAX_COUNTED)
         .await?;
-    let days = days.unwrap_or(DAYS).clamp(1, MAX_DAYS);
     let now = Timestamp::now();
     let since = now.checked_sub(SignedDuration::from_hours(24 * i64::from(days)));
     let since = since.unwrap_or(Timestamp::MIN);

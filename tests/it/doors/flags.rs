@@ -1,6 +1,7 @@
 //! The command line: help, version, and errors about unknown arguments.
 
 use super::Door;
+use super::fix::{GREEN, sums};
 
 #[tokio::test]
 async fn every_subcommand_explains_itself() {
@@ -44,6 +45,9 @@ async fn what_is_not_known_is_a_usage_error() {
         (&[] as &[&str], "Usage: greenlight"),
         (&["fixx"], "'fix'"),
         (&["inti"], "'init'"),
+        (&["setup"], "'init'"),
+        (&["repair"], "'fix'"),
+        (&["run"], "'tests'"),
         (&["config", "chek"], "'check'"),
         (&["config"], "Usage: greenlight config"),
         (&["init", "--dry-rnu"], "'--dry-run'"),
@@ -116,6 +120,18 @@ async fn odd_settings_are_named() {
             .with("GREENLIGHT_WEBHOOK_SECRET", "s3cret-of-a-test");
         let door = door.with("GREENLIGHT_GITHUB_TOKEN", "t");
         door.run([verb]).await.with(2).saying("GREENLIGHT_DATA_DIR");
+    }
+    // A folder for temporary files that is missing is no fault of the sandboxes.
+    for verb in ["fix", "tests", "explain"] {
+        let nowhere = Door::new().with("TMPDIR", "/proc/nowhere");
+        let checkout = sums(GREEN, &[]);
+        let ended = nowhere.run([verb.as_ref(), checkout.path().as_os_str()]).await.with(2);
+        let ended = ended.saying("temporary files cannot be written to /proc/nowhere: ");
+        assert!(
+            ended.err.contains("set TMPDIR") && !ended.err.contains("sandbox"),
+            "{}",
+            ended.err
+        );
     }
     let missing = door.data().join("not-there");
     door.run(["fix".as_ref(), missing.as_os_str()])

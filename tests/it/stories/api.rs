@@ -106,6 +106,12 @@ async fn whoever_may_read_the_repository_reads_its_runs() {
     let story = waiting([]).await;
     let (status, listed) = get(&story, "/runs?repository=acme/rail&limit=5", MAINTAINER).await;
     assert_eq!(status, 200, "{listed}");
+    for limit in [0, 101] {
+        let path = format!("/runs?repository=acme/rail&limit={limit}");
+        let (status, wrong) = get(&story, &path, MAINTAINER).await;
+        assert_eq!(status, 400);
+        assert!(wrong.to_string().contains("`limit` has to be between 1 and 100"), "{wrong}");
+    }
     let run = &listed["runs"][0];
     assert_eq!(
         (run["state"].as_str(), run["mode"].as_str()),

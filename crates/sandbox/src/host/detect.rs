@@ -34,7 +34,7 @@ pub(crate) async fn best(places: &Places) -> Result<Sandbox, Unusable> {
         match try_out(backend, places).await {
             Ok(sandbox) => return Ok(sandbox),
             Err(complaint) => {
-                tracing::warn!(%backend, reason = %complaint.reason, remedy = %complaint.remedy, "this sandbox cannot be used here");
+                tracing::info!(%backend, reason = %complaint.reason, remedy = %complaint.remedy, "this sandbox cannot be used here");
                 first_complaint.get_or_insert(complaint);
             }
         }

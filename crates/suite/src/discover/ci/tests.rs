@@ -39,7 +39,7 @@ fn check(scripts: &[&str], expected: &[&str]) {
         ("scripts/tests", "#!/usr/bin/env bash\ncd inner\ngo test -v ./...\n"),
         (
             "web/package.json",
-            "{\"scripts\": {\"test:fewer\": \"vitest run a.test.js\", \"test:more\": \"vitest run a.test.js b.test.js\", \"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \
+            "{\"scripts\": {\"test:fewer\": \"vitest run a.test.js\", \"test:more\": \"vitest run a.test.js b.test.js\", \"unit\": \"vitest run unit\", \"test:ssr\": \"vitest run ssr\", \"test:again\": \"vitest run ssr -u\", \"test:counted\": \"c8 -c .c8rc --check-coverage npm run unit\", \
          \"test:node\": \"cd examples && npm test\", \"test:types\": \"cd types && npm test\"}}",
         ),
         ("pnpm-workspace.yaml", "packages: [packages/*]\n"),
@@ -256,6 +256,7 @@ fn scripts_of_packages_and_programs_beside_tests_run_as_they_are() {
         &["cd web && npx vitest run unit", "cd web && node e2e/test-a.js"],
     );
     check(&["cd web && node e2e/test-a.js"], &[]);
+    check(&["cd web && npm run test:counted"], &["cd web && npx vitest run unit"]);
 }
 
 /// `--filter` is followed by the name of a package, which is no script.

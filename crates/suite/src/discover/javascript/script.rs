@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::globstar;
 use super::runner::{only_looks, only_prepares_the_machine, runner};
+use crate::ci_build::MANAGERS;
 use crate::discover::directory::Directory;
 use crate::shell::{Word, commands};
 
@@ -88,6 +89,8 @@ impl Package {
             call = self.call(rest).filter(|call| matches!(call, Call::Scripts(..)));
             set.extend_from_slice(more);
         }
+        // `c8 --check-coverage npm run x` counts lines in what `x` runs.
+        let call = call.or_else(|| self.call(self.counted(rest)?));
         let Some(call) = call else {
             return Some(vec![command.to_vec()]);
         };
@@ -158,6 +161,13 @@ impl Package {
     }
 
     /// What a command of a package manager runs. `None` if it is not such a command.
+    /// What a coverage tool runs, if that is a script. Coverage is not measured here.
+    fn counted<'w>(&self, command: &'w [Word]) -> Option<&'w [Word]> {
+        let is_counter = matches!(command.first()?.plain.as_str(), "c8" | "nyc");
+        let at = command.iter().position(|word| MANAGERS.contains(&word.plain.as_str()))?;
+        (is_counter && !self.counter_loads()).then_some(&command[at..])
+    }
+
     fn call(&self, command: &[Word]) -> Option<Call> {
         let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
         let quiet = |word: &&&str| {

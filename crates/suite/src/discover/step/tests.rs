@@ -78,6 +78,16 @@ fn the_line_with_the_tests_is_found() {
     check("node tools/check-size.js", None);
     check("php ./phpunit -v", Some(("php ./phpunit -v", Framework::Phpunit)));
     check(
+        "php -d memory_limit=-1 vendor/bin/phpunit --testdox",
+        Some(("php -d memory_limit=-1 vendor/bin/phpunit --testdox", Framework::Phpunit)),
+    );
+    check("php -d memory_limit=-1", None);
+    check(
+        "composer exec -v phpunit -- --exclude-group slow",
+        Some(("vendor/bin/phpunit --exclude-group slow", Framework::Phpunit)),
+    );
+    check("composer exec php-cs-fixer -- fix", None);
+    check(
         "set -euo pipefail\npip install -e .[test]\npython -m pytest tests \\\n  --maxfail=1 # slow\necho done",
         Some(("python -m pytest tests '--maxfail=1'", Pytest)),
     );

@@ -71,7 +71,23 @@ pub(in crate::discover) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
     while let Some(length) = runner(&words[start..]) {
         start += length;
     }
-    words.split_off(start)
+    let words = words.split_off(start);
+    of_composer(&words).unwrap_or(words)
+}
+
+/// What `composer exec -v phpunit -- --group a` runs, where Composer puts the programs of packages:
+/// <https://getcomposer.org/doc/03-cli.md#exec>
+fn of_composer(words: &[String]) -> Option<Vec<String>> {
+    let [composer, exec, arguments @ ..] = words else {
+        return None;
+    };
+    if composer != "composer" || exec != "exec" {
+        return None;
+    }
+    let at = arguments.iter().position(|word| !word.starts_with('-'))?;
+    let (program, rest) = arguments[at..].split_first()?;
+    let rest = rest.split_first().filter(|(first, _)| *first == "--").map_or(rest, |(_, rest)| rest);
+    Some([format!("vendor/bin/{program}")].into_iter().chain(rest.iter().cloned()).collect())
 }
 
 /// The number of words that a runner and its options take, if a tool follows.
@@ -199,7 +215,7 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     }
     if matches!(*first, "php" | "ruby" | "node" | "perl") {
         // A tool that is part of the project: `php ./phpunit`, `ruby -Ilib exe/rake`, `node bin/mocha.js`.
-        let script = rest.iter().position(|word| !word.starts_with('-'))?;
+        let script = script(first, rest)?;
         let name = rest[script].rsplit('/').next().unwrap_or_default();
         let stem = name.strip_suffix(".js").or(name.strip_suffix(".cjs")).unwrap_or(name);
         let as_tool: Vec<&str> = [stem].into_iter().chain(rest[script + 1..].iter().copied()).collect();
@@ -230,6 +246,24 @@ fn without_packages<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
         is_value = is_option;
         !is_dropped
     })
+}
+
+/// The index of the script in the arguments of an interpreter, as in `php -d memory_limit=-1 phpunit`.
+fn script(interpreter: &str, arguments: &[&str]) -> Option<usize> {
+    let with_value: &[&str] = match interpreter {
+        "php" => &["-d", "-c"],
+        "ruby" | "perl" => &["-I", "-r"],
+        _ => &["-r", "--require", "--import", "--loader"],
+    };
+    let mut at = 0;
+    loop {
+        let word = *arguments.get(at)?;
+        at += match word.starts_with('-') {
+            false => return Some(at),
+            true if with_value.contains(&word) => 2,
+            true => 1,
+        };
+    }
 }
 
 /// The index of the module's name in the arguments of Python, as in `-W error -m pytest`.

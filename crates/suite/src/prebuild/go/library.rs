@@ -77,7 +77,7 @@ pub(super) async fn of_everyone(
 }
 
 impl Needed {
-    /// What is compiled if there are so many results already: what a tree named and exists, or everything.
+    /// What is compiled after this number of results: what a tree named, if it exists, or everything.
     fn of_library(&self, all: &Self, results: usize) -> Self {
         if results >= MAX_PARTIAL {
             return all.clone();
