@@ -34,7 +34,9 @@ pub(super) fn within<N: PartialOrd + Display>(name: &str, number: N, bounds: Ran
         return Ok(number);
     }
     let (least, most) = bounds.into_inner();
-    Err(Problem::BadRequest(format!("`{name}` has to be between {least} and {most}")))
+    Err(Problem::BadRequest(format!(
+        "`{name}` has to be between {least} and {most}"
+    )))
 }
 
 /// Replaces the framework's own refusal of a path that is not UTF-8, which is plain text. Routes refuse queries and

@@ -201,7 +201,10 @@ async fn the_doctor_shows_every_sandbox() {
     let programs = document["machine"]["programs"]["found"].as_array().unwrap();
     assert!(programs.contains(&"python3".into()), "{programs:?}");
     // None of its temporary files remain, and a flag without an effect is rejected.
-    let left = std::fs::read_dir(door.data()).unwrap().flatten().map(|entry| entry.file_name());
+    let left = std::fs::read_dir(door.data())
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["installed"], "which was there before");
     door.run(["doctor", "--sandbox", "native"])
         .await

@@ -110,7 +110,10 @@ async fn whoever_may_read_the_repository_reads_its_runs() {
         let path = format!("/runs?repository=acme/rail&limit={limit}");
         let (status, wrong) = get(&story, &path, MAINTAINER).await;
         assert_eq!(status, 400);
-        assert!(wrong.to_string().contains("`limit` has to be between 1 and 100"), "{wrong}");
+        assert!(
+            wrong.to_string().contains("`limit` has to be between 1 and 100"),
+            "{wrong}"
+        );
     }
     let run = &listed["runs"][0];
     assert_eq!(

@@ -35,12 +35,24 @@ async fn a_repository_is_counted_for_those_who_may_read_it() {
         (&1.into(), &1.into())
     );
     assert_eq!(get(&story, path, STRANGER).await.0, 404);
-    for wrong in ["", "?repository=acme", "?repository=acme/rail&days=x", "?repository=acme/rail&days=0"] {
-        assert_eq!(get(&story, &format!("/stats{wrong}"), MAINTAINER).await.0, 400, "{wrong}");
+    for wrong in [
+        "",
+        "?repository=acme",
+        "?repository=acme/rail&days=x",
+        "?repository=acme/rail&days=0",
+    ] {
+        assert_eq!(
+            get(&story, &format!("/stats{wrong}"), MAINTAINER).await.0,
+            400,
+            "{wrong}"
+        );
     }
     let (status, wrong) = get(&story, "/stats?repository=acme/rail&days=4000", MAINTAINER).await;
     assert_eq!(status, 400);
-    assert!(wrong.to_string().contains("`days` has to be between 1 and 3650"), "{wrong}");
+    assert!(
+        wrong.to_string().contains("`days` has to be between 1 and 3650"),
+        "{wrong}"
+    );
     assert_eq!(get(&story, "/stats?repository=acme/other", MAINTAINER).await.0, 404);
     story.maintainer_says("/greenlight approve").await;
     let (_, counted) = get(&story, path, MAINTAINER).await;

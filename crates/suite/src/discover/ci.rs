@@ -161,11 +161,14 @@ impl StepCommands<'_> {
     }
 
     fn add(&mut self, step: &CiStep, command: TestCommand, own_env: BTreeSet<String>, depth: usize) {
-        let command = own::entered(self.checkout, command);
+        let mut command = own::entered(self.checkout, command);
         let place = Directory {
             checkout: self.checkout,
             directory: command.directory.clone(),
         };
+        if let Some(counted) = javascript::uncounted(&place, &command.argv) {
+            command.argv = counted;
+        }
         // A script of Composer may be named after what it runs.
         let calls =
             command.framework == Framework::Other || command.argv.first().is_some_and(|word| word == "composer");

@@ -5,6 +5,7 @@ use greenlight_anchor::RepoPath;
 use super::ReadFile;
 use super::files::WorkflowFiles;
 use super::node::Node;
+use super::purpose::is_usual;
 use super::test_steps::{events, workflows, workflows_steps};
 
 /// A workflow of a repository.
@@ -42,7 +43,9 @@ pub fn ci_workflows<'p>(
             is_for_pull_requests: workflow
                 .get("on")
                 .is_some_and(|on| events(on).any(|event| event == "pull_request")),
-            has_tests: !workflows_steps(path, &workflow, false, &mut files).is_empty(),
+            has_tests: workflows_steps(path, &workflow, false, &mut files)
+                .iter()
+                .any(|(rank, _)| is_usual(*rank)),
         });
     }
     (listed, unread)

@@ -11,7 +11,7 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use super::files::WorkflowFiles;
 use super::node::Node;
-use super::purpose::rank;
+use super::purpose::{is_usual, rank};
 use super::steps::{self, in_tree};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
@@ -69,7 +69,7 @@ pub(super) fn test_steps<'p>(
             continue;
         };
         for job in jobs(&document).into_iter().take(MAX_JOBS) {
-            let rank = rank(&job.name);
+            let rank = rank(&job.name).filter(|rank| is_usual(*rank));
             found.extend(rank.and_then(|rank| Some((rank, step(path, job)?))));
         }
     }

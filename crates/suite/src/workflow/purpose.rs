@@ -1,7 +1,7 @@
 //! What a workflow or a job is for, by its name.
 
 /// Words in the names of workflows and jobs that do something other than testing.
-const OTHER_PURPOSE: [&str; 50] = [
+const OTHER_PURPOSE: [&str; 39] = [
     "release",
     "publish",
     "deploy",
@@ -14,21 +14,12 @@ const OTHER_PURPOSE: [&str; 50] = [
     "fuzz",
     "fuzzing",
     "codeql",
-    "nightly",
     "scorecard",
     "downstream",
     "upstream",
     "integration",
     "e2e",
-    "regression",
     "miri",
-    "msrv",
-    "minimal",
-    "lowest",
-    "oldest",
-    "old",
-    "beta",
-    "coverage",
     "wasm",
     "cross",
     "emulated",
@@ -42,10 +33,8 @@ const OTHER_PURPOSE: [&str; 50] = [
     "container",
     "containers",
     "docker",
-    "package",
     "prod",
     "production",
-    "dev",
     "example",
     "examples",
     "themes",
@@ -54,6 +43,26 @@ const OTHER_PURPOSE: [&str; 50] = [
     "browsers",
 ];
 
+/// Words in the names of workflows and jobs that test in an unusual way. They count where nothing else tests.
+const UNUSUAL: [&str; 11] = [
+    "nightly",
+    "regression",
+    "msrv",
+    "minimal",
+    "lowest",
+    "oldest",
+    "old",
+    "beta",
+    "coverage",
+    "package",
+    "dev",
+];
+/// Ranks from here on are unusual.
+const FROM_UNUSUAL: u32 = 100;
+/// Names of files that GitHub proposes for the first workflow of a repository, and that say nothing else:
+/// <https://github.com/actions/starter-workflows/tree/main/ci>
+const PROPOSED: [&str; 2] = ["python-package", "python-package-conda"];
+
 /// Words in the names of jobs that take longer than people want to wait for.
 const LONG: [&str; 5] = ["long", "slow", "extended", "weekly", "stress"];
 /// Words in the names of jobs that say little about the code when they fail: the tests of the others come first.
@@ -61,23 +70,36 @@ const COARSE: [&str; 1] = ["smoke"];
 /// How much later they count.
 const LATER: u32 = 3;
 
+/// Whether a workflow or a job with this rank is how a project is usually tested.
+pub(super) fn is_usual(rank: u32) -> bool {
+    rank < FROM_UNUSUAL
+}
+
 /// 0 for a name that says no more than "test", 1 for one that says it among other things, 2 for others; more for those that
-/// take long. `None` for one with another purpose.
+/// take long or test in an unusual way. `None` for one with another purpose.
 pub(super) fn rank(name: &str) -> Option<u32> {
     let name = name.to_ascii_lowercase();
     let name = name
         .strip_suffix(".yml")
         .or(name.strip_suffix(".yaml"))
         .unwrap_or(&name);
+    if PROPOSED.contains(&name) {
+        return Some(1);
+    }
+    // Not tests of how parts work together.
+    let name = ["-", "_", " "].iter().fold(name.to_owned(), |name, between| {
+        name.replace(&format!("continuous{between}integration"), "ci")
+    });
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
     let is_for_tests = |word: &str| matches!(word, "test" | "tests" | "ci" | "unit");
-    // `dev-tests` are the tests of a branch for development.
-    let is_branch = |word: &str| word == "dev" && name.starts_with("dev") && words().any(is_for_tests);
-    if words().any(|word| OTHER_PURPOSE.contains(&word) && !is_branch(word)) {
+    if words().any(|word| OTHER_PURPOSE.contains(&word)) {
         return None;
     }
+    // `dev-tests` are the tests of a branch for development.
+    let is_branch = |word: &str| word == "dev" && name.starts_with("dev") && words().any(is_for_tests);
+    let is_unusual = words().any(|word| UNUSUAL.contains(&word) && !is_branch(word));
     let is_late = words().any(|word| LONG.contains(&word) || COARSE.contains(&word));
-    let later = if is_late { LATER } else { 0 };
+    let later = if is_late { LATER } else { 0 } + if is_unusual { FROM_UNUSUAL } else { 0 };
     Some(match (words().all(is_for_tests), words().any(is_for_tests)) {
         (true, _) => later,
         (_, true) => later + 1,
@@ -98,4 +120,36 @@ pub(super) fn rank_of_end_to_end(name: &str) -> Option<u32> {
         rank(&rest.join("-"))
     };
     rank.filter(|_| is_end_to_end).map(|rank| rank + LATER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_is_for_tests() {
+        for name in [
+            "ci.yml",
+            "continuous-integration.yml",
+            "Continuous Integration",
+            "continuous_integration",
+            "tests",
+        ] {
+            assert_eq!(rank(name), Some(0), "{name}");
+        }
+        assert_eq!(rank("python-package.yml"), Some(1));
+        assert_eq!(rank("node.js.yml"), Some(2));
+        for name in [
+            "integration.yml",
+            "integration-tests",
+            "docker.yml",
+            "release-package.yml",
+        ] {
+            assert_eq!(rank(name), None, "{name}");
+        }
+        for name in ["coverage.yml", "test-package", "tests-dev", "nightly-tests"] {
+            assert!(rank(name).is_some_and(|rank| !is_usual(rank)), "{name}");
+        }
+        assert!(rank("dev-tests").is_some_and(is_usual));
+    }
 }

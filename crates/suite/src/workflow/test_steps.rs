@@ -9,7 +9,7 @@ use greenlight_readers::ci_step::CiStep;
 use super::expression::Scope;
 use super::files::WorkflowFiles;
 use super::node::Node;
-use super::purpose::{rank, rank_of_end_to_end};
+use super::purpose::{is_usual, rank, rank_of_end_to_end};
 use super::{JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
 use crate::discover::runs_plain_programs;
 
@@ -32,7 +32,8 @@ const EVENTS: [&str; 5] = [
     "workflow_call",
 ];
 /// The steps that run tests, or one that checks in a job without tests, in the order in which they should be tried: workflows and jobs
-/// that are named after tests first. Those that are named after something else are left out.
+/// that are named after tests first. Those that are named after something else are left out, and those that test in an
+/// unusual way count where nothing else tests.
 ///
 /// `paths` are the files of the tree, in order; `read` is as for [`failed_step`](super::failed_step).
 pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut ReadFile<'_>) -> Vec<CiStep> {
@@ -45,15 +46,19 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
                 found.extend(workflows_steps(path, &workflow, on_windows, files));
             }
         }
-        !found.is_empty()
+        (!found.is_empty(), found.iter().any(|(rank, _)| is_usual(*rank)))
     };
-    if !of_github(false, &mut files) {
+    let (has_any, has_usual) = of_github(false, &mut files);
+    if !has_usual {
         let mut steps = other_ci::test_steps(paths.iter().copied(), &mut files);
         steps.truncate(MAX_STEPS);
         // What is tested on Windows alone is tested all the same.
-        if !steps.is_empty() || !of_github(true, &mut files) {
+        if !steps.is_empty() || !has_any && !of_github(true, &mut files).0 {
             return steps;
         }
+    }
+    if has_usual {
+        found.retain(|(rank, _)| is_usual(*rank));
     }
     // Stable: equally ranked steps stay in the order of the files.
     found.sort_by_key(|(rank, _)| *rank);

@@ -56,7 +56,7 @@ fn check(scripts: &[&str], expected: &[&str]) {
         (
             "tool/package.json",
             "{\"scripts\": {\"test\": \"run-s lint test-node\", \"test-node:unit\": \"node bin/own.js unit\", \"test-node:slow\": \"node bin/own.js slow\", \
-             \"test-browser\": \"node bin/own.js browser\", \"test-image\": \"docker run a\", \"test-changed\": \"nx affected -t test\"}}",
+             \"test-browser\": \"node bin/own.js browser\", \"test-image\": \"docker run a\", \"test-changed\": \"nx affected -t test\", \"test-coverage\": \"c8 --lines 98 npm run test-node:unit\"}}",
         ),
         ("sharp/tools/builder/targets/Test.cs", ""),
         ("sharp/tools/builder/build.csproj", ""),
@@ -210,6 +210,10 @@ fn a_makefile_is_read_with_what_it_includes_for_this_machine() {
 /// One does not run what another runs, so all of them count.
 #[test]
 fn suites_with_different_tests_all_count() {
+    check(
+        &["cd tool && npm run test-coverage", "cd tool && npm run test-node:slow"],
+        &["cd tool && npm run test-node:unit", "cd tool && npm run test-node:slow"],
+    );
     check(
         &[
             "cd web && npm run unit",

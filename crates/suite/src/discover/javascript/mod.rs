@@ -18,7 +18,7 @@ use script::{MAX_DEPTH, Package};
 use crate::ci_build::MANAGERS;
 use crate::discover::directory::Directory;
 use crate::framework::Framework;
-use crate::shell::Word;
+use crate::shell::{Word, commands};
 use crate::test_command::TestCommand;
 
 /// What is looked for, shown to people whose tests were not found.
@@ -75,6 +75,18 @@ pub(super) fn taken_apart(root: &Directory<'_>, words: &[String]) -> Option<(Vec
     let words: Vec<Word> = words.iter().map(|word| Word::new(word)).collect();
     let commands = package.expand(&words, MAX_DEPTH)?;
     runs(&package, commands)
+}
+
+/// The call of a script that the named script makes, with a coverage tool around it and nothing else.
+pub(super) fn uncounted(place: &Directory<'_>, words: &[String]) -> Option<Vec<String>> {
+    let (manager, name) = (words.first()?, words.last()?);
+    let package = Package::of(place).filter(|_| MANAGERS.contains(&manager.as_str()))?;
+    let all = commands(package.script(name)?)?;
+    let [command] = all.as_slice() else {
+        return None;
+    };
+    let counted = package.counted(command)?;
+    Some(counted.iter().map(|word| word.plain.clone()).collect())
 }
 
 /// A command made of plain words, with its environment variables.

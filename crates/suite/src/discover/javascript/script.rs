@@ -162,9 +162,11 @@ impl Package {
 
     /// What a command of a package manager runs. `None` if it is not such a command.
     /// What a coverage tool runs, if that is a script. Coverage is not measured here.
-    fn counted<'w>(&self, command: &'w [Word]) -> Option<&'w [Word]> {
+    pub(super) fn counted<'w>(&self, command: &'w [Word]) -> Option<&'w [Word]> {
         let is_counter = matches!(command.first()?.plain.as_str(), "c8" | "nyc");
-        let at = command.iter().position(|word| MANAGERS.contains(&word.plain.as_str()))?;
+        let at = command
+            .iter()
+            .position(|word| MANAGERS.contains(&word.plain.as_str()))?;
         (is_counter && !self.counter_loads()).then_some(&command[at..])
     }
 

@@ -78,8 +78,11 @@ fn the_line_with_the_tests_is_found() {
     check("node tools/check-size.js", None);
     check("php ./phpunit -v", Some(("php ./phpunit -v", Framework::Phpunit)));
     check(
-        "php -d memory_limit=-1 vendor/bin/phpunit --testdox",
-        Some(("php -d memory_limit=-1 vendor/bin/phpunit --testdox", Framework::Phpunit)),
+        "php -d 'memory_limit=-1' vendor/bin/phpunit --testdox",
+        Some((
+            "php -d 'memory_limit=-1' vendor/bin/phpunit --testdox",
+            Framework::Phpunit,
+        )),
     );
     check("php -d memory_limit=-1", None);
     check(

@@ -86,8 +86,16 @@ fn of_composer(words: &[String]) -> Option<Vec<String>> {
     }
     let at = arguments.iter().position(|word| !word.starts_with('-'))?;
     let (program, rest) = arguments[at..].split_first()?;
-    let rest = rest.split_first().filter(|(first, _)| *first == "--").map_or(rest, |(_, rest)| rest);
-    Some([format!("vendor/bin/{program}")].into_iter().chain(rest.iter().cloned()).collect())
+    let rest = rest
+        .split_first()
+        .filter(|(first, _)| *first == "--")
+        .map_or(rest, |(_, rest)| rest);
+    Some(
+        [format!("vendor/bin/{program}")]
+            .into_iter()
+            .chain(rest.iter().cloned())
+            .collect(),
+    )
 }
 
 /// The number of words that a runner and its options take, if a tool follows.

@@ -148,6 +148,7 @@ async fn alone(store: &Store, cancel: &CancellationToken) -> io::Result<Option<F
         }
     };
     let waited = tokio::select! {
+        biased;
         () = cancel.cancelled() => return Ok(None),
         waited = tokio::time::timeout(COMPILING, free) => waited,
     };
