@@ -75,6 +75,14 @@ struct JobMatch {
     scope: Scope,
 }
 
+impl JobMatch {
+    /// Whether a value of the matrix asks for a compiler's current release.
+    fn is_of_current_release(&self) -> bool {
+        let values = matrix::display_names(&self.scope.matrix);
+        values.iter().any(|value| value == "stable")
+    }
+}
+
 /// The jobs of a workflow that GitHub would show with this name.
 fn in_workflow(
     (path, name): (&str, &str),

@@ -150,7 +150,7 @@ impl CalledWorkflow {
                 Some(node) => matrix::combinations(node, &self.scope).unwrap_or_else(|| vec![Vec::new()]),
                 None => vec![Vec::new()],
             };
-            let legs: Vec<JobMatch> = legs
+            let mut legs: Vec<JobMatch> = legs
                 .into_iter()
                 .take(MAX_LEGS)
                 .map(|leg| JobMatch {
@@ -162,6 +162,8 @@ impl CalledWorkflow {
                     },
                 })
                 .collect();
+            // This machine most likely has a compiler's current release.
+            legs.sort_by_key(|leg| !leg.is_of_current_release());
             // A workflow may call itself, from every leg.
             if files.look_at(legs.len()).is_none() {
                 return;
@@ -256,6 +258,13 @@ mod tests {
             .iter()
             .map(|step| (step.script.clone(), directory(step)))
             .collect()
+    }
+
+    #[test]
+    fn the_leg_with_the_current_release_comes_first() {
+        let job = "{runs-on: ubuntu-latest, strategy: {matrix: {rust: ['1.74', nightly, stable]}}, steps: [{run: 'pytest ${{ matrix.rust }}'}]}";
+        let scripts: Vec<String> = of_job(job).into_iter().map(|(script, _)| script).collect();
+        assert_eq!(scripts, ["pytest stable", "pytest 1.74", "pytest nightly"]);
     }
 
     #[test]
