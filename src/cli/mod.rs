@@ -90,7 +90,7 @@ impl Cli {
     }
 }
 
-/// Names the command for a word that is none, if people are known to try that word.
+/// Names the command that people may mean by a word that greenlight does not know.
 fn suggest_command(error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;

@@ -39,6 +39,11 @@ pub(in super::super) fn file(packages: &Path) -> PathBuf {
     packages.with_extension("memory.json")
 }
 
+/// That file, and the one of a run that is not over.
+pub(super) fn with_run(packages: &Path) -> (PathBuf, PathBuf) {
+    (file(packages), packages.with_extension("run.jsonl"))
+}
+
 /// The memory of a checkout. If it cannot be read, it is empty, which only costs trying the same fixes again.
 pub(super) fn recall(file: &Path) -> Memory {
     read(file).unwrap_or_else(|error| {

@@ -183,8 +183,7 @@ async fn try_to(
     let (root, data) = (folder::checkout(&arguments.path)?, settings.data_dir()?);
     check_files(&settings, &root, arguments.record.as_deref())?;
     let (own, stores) = (folder::own(&data)?, folder::stores(&data, &root));
-    let beside = &stores.repository;
-    let (memory_file, run_file) = (memory_file::file(beside), beside.with_extension("run.jsonl"));
+    let (memory_file, run_file) = memory_file::with_run(&stores.repository);
     let mut worktree = app::worktree(&root, own.path(), stores).await?;
     worktree.memory = memory_file::recall(&memory_file);
     worktree.without.clone_from(&arguments.without);

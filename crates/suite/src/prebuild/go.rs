@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use greenlight_sandbox as sandbox;
-use greenlight_sandbox::{Access, Outcome};
+use greenlight_sandbox::{Access, Outcome, Policy};
 use greenlight_tree::checkout::Workspace;
 use greenlight_tree::files;
 use sha2::{Digest as _, Sha256};
@@ -259,7 +259,7 @@ async fn needed(
 /// What a compilation sees besides the toolchain and a generated module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sees {
-    /// Nothing of any repository.
+    /// Nothing of any repository, nor its limits: Go does not fail if there is no room for what it keeps.
     Nothing,
     /// The sources of other modules, as they were installed, and the variables of the installation.
     OtherModules,
@@ -288,7 +288,10 @@ impl Compiling<'_> {
         for (name, text) in self.needed.module() {
             std::fs::write(module.path().join(name), text)?;
         }
-        let mut policy = suite.policy.clone();
+        let mut policy = match self.sees {
+            Sees::Nothing => Policy::default(),
+            Sees::OtherModules => suite.policy.clone(),
+        };
         policy.limits.wall = COMPILING;
         // `go build` would leave out what vet, which is a part of `go test`, computes for each package. No test runs, nor
         // does what packages do when they are loaded.

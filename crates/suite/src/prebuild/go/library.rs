@@ -3,13 +3,14 @@
 //! When it is compiled, nothing of any repository is seen: neither files, nor variables, nor an installed toolchain. A
 //! tree only chooses, by their names, which of the library's own packages are compiled first.
 
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use greenlight_sandbox as sandbox;
-use greenlight_sandbox::{Backend, Outcome};
+use greenlight_sandbox::{Backend, Outcome, Policy};
 use tokio_util::sync::CancellationToken;
 
 use super::{COMPILING, Compiling, LISTING, Needed, Sees, keep};
@@ -18,8 +19,8 @@ use crate::suite::Suite;
 use crate::text;
 use crate::wrapper::environment;
 
-/// How many results with only some packages are kept for a version of Go. The next one has them all, so that strangers
-/// who choose other packages each time fill no disk.
+/// How many results with only some packages are kept for a version of Go. The next one has all packages, so a stranger
+/// who names other packages each time cannot fill the disk.
 const MAX_PARTIAL: usize = 4;
 /// How often it is looked whether another process has finished compiling.
 const LOOK: Duration = Duration::from_millis(100);
@@ -38,7 +39,7 @@ pub(super) async fn of_everyone(
     folder: &Path,
     cancel: &CancellationToken,
 ) -> Result<Option<StoredInstall>, sandbox::Error> {
-    // A container has its image's Go, and its path for C compilers.
+    // A container has the Go of its image.
     if !matches!(suite.sandbox.backend(), Backend::Native | Backend::Bubblewrap) {
         return Ok(None);
     }
@@ -72,7 +73,13 @@ pub(super) async fn of_everyone(
     let Some(new) = compiling.run(&store, cancel).await? else {
         return Ok(None);
     };
-    let notes = std::iter::once(wanted.version.clone()).chain(wanted.packages.iter().cloned());
+    // It still has what it began with.
+    let before = largest
+        .as_ref()
+        .and_then(|kept| kept.notes.get(1..))
+        .unwrap_or_default();
+    let packages: BTreeSet<String> = before.iter().cloned().chain(wanted.packages.iter().cloned()).collect();
+    let notes = std::iter::once(wanted.version.clone()).chain(packages);
     Ok(Some(keep(&store, new, &wanted.key(), notes.collect()).await?))
 }
 
@@ -121,7 +128,7 @@ impl Kept {
 
 /// Asks the machine's Go for its version and its library. `None` if there is no Go.
 async fn all(suite: &Suite, cancel: &CancellationToken) -> Result<Option<Needed>, sandbox::Error> {
-    let mut policy = suite.policy.clone();
+    let mut policy = Policy::default();
     policy.limits.wall = LISTING;
     let nowhere = tempfile::tempdir_in(&suite.workspaces)?;
     let mut command = sandbox::Command::new(LIST, nowhere.path());
