@@ -1,6 +1,6 @@
 //! Creates the engine's dependencies from settings.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -138,7 +138,10 @@ fn check_temporary_files() -> Result<(), Exit> {
     };
     write().map_err(|error: std::io::Error| {
         let folder = tempfile::env::temp_dir();
-        let reason = error.kind();
+        let reason = match error.kind() {
+            ErrorKind::NotFound => "there is no such folder".to_owned(),
+            kind => kind.to_string(),
+        };
         Exit::Usage(format!(
             "temporary files cannot be written to {}: {reason}; make room there, or set TMPDIR to a folder that \
              greenlight may write to",

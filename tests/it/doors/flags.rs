@@ -126,7 +126,7 @@ async fn odd_settings_are_named() {
         let nowhere = Door::new().with("TMPDIR", "/proc/nowhere");
         let checkout = sums(GREEN, &[]);
         let ended = nowhere.run([verb.as_ref(), checkout.path().as_os_str()]).await.with(2);
-        let ended = ended.saying("temporary files cannot be written to /proc/nowhere: ");
+        let ended = ended.saying("temporary files cannot be written to /proc/nowhere: there is no such folder");
         assert!(
             ended.err.contains("set TMPDIR") && !ended.err.contains("sandbox"),
             "{}",
