@@ -8,8 +8,8 @@ or bare repository of https://github.com/bigcode-project/octopack, of which the 
 A third of each function's assertions are hidden. A fix is right if it is the published one, apart from spaces, or if it
 passes the hidden assertions, too. In Python and JavaScript, it is counted as "different" if it then returns something
 else than the right function for up to 200 variations of the inputs of all assertions: some of them are inputs that the
-function is not for. Fixes that are not the published one are printed. Functions that need other packages, or whose
-assertions cannot be read, are skipped.
+function is not for. Fixes of the first half that are not the published one are printed. Functions that need other
+packages, or whose assertions cannot be read, are skipped.
 """
 
 import ast
@@ -142,8 +142,10 @@ class Functions:
                 same = False
             else:
                 same = True if self.is_same(record, folder, right, text) else None
-        # To be read by a person.
-        print(f"--- {name}: {same}\n{self.program(record, record['buggy_solution'])}\n--- after:\n{text}", flush=True)
+        if self.half == "first":
+            # To be read by a person.
+            before = self.program(record, record["buggy_solution"])
+            print(f"--- {name}: {same}\n{before}\n--- after:\n{text}", flush=True)
         return same
 
     def is_same(self, _record, _folder, _right, _text):

@@ -49,14 +49,8 @@ impl Stored<'_> {
         (before(self.retention.deliveries), before(self.retention.runs))
     }
 
-    /// The folders with packages: of every repository, and those for all of them.
-    fn packages(&self) -> impl FnOnce() -> Vec<PathBuf> + Send + use<> {
-        let installed = self.folder.join(INSTALLED);
-        move || {
-            let mut folders = repositories(&installed.join("github"));
-            folders.extend(Some(installed.join(EVERYONE)).filter(|folder| folder.is_dir()));
-            folders
-        }
+    fn installed(&self) -> PathBuf {
+        self.folder.join(INSTALLED)
     }
 }
 
@@ -72,9 +66,11 @@ pub async fn prune(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<(), 
     stored.journal.prune_sessions(now).await?;
     delete_bundles(stored.bundles, runs).await;
     bound_mirrors(stored.folder, stored.retention).await;
-    let installed = stored.packages();
+    let installed = stored.installed();
     in_background(move || {
-        installed().iter().for_each(|folder| suite::remove_old_packages(folder));
+        package_folders(&installed)
+            .iter()
+            .for_each(|folder| suite::remove_old_packages(folder));
     })
     .await;
     Ok(())
@@ -120,11 +116,11 @@ pub async fn prunable(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<P
         number: expired.runs.len() as u64,
         bytes: expired.bytes,
     };
-    let (bundles, installed) = (stored.bundles.map(Path::to_path_buf), stored.packages());
+    let (bundles, installed) = (stored.bundles.map(Path::to_path_buf), stored.installed());
     let (mirrors, most) = (stored.folder.join(MIRRORS), stored.retention.mirrors);
     let looked = tokio::task::spawn_blocking(move || {
         let bundles = bundles.map_or_else(Vec::new, |bundles| bundles_of(&bundles, expired.runs));
-        let packages: Vec<PathBuf> = installed()
+        let packages: Vec<PathBuf> = package_folders(&installed)
             .iter()
             .flat_map(|folder| suite::old_packages(folder))
             .collect();
@@ -181,6 +177,13 @@ fn bundles_of(bundles: &Path, runs: Vec<RunId>) -> Vec<PathBuf> {
         .into_iter()
         .flat_map(|folder| entries(&folder).collect::<Vec<_>>());
     files.filter(is_of_them).collect()
+}
+
+/// The folders of packages: one for each repository, and the one that all share.
+fn package_folders(installed: &Path) -> Vec<PathBuf> {
+    let mut folders = repositories(&installed.join("github"));
+    folders.extend(Some(installed.join(EVERYONE)).filter(|folder| folder.is_dir()));
+    folders
 }
 
 /// The folders of repositories below a folder: `@` and the repository's id, or its name in its owner's folder.

@@ -25,10 +25,11 @@ pub(super) enum Problem {
     Broken,
 }
 
-/// A number of a query that has to be within bounds.
+/// Checks that a number of a query is within bounds. Taking the nearest bound instead would hide that results are
+/// missing.
 ///
 /// # Errors
-/// When it is not: nobody should take what was left out for all there is.
+/// When it is not.
 pub(super) fn within<N: PartialOrd + Display>(name: &str, number: N, bounds: RangeInclusive<N>) -> Result<N, Problem> {
     if bounds.contains(&number) {
         return Ok(number);

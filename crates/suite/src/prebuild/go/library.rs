@@ -73,7 +73,7 @@ pub(super) async fn of_everyone(
     let Some(new) = compiling.run(&store, cancel).await? else {
         return Ok(None);
     };
-    // It still has what it began with.
+    // The result also contains what it began with.
     let before = largest
         .as_ref()
         .and_then(|kept| kept.notes.get(1..))
