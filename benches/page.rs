@@ -16,7 +16,7 @@ use github_double::{Double, World};
 use greenlight::config::allow_list::AllowList;
 use greenlight::config::retention::Retention;
 use greenlight::domain::model::Who;
-use greenlight::engine::{App, Interrupts, ModelStream};
+use greenlight::engine::{Activities, App, Interrupts, ModelStream};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Database, Journal};
@@ -102,6 +102,7 @@ impl Page {
             folder: folder.to_path_buf(),
             allow_list: AllowList::All,
             interrupts: Interrupts::default(),
+            activities: Activities::default(),
             voices: ModelStream::default(),
             labels: None,
             traces: None,

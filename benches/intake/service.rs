@@ -12,7 +12,7 @@ use github_double::Double;
 use greenlight::config::allow_list::AllowList;
 use greenlight::config::retention::Retention;
 use greenlight::domain::model::Who;
-use greenlight::engine::{App, Interrupts, ModelStream};
+use greenlight::engine::{Activities, App, Interrupts, ModelStream};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Database, Journal};
@@ -146,6 +146,7 @@ pub(crate) async fn serve(database: &str, github: &str) -> anyhow::Result<()> {
             true => Interrupts::shared(),
             false => Interrupts::default(),
         },
+        activities: Activities::default(),
         voices: ModelStream::default(),
         labels: None,
         traces: None,

@@ -9,7 +9,7 @@ use crate::config::repository::RepoConfig;
 use crate::config::settings::{self, ModelSettings, Settings};
 use crate::domain::model::Who;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
-use crate::engine::{App, Interrupts, ModelStream};
+use crate::engine::{Activities, App, Interrupts, ModelStream};
 use crate::files::{self, FileError};
 use crate::github::{self, Credentials, GitHub};
 use crate::journal::Journal;
@@ -47,6 +47,7 @@ pub(super) fn app(
         folder: settings.data_dir()?,
         allow_list: settings.allow_list.clone(),
         interrupts,
+        activities: Activities::default(),
         voices: ModelStream::default(),
         bundles: settings.bundles.clone(),
         retention: settings.retention,

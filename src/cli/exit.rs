@@ -103,21 +103,33 @@ impl Exit {
         }
     }
 
-    pub(super) fn report(self) -> ExitCode {
-        let (code, text) = match self.if_printed() {
-            Self::Done => (0, None),
-            Self::NoFix(text) => (1, Some(text)),
-            Self::Usage(text) => (2, Some(text)),
-            Self::Refused(text) => (3, Some(text)),
-            Self::Limit(text) => (4, Some(text)),
-            Self::Environment(text) => (1, Some(format!("environment: {text}"))),
-            Self::Fault(text) => (70, Some(text)),
-            Self::Stopped => (130, Some("stopped".into())),
+    /// Prints the reason, and returns the same end without it.
+    pub(super) fn told(self) -> Self {
+        let kind = if matches!(self, Self::Environment(_)) {
+            "environment: "
+        } else {
+            ""
         };
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            terminal::tell(&format!("greenlight: {text}"));
+        if let Some(reason) = self.reason().filter(|reason| !reason.is_empty()) {
+            terminal::tell(&format!("greenlight: {kind}{reason}"));
         }
-        ExitCode::from(code)
+        self.reworded(|_| String::new())
+    }
+
+    pub(super) fn report(self) -> ExitCode {
+        let told = self.if_printed().told();
+        ExitCode::from(match told {
+            Self::Done => 0,
+            Self::NoFix(_) | Self::Environment(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Refused(_) => 3,
+            Self::Limit(_) => 4,
+            Self::Fault(_) => 70,
+            Self::Stopped => {
+                terminal::tell("greenlight: stopped");
+                130
+            }
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use super::redrawn::RedrawnLine;
 use super::terminal;
 use crate::domain::clock::in_words;
 use crate::domain::count::count;
+use crate::engine::purpose_in_words;
 use crate::suite::{Purpose, RunClock, Suite};
 
 /// Shorter work shows nothing on a terminal.
@@ -67,7 +68,7 @@ impl LongWork {
     /// What is under way, for how long, and how long it takes from now on if it takes as long as last time.
     fn line(&self, now: Instant) -> String {
         let tests = self.clock.under_way();
-        let what = tests.map_or(self.what, |tests| stage(tests.purpose));
+        let what = tests.map_or(self.what, |tests| purpose_in_words(tests.purpose));
         let since = tests.map_or(self.began, |tests| tests.since);
         let so_far = now.saturating_duration_since(since);
         let ended = tests.map_or(0, |tests| tests.ended);
@@ -124,20 +125,6 @@ impl LongWork {
                 _ = tick.tick() => terminal::mention(&self.line(Instant::now())),
             }
         }
-    }
-}
-
-/// What tests are run for, as a person reads it.
-fn stage(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::Preparation => "compiling the dependencies",
-        Purpose::Reproduction => "running the tests",
-        Purpose::Triage => "running the failing tests again",
-        Purpose::Search => "trying edits",
-        Purpose::Model => "running tests for the model",
-        Purpose::Proof => "running all tests with the change",
-        Purpose::Confirmation => "running the failing tests with the change",
-        Purpose::Minimization => "leaving out what the change does not need",
     }
 }
 

@@ -4,6 +4,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::Broken;
+use super::activity::Activity;
 use super::work::Engine;
 use super::worktree::Worktree;
 use crate::agent::Live;
@@ -93,6 +94,9 @@ pub trait Door: Sync {
 
     /// Receives the progress of a search without a model.
     fn progress(&self, _progress: &repair::Progress) {}
+
+    /// Called when this kind of work begins, for those who watch.
+    fn begins(&self, _activity: Activity) {}
 
     /// Awaits a piece of work that may show nothing for a long time.
     fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> impl Future<Output = T> + Send {

@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use super::activity::Activity;
 use super::door::{Door, Turn, Waiting};
 use super::worktree::Worktree;
 use super::{Broken, attempt, suites, work};
@@ -28,6 +29,7 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
     let mut worktree: Option<Worktree> = None;
     let mut fetch_ms = 0;
     for _ in 0..MAX_STEPS {
+        door.begins(Activity::Step);
         let next = run.next(door.has_reader(run));
         let next = match door.turn(run, next).await? {
             Turn::Take(next) => next,
@@ -41,6 +43,7 @@ pub async fn drive<D: Door>(door: &mut D, run: &mut Run) -> Result<(), Broken> {
                     Some(ready) => Ok(Ok(ready)),
                     None => {
                         let begun = Instant::now();
+                        door.begins(Activity::Fetching);
                         let set_up = door.set_up(run).await;
                         fetch_ms += millis(begun.elapsed());
                         set_up
@@ -169,6 +172,7 @@ async fn execute<D: Door>(
         false => None,
         true => {
             let begun = Instant::now();
+            door.begins(Activity::Installing);
             let suite = match door.suite(worktree).await? {
                 Ok(suite) => suite,
                 Err(end) => return Ok(Some(Step::Ended(end))),
@@ -179,6 +183,11 @@ async fn execute<D: Door>(
             suite
         }
     };
+    door.begins(
+        suite
+            .as_ref()
+            .map_or(Activity::Step, |suite| Activity::Testing(suite.clock.clone())),
+    );
     let cancel = door.cancel();
     if cancel.is_cancelled() {
         return Ok(None);

@@ -3,6 +3,7 @@
 //! A refusal is an answer, not an error. An error is logged once, by the door, and reported in one short sentence
 //! without details. The run ends and says so, so that nothing hangs.
 
+mod activity;
 mod again;
 mod announce;
 mod answer;
@@ -55,6 +56,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use activity::{Activities, Activity, CurrentActivity, UnderWayNow, purpose_in_words};
 pub use context::Context;
 pub use door::{Door, Turn, Waiting};
 pub use drive::drive;
@@ -97,6 +99,8 @@ pub struct App {
     pub folder: PathBuf,
     pub allow_list: AllowList,
     pub interrupts: Interrupts,
+    /// What runs are doing right now.
+    pub activities: Activities,
     /// The models' output while it is generated.
     pub voices: ModelStream,
     /// The folder for bundles of all runs, for later analysis. `None` writes none.

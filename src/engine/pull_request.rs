@@ -7,6 +7,7 @@ use futures::FutureExt as _;
 use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 
+use super::activity::{Activity, Entered};
 use super::announce::Shown;
 use super::base::Reproduced;
 use super::door::{Door, Turn, Waiting};
@@ -91,6 +92,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         shown: Mutex::default(),
         listed: OnceCell::new(),
         timer: StepTimer::default(),
+        entered: context.app.activities.enter(run.id()),
     };
     // Boxed, because the future is deeply nested.
     // What an urgent event leads to is not urgent, unless the door says so.
@@ -165,6 +167,7 @@ struct OnPullRequest<'a> {
     /// The files of the pull request, once they are listed.
     listed: OnceCell<Arc<ListedFiles>>,
     timer: StepTimer,
+    entered: Entered,
 }
 
 impl OnPullRequest<'_> {
@@ -301,6 +304,10 @@ impl Door for OnPullRequest<'_> {
 
     fn live(&self, run: &Run) -> Box<Live> {
         Box::new(self.context.app.voices.of(run.id()))
+    }
+
+    fn begins(&self, activity: Activity) {
+        self.entered.current.begins(activity);
     }
 
     async fn worked(&self, run: &Run, worktree: &Worktree) {

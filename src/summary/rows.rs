@@ -30,12 +30,18 @@ pub(super) fn rows(step: &Step) -> Vec<Row> {
     let row = Row { kind, what, ms };
     match step {
         Step::SetAside { triage, .. } | Step::Reproduced { triage, .. } => {
+            let measured = |ms: u64| Some(ms).filter(|ms| *ms > 0);
+            let on_base = measured(triage.base_ms).map(|ms| Row {
+                kind: "base",
+                what: "The failing tests ran on the base".into(),
+                ms: Some(ms),
+            });
             let judged = judged(triage).map(|what| Row {
                 kind: "triage",
                 what,
-                ms: None,
+                ms: measured(triage.repeats_ms),
             });
-            std::iter::once(row).chain(judged).collect()
+            std::iter::once(row).chain(on_base).chain(judged).collect()
         }
         Step::Ended(End::Landed { commit }) => {
             let landing = Row {

@@ -23,7 +23,7 @@ pub struct TimelineEntry {
     /// The place of the first of them in the journal, and how many there are.
     pub place: usize,
     pub steps: usize,
-    /// `started`, `log`, `clone`, `install`, `tests`, `triage`, `model`, `search`, `request`, `answer`, `proposal`,
+    /// `started`, `log`, `clone`, `install`, `tests`, `base`, `triage`, `model`, `search`, `request`, `answer`, `proposal`,
     /// `review`, `proof`, `landing`, `end` or `other`.
     pub kind: String,
     /// What happened, as plain text.

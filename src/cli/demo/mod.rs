@@ -21,7 +21,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags};
 use crate::config::settings::Settings;
 use crate::domain::command;
-use crate::engine::{App, Interrupts, ModelStream};
+use crate::engine::{Activities, App, Interrupts, ModelStream};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
 use crate::journal::{Database, Journal};
@@ -160,6 +160,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         folder: folder.to_path_buf(),
         allow_list: AllowList::All,
         interrupts: Interrupts::default(),
+        activities: Activities::default(),
         voices: ModelStream::default(),
         labels: None,
         traces: None,

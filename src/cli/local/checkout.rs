@@ -32,7 +32,7 @@ use crate::domain::permission::Permission;
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::engine::work::{self, Engine, Scope};
 use crate::engine::worktree::Worktree;
-use crate::engine::{Broken, Door, Turn, Waiting, budget, bundle, gate};
+use crate::engine::{Activity, Broken, Door, Turn, Waiting, budget, bundle, gate};
 use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::Suite;
@@ -97,13 +97,18 @@ impl<'a> OnCheckout<'a> {
             whole.join(part);
             whole
         });
-        if run.end.is_some()
-            && let Err(error) = self.parts.journal.end(run, ended)
-        {
+        let (page, put_away) = self.parts.journal.end(run, ended);
+        if let Err(error) = put_away {
             terminal::tell(&format!("note: the journal of this run cannot be put away: {error}"));
         }
         let (exit, proposes) = (self.exit, self.parts.arguments.only_proposes);
-        (Leftover { search, exit, proposes }, recorded.unwrap_or(Ok(())))
+        let left = Leftover {
+            search,
+            exit,
+            proposes,
+            page,
+        };
+        (left, recorded.unwrap_or(Ok(())))
     }
 
     /// Writes the run to the requested file, with the tree it began on, which must not have been changed yet.
@@ -272,6 +277,10 @@ impl Door for OnCheckout<'_> {
         let mut search = lock(&self.search);
         let search = search.get_or_insert_with(|| SearchProgress::new(limit));
         search.report(progress.tried, progress.total_estimate);
+    }
+
+    fn begins(&self, activity: Activity) {
+        self.parts.journal.begins(activity);
     }
 
     async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {

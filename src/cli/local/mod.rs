@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use checkout::OnCheckout;
 use jiff::Timestamp;
-use open::RunJournal;
+use open::{OpenPage, RunJournal};
 pub(super) use question::UpFront;
 use question::{Asks, Manner};
 use report::RunReport;
@@ -58,7 +58,7 @@ pub(super) struct Common {
     /// started from
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Show the run in a browser on this machine while the command runs, at a link that is printed and works once
+    /// Show the run in a browser on this machine, at a link that is printed and works once
     #[arg(long)]
     open: bool,
     /// Start over, even if an earlier run of the same command was interrupted and could be resumed
@@ -144,26 +144,37 @@ impl Common {
 /// Works on a checkout in a mode, from its tests to an answer.
 pub(super) async fn work(arguments: Common, up_front: UpFront, mode: Mode) -> Exit {
     let (as_json, cancel) = (arguments.json, CancellationToken::new());
-    let work = outcome((arguments, up_front), mode, &cancel);
-    let (document, exit) = terminal::until_stopped(work, &cancel).await;
+    let work = outcome_and_page((arguments, up_front), mode, &cancel);
+    let (document, exit, page) = terminal::until_stopped(work, &cancel).await;
     if as_json {
         terminal::show_document(&document);
     }
+    let Some(page) = page.filter(|_| !matches!(exit, Exit::Stopped)) else {
+        return exit;
+    };
+    let exit = exit.told();
+    page.stay().await;
     exit
 }
 
 /// The same until it ends or is cancelled. Returns the document of `--json`, which is shown by nobody yet.
-pub(super) async fn outcome(
+pub(super) async fn outcome(work: (Common, UpFront), mode: Mode, cancel: &CancellationToken) -> (Value, Exit) {
+    let (document, exit, _) = outcome_and_page(work, mode, cancel).await;
+    (document, exit)
+}
+
+/// The same, with the page of the run if it has one.
+async fn outcome_and_page(
     (arguments, up_front): (Common, UpFront),
     mode: Mode,
     cancel: &CancellationToken,
-) -> (Value, Exit) {
+) -> (Value, Exit, Option<OpenPage>) {
     let began = Instant::now();
     let mut report = RunReport::of(&mode);
     let work = try_to((arguments, up_front), &mode, &mut report, cancel);
     let result = terminal::unless_cancelled(work, cancel).await;
     let exit = result.err().unwrap_or(Exit::Done);
-    (report.document(&exit, began.elapsed()), exit)
+    (report.document(&exit, began.elapsed()), exit, report.page)
 }
 
 async fn try_to(
@@ -237,7 +248,8 @@ async fn try_to(
         cancel: cancel.clone(),
     });
     let driven = engine::drive(&mut door, &mut run).await;
-    let (left, recorded) = door.close(&run, &folder::ended_runs(&data)).await;
+    let (mut left, recorded) = door.close(&run, &folder::ended_runs(&data)).await;
+    report.page = left.page.take();
     report.take(&run, &left, memory_file::left_out(&run, &memory));
     memory_file::learn(&memory_file, &run, &memory);
     if run.end.is_none() && !arguments.only_proposes {

@@ -1,4 +1,5 @@
-//! `--open`: the page of the run on this machine, in a browser, while the command runs.
+//! `--open`: the page of the run on this machine, in a browser, while the command runs, and after it until somebody at a
+//! terminal has read it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::super::{Exit, terminal};
 use crate::config::environment::Environment;
 use crate::domain::run::{Run, Step};
-use crate::engine::Broken;
+use crate::engine::{Activity, Broken};
 use crate::journal::{Error, RunFile};
 use crate::sandbox;
 use crate::server::{Board, LocalPage, serve_run};
@@ -18,7 +19,7 @@ use crate::server::{Board, LocalPage, serve_run};
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
 
 /// The page, until it is dropped.
-struct OpenPage {
+pub(super) struct OpenPage {
     board: Arc<Board>,
     serving: JoinHandle<()>,
 }
@@ -44,6 +45,17 @@ impl OpenPage {
             false => format!("The page of this run, for one browser on this machine: {link}"),
         });
         Ok(Self { board, serving })
+    }
+
+    /// Keeps the page until somebody presses Enter, if there is somebody.
+    pub(super) async fn stay(self) {
+        if terminal::somebody_is_there() {
+            let closed = terminal::ask("The page of this run stays open. Press Enter to close it.");
+            tokio::select! {
+                _ = closed => {}
+                () = terminal::stopped() => {}
+            }
+        }
     }
 }
 
@@ -73,13 +85,24 @@ impl RunJournal {
         Ok(())
     }
 
+    /// Shows what the run is doing now.
+    pub(super) fn begins(&self, activity: Activity) {
+        if let Some(page) = &self.page {
+            page.board.current.begins(activity);
+        }
+    }
+
     pub(super) fn steps(&self) -> Result<Vec<Step>, Error> {
         self.file.steps()
     }
 
-    /// Puts the journal of a run that is over into this folder.
-    pub(super) fn end(self, run: &Run, folder: &Path) -> std::io::Result<()> {
-        self.file.end(run, folder)
+    /// Puts the journal of a run that is over into this folder. Returns the page, which still shows it.
+    pub(super) fn end(self, run: &Run, folder: &Path) -> (Option<OpenPage>, std::io::Result<()>) {
+        let put_away = match run.end {
+            Some(_) => self.file.end(run, folder),
+            None => Ok(()),
+        };
+        (self.page, put_away)
     }
 }
 

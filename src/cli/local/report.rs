@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::failures::{self, Detail};
 use super::super::{Exit, terminal};
+use super::open::OpenPage;
 use crate::domain::clock::{Clock, millis_in_words};
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
@@ -63,6 +64,8 @@ pub(super) struct RunReport {
     pub(super) spend: Spend,
     /// The time spent on tests, and on the model.
     pub(super) clocks: (RunClock, Clock),
+    /// Where the run is shown in a browser.
+    pub(super) page: Option<OpenPage>,
 }
 
 impl RunReport {
@@ -365,4 +368,5 @@ pub(super) struct Leftover {
     pub(super) exit: Option<Exit>,
     /// Whether the caller only wants to know the proposal.
     pub(super) proposes: bool,
+    pub(super) page: Option<OpenPage>,
 }

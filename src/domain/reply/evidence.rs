@@ -232,6 +232,8 @@ mod tests {
                 weakened: Vec::new(),
                 merged: None,
                 setup: None,
+                repeats_ms: 0,
+                base_ms: 0,
             }),
             install: Some("make deps".into()),
             left_out: Some(LeftOut {

@@ -56,6 +56,8 @@ fn red() -> Step {
         weakened: Vec::new(),
         merged: None,
         setup: None,
+        repeats_ms: 0,
+        base_ms: 0,
     };
     Step::Reproduced {
         before: TestRun::without_result("t", Outcome::Failed, ""),

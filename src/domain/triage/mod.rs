@@ -48,6 +48,17 @@ pub struct Triage {
     /// What was installed first. `None` if nothing was run, and in journals of version 0.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Setup>,
+    /// How long the repeated runs at the head and those on the base took, in milliseconds, added up. 0 if there were
+    /// none, and in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeats_ms: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub base_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -123,6 +134,8 @@ impl Triage {
             weakened: Vec::new(),
             merged: None,
             setup: None,
+            repeats_ms: 0,
+            base_ms: 0,
         }
     }
 

@@ -72,6 +72,14 @@ pub struct Observations {
 }
 
 impl Observations {
+    /// Adds a run.
+    pub(super) fn add(&mut self, tree: Tree, is_red: bool) {
+        match tree {
+            Tree::Head => self.head.add(is_red),
+            Tree::Base => self.base.add(is_red),
+        }
+    }
+
     /// The tree to run it on next. `None` if its verdict is clear, or no more runs are allowed.
     pub fn wants(&self, rules: &StoppingRules) -> Option<Tree> {
         let (head, base) = (self.head, self.base);

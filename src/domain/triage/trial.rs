@@ -25,6 +25,8 @@ pub struct Trial {
     subjects: Vec<Subject>,
     /// How often each tree was requested. This bounds the trial, no matter what the results are.
     asked: (u32, u32),
+    /// How long the repeated runs at the head and those on the base took, in milliseconds.
+    took: (u64, u64),
 }
 
 /// One test on trial, or the command as a whole if the name is empty.
@@ -52,6 +54,7 @@ impl Trial {
             subjects: subjects(first),
             first: first.clone(),
             asked: (0, 0),
+            took: (0, 0),
         };
         trial.take(Tree::Head, first);
         trial
@@ -94,10 +97,7 @@ impl Trial {
     fn expect(&mut self, asked: &Asked) {
         let is_asked = |subject: &&mut Subject| asked.tests.is_empty() || asked.tests.contains(&subject.name);
         for subject in self.subjects.iter_mut().filter(is_asked) {
-            match asked.tree {
-                Tree::Head => subject.seen.head.add(true),
-                Tree::Base => subject.seen.base.add(false),
-            }
+            subject.seen.add(asked.tree, asked.tree == Tree::Head);
         }
         self.count(asked.tree);
     }
@@ -112,6 +112,10 @@ impl Trial {
     /// Takes in the results of the last request, or of a run of all tests.
     pub fn learn(&mut self, tree: Tree, run: &TestRun) {
         self.count(tree);
+        match tree {
+            Tree::Head => self.took.0 += run.duration_ms,
+            Tree::Base => self.took.1 += run.duration_ms,
+        }
         self.take(tree, run);
     }
 
@@ -159,6 +163,8 @@ impl Trial {
             weakened: Vec::new(),
             merged: None,
             setup: None,
+            repeats_ms: self.took.0,
+            base_ms: self.took.1,
         }
     }
 }
@@ -268,10 +274,7 @@ impl Subject {
                 None => return,
             }
         };
-        match tree {
-            Tree::Head => self.seen.head.add(is_red),
-            Tree::Base => self.seen.base.add(is_red),
-        }
+        self.seen.add(tree, is_red);
         if is_red {
             self.note_failure(tree, run, results.red.get(self.name.as_str()).copied());
         }

@@ -1,6 +1,7 @@
 //! The page of one run on this machine, while the command that works on it runs. It has no journal besides what the
 //! command tells it.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -14,10 +15,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::folds::Folding;
+use super::now::name_of;
 use super::run::{OnGitHub, RunView};
 use super::viewer::Viewer;
 use super::{LocalPage, Missing, assets, door, live, with_headers, within_time};
 use crate::domain::run::Step;
+use crate::engine::CurrentActivity;
 
 /// How many steps are shown at most.
 const MAX_STEPS: usize = 20_000;
@@ -26,6 +29,8 @@ const MAX_STEPS: usize = 20_000;
 pub struct Board {
     steps: Mutex<Vec<(Step, Option<Timestamp>)>>,
     length: watch::Sender<usize>,
+    /// What the run is doing now.
+    pub current: CurrentActivity,
 }
 
 impl Board {
@@ -35,6 +40,7 @@ impl Board {
             length: watch::Sender::new(steps.len()),
             // When these were recorded is not known.
             steps: Mutex::new(steps.into_iter().map(|step| (step, None)).collect()),
+            current: CurrentActivity::default(),
         }
     }
 
@@ -82,7 +88,7 @@ async fn get_start(State(board): State<Arc<Board>>) -> Result<Response, Missing>
 
 async fn get_run(State(board): State<Arc<Board>>, Path(id): Path<String>) -> Result<Response, Missing> {
     let view = board.folded(Some(&id))?;
-    Ok(view.page(Viewer::Local.frame(), &OnGitHub::default()))
+    Ok(view.page(Viewer::Local.frame(), &OnGitHub::default(), board.current.now()))
 }
 
 async fn get_events(
@@ -90,17 +96,23 @@ async fn get_events(
     Path(id): Path<String>,
     since: live::Asked,
 ) -> Result<Response, Missing> {
-    let mut lengths = board.length.subscribe();
-    let seen = lengths.borrow_and_update();
-    let is_old = since.is_ok_and(|Query(since)| since.is_older(&id, *seen));
-    drop(seen);
-    if is_old {
-        lengths.mark_changed();
-    }
     board.folded(Some(&id))?;
-    let events = futures::stream::unfold(lengths, async |mut lengths| {
-        lengths.changed().await.ok()?;
-        Some((Ok::<_, std::convert::Infallible>(live::changed()), lengths))
+    let mut lengths = board.length.subscribe();
+    let now = (*lengths.borrow_and_update(), name_of(board.current.now()));
+    // What the page shows may be older.
+    let is_old = since.is_ok_and(|Query(since)| since.is_older(&id, now));
+    let seen = Some(now).filter(|_| !is_old);
+    let events = futures::stream::unfold((board, lengths, seen), async |(board, mut lengths, mut seen)| {
+        loop {
+            let now = (*lengths.borrow_and_update(), name_of(board.current.now()));
+            if seen.replace(now) != Some(now) {
+                return Some((Ok::<_, Infallible>(live::changed()), (board, lengths, seen)));
+            }
+            // What a run is doing changes without a new step, too.
+            if let Ok(changed) = tokio::time::timeout(live::PAUSE, lengths.changed()).await {
+                changed.ok()?;
+            }
+        }
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }

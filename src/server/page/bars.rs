@@ -21,14 +21,30 @@ pub(super) struct Bar {
     pub(super) measured: u64,
 }
 
-/// Bars to the scale of the longest entry. What people took to answer has the same scale, and at most its length.
-pub(super) fn bars(entries: Vec<TimelineEntry>) -> Vec<Bar> {
-    let whole = |entry: &TimelineEntry| entry.since_ms.max(entry.ms);
-    let is_wait = |entry: &TimelineEntry| entry.kind == "answer";
+/// The length of a bar for this many milliseconds, if the longest one is for `longest`.
+pub(super) fn scaled(ms: u64, longest: u64) -> u64 {
+    (ms.saturating_mul(FULL) / longest.max(1)).clamp(1, FULL)
+}
+
+fn whole(entry: &TimelineEntry) -> Option<u64> {
+    entry.since_ms.max(entry.ms)
+}
+
+fn is_wait(entry: &TimelineEntry) -> bool {
+    entry.kind == "answer"
+}
+
+/// The milliseconds that the longest bar is for: those of the longest entry which is not a wait for people.
+pub(super) fn longest(entries: &[TimelineEntry]) -> u64 {
     let at_work = entries.iter().filter(|entry| !is_wait(entry)).filter_map(whole).max();
     let longest = at_work.or_else(|| entries.iter().filter_map(whole).max());
-    let longest = longest.unwrap_or(0).max(1);
-    let scaled = |ms: Option<u64>| ms.map_or(0, |ms| (ms.saturating_mul(FULL) / longest).clamp(1, FULL));
+    longest.unwrap_or(0)
+}
+
+/// Bars to the scale of the longest entry. What people took to answer has the same scale, and at most its length.
+pub(super) fn bars(entries: Vec<TimelineEntry>) -> Vec<Bar> {
+    let longest = longest(&entries);
+    let scaled = |ms: Option<u64>| ms.map_or(0, |ms| scaled(ms, longest));
     let bar = |entry: TimelineEntry| Bar {
         at: time(entry.at),
         took: took(&entry),
@@ -46,7 +62,7 @@ fn took(entry: &TimelineEntry) -> String {
         (Some(since), Some(ms)) if since >= ms.saturating_add(APART) => {
             let measured = measured.unwrap_or_default();
             let what = match entry.kind.as_str() {
-                "tests" | "proof" => "in tests",
+                "tests" | "base" | "triage" | "proof" => "in tests",
                 "search" => "searching",
                 "model" => "waiting for the model",
                 _ => "at work",

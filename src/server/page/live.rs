@@ -18,23 +18,34 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::now::name_of;
 use super::viewer::{Viewer, VisibleRun};
 use super::{Missing, Shelf};
 use crate::domain::id::{AccountId, Repository, RunId};
-use crate::journal::{Error, Journal, RunRow};
+use crate::engine::App;
+use crate::journal::{Error, RunRow};
 
 /// How many pages are told at once, and how many of one person.
 const MAX_LISTENERS: usize = 512;
 const MAX_OF_PERSON: usize = 16;
 /// How often the journal is asked.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// How often it is checked that a person is still signed in. What they may see is checked when there is something to tell.
 const TRUSTED: Duration = Duration::from_secs(60);
 /// How many open runs the overview shows. Older ones are on the pages of their repositories.
 pub(super) const MAX_OPEN: usize = 500;
 
-/// The runs with their numbers of steps. `None` before the journal was asked.
-type Lengths = Option<Arc<Vec<RunRow>>>;
+/// What there is to see of runs.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    /// With their numbers of steps.
+    rows: Vec<RunRow>,
+    /// What the one that is watched is doing in this process.
+    doing: &'static str,
+}
+
+/// `None` before the journal was asked.
+type Lengths = Option<Arc<Seen>>;
 type Pollers = HashMap<Option<RunId>, watch::Sender<Lengths>>;
 
 /// Who is told.
@@ -115,7 +126,7 @@ impl Listeners {
 /// Asks the journal until nobody listens.
 async fn poll(shelf: Shelf, run: Option<RunId>, sender: watch::Sender<Lengths>) {
     loop {
-        match lengths(&shelf.queue.app().journal, run.as_ref()).await {
+        match lengths(shelf.queue.app(), run.as_ref()).await {
             Ok(now) => {
                 sender.send_if_modified(|seen| {
                     let is_new = seen.as_deref() != Some(&now);
@@ -137,20 +148,23 @@ async fn poll(shelf: Shelf, run: Option<RunId>, sender: watch::Sender<Lengths>) 
     }
 }
 
-async fn lengths(journal: &Journal, run: Option<&RunId>) -> Result<Vec<RunRow>, Error> {
-    match run {
-        None => journal.open_rows(MAX_OPEN).await,
-        Some(id) => Ok(journal.row(id).await?.into_iter().collect()),
-    }
+async fn lengths(app: &App, run: Option<&RunId>) -> Result<Seen, Error> {
+    let rows = match run {
+        None => app.journal.open_rows(MAX_OPEN).await?,
+        Some(id) => app.journal.row(id).await?.into_iter().collect(),
+    };
+    let doing = name_of(run.and_then(|id| app.activities.now(id)));
+    Ok(Seen { rows, doing })
 }
 
-/// Names a state of runs.
-pub(super) fn token<'a>(lengths: impl IntoIterator<Item = (&'a RunId, usize)>) -> String {
+/// Names a state of runs, and what the one that is watched is doing.
+pub(super) fn token<'a>(lengths: impl IntoIterator<Item = (&'a RunId, usize)>, doing: &str) -> String {
     let mut lines: Vec<String> = lengths
         .into_iter()
         .map(|(id, length)| format!("{id} {length}\n"))
         .collect();
     lines.sort();
+    lines.push(doing.into());
     hex::encode(&Sha256::digest(lines.concat())[..8])
 }
 
@@ -161,9 +175,9 @@ pub(super) struct Since {
 }
 
 impl Since {
-    /// Whether the page was made of a run with another number of steps.
-    pub(super) fn is_older(&self, run: &str, length: usize) -> bool {
-        let now = token([(&RunId(run.into()), length)]);
+    /// Whether the page was made of a run with another number of steps, or that was doing something else.
+    pub(super) fn is_older(&self, run: &str, (length, doing): (usize, &str)) -> bool {
+        let now = token([(&RunId(run.into()), length)], doing);
         self.seen.as_ref().is_some_and(|seen| *seen != now)
     }
 }
@@ -257,7 +271,7 @@ impl Listening {
     }
 
     /// Names the state of what the viewer may see, if they are still signed in.
-    async fn visible(&self, rows: &[RunRow]) -> Result<String, Missing> {
+    async fn visible(&self, Seen { rows, doing }: &Seen) -> Result<String, Missing> {
         self.is_signed_in().await?;
         let all: HashSet<Repository> = rows.iter().map(|row| row.repository.clone()).collect();
         let visible = self.shelf.visible(&self.viewer, all.into_iter().collect()).await?;
@@ -266,7 +280,7 @@ impl Listening {
             return Err(Missing::Nothing);
         }
         let visible = rows.iter().filter(|row| visible.contains(&row.repository));
-        Ok(token(visible.map(|row| (&row.id, row.length))))
+        Ok(token(visible.map(|row| (&row.id, row.length)), doing))
     }
 }
 

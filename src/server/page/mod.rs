@@ -19,6 +19,7 @@ mod held_back;
 mod learned;
 mod live;
 mod notice;
+mod now;
 mod overview;
 mod plot;
 mod plots;

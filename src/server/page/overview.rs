@@ -92,7 +92,7 @@ pub(super) async fn get_overview(
         let seen: HashSet<String> = repositories.iter().map(Repository::key).collect();
         open.retain(|row| seen.contains(&row.repository.key()));
     }
-    let seen = live::token(open.iter().map(|row| (&row.id, row.length)));
+    let seen = live::token(open.iter().map(|row| (&row.id, row.length)), "");
     let now = Timestamp::now();
     let is_filtered = filter != Filter::default();
     let wanted = if is_filtered { MAX_SEARCHED } else { MAX_ENDED };

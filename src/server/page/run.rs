@@ -15,10 +15,11 @@ use axum::response::Response;
 use jiff::Timestamp;
 
 use super::ansi::{Part, coloured};
-use super::bars::{Bar, bars};
+use super::bars::{Bar, bars, longest};
 use super::diff::{DiffLine, diff};
 use super::held_back::{HeldBack, held_back, tried};
 use super::notice::AfterAnswer;
+use super::now::{NowRow, name_of, now_row};
 use super::overview::Line;
 use super::text::{distance, shown, time};
 use super::transcript::Said;
@@ -26,12 +27,13 @@ use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, live, rendered};
 use crate::domain::anchor::SuggestionState;
 use crate::domain::command::MAXIMUM_TEXT;
+use crate::domain::id::CommitSha;
 use crate::domain::permission::Permission;
 use crate::domain::proposal::{Author, Evidence, Proposal};
 use crate::domain::reply;
 use crate::domain::run::Run;
 use crate::domain::test_run::{Failure, TestRun};
-use crate::engine::App;
+use crate::engine::{App, UnderWayNow};
 use crate::summary::{RunSummary, TimelineEntry, ended_at};
 
 /// How many failures are shown, and how long each is at most, in bytes.
@@ -94,19 +96,24 @@ struct RunPage<'a> {
     line: Line,
     /// The address of the pull request on GitHub. Empty for a run on a checkout.
     pull_request: String,
+    /// Empty for a checkout without a commit.
     head: &'a str,
     is_over: bool,
     /// What the page was made of, so that nothing that happens before it is told is missed.
     seen: &'a str,
     gates: Vec<GateText>,
-    /// As [`SharedPart`] was rendered.
-    shared: &'a str,
+    /// What is under way.
+    now: Option<NowRow>,
+    /// As they were rendered.
+    findings: &'a str,
+    steps: &'a str,
+    transcript: &'a str,
 }
 
-/// What is the same for everyone.
+/// What was found out and proposed. It is the same for everyone, like the steps and the transcript.
 #[derive(Template)]
-#[template(path = "run-shared.html")]
-struct SharedPart<'a> {
+#[template(path = "run-findings.html")]
+struct FindingsPart {
     failures: Vec<FailureText>,
     log: Vec<Part>,
     proposal: Option<ProposalText>,
@@ -114,7 +121,18 @@ struct SharedPart<'a> {
     verify: String,
     tried: Vec<String>,
     held_back: Vec<HeldBack>,
+}
+
+/// The rows of the timeline.
+#[derive(Template)]
+#[template(path = "run-steps.html")]
+struct StepsPart {
     bars: Vec<Bar>,
+}
+
+#[derive(Template)]
+#[template(path = "run-transcript.html")]
+struct TranscriptPart<'a> {
     said: &'a VecDeque<Said>,
     left_out: usize,
     comment: String,
@@ -137,8 +155,12 @@ pub(super) struct RunView {
     summary: RunSummary,
     /// The branch that requests name.
     branch: String,
-    seen: String,
-    shared: String,
+    /// When the newest step was recorded, and how long the longest one took, in milliseconds.
+    newest: Timestamp,
+    longest: u64,
+    findings: String,
+    steps: String,
+    transcript: String,
 }
 
 impl RunView {
@@ -153,7 +175,9 @@ impl RunView {
             Some(_) => reply::sticky(&run, branch),
             None => String::new(),
         };
-        let shared = SharedPart {
+        let newest = entries.last().map_or(run.started.at, |entry| entry.at);
+        let longest = longest(&entries);
+        let findings = FindingsPart {
             failures: failures(&run),
             log: log(&run),
             proposal: run.proposal.as_ref().map(|proposed| proposal(proposed, &run)),
@@ -161,45 +185,54 @@ impl RunView {
             verify: verify_line(&comment),
             tried: tried(&run),
             held_back: held_back(&run),
-            bars: bars(entries),
+        };
+        let transcript = TranscriptPart {
             said,
             left_out,
             comment: shown(&comment, MAX_COMMENT),
         };
-        let shared = shared.render().map_err(|error| {
-            tracing::error!(%error, "a page could not be rendered");
-            Missing::Broken
-        })?;
         Ok(Self {
             summary: RunSummary::of(&run, run.started.at).ended(ended),
             branch: branch.into(),
-            seen: live::token([(run.id(), run.length)]),
-            shared,
+            newest,
+            longest,
+            findings: part(&findings)?,
+            steps: part(&StepsPart { bars: bars(entries) })?,
+            transcript: part(&transcript)?,
             run,
         })
     }
 
     /// About how much memory it needs besides the run.
     pub(super) fn bytes(&self) -> usize {
-        self.shared.len()
+        self.findings.len() + self.steps.len() + self.transcript.len()
     }
 
-    /// The page for somebody, now.
-    pub(super) fn page(&self, frame: Frame, on: &OnGitHub) -> Response {
+    /// The page for somebody, now. `activity` is what this process knows of what is under way.
+    pub(super) fn page(&self, frame: Frame, on: &OnGitHub, activity: Option<UnderWayNow>) -> Response {
         let (run, now) = (&*self.run, Timestamp::now());
+        let mut line = Line::of(&self.summary.clone().at(now), now);
+        if let Some(activity) = activity.filter(|_| !line.doing.is_empty()) {
+            line.doing = activity.what.into();
+        }
         rendered(&RunPage {
             frame,
             notice: on.notice.clone(),
             may_answer: on.may_answer,
             is_local: run.started.pull_request().is_none(),
             max_reason: MAXIMUM_TEXT,
-            line: Line::of(&self.summary.clone().at(now), now),
+            line,
             pull_request: on.pull_request.clone(),
-            head: run.started.head.as_str(),
+            head: Some(&run.started.head)
+                .filter(|head| **head != CommitSha::none())
+                .map_or("", CommitSha::as_str),
             is_over: run.end.is_some(),
-            seen: &self.seen,
+            seen: &live::token([(run.id(), run.length)], name_of(activity)),
             gates: gates(run, &self.branch, now),
-            shared: &self.shared,
+            now: now_row(run, activity, (self.newest, self.longest), now),
+            findings: &self.findings,
+            steps: &self.steps,
+            transcript: &self.transcript,
         })
     }
 }
@@ -221,7 +254,14 @@ pub(super) async fn get_run(
         may_answer: visible.permission.is_some_and(Permission::may_approve),
         pull_request: on.map_or_else(String::new, |on| app.github.page_of(on).into()),
     };
-    Ok(view.page(viewer.frame(), &on))
+    Ok(view.page(viewer.frame(), &on, app.activities.now(view.run.id())))
+}
+
+fn part(template: &impl Template) -> Result<String, Missing> {
+    template.render().map_err(|error| {
+        tracing::error!(%error, "a page could not be rendered");
+        Missing::Broken
+    })
 }
 
 /// What became of the viewer's answer. Empty if there is nothing to say.

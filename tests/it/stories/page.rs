@@ -1,5 +1,7 @@
 //! The page over real HTTP: who gets in, what it shows, and that nothing on it has any effect besides being read.
 
+mod under_way;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -74,3 +74,13 @@ if (events && 'EventSource' in window) {
     }
   });
 }
+
+// Counts the seconds of what is under way.
+setInterval(() => {
+  for (const one of document.querySelectorAll('[data-elapsed]')) {
+    const seconds = Number(one.dataset.elapsed) + 1;
+    one.dataset.elapsed = seconds;
+    const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+    one.textContent = minutes ? `${minutes} min${rest ? ` ${rest} s` : ''}` : `${rest} s`;
+  }
+}, 1000);

@@ -1,4 +1,4 @@
-//! `greenlight fix --open`: the page of the run, in the browser, until the command ends.
+//! `greenlight fix --open`: the page of the run, in the browser, until somebody has read it.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -12,7 +12,7 @@ use crate::doors::terminal::Terminal;
 const QUESTION: &str = "Write this to the working tree? [y]es, [n]o, or [a]nother fix:";
 
 #[tokio::test]
-async fn the_run_is_shown_in_the_browser_until_the_command_ends() {
+async fn the_run_is_shown_in_the_browser_until_somebody_has_read_it() {
     let checkout = sums(RED, &[]);
     let folder = tempfile::tempdir().unwrap();
     let (browser, told) = (folder.path().join("browser"), folder.path().join("told"));
@@ -58,6 +58,15 @@ async fn the_run_is_shown_in_the_browser_until_the_command_ends() {
     assert_eq!(client.get(format!("{site}{run}")).send().await.unwrap().status(), 404);
     assert_eq!(client.get(link).send().await.unwrap().status(), 403);
     terminal.types("y");
+    terminal
+        .shows("The page of this run stays open. Press Enter to close it.")
+        .await;
+    let page = get(&run).await.unwrap().text().await.unwrap();
+    assert!(
+        page.contains("Written to the working tree.") && !page.contains("data-events"),
+        "{page}"
+    );
+    terminal.types("");
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, Some(0), "{shown}");
     assert!(get(&run).await.is_err());

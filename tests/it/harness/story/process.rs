@@ -11,7 +11,7 @@ use greenlight::domain::id::PullRequestId;
 use greenlight::domain::model::{Prices, Who};
 use greenlight::domain::run::Run;
 use greenlight::domain::worker_labels::WorkerLabels;
-use greenlight::engine::{App, Interrupts, ModelStream};
+use greenlight::engine::{Activities, App, Interrupts, ModelStream};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Database, Journal};
@@ -167,6 +167,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
             Some(_) => Interrupts::shared(),
             None => Interrupts::default(),
         },
+        activities: Activities::default(),
         voices: ModelStream::default(),
         labels: settings.labels.clone(),
         traces: settings.collector.as_deref().map(traces),
