@@ -65,7 +65,7 @@ impl Dialect {
     pub(super) fn runs_without_transcripts(self, of: BriefOf) -> String {
         let step = match self {
             Self::Sqlite => {
-                "CASE WHEN NOT json_valid(step.step) THEN step.step \
+                "CASE WHEN substr(step.step, 1, 8) <> '{\"said\":' OR NOT json_valid(step.step) THEN step.step \
                    WHEN json_type(step.step, '$.said.reply') = 'object' THEN json_object('said', json_object('reply', \
                      json_object('usage', json_extract(step.step, '$.said.reply.usage')))) \
                    WHEN json_type(step.step, '$.said') IS NOT NULL THEN '{\"said\":null}' \
@@ -82,7 +82,7 @@ impl Dialect {
             BriefOf::Run => "id = $1",
         };
         format!(
-            "SELECT run.*, step.format, {step} AS step FROM (SELECT * FROM addressed WHERE {runs}) AS run \
+            "SELECT run.*, step.format, step.at, {step} AS step FROM (SELECT * FROM addressed WHERE {runs}) AS run \
              JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
         )
     }

@@ -59,11 +59,12 @@ impl Journal {
         }
     }
 
-    /// One run whose transcript has only the usage of each reply. `None` if it cannot be read, and with git refs.
+    /// One run whose transcript has only the usage of each reply, and when it ended, as in [`Self::ended_at`]. `None` if
+    /// it cannot be read, and with git refs.
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub async fn brief(&self, id: &RunId) -> Result<Option<Run>, Error> {
+    pub async fn brief(&self, id: &RunId) -> Result<Option<(Run, Option<Timestamp>)>, Error> {
         match self {
             Self::Database(database) => database.brief(id).await,
             Self::Refs(_) => Ok(None),
@@ -85,7 +86,7 @@ impl Journal {
 }
 
 /// How many steps at the end of a run are searched for the one that ended it.
-const AFTER_THE_END: usize = 8;
+pub(super) const AFTER_THE_END: usize = 8;
 
 /// Selects rows; a condition follows.
 const ROWS: &str = "SELECT id, repository_id, COALESCE(name, repository) AS of_name, installation, started, \
@@ -156,6 +157,7 @@ impl RunRow {
 mod tests {
     use super::*;
     use crate::domain::id::Account;
+    use crate::domain::run::End;
 
     const STARTED: &str = r#"{"started":{"run":"RUN","pull_request":{"repository_id":NUMBER,"repository":"acme/rail-NUMBER","number":3},"installation":77,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"ci":{"workflow_run":null}},"consent":"none","approvers":1,"gate_seconds":60,"at":"AT"}}"#;
 
@@ -181,7 +183,8 @@ mod tests {
         begin(&journal, "r1", 1, "2026-03-01T10:00:00Z").await;
         let mut two = begin(&journal, "r2", 1, "2026-03-02T10:00:00Z").await;
         begin(&journal, "r3", 2, "2026-03-03T10:00:00Z").await;
-        journal.append(&mut two, Step::NeedsExecution).await.unwrap();
+        let end = Step::Ended(End::Cancelled { by: None });
+        journal.append(&mut two, end).await.unwrap();
         journal.append(&mut two, Step::Announced).await.unwrap();
 
         let called = Repository {
@@ -206,7 +209,10 @@ mod tests {
         assert_eq!(journal.row(&RunId("r9".into())).await.unwrap(), None);
         let whole = journal.find(&RunId("r2".into())).await.unwrap();
         assert!(whole.is_some());
-        assert_eq!(journal.brief(&RunId("r2".into())).await.unwrap(), whole);
+        let brief = journal.brief(&RunId("r2".into())).await.unwrap();
+        let ended = journal.ended_at(&RunId("r2".into()), 3).await.unwrap();
+        assert!(ended.is_some());
+        assert_eq!(brief, whole.map(|run| (run, ended)));
         assert_eq!(journal.runs_in(&called, 10).await.unwrap().len(), 2);
         let steps = journal.steps(&RunId("r2".into()), 1, 10).await.unwrap();
         assert_eq!(steps.len(), 2);

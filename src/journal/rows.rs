@@ -1,11 +1,13 @@
 //! Runs from rows of the database.
 
+use jiff::Timestamp;
 use sqlx::Row as _;
 use sqlx::any::AnyRow;
 
 use super::Error;
 use super::columns::{broken, installation};
 use super::format::{self, Newer, Unread};
+use super::index::AFTER_THE_END;
 use super::once::ReportedOnce;
 use crate::domain::id::RepositoryId;
 use crate::domain::run::{Run, Step};
@@ -50,6 +52,15 @@ fn step(row: &AnyRow) -> Result<Option<Step>, Newer> {
     let format = format.map_or(u32::MAX, |format| format.unwrap_or(u32::MAX));
     let json: String = row.try_get("step").unwrap_or_default();
     format::step(format, &json)
+}
+
+/// When the run of these rows ended, if that was recorded.
+pub(super) fn ended_at(rows: &[AnyRow]) -> Option<Timestamp> {
+    let is_end = |row: &&AnyRow| matches!(step(row), Ok(Some(Step::Ended(_))));
+    let newest = rows.iter().rev().take(AFTER_THE_END);
+    let end = newest.into_iter().find(is_end)?;
+    let at: Option<i64> = end.try_get("at").ok()?;
+    Timestamp::from_microsecond(at?).ok()
 }
 
 /// Replaces the recorded repository of a run by its current name and installation.

@@ -150,14 +150,16 @@ impl Database {
         Ok(rows::fold(&rows, &self.told).runs)
     }
 
-    pub(super) async fn brief(&self, id: &RunId) -> Result<Option<Run>, Error> {
+    pub(super) async fn brief(&self, id: &RunId) -> Result<Option<(Run, Option<Timestamp>)>, Error> {
         let statement = self.dialect.runs_without_transcripts(BriefOf::Run);
         let rows = sqlx::query(sqlx::AssertSqlSafe(statement))
             .bind(&id.0)
             .fetch_all(&self.pool)
             .await
             .map_err(broken)?;
-        Ok(rows::fold(&rows, &self.told).runs.pop())
+        let run = rows::fold(&rows, &self.told).runs.pop();
+        let ended = run.as_ref().and_then(|_| rows::ended_at(&rows));
+        Ok(run.map(|run| (run, ended)))
     }
 
     /// One run by its id alone.

@@ -31,7 +31,10 @@ fn deployed() -> Vec<(PathBuf, String)> {
 /// The chart runs images that a release publishes.
 #[test]
 fn the_images_of_the_chart_are_published() {
-    let (values, workflow) = (text("deploy/helm/greenlight/values.yaml"), text(".github/workflows/images.yml"));
+    let (values, workflow) = (
+        text("deploy/helm/greenlight/values.yaml"),
+        text(".github/workflows/images.yml"),
+    );
     let repository = env!("CARGO_PKG_REPOSITORY").replace("https://github.com/", "ghcr.io/");
     for (key, suffix) in [("repository", ""), ("workerRepository", "-worker")] {
         assert!(values.contains(&format!("  {key}: {repository}{suffix}\n")), "{values}");

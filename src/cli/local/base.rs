@@ -16,7 +16,7 @@ use crate::domain::patch::Patch;
 use crate::engine::Broken;
 use crate::engine::work::Base;
 use crate::engine::worktree::Worktree;
-use crate::git::LocalRepository;
+use crate::git::{self, LocalRepository};
 use crate::suite::Suite;
 
 /// The commit that a checkout is compared with, and the changes since.
@@ -73,7 +73,10 @@ pub(super) async fn find(root: &Path) -> Result<Compared, &'static str> {
 
 fn compared(root: &Path) -> Result<Compared, &'static str> {
     const UNREADABLE: &str = "the changes cannot be determined";
-    let repository = LocalRepository::open(root).map_err(|_| "this is not a git repository")?;
+    let repository = LocalRepository::open(root).map_err(|error| match error {
+        git::Error::Local(_) => "this is not a git repository",
+        _ => "the git repository cannot be read; it may belong to somebody else, or have SHA-256 names, which are not supported",
+    })?;
     let work_tree = repository.work_tree().and_then(|path| path.canonicalize().ok());
     let root = root.canonicalize().map_err(|_| UNREADABLE)?;
     let inside = root

@@ -85,7 +85,10 @@ impl LearnedCache {
             let same = known.remove(&row.id).filter(|lesson| lesson.row.is_same(&row));
             lessons.push(match same {
                 Some(lesson) => lesson,
-                None => Arc::new(Lesson::of(journal.brief(&row.id).await?.as_ref(), row)),
+                None => Arc::new(Lesson::of(
+                    journal.brief(&row.id).await?.map(|(run, _)| run).as_ref(),
+                    row,
+                )),
             });
         }
         *slot = Arc::new(Learned { lessons });

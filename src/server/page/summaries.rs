@@ -43,8 +43,7 @@ impl Summaries {
             lines = self.known(rows);
             for (row, line) in rows.iter().zip(&mut lines).filter(|(_, line)| line.is_none()) {
                 let run = journal.brief(&row.id).await?;
-                let ended = journal.ended_at(&row.id, row.length).await?;
-                let made = run.map(|run| Arc::new(RunSummary::of(&run, now).ended(ended)));
+                let made = run.map(|(run, ended)| Arc::new(RunSummary::of(&run, now).ended(ended)));
                 let entry = (row.clone(), made.clone());
                 self.kept().keep(row.id.clone(), entry, Instant::now(), KEPT_FOR);
                 *line = Some(made);
