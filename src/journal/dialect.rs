@@ -82,8 +82,8 @@ impl Dialect {
             BriefOf::Run => "id = $1",
         };
         format!(
-            "SELECT run.*, step.format, step.at, {step} AS step FROM (SELECT * FROM addressed WHERE {runs}) AS run \
-             JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
+            "SELECT run.id, run.repository_id, run.name, run.installation, step.format, step.at, {step} AS step \
+             FROM (SELECT * FROM addressed WHERE {runs}) AS run JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
         )
     }
 }
