@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::error_names;
-use super::scope::{functions, is_bound, owner, part};
+use super::scope::{functions, is_bound, is_sequence, owner, part};
 use super::site::{Site, is_untouched};
 use crate::syntax::{Below, Source};
 
@@ -25,6 +25,8 @@ const MAX_CONSTANTS: usize = 24;
 pub(crate) struct KnownNames {
     pub(super) variables: BTreeMap<usize, Vec<String>>,
     pub(super) parts: BTreeMap<(usize, String), BTreeSet<String>>,
+    /// Variables that a function uses as sequences, and where it starts.
+    sequences: BTreeSet<(usize, String)>,
     /// Variables and constants outside of functions.
     pub(super) constants: Vec<String>,
     /// Errors named anywhere in the file, in order.
@@ -64,6 +66,7 @@ impl KnownNames {
         let mut known = Self {
             variables: BTreeMap::new(),
             parts: BTreeMap::new(),
+            sequences: BTreeSet::new(),
             constants: Vec::new(),
             errors: Vec::new(),
             strings: Vec::new(),
@@ -88,6 +91,10 @@ impl KnownNames {
     }
 
     fn name(&mut self, place: &Site<'_, '_>) {
+        if place.kind() == "identifier" && is_sequence(place) && self.sequences.len() < MAX_LITERALS {
+            let own = functions(place).map(|function| (function, place.text().to_string()));
+            self.sequences.extend(own);
+        }
         let is_name = matches!(place.kind(), "identifier" | "shorthand_property_identifier_pattern");
         if is_name && is_bound(place) && !is_of_function(place) {
             let variables = match functions(place).next() {
@@ -187,6 +194,11 @@ impl KnownNames {
 
     /// Variables that are visible at the node: the innermost function's first, then those of outer ones, then
     /// constants.
+    /// Whether the code around uses a variable as a sequence, so that it is no number.
+    pub(super) fn is_sequence(&self, place: &Site<'_, '_>, name: &str) -> bool {
+        functions(place).any(|function| self.sequences.contains(&(function, name.to_string())))
+    }
+
     pub(super) fn variables_at(&self, place: &Site<'_, '_>) -> Vec<&String> {
         let own = functions(place).filter_map(|function| self.variables.get(&function));
         own.flatten()

@@ -61,6 +61,39 @@ pub(super) fn is_subscripted(place: &Site<'_, '_>) -> bool {
         || (place.parent_kind() == "index_expression" && place.node().prev_sibling().is_none())
 }
 
+/// Members that only sequences have, in any of the languages.
+const OF_SEQUENCES: &[&str] = &[
+    "append", "charAt", "extend", "filter", "forEach", "iter", "join", "len", "length", "map", "pop", "push", "reduce",
+    "size", "slice", "sort", "split",
+];
+
+/// Whether the node is indexed, measured, spread or gone through here.
+pub(super) fn is_sequence(place: &Site<'_, '_>) -> bool {
+    let language = place.source.language;
+    let (parent, field) = (place.parent_kind(), place.field());
+    if language.positions.contains(&parent) {
+        return is_subscripted(place);
+    }
+    let (kind, value, part) = language.attribute;
+    let above = place.above(1).map(|step| step.node);
+    let member = above.and_then(|above| above.child_by_field_name(if parent == kind { part } else { "name" }));
+    let is_object = field == value || field == "object";
+    if let Some(member) = member.filter(|_| is_object) {
+        return OF_SEQUENCES.contains(&place.source.text_of(member));
+    }
+    if language.arguments.contains(&parent) {
+        let callee = place
+            .above(2)
+            .and_then(|call| call.node.child_by_field_name(language.callee));
+        return callee.is_some_and(|callee| place.source.text_of(callee) == "len");
+    }
+    let is_gone_through = ["for_in", "for_each", "enhanced_for", "range_clause"]
+        .iter()
+        .any(|kind| parent.starts_with(kind))
+        || matches!(parent, "for_statement" | "for_expression");
+    matches!(parent, "spread_element" | "list_splat") || (is_gone_through && matches!(field, "right" | "value"))
+}
+
 /// Whether the node is the name of a callee.
 pub(super) fn is_callee(place: &Site<'_, '_>) -> bool {
     let language = place.source.language;

@@ -128,13 +128,21 @@ fn tests(place: &Site<'_, '_>, known: &KnownNames) -> Vec<String> {
     let names: Vec<&String> = names.into_iter().rev().take(MAX_COMPARED).collect();
     let mut made = Vec::new();
     for (index, name) in names.iter().enumerate() {
-        made.push(format!("{name} {equal} 0"));
-        if let Some(other) = names.get(index + 1) {
+        let is_sequence = known.is_sequence(place, name);
+        if !is_sequence {
+            made.push(format!("{name} {equal} 0"));
+        }
+        if let Some(other) = names
+            .get(index + 1)
+            .filter(|other| known.is_sequence(place, other) == is_sequence)
+        {
             made.extend([equal, "<", ">"].map(|operator| format!("{other} {operator} {name}")));
         }
-        made.push(format!("{name} > 0"));
-        if index == 0 {
-            made.extend([0, 1].map(|rest| format!("{name} % 2 {equal} {rest}")));
+        if !is_sequence {
+            made.push(format!("{name} > 0"));
+            if index == 0 {
+                made.extend([0, 1].map(|rest| format!("{name} % 2 {equal} {rest}")));
+            }
         }
         made.push(language.style.is_nothing.0.replace("{}", name));
         made.extend(language.style.vacant.iter().map(|way| way.replace("{}", name)));

@@ -22,6 +22,32 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     elements(place, found);
     concatenation(place, found);
     indices(place, found);
+    receiver(place, found);
+}
+
+/// `a.f(b)` becomes `b.f(a)`.
+fn receiver(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let (language, node) = (place.source.language, place.node());
+    let Some(arguments) = node.child_by_field_name("arguments") else {
+        return;
+    };
+    let called = node.child_by_field_name(language.callee);
+    let (kind, value, _) = language.attribute;
+    let of_callee = called
+        .filter(|called| called.kind() == kind)
+        .and_then(|called| called.child_by_field_name(value));
+    let receiver = of_callee.or_else(|| node.child_by_field_name("object"));
+    let (Some(receiver), Some(argument), 1) = (receiver, arguments.named_child(0), arguments.named_child_count())
+    else {
+        return;
+    };
+    let are_names = [receiver, argument].iter().all(|part| part.kind() == "identifier");
+    let between = place.source.text.get(receiver.end_byte()..argument.start_byte());
+    let end = place.source.text.get(argument.end_byte()..node.end_byte());
+    let [receiver, argument] = [receiver, argument].map(|part| place.source.text_of(part));
+    if let (Some(between), Some(end), true) = (between, end, are_names && receiver != argument) {
+        found.push(place.edit(format!("{argument}{between}{receiver}{end}"), Template::Order));
+    }
 }
 
 /// `[a, b]` becomes `[b, a]`.

@@ -14,6 +14,54 @@ fn all_offered(path: &str, context: &str, faults: &[(&str, &str)]) {
 }
 
 #[test]
+fn a_receiver_changes_places_with_the_argument() {
+    for (path, context, fault, fix) in [
+        (
+            "f.py",
+            "def f(a, b):\n    return LINE\n",
+            "a.startswith(b)",
+            "b.startswith(a)",
+        ),
+        (
+            "f.js",
+            "const f = (a, b) => LINE;\n",
+            "a.indexOf(b) != -1",
+            "b.indexOf(a) != -1",
+        ),
+        (
+            "f.rs",
+            "fn f(a: &str, b: &str) -> bool { LINE }\n",
+            "a.contains(b)",
+            "b.contains(a)",
+        ),
+        (
+            "F.java",
+            "class F { boolean f(String a, String b) { return LINE; } }\n",
+            "a.contains(b)",
+            "b.contains(a)",
+        ),
+    ] {
+        all_offered(path, context, &[(fault, fix)]);
+    }
+}
+
+#[test]
+fn what_is_used_as_a_sequence_is_compared_with_no_number() {
+    let script = |use_of: &str| format!("function f(a, n) {{\n  {use_of};\n  if (n > 2) return 1;\n  return 2;\n}}\n");
+    let with = |text: &str| text.replace("n > 2", "n > 2 && a === 0");
+    offers("f.js", &script("g(a)"), &[&with(&script("g(a)"))]);
+    for used in ["g(a[n])", "g(a.length)", "g([...a])", "for (const b of a) g(b)"] {
+        offers_not("f.js", &script(used), &with(&script(used)));
+    }
+    let python = |used: &str| format!("def f(a, n):\n    {used}\n    if n > 2:\n        return 1\n    return 2\n");
+    let with = |text: &str| text.replace("n > 2", "n > 2 and a == 0");
+    offers("f.py", &python("g(a)"), &[&with(&python("g(a)"))]);
+    for used in ["g(a[n])", "g(len(a))", "g(*a)", "a.append(n)"] {
+        offers_not("f.py", &python(used), &with(&python(used)));
+    }
+}
+
+#[test]
 fn an_expression_is_combined_with_what_is_in_scope() {
     let python = "def f(a, n, m):\n    LINE\n    return m\n";
     let faults = [

@@ -115,11 +115,11 @@ function recorder() {
     for (const { holder, key, value, names } of [...functions(values)]) {
       const named = `${file} ${names.join('.')}`;
       const apply = (target, self, args) => {
-        note({ key: named, file, names }, self, args);
+        note({ key: named, file, names, needed: target.length }, self, args);
         return Reflect.apply(target, self, args);
       };
       const construct = (target, args, made) => {
-        note({ key: `new ${named}`, file, names, isMade: true }, null, args);
+        note({ key: `new ${named}`, file, names, isMade: true, needed: target.length }, null, args);
         return Reflect.construct(target, args, made === watched ? target : made);
       };
       const watched = new Proxy(value, { apply, construct });
@@ -173,7 +173,9 @@ function put(args, at, value) {
   return made;
 }
 
-function* variations(input) {
+/// The same call with other arguments. A function is called with fewer than it names only if a test does so: without
+/// one, most compute with `undefined`, for which no caller asks.
+function* variations(input, fewest) {
   const { args } = input;
   for (let at = 0; at < args.length; at += 1)
     for (const other of like(args[at])) yield { ...input, args: put(args, at, other) };
@@ -181,7 +183,7 @@ function* variations(input) {
     if (typeof args[at] !== typeof args[at + 1]) continue;
     yield { ...input, args: put(put(args, at, args[at + 1]), at + 1, args[at]) };
   }
-  if (args.length > 0) yield { ...input, args: args.slice(0, -1) };
+  if (args.length > Math.min(input.needed, fewest)) yield { ...input, args: args.slice(0, -1) };
   // Combinations of two conditions only show when two arguments change together.
   for (let at = 0; at < args.length; at += 1) {
     for (let next = at + 1; next < args.length; next += 1) {
@@ -196,7 +198,9 @@ function varied(calls) {
   const own = new Map();
   for (const input of calls) own.set(input.key, [...(own.get(input.key) ?? []), input]);
   const recorded = inTurn(own.values(), MOST_INPUTS / 2);
-  return [...recorded, ...inTurn(recorded.map(variations), MOST_INPUTS - recorded.length)];
+  const fewest = ({ key }) => Math.min(...own.get(key).map(({ args }) => args.length));
+  const others = recorded.map((input) => variations(input, fewest(input)));
+  return [...recorded, ...inTurn(others, MOST_INPUTS - recorded.length)];
 }
 
 /// Takes one from each iterator in turn, up to a limit.
