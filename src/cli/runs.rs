@@ -235,7 +235,7 @@ fn line(run: &RunSummary) -> String {
         .iter()
         .map(|gate| format!("; {} until {}", gate.gate, gate.expires.strftime("%Y-%m-%d %H:%M UTC")));
     format!(
-        "{}  {:<9} {on}  {}  {}  {}  {}{}",
+        "{}  {:<14} {on}  {}  {}  {}  {}{}",
         run.id,
         run.state,
         run.mode,

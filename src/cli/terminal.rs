@@ -264,6 +264,7 @@ pub(super) async fn ask(question: &str) -> Option<String> {
         let mut error = std::io::stderr().lock();
         write!(error, "{} ", fitting(question, &error)).and_then(|()| error.flush())
     });
+    let unanswered = Unanswered;
     let (answer, answered) = tokio::sync::oneshot::channel();
     // A separate thread, because the runtime would wait for its own threads at the end, until somebody presses Enter.
     std::thread::spawn(move || {
@@ -274,7 +275,18 @@ pub(super) async fn ask(question: &str) -> Option<String> {
             Ok(_) => Some(line.trim().to_string()),
         });
     });
-    answered.await.ok()?
+    let answer = answered.await.ok()?;
+    std::mem::forget(unanswered);
+    answer
+}
+
+/// A question. If it is dropped, what is printed next begins a line.
+struct Unanswered;
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        let _nobody_listens = redrawn::suspended(|| writeln!(std::io::stderr().lock()));
+    }
 }
 
 /// Standard error for log events. Each one is a single write.

@@ -216,7 +216,9 @@ pub(super) fn last_recorded(run: &Run) -> Timestamp {
             _ => 0,
         };
         let answered = answered.map(move |at| later(at, tested));
-        let expired = asked.expired.then_some(asked.gate.expires);
+        // On a checkout, a request without anybody to answer it ends at once.
+        let is_awaited = asked.expired && run.started.pull_request().is_some();
+        let expired = is_awaited.then_some(asked.gate.expires);
         answered.chain(expired).chain([asked.gate.opened])
     });
     of_gates.fold(at_work, Timestamp::max)

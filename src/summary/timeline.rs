@@ -112,7 +112,8 @@ impl Timeline {
         {
             let gate = self.opened.iter().rev().find(|gate| gate.id == *id);
             let at = match answer {
-                Answer::Expired => gate.map(|gate| gate.expires),
+                // Where nobody can answer, a request ends at once.
+                Answer::Expired => gate.map(|gate| at.map_or(gate.expires, |at| at.min(gate.expires))),
                 _ => *at,
             };
             self.clock = self.clock.max(at.unwrap_or(self.clock));

@@ -2,6 +2,8 @@
 //!
 //! Names of workflows and test commands are a stranger's text. Each is quoted for the file it is put into, or left out.
 
+use std::time::Duration;
+
 use crate::config::repository::SCHEMA_URL;
 use crate::domain::redact::visible;
 
@@ -19,6 +21,14 @@ const RUNS_ON: &str = "    runs-on: ubuntu-24.04\n";
 const USES: &str = "      - uses: greenlight-rs/greenlight@v";
 const INPUTS: &str = "        with:\n          # github-token:";
 
+const OR_LABEL: &str = ", or when somebody adds the label \"greenlight\" to it.\n";
+const IS_LABEL: &str = "label.name == 'greenlight')";
+const TIMES: (&str, &str) = ("for one run (30 minutes unless you change it)", "timeout-minutes: 45\n");
+/// How much longer a job may take than the run in it, and the limit of jobs on GitHub's runners, in minutes:
+/// <https://docs.github.com/en/actions/reference/limits>
+const MARGIN: u64 = 15;
+const MAX_MINUTES: u64 = 360;
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The commit of this program, if the release workflow built it.
 const RELEASE: Option<&str> = option_env!("GREENLIGHT_RELEASE_COMMIT");
@@ -31,6 +41,10 @@ const MAX_SHOWN_COMMAND: usize = 200;
 pub(super) struct Blanks {
     /// The names of the workflows that greenlight listens to.
     pub(super) workflows: Vec<String>,
+    /// The label that starts a run, if the settings name another one. Empty if none does.
+    pub(super) label: Option<String>,
+    /// The time limit of a run, if the settings name another one.
+    pub(super) wall: Option<Duration>,
     /// Whether the server has no runners by GitHub.
     pub(super) has_own_runners: bool,
     /// Whether the server is not github.com, whose releases need a token to be verified.
@@ -60,7 +74,21 @@ pub(super) fn workflow(blanks: &Blanks) -> String {
             text.replacen(LISTENS_TO, &format!("    workflows: [{}]\n", names.join(", ")), 1)
         }
     };
-    shared(&text, blanks)
+    shared(&with_label(&text, blanks.label.as_deref()), blanks)
+}
+
+/// The workflow for another label. One that cannot be in a line of a workflow is left out.
+fn with_label(text: &str, label: Option<&str>) -> String {
+    let Some(label) = label.filter(|label| visible(label) == **label && !label.contains(char::is_control)) else {
+        return text.into();
+    };
+    let quoted = label.replace('\'', "\'\'");
+    let text = text.replacen(IS_LABEL, &format!("label.name == '{quoted}')"), 1);
+    let told = match label {
+        "" => ".\n".into(),
+        label => OR_LABEL.replacen("greenlight", label, 1),
+    };
+    text.replacen(OR_LABEL, &told, 1)
 }
 
 /// `greenlight-commands.yml`.
@@ -99,6 +127,13 @@ fn shared(text: &str, blanks: &Blanks) -> String {
             false => line.into(),
         })
         .collect();
+    if let Some(wall) = blanks.wall {
+        let minutes = wall.as_secs().div_ceil(60);
+        let (limit, job) = TIMES;
+        let until = minutes.saturating_add(MARGIN).min(MAX_MINUTES);
+        text = text.replacen(limit, &format!("for one run ({minutes} minutes)"), 1);
+        text = text.replacen(job, &format!("timeout-minutes: {until}\n"), 1);
+    }
     if blanks.has_own_runners {
         text = text.replacen(
             RUNS_ON,
@@ -283,6 +318,34 @@ mod tests {
             );
         }
         assert!(settings(&Blanks::default()).starts_with("#:schema https://"));
+    }
+
+    #[test]
+    fn the_settings_name_another_label_and_limit() {
+        let of = |label: &str| {
+            workflow(&Blanks {
+                label: Some(label.into()),
+                wall: Some(Duration::from_secs(3 * 3_600)),
+                ..Blanks::default()
+            })
+        };
+        let text = of("it's help");
+        assert!(text.contains("adds the label \"it's help\" to it.\n"), "{text}");
+        assert!(text.contains("label.name == 'it''s help')"), "{text}");
+        assert!(
+            text.contains("for one run (180 minutes)") && text.contains("timeout-minutes: 195\n"),
+            "{text}"
+        );
+        let text = of("");
+        assert!(
+            text.contains("when its CI fails.\n") && text.contains("label.name == '')"),
+            "{text}"
+        );
+        assert_eq!(with_label(WORKFLOW, Some("a\n  b: c")), WORKFLOW);
+        for part in [OR_LABEL, IS_LABEL, TIMES.0, TIMES.1] {
+            assert!(WORKFLOW.contains(part), "{part}");
+        }
+        assert!(COMMANDS.contains(TIMES.0) && COMMANDS.contains(TIMES.1));
     }
 
     #[test]

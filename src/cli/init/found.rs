@@ -3,10 +3,12 @@
 //! Only files and references are read; nothing is executed.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::super::{Exit, app, folder, terminal};
 use super::files::{Blanks, COMMANDS_PATH, WORKFLOW_PATH, yaml};
 use super::place::{Place, Server};
+use crate::config::repository::{RunLimits, Trigger};
 use crate::domain::id::RepoPath;
 use crate::engine::worktree::{CONFIG_FILE, Worktree};
 use crate::suite::{self, CiWorkflow, Stores, TestCommand};
@@ -38,6 +40,9 @@ pub(super) struct Found {
     commands: Vec<TestCommand>,
     /// The workflows that greenlight listens to.
     workflows: Vec<CiWorkflow>,
+    /// The label and the time limit that the settings of the repository name.
+    label: Option<String>,
+    wall: Duration,
     /// The workflows that cannot be read.
     unread: Vec<RepoPath>,
     /// Other CI systems, each with its file.
@@ -61,18 +66,26 @@ pub(super) async fn look(path: &Path) -> Result<Found, Exit> {
         commands: worktree.selection().wanted,
         others: others.map(|(file, system)| (system, file)).collect(),
         workflows,
+        label: worktree.config.trigger.label.clone(),
+        wall: worktree.config.limits.wall,
         unread,
         place,
     })
 }
 
 /// The workflows that pull requests start and that run tests; if none is known to run tests, all that pull requests
-/// start. And those that cannot be read.
+/// start, and if there are none, those that run tests and could be started so. And those that cannot be read.
 fn listened_to(worktree: &Worktree) -> (Vec<CiWorkflow>, Vec<RepoPath>) {
     let checkout = &worktree.checkout;
     let (mut all, mut unread) = suite::ci_workflows(checkout.paths(), &mut |path| checkout.read_text(path));
     unread.retain(|path| !is_own(path));
-    all.retain(|workflow| workflow.is_for_pull_requests);
+    match all
+        .iter()
+        .any(|workflow| workflow.is_for_pull_requests && !is_own(&workflow.path))
+    {
+        true => all.retain(|workflow| workflow.is_for_pull_requests),
+        false => all.retain(|workflow| workflow.has_tests),
+    }
     // GitHub refuses an expression in a name, here and in that workflow.
     all.retain(|workflow| !workflow.name.contains("${{"));
     all.retain(|workflow| !is_own(&workflow.path));
@@ -100,6 +113,8 @@ impl Found {
     pub(super) fn blanks(&self) -> Blanks {
         Blanks {
             workflows: self.workflows.iter().map(|workflow| workflow.name.clone()).collect(),
+            label: (self.label != Trigger::default().label).then(|| self.label.clone().unwrap_or_default()),
+            wall: Some(self.wall).filter(|wall| *wall != RunLimits::default().wall),
             has_own_runners: matches!(self.place.server, Server::Enterprise(_)),
             is_elsewhere: matches!(self.place.server, Server::Cloud(_) | Server::Enterprise(_)),
             command: match self.commands.as_slice() {
@@ -125,6 +140,13 @@ impl Found {
 
     pub(super) fn has_workflows(&self) -> bool {
         !self.workflows.is_empty()
+    }
+
+    /// The files of the workflows that pull requests do not start yet. Empty if they start any.
+    pub(super) fn of_pushes(&self) -> String {
+        let of_pushes = self.workflows.iter().filter(|workflow| !workflow.is_for_pull_requests);
+        let files: Vec<&str> = of_pushes.map(|workflow| workflow.path.as_str()).collect();
+        files.join(" and ")
     }
 
     /// The CI system of a repository without workflows that pull requests start.
@@ -163,7 +185,12 @@ impl Found {
         for workflow in &self.workflows {
             // A name may contain line breaks.
             let name = yaml(&workflow.name);
-            detail(&format!("CI:       {name} in {}", workflow.path));
+            let but = if workflow.is_for_pull_requests {
+                ""
+            } else {
+                ", which pull requests do not start"
+            };
+            detail(&format!("CI:       {name} in {}{but}", workflow.path));
         }
         if self.workflows.is_empty() {
             detail("CI:       no workflow that pull requests start");

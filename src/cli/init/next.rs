@@ -24,7 +24,11 @@ pub(super) fn next(arguments: &InitArguments, found: &Found) -> String {
             "allow the action, and workflows with write permissions, under {settings}"
         ));
     }
-    steps.push("comment `/greenlight fix` on a pull request with red tests, or wait for red CI".into());
+    let comment = "comment `/greenlight fix` on a pull request with red tests";
+    steps.push(match !arguments.app && found.other_ci().is_some() {
+        true => comment.into(),
+        false => format!("{comment}, or wait for red CI"),
+    });
     let built = match arguments.app || files::is_release() {
         true => "",
         false => {
@@ -47,7 +51,13 @@ pub(super) fn next(arguments: &InitArguments, found: &Found) -> String {
 fn for_workflows(found: &Found) -> Vec<String> {
     let mut steps = Vec::new();
     match found.other_ci() {
-        Some(system) => steps.push(only_the_app(system)),
+        Some(system) => steps.push(format!(
+            "for red CI on {system}, set up the App instead: `greenlight init --app`"
+        )),
+        None if !found.of_pushes().is_empty() => steps.push(format!(
+            "add `pull_request` to `on:` in {}: greenlight answers red CI of pull requests",
+            found.of_pushes()
+        )),
         None if !found.has_workflows() => steps.push(format!(
             "replace `CI` in {} with the name of your test workflow",
             found.path_of(files::WORKFLOW_PATH)

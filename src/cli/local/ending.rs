@@ -29,9 +29,13 @@ pub(super) fn says_it_all(run: &Run) -> bool {
 /// Every end except a fix, an explanation, and nothing to do.
 pub(super) fn of(run: &Run, report: &RunReport) -> Result<(), Exit> {
     let mode = &run.started.mode;
+    if let Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. }) = &run.end {
+        report.tell_others();
+    }
     match &run.end {
         Some(End::Written) => {
             written(run, report);
+            report.tell_others();
             Ok(())
         }
         Some(End::Explained(_)) => Ok(()),

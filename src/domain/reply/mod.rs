@@ -103,7 +103,15 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
 
 /// The same for a run on a checkout, whose request is answered in the terminal.
 pub fn gate_request_here(gate: &Gate, branch: &str) -> String {
-    request(gate, branch, "Answer in the terminal where the command runs.")
+    let how = "Answer in the terminal where the command runs.";
+    match &gate.kind {
+        // Nothing is committed there, and no Markdown is rendered.
+        GateKind::Land { files } => {
+            let what = changed_files(*files);
+            format!("Approve to write {what} to the working tree, exactly as tested. {how}\n")
+        }
+        _ => request(gate, branch, how),
+    }
 }
 
 fn request(gate: &Gate, branch: &str, how: &str) -> String {

@@ -66,7 +66,9 @@ impl Judged {
         let what = match self.verdict {
             Verdict::Deterministic if !here.is_empty() => "the two conflict".into(),
             // Somebody asked to work on it although it failed before.
-            Verdict::Deterministic if self.base.red > 0 => "broken before these changes, and worked on as well".into(),
+            Verdict::Deterministic if self.base.red > 0 => {
+                "broken before these changes, and worked on like the others".into()
+            }
             Verdict::Deterministic if self.base.runs > 0 => "broken by these changes".into(),
             Verdict::Deterministic => "red every time".into(),
             Verdict::Flaky => "flaky".into(),

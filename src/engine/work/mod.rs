@@ -313,7 +313,7 @@ async fn on_worktree(
         Engine::BuiltIn if !brief.mode.is_debug() => Ok(WorkOutcome::Refused {
             reason: reply::needs_a_model(brief.mode),
         }),
-        Engine::BuiltIn if is_climbed => Ok(searched::not_found(search, &worktree.config)),
+        Engine::BuiltIn if is_climbed => Ok(searched::not_found(search, worktree)),
         Engine::BuiltIn => Ok(WorkOutcome::GaveUp {
             reason: "the built-in engine needs permission to run the tests".into(),
         }),

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
+use super::super::worktree::Worktree;
 use super::ground::{Ground, Top};
 use super::{Watch, WorkOutcome, confirm, of_repair, on_head};
 use crate::config::repository::RepoConfig;
@@ -253,9 +254,12 @@ fn bounded(mut unverified: Vec<Unverified>) -> Vec<Unverified> {
 }
 
 /// The outcome if nothing was found and no model continues.
-pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> WorkOutcome {
+pub(super) fn not_found(search: Box<Search>, worktree: &Worktree) -> WorkOutcome {
     WorkOutcome::NotFound {
-        reason: reason(&search, config),
+        reason: match search.tried == 0 && !worktree.without.is_empty() {
+            true => "The built-in engine had nothing to try besides what `--without` leaves out".into(),
+            false => reason(&search, &worktree.config),
+        },
         search,
     }
 }

@@ -60,7 +60,7 @@ async fn what_was_committed_red_is_not_said_to_be_the_changes_doing() {
     std::fs::write(root.join("todo.txt"), "note\n").unwrap();
     let noted = fix(root, &["--yes"]).await.with(0);
     let noted = noted.saying(&format!("compared with the last commit at {}", short_head(root)));
-    let noted = noted.saying("without your changes: broken before these changes, and worked on as well");
+    let noted = noted.saying("without your changes: broken before these changes, and worked on like the others");
     speaks_of_no_pull_request(&noted);
 }
 

@@ -59,6 +59,15 @@ async fn the_red_package_is_fixed_no_matter_where_it_is() {
     assert_eq!(now, GREEN);
 }
 
+/// One package is fixed at a time, and nobody has to guess that there is another.
+#[tokio::test]
+async fn a_fix_says_which_suites_did_not_run() {
+    let checkout = monorepo(RED, RED, &[]);
+    let fixed = fix(checkout.path(), &["--yes"]).await.with(0);
+    assert!(fixed.err.contains("fixed: 1 failed"), "{}", fixed.err);
+    assert!(fixed.err.contains(&format!("not run: `{WEB}`")), "{}", fixed.err);
+}
+
 #[tokio::test]
 async fn green_means_every_package_that_changed() {
     let checkout = monorepo(GREEN, GREEN, &[]);

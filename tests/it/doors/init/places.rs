@@ -1,7 +1,8 @@
 //! `greenlight init` where it is not a repository on GitHub, or its CI is not.
 
 use super::super::{git, tree, written};
-use super::{CI, WORKFLOW, init, listens_to, read, repository};
+use super::{CI, COMMANDS, SUITE, WORKFLOW, init, listens_to, read, repository};
+use crate::workflows::rules::check_workflow;
 
 #[tokio::test]
 async fn a_folder_that_is_no_repository_and_a_broken_configuration_are_told() {
@@ -56,7 +57,7 @@ async fn other_servers_other_ci_and_unknown_branches_are_noticed() {
         "github-work, assuming that it is github.com in your settings of SSH (`upstream`), default branch unknown",
         "CircleCI in .circleci/config.yml",
         "commit the files on feature-x",
-        "With CircleCI, use the App: `greenlight init --app`",
+        "for red CI on CircleCI, set up the App instead: `greenlight init --app`",
     ] {
         assert!(done.out.contains(part), "{part}: {}", done.out);
     }
@@ -65,4 +66,28 @@ async fn other_servers_other_ci_and_unknown_branches_are_noticed() {
         .saying("the Action sees only GitHub Actions");
     let quiet = init(checkout.path(), &["-q", "--app", "--force"]).await.with(0);
     assert_eq!((quiet.out.lines().count(), quiet.err.as_str()), (1, ""));
+}
+
+#[tokio::test]
+async fn what_only_pushes_start_is_named_and_what_the_settings_say_counts() {
+    let pushes = b"name: Push\non: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: python3 -m unittest\n";
+    let settings = b"[trigger]\nlabel = \"help\"\n[limits]\nwall = \"3h\"\n";
+    let files: [(&str, &[u8]); 3] = [("test_sums.py", SUITE), (CI, pushes), ("greenlight.toml", settings)];
+    let checkout = repository("git@github.com:acme/rail.git", &files);
+    let done = init(checkout.path(), &[]).await.with(0);
+    for part in [
+        "CI:       Push in .github/workflows/ci.yml, which pull requests do not start",
+        "1. add `pull_request` to `on:` in .github/workflows/ci.yml: greenlight answers red CI of pull requests",
+    ] {
+        assert!(done.out.contains(part), "{part}: {}", done.out);
+    }
+    assert_eq!(listens_to(checkout.path()), ["Push"]);
+    for path in [WORKFLOW, COMMANDS] {
+        let text = read(checkout.path(), path);
+        assert_eq!(check_workflow(&text), [""; 0], "{path}");
+        assert!(text.contains("timeout-minutes: 195"), "{text}");
+    }
+    assert!(read(checkout.path(), WORKFLOW).contains("github.event.label.name == 'help')"));
+    let again = init(checkout.path(), &[]).await.with(0);
+    assert!(again.out.contains("nothing to do"), "{}", again.out);
 }
