@@ -249,8 +249,7 @@ async fn try_to(
     });
     let driven = engine::drive(&mut door, &mut run).await;
     let (mut left, recorded) = door.close(&run, &folder::ended_runs(&data)).await;
-    report.page = left.page.take();
-    report.take(&run, &left, memory_file::left_out(&run, &memory));
+    report.take(&run, &mut left, memory_file::left_out(&run, &memory));
     memory_file::learn(&memory_file, &run, &memory);
     if run.end.is_none() && !arguments.only_proposes {
         terminal::mention("the same command resumes this run; `--restart` starts over");

@@ -145,7 +145,8 @@ impl RunReport {
     }
 
     /// Records the result of a run; `left_out` is how many fixes were turned down, in this run or earlier.
-    pub(super) fn take(&mut self, run: &Run, left: &Leftover, left_out: usize) {
+    pub(super) fn take(&mut self, run: &Run, left: &mut Leftover, left_out: usize) {
+        self.page = left.page.take();
         self.before.clone_from(&run.reproduced);
         if let Some((before, _)) = &run.reproduced {
             self.command = Some(before.command.clone());
