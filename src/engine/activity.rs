@@ -144,6 +144,12 @@ impl Activities {
         current.and_then(|current| current.now())
     }
 
+    /// What is under way in any run.
+    pub fn any(&self) -> Option<UnderWayNow> {
+        let all: Vec<CurrentActivity> = self.all().values().cloned().collect();
+        all.iter().find_map(CurrentActivity::now)
+    }
+
     fn all(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, CurrentActivity>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,7 +174,8 @@ mod tests {
         entered.current.begins(Activity::Testing(RunClock::default()));
         assert_eq!(what(), None, "no test is under way");
         entered.current.begins(Activity::Installing);
+        assert_eq!(activities.any().map(|now| now.kind), Some("install"));
         drop(entered);
-        assert_eq!(what(), None);
+        assert_eq!((what(), activities.any()), (None, None));
     }
 }

@@ -10,17 +10,19 @@ mod needs;
 mod scenery;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use github_double::{Double, MAINTAINER};
 use narrator::Narrator;
 use tokio::net::TcpListener;
+use tokio::time::{Instant, interval_at};
 
 use super::{Exit, app, terminal};
 use crate::config::allow_list::AllowList;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags};
 use crate::config::settings::Settings;
-use crate::domain::command;
+use crate::domain::{clock, command};
 use crate::engine::{Activities, App, Interrupts, ModelStream};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
@@ -29,6 +31,8 @@ use crate::server::{self, Access, LocalPage, Queue};
 
 /// The webhook secret of the played GitHub. It protects nothing.
 const SECRET: &str = "demo-webhook-secret";
+/// How often a terminal is told that greenlight is still at work.
+const STILL: Duration = Duration::from_secs(15);
 /// How many comments the maintainer may write before the demo ends.
 const MAX_COMMENTS: usize = 20;
 
@@ -229,15 +233,31 @@ fn hint(comment: &str) -> Option<String> {
     is_command.then(|| format!("greenlight ignores that: a command starts with `/greenlight`. Did you mean `{meant}`?"))
 }
 
-/// Waits until greenlight has nothing more to do.
+/// Waits until greenlight has nothing more to do, and says now and then that it is still at work.
 async fn settle(double: &Double, queue: &Queue) {
     // greenlight's own posts come back as webhooks, which may be more work.
+    let settled = async {
+        loop {
+            let before = *double.changes().borrow();
+            double.delivered().await;
+            queue.idle().await;
+            if *double.changes().borrow() == before {
+                return;
+            }
+        }
+    };
+    tokio::pin!(settled);
+    let begun = Instant::now();
+    let mut tick = interval_at(begun + STILL, STILL);
     loop {
-        let before = *double.changes().borrow();
-        double.delivered().await;
-        queue.idle().await;
-        if *double.changes().borrow() == before {
-            return;
+        tokio::select! {
+            () = &mut settled => return,
+            _ = tick.tick(), if terminal::somebody_watches() => {
+                let now = queue.app().activities.any();
+                let what = now.map_or_else(String::new, |now| format!(", {}", now.what));
+                let so_far = clock::in_words(Duration::from_secs(begun.elapsed().as_secs()));
+                terminal::mention(&format!("\n… greenlight has been at work for {so_far}{what}"));
+            }
         }
     }
 }

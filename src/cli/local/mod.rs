@@ -267,15 +267,6 @@ async fn try_to(
 /// other file.
 fn check_files(settings: &Settings, root: &Path, recording: Option<&Path>) -> Result<(), Exit> {
     hidden::check_outside(settings, root)?;
-    let folder = recording
-        .and_then(Path::parent)
-        .filter(|folder| *folder != Path::new(""));
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(Exit::Usage(format!(
-            "--record: there is no folder {}",
-            folder.display()
-        )));
-    }
     recording
         .map_or(Ok(()), bundle::may_write)
         .map_err(|error| Exit::Usage(format!("--record: {error}")))

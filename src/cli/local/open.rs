@@ -36,7 +36,7 @@ impl OpenPage {
         let cannot = |error: &dyn std::fmt::Display| Exit::Fault(format!("--open: the page cannot be served: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| cannot(&error))?;
         let address = listener.local_addr().map_err(|error| cannot(&error))?;
-        let (page, link) = LocalPage::new(address).map_err(|error| cannot(&error))?;
+        let (page, link) = LocalPage::of_run(address).map_err(|error| cannot(&error))?;
         let board = Arc::new(Board::new(steps));
         let serving = tokio::spawn(serve_run(listener, Arc::clone(&board), page));
         let is_open = open(environment, &link);

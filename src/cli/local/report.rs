@@ -299,7 +299,11 @@ pub(super) fn show_tests(first: &TestsFirst, detail: Detail) {
 pub(super) fn show_explanation(explanation: &Explanation) {
     terminal::show(&format!("\n{}", explanation.root_cause));
     for because in &explanation.because {
-        terminal::show(&format!("\n{}:{}: {}", because.path, because.from, because.says));
+        let lines = match because.from == because.to {
+            true => because.from.to_string(),
+            false => format!("{}-{}", because.from, because.to),
+        };
+        terminal::show(&format!("\n{}:{lines}: {}", because.path, because.says));
         let numbered = because.lines.lines().zip(because.from..);
         let lines: Vec<String> = numbered.map(|(line, at)| format!("{at:>5}  {line}")).collect();
         terminal::show_code(&lines.join("\n"));

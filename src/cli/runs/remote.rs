@@ -19,6 +19,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum size of a response, in bytes.
 const MAX_RESPONSE: usize = 16 << 20;
 const A_DAY: u64 = 24 * 60 * 60;
+/// How many causes of an error are looked at.
+const MAX_CAUSES: usize = 8;
 
 pub(super) async fn list(
     settings: &Settings,
@@ -58,11 +60,15 @@ pub(super) async fn statistics(
 /// `None` for what does not exist or the caller may not see.
 async fn get(settings: &Settings, server: &str, path: &str) -> Result<Option<Value>, Exit> {
     let url = addresses::server_url("--server", server)?;
-    let Credentials::Token(token) = settings.credentials()? else {
-        return Err(Exit::Usage(
-            "a server wants your own GitHub token: set GREENLIGHT_GITHUB_TOKEN, or name a file with --github-token-file"
-                .into(),
-        ));
+    let token = match settings.credentials() {
+        Ok(Credentials::Token(token)) => token,
+        Err(error) if error.setting != "GREENLIGHT_GITHUB_TOKEN" => return Err(error.into()),
+        // An App cannot be used here, so no setting of one is named.
+        _ => {
+            let what = "a server wants your own GitHub token: set GREENLIGHT_GITHUB_TOKEN, or name a file with \
+                        --github-token-file";
+            return Err(Exit::Usage(what.into()));
+        }
     };
     let url = format!("{}/api/v1{path}", url.as_str().trim_end_matches('/'));
     let broken = |error: &dyn std::fmt::Display| Exit::Usage(format!("{server} cannot be asked: {error}"));
@@ -72,12 +78,12 @@ async fn get(settings: &Settings, server: &str, path: &str) -> Result<Option<Val
         .redirect(reqwest::redirect::Policy::none());
     let client = client.build().map_err(|error| broken(&error))?;
     let response = client.get(url).bearer_auth(token.expose_secret()).send().await;
-    let response = response.map_err(|error| broken(&error.without_url()))?;
+    let response = response.map_err(|error| broken(&cause(&error)))?;
     let status = response.status();
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(piece) = pieces.next().await {
-        body.extend_from_slice(&piece.map_err(|error| broken(&error.without_url()))?);
+        body.extend_from_slice(&piece.map_err(|error| broken(&cause(&error)))?);
         if body.len() > MAX_RESPONSE {
             return Err(broken(&"the answer is too long"));
         }
@@ -94,6 +100,18 @@ async fn get(settings: &Settings, server: &str, path: &str) -> Result<Option<Val
             )))
         }
     }
+}
+
+/// What is behind an error, such as a connection that was refused.
+fn cause(error: &reqwest::Error) -> String {
+    let first: &dyn std::error::Error = error;
+    let causes = std::iter::successors(Some(first), |error| error.source());
+    // The first one names the address, which is known.
+    causes
+        .skip(1)
+        .take(MAX_CAUSES)
+        .last()
+        .map_or_else(|| "no answer".into(), ToString::to_string)
 }
 
 fn unseen() -> Exit {

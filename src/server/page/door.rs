@@ -14,6 +14,10 @@ use super::super::one_time::{LinkState, LocalNames, NoRandomness, OneTimeLink, i
 use super::viewer::{Frame, Viewer};
 use super::{MessagePage, rendered, within};
 
+/// What a browser is told that has not used the link of a run.
+const ONE_RUN: &str = "This is the page of one run on this machine. Only the browser that opened its link sees it; the \
+                       link is where the command runs, and works once.\n";
+
 const COOKIE: &str = "greenlight-page";
 
 /// The page of a server on loopback.
@@ -23,6 +27,8 @@ pub struct LocalPage(Arc<DoorState>);
 struct DoorState {
     names: LocalNames,
     link: OneTimeLink,
+    /// What everyone else is told.
+    others: &'static str,
 }
 
 /// Why there is no page.
@@ -43,12 +49,24 @@ impl LocalPage {
     /// # Errors
     /// When the address is not loopback.
     pub fn new(address: SocketAddr) -> Result<(Self, String), NotLoopback> {
+        Self::telling_others(address, super::super::WHAT_IS_HERE)
+    }
+
+    /// The same for the page of a run, which is all that is there.
+    ///
+    /// # Errors
+    /// When the address is not loopback.
+    pub fn of_run(address: SocketAddr) -> Result<(Self, String), NotLoopback> {
+        Self::telling_others(address, ONE_RUN)
+    }
+
+    fn telling_others(address: SocketAddr, others: &'static str) -> Result<(Self, String), NotLoopback> {
         if !address.ip().is_loopback() {
             return Err(NotLoopback::Elsewhere(address));
         }
         let (link, secret) = OneTimeLink::new(COOKIE)?;
         let names = LocalNames::of(address);
-        let page = Self(Arc::new(DoorState { names, link }));
+        let page = Self(Arc::new(DoorState { names, link, others }));
         Ok((page, format!("http://{address}/enter?link={secret}")))
     }
 
@@ -66,7 +84,7 @@ pub(super) async fn only_with_cookie(State(page): State<LocalPage>, mut request:
         return next.run(request).await;
     }
     match request.uri().path() {
-        "/" => super::super::WHAT_IS_HERE.into_response(),
+        "/" => page.0.others.into_response(),
         _ => StatusCode::NOT_FOUND.into_response(),
     }
 }

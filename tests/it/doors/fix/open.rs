@@ -57,6 +57,11 @@ async fn the_run_is_shown_in_the_browser_until_somebody_has_read_it() {
     assert_eq!(get("/runs/local-1").await.unwrap().status(), 404);
     assert_eq!(client.get(format!("{site}{run}")).send().await.unwrap().status(), 404);
     assert_eq!(client.get(link).send().await.unwrap().status(), 403);
+    let others = client.get(site).send().await.unwrap().text().await.unwrap();
+    assert!(
+        others.starts_with("This is the page of one run on this machine."),
+        "{others}"
+    );
     terminal.types("y");
     terminal
         .shows("The page of this run stays open. Press Enter to close it.")
