@@ -79,10 +79,12 @@ pub(super) fn workflow(blanks: &Blanks) -> String {
 
 /// The workflow for another label. One that cannot be in a line of a workflow is left out.
 fn with_label(text: &str, label: Option<&str>) -> String {
-    let Some(label) = label.filter(|label| visible(label) == **label && !label.contains(char::is_control)) else {
+    let Some(label) =
+        label.filter(|label| visible(label) == **label && !label.contains(char::is_control) && !label.contains("{{"))
+    else {
         return text.into();
     };
-    let quoted = label.replace('\'', "\'\'");
+    let quoted = label.replace('\'', "''");
     let text = text.replacen(IS_LABEL, &format!("label.name == '{quoted}')"), 1);
     let told = match label {
         "" => ".\n".into(),
@@ -341,7 +343,9 @@ mod tests {
             text.contains("when its CI fails.\n") && text.contains("label.name == '')"),
             "{text}"
         );
-        assert_eq!(with_label(WORKFLOW, Some("a\n  b: c")), WORKFLOW);
+        for label in ["a\n  b: c", "${{ github.token }}"] {
+            assert_eq!(with_label(WORKFLOW, Some(label)), WORKFLOW);
+        }
         for part in [OR_LABEL, IS_LABEL, TIMES.0, TIMES.1] {
             assert!(WORKFLOW.contains(part), "{part}");
         }

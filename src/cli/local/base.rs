@@ -16,7 +16,7 @@ use crate::domain::patch::Patch;
 use crate::engine::Broken;
 use crate::engine::work::Base;
 use crate::engine::worktree::Worktree;
-use crate::git::{self, LocalRepository};
+use crate::git::LocalRepository;
 use crate::suite::Suite;
 
 /// The commit that a checkout is compared with, and the changes since.
@@ -73,10 +73,13 @@ pub(super) async fn find(root: &Path) -> Result<Compared, &'static str> {
 
 fn compared(root: &Path) -> Result<Compared, &'static str> {
     const UNREADABLE: &str = "the changes cannot be determined";
-    let repository = LocalRepository::open(root).map_err(|error| match error {
-        git::Error::Local(_) => "this is not a git repository",
-        _ => "the git repository cannot be read; it may belong to somebody else, or have SHA-256 names, which are not supported",
-    })?;
+    const UNSUPPORTED: &str = "this git repository cannot be read: it belongs to somebody else, or its commits have \
+                               SHA-256 names, which are not supported";
+    let repository =
+        LocalRepository::open(root).map_err(|_| match root.ancestors().any(|folder| folder.join(".git").exists()) {
+            true => UNSUPPORTED,
+            false => "this is not a git repository",
+        })?;
     let work_tree = repository.work_tree().and_then(|path| path.canonicalize().ok());
     let root = root.canonicalize().map_err(|_| UNREADABLE)?;
     let inside = root

@@ -67,7 +67,7 @@ const OF_SEQUENCES: &[&str] = &[
     "size", "slice", "sort", "split",
 ];
 
-/// Whether the node is indexed, measured, spread or gone through here.
+/// Whether the node is indexed, measured, spread or iterated over here.
 pub(super) fn is_sequence(place: &Site<'_, '_>) -> bool {
     let language = place.source.language;
     let (parent, field) = (place.parent_kind(), place.field());
@@ -87,11 +87,11 @@ pub(super) fn is_sequence(place: &Site<'_, '_>) -> bool {
             .and_then(|call| call.node.child_by_field_name(language.callee));
         return callee.is_some_and(|callee| place.source.text_of(callee) == "len");
     }
-    let is_gone_through = ["for_in", "for_each", "enhanced_for", "range_clause"]
+    let is_iterated = ["for_in", "for_each", "enhanced_for", "range_clause"]
         .iter()
         .any(|kind| parent.starts_with(kind))
         || matches!(parent, "for_statement" | "for_expression");
-    matches!(parent, "spread_element" | "list_splat") || (is_gone_through && matches!(field, "right" | "value"))
+    matches!(parent, "spread_element" | "list_splat") || (is_iterated && matches!(field, "right" | "value"))
 }
 
 /// Whether the node is the name of a callee.

@@ -85,3 +85,14 @@ async fn a_change_that_hangs_is_stopped_long_before_the_limit_of_a_run() {
     assert_eq!(fixed["triage"]["verdict"], "deterministic", "{fixed}");
     assert_eq!(fixed["proposal"]["files"], serde_json::json!(["sums.py"]));
 }
+
+/// libgit2 reads no names of 64 digits. The fix is found without a comparison.
+#[tokio::test]
+async fn a_repository_that_cannot_be_read_is_not_called_missing() {
+    let checkout = sums(RED, &[]);
+    let root = checkout.path();
+    assert!(git(root, &["init", "--object-format=sha256"]).status.success());
+    commit(root, "Add sums");
+    let fixed = fix(root, &["--yes"]).await.with(0);
+    fixed.saying("no base to compare with: this git repository cannot be read: it belongs to somebody else, or");
+}
