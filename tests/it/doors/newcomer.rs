@@ -170,6 +170,8 @@ async fn a_newcomer_creates_the_app() {
     let setting_up = SettingUp::start(&door, "127.0.0.1:0").await;
     timed.says("Open this page: (a link)");
     browser.go(&setting_up.link).await;
+    timed.shows(&browser.text().await, "Begin in this browser");
+    browser.click("button").await;
     timed.shows(&browser.text().await, "Create greenlight's GitHub App");
     let public = format!(
         "document.querySelector('[name=organization]').value = 'acme';
