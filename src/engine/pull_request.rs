@@ -167,6 +167,7 @@ struct OnPullRequest<'a> {
     /// The files of the pull request, once they are listed.
     listed: OnceCell<Arc<ListedFiles>>,
     timer: StepTimer,
+    /// Tells those who watch what is under way.
     entered: Entered,
 }
 

@@ -83,7 +83,8 @@ impl Dialect {
         };
         format!(
             "SELECT run.id, run.repository_id, run.name, run.installation, step.format, step.at, {step} AS step \
-             FROM (SELECT * FROM addressed WHERE {runs}) AS run JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place"
+             FROM (SELECT * FROM addressed WHERE {runs}) AS run JOIN step ON step.run = run.id \
+             ORDER BY run.started DESC, run.nth DESC, step.place"
         )
     }
 }

@@ -373,5 +373,6 @@ pub(super) struct Leftover {
     pub(super) exit: Option<Exit>,
     /// Whether the caller only wants to know the proposal.
     pub(super) proposes: bool,
+    /// Where the run is shown in a browser.
     pub(super) page: Option<OpenPage>,
 }

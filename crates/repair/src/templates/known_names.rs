@@ -192,13 +192,13 @@ impl KnownNames {
         }
     }
 
-    /// Variables that are visible at the node: the innermost function's first, then those of outer ones, then
-    /// constants.
     /// Whether the code around uses a variable as a sequence, so that it is no number.
     pub(super) fn is_sequence(&self, place: &Site<'_, '_>, name: &str) -> bool {
         functions(place).any(|function| self.sequences.contains(&(function, name.to_string())))
     }
 
+    /// Variables that are visible at the node: the innermost function's first, then those of outer ones, then
+    /// constants.
     pub(super) fn variables_at(&self, place: &Site<'_, '_>) -> Vec<&String> {
         let own = functions(place).filter_map(|function| self.variables.get(&function));
         own.flatten()
