@@ -76,15 +76,18 @@ struct Shelf {
 }
 
 impl Shelf {
+    /// Prepares the overview in the background.
     fn new(queue: Queue) -> Self {
-        Self {
+        let shelf = Self {
             queue,
             listeners: live::Listeners::default(),
             sight: Sight::default(),
             folds: Folds::default(),
             summaries: Summaries::default(),
             learned: LearnedCache::default(),
-        }
+        };
+        tokio::spawn(overview::warm(shelf.clone()));
+        shelf
     }
 }
 

@@ -130,6 +130,23 @@ pub(super) async fn get_overview(
     }))
 }
 
+/// Makes the lines that the overview will show, so that the first who looks need not wait for them. If the journal cannot
+/// be read, that person is told.
+pub(super) async fn warm(shelf: Shelf) {
+    let journal = &shelf.queue.app().journal;
+    let warmed: Result<(), Missing> = async {
+        let open = journal.open_rows(live::MAX_OPEN).await?;
+        let repositories = journal.repositories(MAX_REPOSITORIES).await?;
+        let rows = newest(journal, open, (&repositories, None), MAX_ENDED).await?;
+        shelf.summaries.of(journal, &rows, Timestamp::now()).await?;
+        Ok(())
+    }
+    .await;
+    if let Err(error) = warmed {
+        tracing::debug!(?error, "the overview is not prepared");
+    }
+}
+
 /// The repositories that may be seen: those with open runs, and those with the newest runs.
 async fn repositories(shelf: &Shelf, viewer: &Viewer, open: &[RunRow]) -> Result<Vec<Repository>, Missing> {
     let journal = &shelf.queue.app().journal;

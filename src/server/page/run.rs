@@ -27,6 +27,7 @@ use super::viewer::{Frame, Viewer};
 use super::{Missing, Shelf, live, rendered};
 use crate::domain::anchor::SuggestionState;
 use crate::domain::command::MAXIMUM_TEXT;
+use crate::domain::count::count;
 use crate::domain::id::CommitSha;
 use crate::domain::permission::Permission;
 use crate::domain::proposal::{Author, Evidence, Proposal};
@@ -353,14 +354,14 @@ fn posted(run: &Run) -> Vec<String> {
         true => ", and the rest as a patch in the review",
         false => "",
     };
-    let as_what = match suggestions {
-        1 => "1 suggestion".into(),
-        count => format!("{count} suggestions"),
-    };
+    let as_what = count(suggestions as u64, "suggestion");
     let mut sentences = vec![format!("Posted as {as_what}{rest}.")];
-    let taken = run.count(SuggestionState::Applied);
-    if taken > 0 {
-        sentences.push(format!("{taken} of {} parts were committed.", run.parts));
+    match (run.count(SuggestionState::Applied), run.parts) {
+        (0, _) => {}
+        (1, 1) => sentences.push("It was committed.".into()),
+        (taken, parts) if taken == parts => sentences.push(format!("All {parts} parts were committed.")),
+        (1, parts) => sentences.push(format!("1 of {parts} parts was committed.")),
+        (taken, parts) => sentences.push(format!("{taken} of {parts} parts were committed.")),
     }
     sentences
 }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::domain::anchor::is_visible;
 use crate::domain::clock;
 use crate::domain::redact::{bounded, redact, visible};
 use crate::domain::text::without_escapes;
@@ -19,10 +20,12 @@ pub(super) fn shown(text: &str, max: usize) -> String {
     if redacted != seen {
         return bounded(&redacted, max);
     }
+    if seen.len() == plain.len() {
+        return bounded(&plain, max);
+    }
     let mut shown = String::with_capacity(plain.len());
     for c in plain.chars() {
-        let mut bytes = [0; 4];
-        if c != '\r' && visible(c.encode_utf8(&mut bytes)).is_empty() {
+        if c != '\r' && !is_visible(c) {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);
