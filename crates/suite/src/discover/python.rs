@@ -1,8 +1,9 @@
 //! Python projects: pytest where the project uses it, else the standard library's `unittest`.
 
 mod tasks;
+pub(super) mod tox;
 
-pub(crate) use tasks::tox_requirements;
+pub(crate) use tox::tox_requirements;
 
 use crate::discover::directory::Directory;
 use crate::framework::Framework;

@@ -1,4 +1,4 @@
-//! Lists the shell commands of a make target, a just recipe, or a script in the repository.
+//! Lists the shell commands of a make target, a just recipe, an environment of tox, or a script in the repository.
 //!
 //! Lines with functions of make or expressions of just are left out: their values would have to be computed.
 
@@ -7,8 +7,8 @@ mod conditions;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::conditions::{with_included, without_branches};
-use super::others;
 use super::step::tool::is_task;
+use super::{others, python};
 use crate::discover::directory::Directory;
 
 /// Maximum size of a file that is read.
@@ -43,6 +43,11 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
             let text = read(&["justfile", "Justfile", ".justfile"])?;
             Some(of_targets(&text, &targets(rest)?, Runner::Just))
         }
+        "tox" => Some(vec![python::tox::script(place, rest)?]),
+        "python" | "python3" => match rest {
+            [module, tox, rest @ ..] if module == "-m" && tox == "tox" => Some(vec![python::tox::script(place, rest)?]),
+            _ => None,
+        },
         "composer" => {
             let mut plain = rest.iter().filter(|word| !word.starts_with('-'));
             let name = plain.find(|word| !matches!(word.as_str(), "run" | "run-script"))?;

@@ -68,6 +68,11 @@ fn check(scripts: &[&str], expected: &[&str]) {
         ),
         ("inner/Makefile", "include ../common.mk\n\ntest: common-test\n"),
         ("auto/Makefile.am", "TESTS = a\n"),
+        (
+            "snake/tox.ini",
+            "[testenv]\ncommands = pytest\n\n[testenv:unit]\nsetenv = MODE = fast\ncommands =\n    flake8 src\n    pytest -W error {posargs:tests}\n",
+        ),
+        ("snake/tests/test_a.py", "def test_a(): pass\n"),
         ("auto/Rakefile", ""),
     ] {
         let path = tree.path().join(name);
@@ -94,6 +99,14 @@ fn check(scripts: &[&str], expected: &[&str]) {
         .map(ToString::to_string)
         .collect();
     assert_eq!(found, expected, "{scripts:?}");
+}
+
+#[test]
+fn tox_runs_what_its_environment_says() {
+    let unit = "cd snake && MODE=fast python3 -m pytest -W error tests";
+    check(&["cd snake && tox -e unit"], &[unit]);
+    check(&["cd snake && python -m tox -e unit"], &[unit]);
+    check(&["cd snake && tox run -e py311"], &["cd snake && python3 -m pytest"]);
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //! These files are read, never executed. Of a command, only the test runner and the arguments that select tests are
 //! used: a run in the sandbox needs no coverage, no reports and no paths of the tool's environment.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::tox::{tox, tox_table};
 use crate::discover::directory::Directory;
 use crate::discover::step::tool::{inline_tests, python_module};
 use crate::framework::Framework;
@@ -38,11 +38,10 @@ const SKIPPED_WITH_VALUE: [&str; 8] = [
     "--cov-config",
 ];
 /// Maximum size of a file that is taken apart.
-const MAX_TEXT: usize = 200_000;
+pub(super) const MAX_TEXT: usize = 200_000;
 
 static RUN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)session\.run(?:_always)?\((.*?)\)"));
 static LITERAL: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"^\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')\s*,?"#));
-static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+: +"));
 /// `{posargs:tests}` and `{args:tests}`
 static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
 
@@ -86,7 +85,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<Task> {
 }
 
 /// The words of a line if all its placeholders can be filled in.
-fn resolved(line: &str) -> Option<Vec<String>> {
+pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
     let mut line = line
         .replace("{envpython}", "python3")
         .replace("{toxinidir}", ".")
@@ -95,83 +94,6 @@ fn resolved(line: &str) -> Option<Vec<String>> {
         line = DEFAULT.as_ref()?.replace_all(&line, "$1").into_owned();
     }
     shlex::split(&line)
-}
-
-/// The commands of tox's environments, those of the default environment first.
-fn tox(text: &str) -> Vec<String> {
-    let sections = sections(text);
-    let names = sections
-        .keys()
-        .filter(|name| *name == "testenv" || name.starts_with("testenv:"));
-    let elsewhere = |keys: &&BTreeMap<String, String>| {
-        let directory = ["changedir", "change_dir"].iter().find_map(|key| keys.get(*key));
-        directory
-            .is_some_and(|directory| !matches!(directory.trim_end_matches('/'), "{toxinidir}" | "{tox_root}" | "."))
-    };
-    let commands = names
-        .filter_map(|name| sections.get(name))
-        .filter(|keys| !elsewhere(keys))
-        .filter_map(|keys| keys.get("commands"));
-    commands
-        .flat_map(|commands| commands.lines().map(str::to_string).collect::<Vec<_>>())
-        .map(|line| plain(&line))
-        .collect()
-}
-
-/// What tox installs for the default environment.
-pub(crate) fn tox_requirements(text: &str) -> Vec<String> {
-    let sections = sections(text);
-    let listed = sections
-        .get("testenv")
-        .and_then(|keys| keys.get("deps"))
-        .map_or("", String::as_str);
-    let is_plain = |line: &&str| !line.is_empty() && !line.contains(['{', '}']) && !is_conditional(line);
-    listed
-        .lines()
-        .map(str::trim)
-        .filter(is_plain)
-        .map(str::to_string)
-        .collect()
-}
-
-fn is_conditional(line: &str) -> bool {
-    FACTOR.as_ref().is_some_and(|factor| factor.is_match(line))
-}
-
-/// Removes the conditions and marks that tox allows before a command.
-fn plain(line: &str) -> String {
-    let line = line.trim();
-    let line = match FACTOR.as_ref().and_then(|factor| factor.find(line)) {
-        Some(factor) => &line[factor.end()..],
-        None => line,
-    };
-    line.trim_start_matches(['-', '!', '@', ' ']).to_string()
-}
-
-/// Parses an INI file as Python does: an indented line continues the value above.
-fn sections(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
-    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    let (mut section, mut key) = (String::new(), String::new());
-    for line in text.replace("\\\n", " ").lines() {
-        let trimmed = line.trim();
-        if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[') {
-            section = name.split(']').next().unwrap_or_default().trim().to_string();
-            key.clear();
-        } else if line.starts_with([' ', '\t']) {
-            if let Some(value) = sections.get_mut(&section).and_then(|keys| keys.get_mut(&key)) {
-                value.push('\n');
-                value.push_str(trimmed);
-            }
-        } else if let Some((name, value)) = line.split_once('=') {
-            key = name.trim().to_string();
-            let keys = sections.entry(section.clone()).or_default();
-            keys.insert(key.clone(), value.trim().to_string());
-        }
-    }
-    sections
 }
 
 fn in_pyproject(tools: &toml::Table) -> Vec<String> {
@@ -199,44 +121,6 @@ fn hatch_scripts(environments: Option<&toml::Table>) -> Vec<String> {
     let environments = environments.into_iter().flat_map(toml::Table::values);
     let tables = environments.filter_map(|environment| environment.get("scripts")?.as_table());
     tables.flat_map(scripts).collect()
-}
-
-/// Lists of words in tox 4, in which tables are placeholders:
-/// <https://tox.wiki/en/latest/config.html#pyproject-toml-native>
-fn tox_table(table: &toml::Table) -> Vec<String> {
-    let base = table.get("env_run_base");
-    let named = table
-        .get("env")
-        .and_then(toml::Value::as_table)
-        .into_iter()
-        .flat_map(toml::Table::values);
-    let commands = base
-        .into_iter()
-        .chain(named)
-        .filter_map(|environment| environment.get("commands")?.as_array());
-    commands
-        .flatten()
-        .filter_map(|words| joined(words.as_array()?))
-        .collect()
-}
-
-fn joined(words: &[toml::Value]) -> Option<String> {
-    let strings = |value: &toml::Value| -> Vec<String> {
-        match value {
-            toml::Value::String(word) => vec![word.clone()],
-            toml::Value::Table(table) => {
-                let default = table
-                    .get("default")
-                    .and_then(toml::Value::as_array)
-                    .into_iter()
-                    .flatten();
-                default.filter_map(|word| word.as_str().map(str::to_string)).collect()
-            }
-            _ => Vec::new(),
-        }
-    };
-    let words: Vec<String> = words.iter().flat_map(strings).collect();
-    shlex::try_join(words.iter().map(String::as_str)).ok()
 }
 
 /// The scripts named after tests: a line, or several.

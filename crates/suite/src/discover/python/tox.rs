@@ -1,0 +1,385 @@
+//! Reads the settings of tox, and never executes them.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::tasks::{MAX_TEXT, resolved};
+use crate::discover::directory::Directory;
+use crate::text::pattern;
+
+/// Maximum number of names that the conditions of one line expand to, and of lines of an environment.
+const MAX_NAMES: usize = 64;
+const MAX_LINES: usize = 200;
+/// How often a setting may name another one that names another one.
+const MAX_REFERENCES: usize = 3;
+
+/// `py311: `, `!lint, py{39,310}-django: `
+static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+(?:, *[\w.!,{}-]+)*: +"));
+/// `{[testenv]commands}`
+static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\]{}]+)\]([\w-]+)\}$"));
+
+/// What `tox -e NAME` runs: a script for a shell that sets the variables of the environment, enters its directory and
+/// runs its commands. `None` for another command, several environments, and what is not in `tox.ini` or the like.
+pub(in crate::discover) fn script(place: &Directory<'_>, arguments: &[String]) -> Option<String> {
+    let name = environment(arguments)?;
+    let text = |file: &str| place.text(file).filter(|text| text.len() <= MAX_TEXT);
+    let settings = ["tox.ini", "setup.cfg"].into_iter().filter_map(text);
+    let legacy = text("pyproject.toml").and_then(|text| {
+        let table: toml::Table = text.parse().ok()?;
+        Some(
+            table
+                .get("tool")?
+                .get("tox")?
+                .get("legacy_tox_ini")?
+                .as_str()?
+                .to_string(),
+        )
+    });
+    settings
+        .chain(legacy)
+        .map(|text| sections(&text))
+        .find(|sections| sections.contains_key("testenv"))
+        .and_then(|sections| {
+            Environment {
+                sections: &sections,
+                name,
+            }
+            .script()
+        })
+}
+
+/// The one environment that is named. tox has options in front of it and behind it; what follows `--` is for the tests.
+fn environment(arguments: &[String]) -> Option<&str> {
+    let mut named = Vec::new();
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "--" => return None,
+            "-e" | "--env" => named.push(words.next()?),
+            "run" | "r" => {}
+            _ => match word.strip_prefix("-e").or_else(|| word.strip_prefix("--env=")) {
+                Some(name) => named.push(name),
+                None if word.starts_with('-') => {}
+                None => return None,
+            },
+        }
+    }
+    match named.as_slice() {
+        [name] if !name.contains([',', '{', ' ']) && !name.is_empty() => Some(name),
+        _ => None,
+    }
+}
+
+/// One environment of the settings.
+struct Environment<'s> {
+    sections: &'s Sections,
+    name: &'s str,
+}
+
+impl Environment<'_> {
+    fn script(&self) -> Option<String> {
+        let mut script = String::new();
+        let variables = self.lines("setenv").into_iter().chain(self.lines("set_env"));
+        for line in variables {
+            let Some((name, value)) = line.split_once('=') else {
+                continue;
+            };
+            // A value with placeholders would have to be computed.
+            if let Some(value) = (!value.contains(['{', '\n']))
+                .then(|| shlex::try_quote(value.trim()).ok())
+                .flatten()
+            {
+                script += &format!("export {}={value}\n", name.trim());
+            }
+        }
+        let directory = self.value("changedir").or_else(|| self.value("change_dir"));
+        if let Some(directory) = directory {
+            let directory = directory
+                .replace("{toxinidir}", ".")
+                .replace("{tox_root}", ".")
+                .replace("{/}", "/");
+            if directory.contains(['{', '\n']) {
+                return None;
+            }
+            script += &format!("cd {}\n", shlex::try_quote(directory.trim()).ok()?);
+        }
+        let commands = self.lines("commands");
+        for line in commands.iter().filter_map(|line| resolved(&line.replace("{/}", "/"))) {
+            script += &shlex::try_join(line.iter().map(String::as_str)).ok()?;
+            script.push('\n');
+        }
+        (!commands.is_empty()).then_some(script)
+    }
+
+    /// A setting of the environment, or else of the one that all are based on.
+    fn value(&self, key: &str) -> Option<&str> {
+        let own = self.sections.get(&format!("testenv:{}", self.name));
+        let keys = [own, self.sections.get("testenv")];
+        keys.into_iter()
+            .flatten()
+            .find_map(|keys| keys.get(key))
+            .map(String::as_str)
+    }
+
+    /// The lines of a setting that apply to the environment, without their conditions.
+    fn lines(&self, key: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.collect(self.value(key).unwrap_or_default(), MAX_REFERENCES, &mut lines);
+        lines
+    }
+
+    fn collect(&self, value: &str, depth: usize, lines: &mut Vec<String>) {
+        for line in value.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            if lines.len() >= MAX_LINES {
+                return;
+            }
+            let condition = FACTOR.as_ref().and_then(|factor| factor.find(line));
+            let condition = condition.map_or("", |found| found.as_str().trim_end().trim_end_matches(':'));
+            if !condition.is_empty() && !applies(condition, self.name) {
+                continue;
+            }
+            let line = plain(line);
+            let reference = REFERENCE.as_ref().and_then(|reference| reference.captures(&line));
+            match reference.and_then(|found| self.sections.get(&found[1])?.get(&found[2]).cloned()) {
+                Some(value) if depth > 0 => self.collect(&value, depth - 1, lines),
+                _ => lines.push(line),
+            }
+        }
+    }
+}
+
+/// Whether a condition holds for an environment: one of its names, separated by commas, has only parts that the
+/// environment has, or after `!` not. <https://tox.wiki/en/latest/config.html#conditional-settings>
+fn applies(condition: &str, name: &str) -> bool {
+    let parts: Vec<&str> = name.split('-').collect();
+    // `py` is the Python that is there.
+    let has = |part: &str| {
+        let is_version = |version: &str| version.bytes().all(|byte| byte.is_ascii_digit());
+        parts.contains(&part) || (parts.contains(&"py") && part.strip_prefix("py").is_some_and(is_version))
+    };
+    let holds = |part: &str| match part.strip_prefix('!') {
+        Some(part) => !has(part),
+        None => has(part),
+    };
+    expanded(condition).iter().any(|name| name.trim().split('-').all(holds))
+}
+
+/// `py{39,310}-a,b` is `py39-a`, `py310-a` and `b`.
+fn expanded(names: &str) -> Vec<String> {
+    let mut left: Vec<String> = apart(names).into_iter().map(String::from).collect();
+    let mut done = Vec::new();
+    while let Some(name) = left.pop().filter(|_| done.len() + left.len() < MAX_NAMES) {
+        let braces = name
+            .split_once('{')
+            .and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+        match braces {
+            Some((before, (choices, after))) => {
+                let filled = choices
+                    .split(',')
+                    .map(|choice| format!("{before}{}{after}", choice.trim()));
+                left.extend(filled.take(MAX_NAMES));
+            }
+            None => done.push(name),
+        }
+    }
+    done
+}
+
+/// The names between commas outside of braces.
+fn apart(names: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut found) = (0_usize, 0, Vec::new());
+    for (at, byte) in names.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                found.push(&names[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&names[start..]);
+    found
+}
+
+type Sections = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The commands of tox's environments, those of the default environment first.
+pub(super) fn tox(text: &str) -> Vec<String> {
+    let sections = sections(text);
+    let names = sections
+        .keys()
+        .filter(|name| *name == "testenv" || name.starts_with("testenv:"));
+    let elsewhere = |keys: &&BTreeMap<String, String>| {
+        let directory = ["changedir", "change_dir"].iter().find_map(|key| keys.get(*key));
+        directory
+            .is_some_and(|directory| !matches!(directory.trim_end_matches('/'), "{toxinidir}" | "{tox_root}" | "."))
+    };
+    let commands = names
+        .filter_map(|name| sections.get(name))
+        .filter(|keys| !elsewhere(keys))
+        .filter_map(|keys| keys.get("commands"));
+    commands
+        .flat_map(|commands| commands.lines().map(str::to_string).collect::<Vec<_>>())
+        .map(|line| plain(&line))
+        .collect()
+}
+
+/// What tox installs for the default environment.
+pub(crate) fn tox_requirements(text: &str) -> Vec<String> {
+    let sections = sections(text);
+    let listed = sections
+        .get("testenv")
+        .and_then(|keys| keys.get("deps"))
+        .map_or("", String::as_str);
+    let is_plain = |line: &&str| !line.is_empty() && !line.contains(['{', '}']) && !is_conditional(line);
+    listed
+        .lines()
+        .map(str::trim)
+        .filter(is_plain)
+        .map(str::to_string)
+        .collect()
+}
+
+fn is_conditional(line: &str) -> bool {
+    FACTOR.as_ref().is_some_and(|factor| factor.is_match(line))
+}
+
+/// Removes the conditions and marks that tox allows before a command.
+fn plain(line: &str) -> String {
+    let line = line.trim();
+    let line = match FACTOR.as_ref().and_then(|factor| factor.find(line)) {
+        Some(factor) => &line[factor.end()..],
+        None => line,
+    };
+    line.trim_start_matches(['-', '!', '@', ' ']).to_string()
+}
+
+/// Parses an INI file as Python does: an indented line continues the value above.
+fn sections(text: &str) -> Sections {
+    let mut sections: Sections = BTreeMap::new();
+    let (mut section, mut key) = (String::new(), String::new());
+    for line in text.replace("\\\n", " ").lines() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.split(']').next().unwrap_or_default().trim().to_string();
+            key.clear();
+        } else if line.starts_with([' ', '\t']) {
+            if let Some(value) = sections.get_mut(&section).and_then(|keys| keys.get_mut(&key)) {
+                value.push('\n');
+                value.push_str(trimmed);
+            }
+        } else if let Some((name, value)) = line.split_once('=') {
+            key = name.trim().to_string();
+            let keys = sections.entry(section.clone()).or_default();
+            keys.insert(key.clone(), value.trim().to_string());
+        }
+    }
+    sections
+}
+
+/// Lists of words in tox 4, in which tables are placeholders:
+/// <https://tox.wiki/en/latest/config.html#pyproject-toml-native>
+pub(super) fn tox_table(table: &toml::Table) -> Vec<String> {
+    let base = table.get("env_run_base");
+    let named = table
+        .get("env")
+        .and_then(toml::Value::as_table)
+        .into_iter()
+        .flat_map(toml::Table::values);
+    let commands = base
+        .into_iter()
+        .chain(named)
+        .filter_map(|environment| environment.get("commands")?.as_array());
+    commands
+        .flatten()
+        .filter_map(|words| joined(words.as_array()?))
+        .collect()
+}
+
+fn joined(words: &[toml::Value]) -> Option<String> {
+    let strings = |value: &toml::Value| -> Vec<String> {
+        match value {
+            toml::Value::String(word) => vec![word.clone()],
+            toml::Value::Table(table) => {
+                let default = table
+                    .get("default")
+                    .and_then(toml::Value::as_array)
+                    .into_iter()
+                    .flatten();
+                default.filter_map(|word| word.as_str().map(str::to_string)).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    let words: Vec<String> = words.iter().flat_map(strings).collect();
+    shlex::try_join(words.iter().map(String::as_str)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(settings: &str, name: &str, expected: Option<&str>) {
+        let sections = sections(settings);
+        let environment = Environment {
+            sections: &sections,
+            name,
+        };
+        assert_eq!(environment.script().as_deref(), expected, "{name}: {settings}");
+    }
+
+    #[test]
+    fn an_environment_has_what_it_does_not_say_from_the_base() {
+        let settings = "[base]\nall =\n    pytest {posargs:tests}\n\n[testenv]\nset_env =\n    A = b c\n    B = {env:HOME}\n\
+                        changedir = {toxinidir}/src\ncommands =\n    py{39,310}, pypy: old\n    !lint: {[base]all}\n\n\
+                        [testenv:docs]\nchangedir = docs\ncommands = -make html\n\n[testenv:own]\nchangedir = {envtmpdir}\n";
+        let base = "export A='b c'\ncd ./src\n";
+        check(settings, "py312", Some(&format!("{base}pytest tests\n")));
+        check(settings, "py310-x", Some(&format!("{base}old\npytest tests\n")));
+        check(settings, "py", Some(&format!("{base}old\npytest tests\n")));
+        check(settings, "pypy-lint", Some(&format!("{base}old\n")));
+        check(settings, "docs", Some("export A='b c'\ncd docs\nmake html\n"));
+        check(settings, "own", None);
+        check("[testenv]\ndeps = pytest\n", "py", None);
+    }
+
+    #[test]
+    fn the_environment_is_the_one_that_is_named() {
+        let named = |line: &str| environment(&shlex::split(line).unwrap()).map(String::from);
+        for line in ["-e unit", "-eunit", "run -e unit", "r --env=unit -v", "-v --env unit"] {
+            assert_eq!(named(line).as_deref(), Some("unit"), "{line}");
+        }
+        for line in ["", "-e a,b", "-e a -e b", "-e", "list", "-e a -- -k b", "devenv -e a"] {
+            assert_eq!(named(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_tox_passes_on_is_no_shell() {
+        let settings = "[testenv]\nset_env = A=$(id)\ncommands =\n    pytest 'a;b' $(id) | x\n";
+        let script = "export A='$(id)'\npytest 'a;b' '$(id)' '|' x\n";
+        check(settings, "py", Some(script));
+    }
+
+    #[test]
+    fn hostile_settings_stay_within_bounds() {
+        let circle = "[testenv]\ncommands =\n    {[testenv]commands}\n    {[testenv]commands}\n";
+        assert!(sections(circle).contains_key("testenv"));
+        let sections = sections(circle);
+        let environment = Environment {
+            sections: &sections,
+            name: "py",
+        };
+        assert!(environment.lines("commands").len() <= MAX_LINES);
+        assert!(expanded(&"{a,b}".repeat(10_000)).len() <= MAX_NAMES);
+        assert!(expanded(&"a,".repeat(10_000)).len() <= MAX_NAMES);
+    }
+}
