@@ -174,7 +174,10 @@ impl StepCommands<'_> {
             command.framework == Framework::Other || command.argv.first().is_some_and(|word| word == "composer");
         let is_own = calls && depth > 0;
         let before = self.known.len();
-        if let Some(scripts) = is_own.then(|| recipes::scripts(&place, &command.argv)).flatten() {
+        if let Some(scripts) = is_own
+            .then(|| recipes::scripts(&place, &command.argv, &command.env))
+            .flatten()
+        {
             for script in scripts {
                 let called = CiStep {
                     script,
@@ -183,6 +186,7 @@ impl StepCommands<'_> {
                         .env
                         .clone()
                         .into_iter()
+                        .filter(|(name, _)| !python::tox::ENVIRONMENT.contains(&name.as_str()))
                         .chain(arguments(&command.argv))
                         .collect(),
                     own_env: own_env.clone(),

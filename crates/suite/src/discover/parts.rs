@@ -93,7 +93,7 @@ fn collect(checkout: &Checkout, part: CommandPart, depth: usize, found: &mut Par
         checkout,
         directory: part.directory.clone(),
     };
-    if let Some(scripts) = recipes::scripts(&place, &argv) {
+    if let Some(scripts) = recipes::scripts(&place, &argv, &BTreeMap::new()) {
         for script in scripts {
             let argv = ["sh", "-c", &script].map(str::to_owned).to_vec();
             collect(checkout, CommandPart { argv, ..part.clone() }, depth, found);

@@ -26,7 +26,7 @@ const MAX_LINE: usize = 10_000;
 
 /// The scripts that a task runner or a script of the tree passes to shells, one for each shell. `None` for other
 /// commands.
-pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<String>> {
+pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<String, String>) -> Option<Vec<String>> {
     let (program, rest) = argv.split_first()?;
     let name = program.rsplit('/').next()?;
     let read = |names: &[&str]| {
@@ -43,9 +43,11 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String]) -> Option<Vec<Stri
             let text = read(&["justfile", "Justfile", ".justfile"])?;
             Some(of_targets(&text, &targets(rest)?, Runner::Just))
         }
-        "tox" => Some(vec![python::tox::script(place, rest)?]),
+        "tox" => Some(vec![python::tox::script(place, rest, env)?]),
         "python" | "python3" => match rest {
-            [module, tox, rest @ ..] if module == "-m" && tox == "tox" => Some(vec![python::tox::script(place, rest)?]),
+            [module, tox, rest @ ..] if module == "-m" && tox == "tox" => {
+                Some(vec![python::tox::script(place, rest, env)?])
+            }
             _ => None,
         },
         "composer" => {
@@ -311,7 +313,7 @@ mod tests {
             directory: None,
         };
         let argv: Vec<String> = command.split(' ').map(String::from).collect();
-        let found = scripts(&place, &argv);
+        let found = scripts(&place, &argv, &BTreeMap::new());
         let found: Option<Vec<&str>> = found.as_ref().map(|all| all.iter().map(String::as_str).collect());
         assert_eq!(found.as_deref(), expected, "{command}");
     }

@@ -106,6 +106,10 @@ fn tox_runs_what_its_environment_says() {
     let unit = "cd snake && MODE=fast python3 -m pytest -W error tests";
     check(&["cd snake && tox -e unit"], &[unit]);
     check(&["cd snake && python -m tox -e unit"], &[unit]);
+    check(
+        &["cd snake && uv run --no-default-groups --only-group ci tox"],
+        &["cd snake && python3 -m pytest"],
+    );
     check(&["cd snake && tox run -e py311"], &["cd snake && python3 -m pytest"]);
 }
 

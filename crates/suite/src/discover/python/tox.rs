@@ -12,6 +12,20 @@ use crate::text::pattern;
 /// Maximum number of names that the conditions of one line expand to, and of lines of an environment.
 const MAX_NAMES: usize = 64;
 const MAX_LINES: usize = 200;
+/// The variables that name environments: <https://tox.wiki/en/latest/config.html#environment-variables>
+pub(in crate::discover) const ENVIRONMENT: [&str; 2] = ["TOXENV", "TOX_ENV"];
+/// Options of tox that take the word after them and choose no environment.
+const WITH_VALUE: [&str; 9] = [
+    "--installpkg",
+    "-p",
+    "--parallel",
+    "-c",
+    "--conf",
+    "--workdir",
+    "--root",
+    "--discover",
+    "-x",
+];
 /// How often a setting may name another one that names another one.
 const MAX_REFERENCES: usize = 3;
 
@@ -22,24 +36,29 @@ static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\
 
 /// What `tox -e NAME` runs: a script for a shell that sets the variables of the environment, enters its directory and
 /// runs its commands. `None` for another command, several environments, and what is not in `tox.ini` or the like.
-pub(in crate::discover) fn script(place: &Directory<'_>, arguments: &[String]) -> Option<String> {
-    let name = environment(arguments)?;
+pub(in crate::discover) fn script(
+    place: &Directory<'_>,
+    arguments: &[String],
+    variables: &BTreeMap<String, String>,
+) -> Option<String> {
+    let set = ENVIRONMENT.iter().find_map(|name| variables.get(*name));
+    let name = environment(arguments, set.map(String::as_str))?;
     let text = |file: &str| place.text(file).filter(|text| text.len() <= MAX_TEXT);
-    let settings = ["tox.ini", "setup.cfg"].into_iter().filter_map(text);
-    let legacy = text("pyproject.toml").and_then(|text| {
-        let table: toml::Table = text.parse().ok()?;
-        Some(
-            table
-                .get("tool")?
-                .get("tox")?
-                .get("legacy_tox_ini")?
-                .as_str()?
-                .to_string(),
-        )
-    });
+    let table = |file: &str| text(file).and_then(|text| text.parse::<toml::Table>().ok());
+    let in_pyproject = table("pyproject.toml");
+    let in_pyproject = in_pyproject
+        .as_ref()
+        .and_then(|table| table.get("tool")?.get("tox")?.as_table());
+    let legacy = in_pyproject.and_then(|table| table.get("legacy_tox_ini")?.as_str());
+    // In the order in which tox looks: <https://tox.wiki/en/latest/config.html>
+    let settings = ["tox.ini", "setup.cfg"].map(|file| text(file).map(|text| sections(&text)));
+    let settings = settings.into_iter().flatten().chain(legacy.map(sections));
+    let tables = in_pyproject
+        .map(of_table)
+        .into_iter()
+        .chain(table("tox.toml").as_ref().map(of_table));
     settings
-        .chain(legacy)
-        .map(|text| sections(&text))
+        .chain(tables)
         .find(|sections| sections.contains_key("testenv"))
         .and_then(|sections| {
             Environment {
@@ -50,13 +69,15 @@ pub(in crate::discover) fn script(place: &Directory<'_>, arguments: &[String]) -
         })
 }
 
-/// The one environment that is named. tox has options in front of it and behind it; what follows `--` is for the tests.
-fn environment(arguments: &[String]) -> Option<&str> {
+/// The one environment that is named, by the arguments or by a variable, or that of the Python that is there. tox has options in front of its name and
+/// behind it; what follows `--` is for the tests.
+fn environment<'a>(arguments: &'a [String], set: Option<&'a str>) -> Option<&'a str> {
     let mut named = Vec::new();
     let mut words = arguments.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word {
             "--" => return None,
+            _ if WITH_VALUE.contains(&word) => _ = words.next()?,
             "-e" | "--env" => named.push(words.next()?),
             "run" | "r" => {}
             _ => match word.strip_prefix("-e").or_else(|| word.strip_prefix("--env=")) {
@@ -65,6 +86,9 @@ fn environment(arguments: &[String]) -> Option<&str> {
                 None => return None,
             },
         }
+    }
+    if named.is_empty() {
+        named.push(set.unwrap_or("py"));
     }
     match named.as_slice() {
         [name] if !name.contains([',', '{', ' ']) && !name.is_empty() => Some(name),
@@ -284,6 +308,38 @@ fn sections(text: &str) -> Sections {
     sections
 }
 
+/// The settings of TOML files as sections of an INI file.
+fn of_table(table: &toml::Table) -> Sections {
+    let named = table.get("env").and_then(toml::Value::as_table);
+    let named = named
+        .into_iter()
+        .flatten()
+        .map(|(name, keys)| (format!("testenv:{name}"), keys));
+    let base = table.get("env_run_base").map(|keys| ("testenv".to_string(), keys));
+    let sections = base.into_iter().chain(named);
+    sections
+        .filter_map(|(name, keys)| Some((name, lines_of_table(keys.as_table()?))))
+        .collect()
+}
+
+fn lines_of_table(keys: &toml::Table) -> BTreeMap<String, String> {
+    let mut lines = BTreeMap::new();
+    if let Some(commands) = keys.get("commands").and_then(toml::Value::as_array) {
+        let commands = commands.iter().filter_map(|words| joined(words.as_array()?));
+        lines.insert("commands".into(), commands.collect::<Vec<_>>().join("\n"));
+    }
+    if let Some(variables) = keys.get("set_env").and_then(toml::Value::as_table) {
+        let set = variables
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
+        lines.insert("set_env".into(), set.collect::<Vec<_>>().join("\n"));
+    }
+    if let Some(directory) = keys.get("change_dir").and_then(toml::Value::as_str) {
+        lines.insert("change_dir".into(), directory.into());
+    }
+    lines
+}
+
 /// Lists of words in tox 4, in which tables are placeholders:
 /// <https://tox.wiki/en/latest/config.html#pyproject-toml-native>
 pub(super) fn tox_table(table: &toml::Table) -> Vec<String> {
@@ -323,63 +379,4 @@ fn joined(words: &[toml::Value]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(settings: &str, name: &str, expected: Option<&str>) {
-        let sections = sections(settings);
-        let environment = Environment {
-            sections: &sections,
-            name,
-        };
-        assert_eq!(environment.script().as_deref(), expected, "{name}: {settings}");
-    }
-
-    #[test]
-    fn an_environment_has_what_it_does_not_say_from_the_base() {
-        let settings = "[base]\nall =\n    pytest {posargs:tests}\n\n[testenv]\nset_env =\n    A = b c\n    B = {env:HOME}\n\
-                        changedir = {toxinidir}/src\ncommands =\n    py{39,310}, pypy: old\n    !lint: {[base]all}\n\n\
-                        [testenv:docs]\nchangedir = docs\ncommands = -make html\n\n[testenv:own]\nchangedir = {envtmpdir}\n";
-        let base = "export A='b c'\ncd ./src\n";
-        check(settings, "py312", Some(&format!("{base}pytest tests\n")));
-        check(settings, "py310-x", Some(&format!("{base}old\npytest tests\n")));
-        check(settings, "py", Some(&format!("{base}old\npytest tests\n")));
-        check(settings, "pypy-lint", Some(&format!("{base}old\n")));
-        check(settings, "docs", Some("export A='b c'\ncd docs\nmake html\n"));
-        check(settings, "own", None);
-        check("[testenv]\ndeps = pytest\n", "py", None);
-    }
-
-    #[test]
-    fn the_environment_is_the_one_that_is_named() {
-        let named = |line: &str| environment(&shlex::split(line).unwrap()).map(String::from);
-        for line in ["-e unit", "-eunit", "run -e unit", "r --env=unit -v", "-v --env unit"] {
-            assert_eq!(named(line).as_deref(), Some("unit"), "{line}");
-        }
-        for line in ["", "-e a,b", "-e a -e b", "-e", "list", "-e a -- -k b", "devenv -e a"] {
-            assert_eq!(named(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_tox_passes_on_is_no_shell() {
-        let settings = "[testenv]\nset_env = A=$(id)\ncommands =\n    pytest 'a;b' $(id) | x\n";
-        let script = "export A='$(id)'\npytest 'a;b' '$(id)' '|' x\n";
-        check(settings, "py", Some(script));
-    }
-
-    #[test]
-    fn hostile_settings_stay_within_bounds() {
-        let circle = "[testenv]\ncommands =\n    {[testenv]commands}\n    {[testenv]commands}\n";
-        assert!(sections(circle).contains_key("testenv"));
-        let sections = sections(circle);
-        let environment = Environment {
-            sections: &sections,
-            name: "py",
-        };
-        assert!(environment.lines("commands").len() <= MAX_LINES);
-        assert!(expanded(&"{a,b}".repeat(10_000)).len() <= MAX_NAMES);
-        assert!(expanded(&"a,".repeat(10_000)).len() <= MAX_NAMES);
-    }
-}
+mod tests;

@@ -22,6 +22,8 @@ const RUNNERS: [(&[&str], &[&str], &[&str]); 6] = [
             "--no-dev",
             "--isolated",
             "--all-packages",
+            "--no-default-groups",
+            "--no-project",
         ],
         &[
             "--extra",
@@ -30,6 +32,7 @@ const RUNNERS: [(&[&str], &[&str], &[&str]); 6] = [
             "--python",
             "-p",
             "--no-group",
+            "--only-group",
             "--with-requirements",
         ],
     ),

@@ -1,0 +1,88 @@
+//! Settings of tox, and the scripts that its environments are.
+
+use super::*;
+
+#[track_caller]
+fn check(settings: &str, name: &str, expected: Option<&str>) {
+    let sections = sections(settings);
+    let environment = Environment {
+        sections: &sections,
+        name,
+    };
+    assert_eq!(environment.script().as_deref(), expected, "{name}: {settings}");
+}
+
+#[test]
+fn an_environment_has_what_it_does_not_say_from_the_base() {
+    let settings = "[base]\nall =\n    pytest {posargs:tests}\n\n[testenv]\nset_env =\n    A = b c\n    B = {env:HOME}\n\
+                    changedir = {toxinidir}/src\ncommands =\n    py{39,310}, pypy: old\n    !lint: {[base]all}\n\n\
+                    [testenv:docs]\nchangedir = docs\ncommands = -make html\n\n[testenv:own]\nchangedir = {envtmpdir}\n";
+    let base = "export A='b c'\ncd ./src\n";
+    check(settings, "py312", Some(&format!("{base}pytest tests\n")));
+    check(settings, "py310-x", Some(&format!("{base}old\npytest tests\n")));
+    check(settings, "py", Some(&format!("{base}old\npytest tests\n")));
+    check(settings, "pypy-lint", Some(&format!("{base}old\n")));
+    check(settings, "docs", Some("export A='b c'\ncd docs\nmake html\n"));
+    check(settings, "own", None);
+    check("[testenv]\ndeps = pytest\n", "py", None);
+}
+
+#[test]
+fn the_environment_is_the_one_that_is_named() {
+    let named = |line: &str| environment(&shlex::split(line).unwrap(), None).map(String::from);
+    for line in ["-e unit", "-eunit", "run -e unit", "r --env=unit -v", "-v --env unit"] {
+        assert_eq!(named(line).as_deref(), Some("unit"), "{line}");
+    }
+    for line in ["", "run -p auto", "--installpkg dist/a.whl"] {
+        assert_eq!(named(line).as_deref(), Some("py"), "{line}");
+    }
+    assert_eq!(environment(&[], Some("unit")), Some("unit"));
+    assert_eq!(environment(&["-eunit".into()], Some("docs")), Some("unit"));
+    assert_eq!(environment(&[], Some("a,b")), None);
+    for line in ["-e a,b", "-e a -e b", "-e", "list", "-e a -- -k b", "devenv -e a"] {
+        assert_eq!(named(line), None, "{line}");
+    }
+}
+
+#[test]
+fn what_tox_passes_on_is_no_shell() {
+    let settings = "[testenv]\nset_env = A=$(id)\ncommands =\n    pytest 'a;b' $(id) | x\n";
+    let script = "export A='$(id)'\npytest 'a;b' '$(id)' '|' x\n";
+    check(settings, "py", Some(script));
+}
+
+#[test]
+fn hostile_settings_stay_within_bounds() {
+    let circle = "[testenv]\ncommands =\n    {[testenv]commands}\n    {[testenv]commands}\n";
+    assert!(sections(circle).contains_key("testenv"));
+    let sections = sections(circle);
+    let environment = Environment {
+        sections: &sections,
+        name: "py",
+    };
+    assert!(environment.lines("commands").len() <= MAX_LINES);
+    assert!(expanded(&"{a,b}".repeat(10_000)).len() <= MAX_NAMES);
+    assert!(expanded(&"a,".repeat(10_000)).len() <= MAX_NAMES);
+}
+
+#[test]
+fn settings_in_toml_say_the_same() {
+    let table: toml::Table = "[env_run_base]\nset_env = { A = 'b c', B = { replace = 'env', name = 'C' } }\n\
+                              commands = [['pytest', '-q', { replace = 'posargs', default = ['tests'] }]]\n\
+                              [env.slow]\nchange_dir = 'src'\ncommands = [['pytest', '-m', 'slow']]\n"
+        .parse()
+        .unwrap();
+    let sections = of_table(&table);
+    let script = |name: &str| {
+        Environment {
+            sections: &sections,
+            name,
+        }
+        .script()
+    };
+    assert_eq!(script("py").as_deref(), Some("export A='b c'\npytest -q tests\n"));
+    assert_eq!(
+        script("slow").as_deref(),
+        Some("export A='b c'\ncd src\npytest -m slow\n")
+    );
+}
