@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::tasks::{MAX_TEXT, resolved};
 use crate::discover::directory::Directory;
+use crate::shell::is_name;
 use crate::text::pattern;
 
 /// Maximum number of names that the conditions of one line expand to, and of lines of an environment.
@@ -26,8 +27,9 @@ const WITH_VALUE: [&str; 9] = [
     "--discover",
     "-x",
 ];
-/// How often a setting may name another one that names another one.
+/// How often a setting may name another one that names another one, and how many lines are read for one setting in all.
 const MAX_REFERENCES: usize = 3;
+const MAX_READ: usize = 2_000;
 
 /// `py311: `, `!lint, py{39,310}-django: `
 static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+(?:, *[\w.!,{}-]+)*: +"));
@@ -59,7 +61,7 @@ pub(in crate::discover) fn script(
         .chain(table("tox.toml").as_ref().map(of_table));
     settings
         .chain(tables)
-        .find(|sections| sections.contains_key("testenv"))
+        .find(|sections| sections.keys().any(|name| name.starts_with("testenv")))
         .and_then(|sections| {
             Environment {
                 sections: &sections,
@@ -69,8 +71,8 @@ pub(in crate::discover) fn script(
         })
 }
 
-/// The one environment that is named, by the arguments or by a variable, or that of the Python that is there. tox has options in front of its name and
-/// behind it; what follows `--` is for the tests.
+/// The one environment that is named, by the arguments or by a variable, or that of the Python that is there. Options may
+/// come before and after its name; what follows `--` is for the tests.
 fn environment<'a>(arguments: &'a [String], set: Option<&'a str>) -> Option<&'a str> {
     let mut named = Vec::new();
     let mut words = arguments.iter().map(String::as_str);
@@ -107,15 +109,13 @@ impl Environment<'_> {
         let mut script = String::new();
         let variables = self.lines("setenv").into_iter().chain(self.lines("set_env"));
         for line in variables {
-            let Some((name, value)) = line.split_once('=') else {
-                continue;
-            };
             // A value with placeholders would have to be computed.
-            if let Some(value) = (!value.contains(['{', '\n']))
-                .then(|| shlex::try_quote(value.trim()).ok())
-                .flatten()
+            let set = line.split_once('=').filter(|(_, value)| !value.contains('{'));
+            let set = set.map(|(name, value)| (name.trim(), shlex::try_quote(value.trim())));
+            if let Some((name, Ok(value))) = set
+                && is_name(name)
             {
-                script += &format!("export {}={value}\n", name.trim());
+                script += &format!("export {name}={value}\n");
             }
         }
         let directory = self.value("changedir").or_else(|| self.value("change_dir"));
@@ -149,16 +149,19 @@ impl Environment<'_> {
 
     /// The lines of a setting that apply to the environment, without their conditions.
     fn lines(&self, key: &str) -> Vec<String> {
-        let mut lines = Vec::new();
-        self.collect(self.value(key).unwrap_or_default(), MAX_REFERENCES, &mut lines);
+        let (mut lines, mut left) = (Vec::new(), MAX_READ);
+        let value = self.value(key).unwrap_or_default();
+        self.collect(value, MAX_REFERENCES, &mut left, &mut lines);
         lines
     }
 
-    fn collect(&self, value: &str, depth: usize, lines: &mut Vec<String>) {
+    /// Adds the lines of a value. Decrements `left` for each line that is read, and stops at zero.
+    fn collect(&self, value: &str, depth: usize, left: &mut usize, lines: &mut Vec<String>) {
         for line in value.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            if lines.len() >= MAX_LINES {
+            if lines.len() >= MAX_LINES || *left == 0 {
                 return;
             }
+            *left -= 1;
             let condition = FACTOR.as_ref().and_then(|factor| factor.find(line));
             let condition = condition.map_or("", |found| found.as_str().trim_end().trim_end_matches(':'));
             if !condition.is_empty() && !applies(condition, self.name) {
@@ -166,8 +169,8 @@ impl Environment<'_> {
             }
             let line = plain(line);
             let reference = REFERENCE.as_ref().and_then(|reference| reference.captures(&line));
-            match reference.and_then(|found| self.sections.get(&found[1])?.get(&found[2]).cloned()) {
-                Some(value) if depth > 0 => self.collect(&value, depth - 1, lines),
+            match reference.and_then(|found| self.sections.get(&found[1])?.get(&found[2])) {
+                Some(value) if depth > 0 => self.collect(value, depth - 1, left, lines),
                 _ => lines.push(line),
             }
         }

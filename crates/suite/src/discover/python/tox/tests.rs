@@ -46,7 +46,7 @@ fn the_environment_is_the_one_that_is_named() {
 
 #[test]
 fn what_tox_passes_on_is_no_shell() {
-    let settings = "[testenv]\nset_env = A=$(id)\ncommands =\n    pytest 'a;b' $(id) | x\n";
+    let settings = "[testenv]\nset_env =\n    A=$(id)\n    B;id;C=d\ncommands =\n    pytest 'a;b' $(id) | x\n";
     let script = "export A='$(id)'\npytest 'a;b' '$(id)' '|' x\n";
     check(settings, "py", Some(script));
 }
@@ -61,6 +61,21 @@ fn hostile_settings_stay_within_bounds() {
         name: "py",
     };
     assert!(environment.lines("commands").len() <= MAX_LINES);
+    // Three settings that name each other, and the last one has only lines that do not apply.
+    let name = |key: &str| format!("    {{[x]{key}}}\n").repeat(5_000);
+    let skipped = "    other: b\n".repeat(5_000);
+    let wide = format!(
+        "[testenv]\ncommands =\n{}[x]\na =\n{}b =\n{}c =\n{skipped}",
+        name("a"),
+        name("b"),
+        name("c")
+    );
+    let wide = super::sections(&wide);
+    let environment = Environment {
+        sections: &wide,
+        name: "py",
+    };
+    assert!(environment.lines("commands").is_empty());
     assert!(expanded(&"{a,b}".repeat(10_000)).len() <= MAX_NAMES);
     assert!(expanded(&"a,".repeat(10_000)).len() <= MAX_NAMES);
 }
