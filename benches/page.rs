@@ -152,13 +152,17 @@ impl Page {
 
 /// Waits until the process is idle. Returns what it has computed so far, in milliseconds.
 async fn settled() -> anyhow::Result<f64> {
+    let mut looks = tokio::time::interval(IDLE);
+    // The first one is at once.
+    looks.tick().await;
+    let mut before = processor_ms()?;
     loop {
-        let before = processor_ms()?;
-        tokio::time::sleep(IDLE).await;
+        looks.tick().await;
         let now = processor_ms()?;
         if now - before < 1.0 {
             return Ok(now);
         }
+        before = now;
     }
 }
 

@@ -179,7 +179,9 @@ async fn make(docker: Docker, image: String, spec: Spec, helper: PathBuf) -> io:
     };
     match called.await {
         Ok(connection) => {
-            // The socket accepts no further connection from here on.
+            // The socket accepts no further connection from here on, not even through a copy of its descriptor in a
+            // process that is about to be started.
+            rustix::net::shutdown(&prepared.listener, rustix::net::Shutdown::Both)?;
             prepared.remove()?;
             Ok(Container {
                 connection,

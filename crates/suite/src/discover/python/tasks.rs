@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::tox::{tox, tox_table};
+use super::tox::{MAX_TEXT, resolved, tox, tox_table};
 use crate::discover::directory::Directory;
 use crate::discover::step::tool::{inline_tests, python_module};
 use crate::framework::Framework;
@@ -37,13 +37,9 @@ const SKIPPED_WITH_VALUE: [&str; 8] = [
     "--cov-report",
     "--cov-config",
 ];
-/// Maximum size of a file that is taken apart.
-pub(super) const MAX_TEXT: usize = 200_000;
 
 static RUN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)session\.run(?:_always)?\((.*?)\)"));
 static LITERAL: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"^\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')\s*,?"#));
-/// `{posargs:tests}` and `{args:tests}`
-static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
 
 /// The command that runs a project's tests, taken from a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,18 +78,6 @@ pub(super) fn find(place: &Directory<'_>) -> Option<Task> {
         let (framework, argv) = runner(place, &resolved(&line)?)?;
         Some(Task { framework, argv, file })
     })
-}
-
-/// The words of a line if all its placeholders can be filled in.
-pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
-    let mut line = line
-        .replace("{envpython}", "python3")
-        .replace("{toxinidir}", ".")
-        .replace("{tox_root}", ".");
-    for _ in 0..3 {
-        line = DEFAULT.as_ref()?.replace_all(&line, "$1").into_owned();
-    }
-    shlex::split(&line)
 }
 
 fn in_pyproject(tools: &toml::Table) -> Vec<String> {

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::tasks::{MAX_TEXT, resolved};
 use crate::discover::directory::Directory;
 use crate::shell::is_name;
 use crate::text::pattern;
 
+/// Maximum size of a file that is taken apart.
+pub(super) const MAX_TEXT: usize = 200_000;
 /// Maximum number of names that the conditions of one line expand to, and of lines of an environment.
 const MAX_NAMES: usize = 64;
 const MAX_LINES: usize = 200;
@@ -33,8 +34,22 @@ const MAX_READ: usize = 2_000;
 
 /// `py311: `, `!lint, py{39,310}-django: `
 static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+(?:, *[\w.!,{}-]+)*: +"));
+/// `{posargs:tests}` and `{args:tests}`
+static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
 /// `{[testenv]commands}`
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\]{}]+)\]([\w-]+)\}$"));
+
+/// The words of a line if all its placeholders can be filled in.
+pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
+    let mut line = line
+        .replace("{envpython}", "python3")
+        .replace("{toxinidir}", ".")
+        .replace("{tox_root}", ".");
+    for _ in 0..3 {
+        line = DEFAULT.as_ref()?.replace_all(&line, "$1").into_owned();
+    }
+    shlex::split(&line)
+}
 
 /// What `tox -e NAME` runs: a script for a shell that sets the variables of the environment, enters its directory and
 /// runs its commands. `None` for another command, several environments, and what is not in `tox.ini` or the like.
