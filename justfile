@@ -188,6 +188,15 @@ bench-fixes folder *arguments:
     cargo build --release
     nice -n 10 python3 benches/fixes/run.py target/release/greenlight benches/fixes/commits.tsv {{ folder }} {{ arguments }}
 
+# Chooses real fixes by a rule. Takes a folder of bare repositories, `owner+name`.
+mine-fixes folder:
+    python3 benches/fixes/mine.py 6 {{ folder }} > benches/fixes/mined.tsv
+
+# Lets the built-in engine search for real fixes, two minutes each, in the half that it was not built with. Takes a folder of bare repositories, `owner+name`.
+bench-mined folder results *arguments:
+    cargo build --release
+    nice -n 10 python3 benches/fixes/run.py target/release/greenlight benches/fixes/mined.tsv {{ folder }} {{ results }} --builtin --half held-out {{ arguments }}
+
 # Runs the tests of public projects by hand-written shell and with greenlight, and compares. Takes a folder of bare repositories, `owner+name`, and a file for the results.
 atlas folder results *arguments:
     cargo build --release
