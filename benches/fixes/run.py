@@ -25,8 +25,8 @@ With `--builtin`, the built-in engine searches for the fix instead, for two minu
     time        not done in time
 
 Before the search, the tests are run with the fix: if they are not green, the result is `red`, or `not run` if they
-cannot be run, or if that takes more than CHECK seconds with the installation. Each commit starts with an empty data
-folder.
+cannot be run, or if that takes more than CHECK seconds with the installation. The search starts with a data folder that
+has nothing but the installed dependencies of that check.
 """
 
 import argparse
@@ -139,7 +139,7 @@ def judge_builtin(ended, into, path, after):
     return "held same" if is_same else "held", cause
 
 
-def checked(greenlight, repository, commit, path):
+def checked(greenlight, repository, commit, path, data):
     """Why a search says nothing: the tests are not green with the fix, or cannot be run; nothing if they are green."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as room:
         into = f"{room}/work"
@@ -148,6 +148,9 @@ def checked(greenlight, repository, commit, path):
         (Path(into) / path).write_bytes(after)
         keep(into, "fixed")
         ended = fix(greenlight, None, f"{room}/data", into, CHECK)
+        os.mkdir(data)
+        if os.path.exists(f"{room}/data/installed"):
+            os.rename(f"{room}/data/installed", f"{data}/installed")
     if ended is None:
         return "not run", "the tests with the fix take too long"
     if ended["outcome"] == "nothing_to_fix":
@@ -169,7 +172,7 @@ def run(given, model, repository, commit, path, known):
             model.learn(path, before.decode(), after.decode())
             ended = fix(given.greenlight, model, data, into)
             result, cause = judge(ended, model, into, path, after)
-        elif found := checked(given.greenlight, repository, commit, path):
+        elif found := checked(given.greenlight, repository, commit, path, data):
             return *found, ""
         else:
             ended = fix(given.greenlight, None, data, into)
