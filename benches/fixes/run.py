@@ -50,10 +50,12 @@ def git(repository, *words, **more):
 
 
 def lay_out(repository, commit, path, into):
-    """Writes the broken state, and returns both versions of the file."""
-    archive = subprocess.Popen(["git", "-C", repository, "archive", commit], stdout=subprocess.PIPE)
-    subprocess.run(["tar", "-x", "-C", into], check=True, stdin=archive.stdout)
-    archive.wait()
+    """Writes the broken state, and returns both versions of the file. What this copy lacks, such as large files, stays
+    away."""
+    index = dict(os.environ, GIT_INDEX_FILE=f"{into}.index")
+    git(repository, "read-tree", commit, env=index)
+    words = ["git", "-C", repository, f"--work-tree={into}", "checkout-index", "-a", "-q"]
+    subprocess.run(words, check=False, env=index, stderr=subprocess.DEVNULL)
     before = git(repository, "show", f"{commit}^:{path}")
     after = git(repository, "show", f"{commit}:{path}")
     (Path(into) / path).write_bytes(before)
