@@ -13,7 +13,8 @@ source file, by at most MAX_LINES lines, and at least one test file. Other files
 source file stays, and at most PER_FILE commits have the same one. A source in Java is below `src/main/java`.
 
 Only repositories with a permissive licence count: the licence files of the newest commit, or else its manifest, name
-one of PERMISSIVE, and none of them has the title of a licence in OTHER. Those left out go to standard error.
+one of PERMISSIVE, and none of them has the title of a licence in OTHER. Those left out go to standard error, and how
+many commits there are of each language.
 
 The half is `development` or `held-out`, by the first hex digit of the SHA-256 of `owner/name`: even is development.
 A repository that was already used while the engine was built is development, whatever its hash: those of commits.tsv,
@@ -197,6 +198,10 @@ def main():
     print("# repository", "commit", "source", "digest", "half", sep="\t")
     for _, *row in sorted(rows):
         print(*row, sep="\t")
+    counted = Counter((language(row[3]), row[5]) for row in rows)
+    for spoken in LANGUAGES:
+        parts = (f"{counted[spoken, part]} {part}" for part in ("development", "held-out"))
+        print(f"{spoken}: {', '.join(parts)}", file=sys.stderr)
 
 
 if __name__ == "__main__":
