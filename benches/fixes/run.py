@@ -22,6 +22,7 @@ With `--builtin`, the built-in engine searches for the fix instead, for two minu
     held same   not posted, but the first finding is the fix
     held        not posted, and the first finding is something else
     none        nothing found
+    no search   greenlight does not search, although the tests are red without the fix and green with it
     time        not done in time
 
 Before the search, the tests are run with the fix: if they are not green, the result is `red`, or `not run` if they
@@ -131,7 +132,7 @@ def judge_builtin(ended, into, path, after):
         return "not red", message
     search = ended.get("search")
     if not search:
-        return "not run", message or ended["outcome"]
+        return "no search", message or ended["outcome"]
     if not search["unverified"]:
         return "none", message
     first = search["unverified"][0]

@@ -18,6 +18,7 @@ COLUMNS = {
     "not posted, and the first finding is the fix": ("held same",),
     "not posted, other": ("held",),
     "not found": ("none",),
+    "not searched": ("no search",),
     "not done in time": ("time",),
 }
 Z = 1.959964
