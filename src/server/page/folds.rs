@@ -51,12 +51,18 @@ impl Folding {
     pub(super) fn take(&mut self, step: Option<Step>, at: Option<Timestamp>, bytes: usize) -> Result<(), Missing> {
         let place = self.length;
         self.length += 1;
-        let is_said = matches!(step, Some(Step::Said(_) | Step::Resolved(_)));
         if let Some(step) = &step {
             self.timeline.take((place, step, at));
-        }
-        if !is_said {
-            self.bytes += bytes;
+            match step {
+                Step::Said(item) | Step::Resolved(item) => {
+                    self.unread.push_back(item.clone());
+                    if self.unread.len() > MAX_SAID {
+                        self.unread.pop_front();
+                        self.left_out += 1;
+                    }
+                }
+                _ => self.bytes += bytes,
+            }
         }
         let Some(run) = &mut self.run else {
             let Some(Step::Started(started)) = step else {
@@ -67,14 +73,7 @@ impl Folding {
         };
         let run = Arc::make_mut(run);
         run.take_readable(step);
-        // No page shows them from the run.
-        if let Some(item) = run.said.pop().filter(|_| is_said) {
-            self.unread.push_back(item);
-            if self.unread.len() > MAX_SAID {
-                self.unread.pop_front();
-                self.left_out += 1;
-            }
-        }
+        // No page shows them from here.
         run.said.clear();
         run.search.digests.clear();
         Ok(())
