@@ -1,5 +1,6 @@
 //! `greenlight serve`: the webhook service. `greenlight worker`: its work on other machines.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use secrecy::ExposeSecret as _;
@@ -75,16 +76,25 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
                 .into(),
         ));
     }
-    let (settings, listener) = with_app(settings, &listen).await?;
+    // One listener for all phases: a request to end that comes between two of them is not lost.
+    let mut stopped = pin!(terminal::stopped());
+    let (settings, listener) = with_app(settings, &listen, stopped.as_mut()).await?;
     let secret = settings.webhook_secret()?;
     let secret =
         WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
-    let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
-    let listener = match listener {
-        Some(listener) => listener,
-        None => bind(&listen, LISTEN).await?,
+    let start = async {
+        let prepared = prepare(&settings, &environment, labels).await?;
+        let listener = match listener {
+            Some(listener) => listener,
+            None => bind(&listen, LISTEN).await?,
+        };
+        tell_start(&settings, &prepared.app, workers.number).await?;
+        Ok::<_, Exit>((prepared, listener))
     };
-    tell_start(&settings, &app, workers.number).await?;
+    let (Prepared { app, _taken }, listener) = tokio::select! {
+        started = start => started?,
+        () = stopped.as_mut() => return Ok(()),
+    };
     let address = tell_address(&listener)?;
     let page = match arguments.page {
         true => Some(page(address)?),
@@ -98,7 +108,7 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
         sign_in: sign_in(&settings),
     };
     let traces = queue.app().traces.clone();
-    server::serve(listener, queue, access, terminal::stopped()).await;
+    server::serve(listener, queue, access, stopped).await;
     end(traces).await;
     Ok(())
 }
@@ -120,13 +130,17 @@ fn sign_in(settings: &Settings) -> Option<SignInApp> {
 }
 
 /// The settings with an App, which a person creates first if there is none. Then the listener is open already.
-async fn with_app(settings: Settings, listen: &str) -> Result<(Settings, Option<TcpListener>), Exit> {
+async fn with_app(
+    settings: Settings,
+    listen: &str,
+    stopped: impl Future<Output = ()> + Send,
+) -> Result<(Settings, Option<TcpListener>), Exit> {
     let settings = settings.with_stored_app()?;
     if !settings.has_no_app() {
         return Ok((settings, None));
     }
     let listener = bind(listen, LISTEN).await?;
-    setup::create_app(&settings, &listener).await?;
+    setup::create_app(&settings, &listener, stopped).await?;
     Ok((settings.with_stored_app()?, Some(listener)))
 }
 
@@ -159,20 +173,28 @@ async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
         (&environment, "GREENLIGHT_METRICS_LISTEN"),
         address,
     )?;
-    let Prepared { app, _taken } = prepare(&settings, &environment, labels).await?;
-    let metrics = match metrics {
-        Some(address) => {
-            let listener = bind(&address, "--metrics-listen (GREENLIGHT_METRICS_LISTEN)").await?;
-            Some((listener, settings.metrics_token()))
-        }
-        None => None,
+    let mut stopped = pin!(terminal::stopped());
+    let start = async {
+        let prepared = prepare(&settings, &environment, labels).await?;
+        let metrics = match metrics {
+            Some(address) => {
+                let listener = bind(&address, "--metrics-listen (GREENLIGHT_METRICS_LISTEN)").await?;
+                Some((listener, settings.metrics_token()))
+            }
+            None => None,
+        };
+        tell_start(&settings, &prepared.app, workers.number).await?;
+        Ok::<_, Exit>((prepared, metrics))
     };
-    tell_start(&settings, &app, workers.number).await?;
+    let (Prepared { app, _taken }, metrics) = tokio::select! {
+        started = start => started?,
+        () = stopped.as_mut() => return Ok(()),
+    };
     if let Some((listener, _)) = &metrics {
         tell_address(listener)?;
     }
     let traces = app.traces.clone();
-    server::work(Queue::new(app, workers), terminal::stopped(), metrics).await;
+    server::work(Queue::new(app, workers), stopped, metrics).await;
     end(traces).await;
     Ok(())
 }

@@ -12,7 +12,11 @@ use crate::github::manifest::{CreatedApp, Registrar, WantedApp};
 use crate::server::{CheckUrl, Setup, SetupEnd};
 
 /// Shows the page until the App is stored.
-pub(super) async fn create_app(settings: &Settings, listener: &TcpListener) -> Result<(), Exit> {
+pub(super) async fn create_app(
+    settings: &Settings,
+    listener: &TcpListener,
+    stopped: impl Future<Output = ()> + Send,
+) -> Result<(), Exit> {
     let data = settings.data_dir()?;
     // Nobody else may set up the same folder meanwhile.
     let _taken = folder::take(&data)?;
@@ -37,7 +41,7 @@ pub(super) async fn create_app(settings: &Settings, listener: &TcpListener) -> R
         );
     }
     tracing::info!(%address, "waiting for the GitHub App to be created");
-    match page.serve(listener, terminal::stopped()).await {
+    match page.serve(listener, stopped).await {
         SetupEnd::Created => Ok(()),
         SetupEnd::Late => Err(Exit::Usage(
             "no GitHub App was created within an hour; start `greenlight serve` again, or set GREENLIGHT_APP_ID, \

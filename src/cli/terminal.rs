@@ -224,19 +224,20 @@ pub(super) async fn unless_cancelled<T>(
     }
 }
 
-/// Resolves when somebody asks this process to end, with ctrl-c or `kill`.
-pub(super) async fn stopped() {
+/// Resolves when somebody asks this process to end, with ctrl-c or `kill`. A request counts from this call on, and not
+/// only once the result is polled.
+pub(super) fn stopped() -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _interrupted = interrupt.await;
+    let requests = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    async move {
+        // A signal without a handler ends the process anyway.
+        let requests = requests.into_iter().filter_map(Result::ok);
+        let mut requests: Vec<_> = requests
+            .map(|mut one| Box::pin(async move { one.recv().await }))
+            .collect();
+        match requests.is_empty() {
+            true => std::future::pending().await,
+            false => drop(futures::future::select_all(&mut requests).await),
         }
     }
 }

@@ -350,6 +350,23 @@ async fn a_run_goes_on_after_a_kill() {
     interrupted_at_work(Signal::KILL, None).await;
 }
 
+/// A request to end counts before the process listens, too.
+#[tokio::test]
+async fn a_start_can_be_ended_in_an_orderly_way() {
+    let stage = Stage::new("").await;
+    let door = stage.app();
+    let mut child = door.command(ARGUMENTS).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = tokio::time::timeout(PATIENCE, log.next_line()).await.unwrap();
+    let mut said = vec![first.unwrap()];
+    signal(&child, Signal::TERM);
+    let status = tokio::time::timeout(A_MOMENT, child.wait()).await.unwrap().unwrap();
+    while let Ok(Some(line)) = log.next_line().await {
+        said.push(Some(line));
+    }
+    assert_eq!(status.code(), Some(0), "{said:?}");
+}
+
 /// However the process ends, it ends what it started, and the next process starts it again.
 #[tokio::test]
 async fn tests_under_way_end_with_the_process() {
