@@ -9,7 +9,7 @@ use super::dialect::{BriefOf, Dialect};
 use super::format::FORMAT;
 use super::lanes::{Class, Waiting};
 use super::rows::{self, Folded};
-use super::stored_step::StoredStep;
+use super::stored_step::{MAX_SOME, SELECT_SOME, StoredStep};
 use super::{Error, pieces};
 use crate::domain::id::{PullRequestId, Repository, RunId};
 use crate::domain::run::{Run, Started, Step};
@@ -179,16 +179,24 @@ impl Database {
     }
 
     pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<StoredStep>, Error> {
-        let rows = sqlx::query(
-            "SELECT place, step, format, at FROM step WHERE run = $1 AND place >= $2 ORDER BY place LIMIT $3",
-        )
-        .bind(&id.0)
-        .bind(i64::try_from(from).map_err(broken)?)
-        .bind(i64::try_from(limit).map_err(broken)?)
-        .fetch_all(&self.pool)
-        .await
-        .map_err(broken)?;
-        rows.iter().map(StoredStep::of_row).collect()
+        let mut steps: Vec<StoredStep> = Vec::new();
+        loop {
+            let from = steps.last().map_or(from, |last| last.place + 1);
+            let wanted = MAX_SOME.min(limit - steps.len());
+            let some: Option<String> = sqlx::query_scalar(SELECT_SOME)
+                .bind(&id.0)
+                .bind(i64::try_from(from).map_err(broken)?)
+                .bind(i64::try_from(wanted).map_err(broken)?)
+                .fetch_one(&self.pool)
+                .await
+                .map_err(broken)?;
+            let some = StoredStep::some(&some.unwrap_or_default())?;
+            let is_last = some.len() < wanted || steps.len() + some.len() >= limit;
+            steps.extend(some);
+            if is_last {
+                return Ok(steps);
+            }
+        }
     }
 
     pub(super) async fn open_runs(&self) -> Result<Vec<Run>, Error> {

@@ -96,9 +96,10 @@ impl RuleSet {
     /// Calls `take` with each part of a text that a rule must search. A part is the text near a keyword; adjacent
     /// parts are merged.
     fn parts<'r>(&'r self, text: &str, mut take: impl FnMut(&'r Rule, Range<usize>)) {
-        // For each rule, the part to search next.
-        let mut pending: Vec<Option<Range<usize>>> = vec![None; self.rules.len()];
+        // For each rule, the part to search next. Most texts have no keyword, and need no table.
+        let mut pending: Vec<Option<Range<usize>>> = Vec::new();
         for hit in self.keywords.find_overlapping_iter(text) {
+            pending.resize(self.rules.len(), None);
             for &at in self.of_keyword.get(hit.pattern().as_usize()).into_iter().flatten() {
                 let (Some(rule), Some(pending)) = (self.rules.get(at), pending.get_mut(at)) else {
                     continue;

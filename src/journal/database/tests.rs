@@ -7,7 +7,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
 
 use super::*;
 use crate::domain::event::{Comment, CommentPlace, Fact};
-use crate::domain::id::{Account, DeliveryId, InstallationId, PullRequestId, Repository, RepositoryId, RepositoryName};
+use crate::domain::id::{
+    Account, DeliveryId, InstallationId, PullRequestId, Repository, RepositoryId, RepositoryName, RunId,
+};
 use crate::domain::run::{Origin, Run};
 use crate::journal::{Admission, Class, Unidentified, Waiting};
 
@@ -236,4 +238,35 @@ async fn a_delivery_that_cannot_be_read_harms_no_other() {
     )
     .await;
     assert_eq!(sqlite.unfinished().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn steps_are_read_from_any_place_on_with_any_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Database::open(&old(folder.path()).await).await.unwrap();
+    let id = RunId("r123456789".into());
+    let text = |place: usize| format!("{place} {}\nä 7 ' \" 🦀", "x ".repeat(place % 7));
+    for place in 3..250 {
+        sqlx::query("INSERT INTO step (run, place, step, at) VALUES ('r123456789', ?, ?, ?)")
+            .bind(i64::try_from(place).unwrap())
+            .bind(text(place))
+            .bind((place % 2 == 0).then_some(1_700_000_000_000_000_i64))
+            .execute(&sqlite.pool)
+            .await
+            .unwrap();
+    }
+    for (from, limit) in [(3, 500), (98, 105), (100, 100), (199, 1), (3, 0), (250, 10)] {
+        let steps = sqlite.steps(&id, from, limit).await.unwrap();
+        let places: Vec<usize> = steps.iter().map(|step| step.place).collect();
+        assert_eq!(places, (from..250.min(from + limit)).collect::<Vec<_>>());
+        for step in steps {
+            assert_eq!(
+                (&step.json, step.at.is_some()),
+                (&text(step.place), step.place % 2 == 0)
+            );
+        }
+    }
+    assert_eq!(sqlite.steps(&RunId("r2".into()), 0, 10).await.unwrap(), []);
+    execute(&sqlite, "UPDATE step SET format = 'new one' WHERE place = 5").await;
+    assert!(sqlite.steps(&id, 0, 10).await.is_err());
 }

@@ -14,6 +14,10 @@ const MARGIN: usize = 8 << 10;
 /// unless they may be there to hide a secret.
 pub(super) fn shown(text: &str, max: usize) -> String {
     let text = bounded(text, max.saturating_add(MARGIN));
+    // Most text is this: there is nothing to remove, and nothing is hidden.
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+        return bounded(&redact(&text), max);
+    }
     let plain: String = text.split_inclusive('\n').map(without_escapes).collect();
     let seen = visible(&plain);
     let redacted = redact(&seen);
@@ -60,6 +64,20 @@ mod tests {
         );
         assert_eq!(shown("a\r\nb\u{0}", 99), "a\r\nb\\u{0}");
         assert!(shown(&"x".repeat(9 << 20), 1_000).len() < 1_100);
+    }
+
+    /// Texts of such characters alone take a shorter way to the same result.
+    #[test]
+    fn ordinary_characters_are_left_alone() {
+        let ordinary: String = ('\0'..='\u{7f}')
+            .filter(|c| matches!(c, '\n' | '\t' | ' '..='~'))
+            .collect();
+        assert_eq!(ordinary.len(), 97);
+        assert_eq!(
+            (shown(&ordinary, 999), visible(&ordinary)),
+            (ordinary.clone(), ordinary.clone())
+        );
+        assert_eq!(shown(&format!("{ordinary}ä"), 999), format!("{ordinary}ä"));
     }
 
     #[test]
