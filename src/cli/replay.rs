@@ -55,6 +55,9 @@ async fn try_replay(arguments: &ReplayArguments, cancel: &CancellationToken) -> 
             bundle::Error::Io(error) if error.kind() == ErrorKind::NotFound => {
                 format!("{shown}: there is no such file; `greenlight fix --record FILE` writes one")
             }
+            bundle::Error::Io(_) if arguments.bundle.is_dir() => {
+                format!("{shown} is a folder; name the file that `greenlight fix --record FILE` wrote")
+            }
             error => format!("{shown}: {error}"),
         })
     })?;

@@ -9,7 +9,8 @@ mod narrator;
 mod needs;
 mod scenery;
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use github_double::{Double, MAINTAINER};
@@ -33,6 +34,8 @@ use crate::server::{self, Access, LocalPage, Queue};
 const SECRET: &str = "demo-webhook-secret";
 /// How often a terminal is told that greenlight is still at work.
 const STILL: Duration = Duration::from_secs(15);
+/// How long a run has to stop after a request.
+const GRACE: Duration = Duration::from_secs(5);
 /// How many comments the maintainer may write before the demo ends.
 const MAX_COMMENTS: usize = 20;
 
@@ -54,13 +57,21 @@ pub(super) struct DemoArguments {
 }
 
 pub(super) async fn demo(arguments: DemoArguments) -> Exit {
+    let started = OnceLock::new();
+    let mut story = pin!(try_demo(arguments, &started));
     tokio::select! {
-        result = try_demo(arguments) => result.err().unwrap_or(Exit::Done),
-        () = terminal::stopped() => Exit::Stopped,
+        result = story.as_mut() => result.err().unwrap_or(Exit::Done),
+        () = terminal::stopped() => {
+            if let Some(queue) = started.get() {
+                // What runs ends before its folder is removed.
+                queue.drain(GRACE).await;
+            }
+            Exit::Stopped
+        }
     }
 }
 
-async fn try_demo(arguments: DemoArguments) -> Result<(), Exit> {
+async fn try_demo(arguments: DemoArguments, started: &OnceLock<Queue>) -> Result<(), Exit> {
     let flags = Flags {
         model: arguments.model.clone(),
         log: arguments.log.clone(),
@@ -79,7 +90,7 @@ async fn try_demo(arguments: DemoArguments) -> Result<(), Exit> {
         None => {
             let (queue, page) = open_door(&double, &settings, folder.path()).await?;
             link = Some(page);
-            Some(queue)
+            Some(started.get_or_init(|| queue))
         }
         Some(url) => {
             elsewhere::meet(&double, folder.path(), url).await?;
@@ -93,7 +104,7 @@ async fn try_demo(arguments: DemoArguments) -> Result<(), Exit> {
     }
     let number = scenery::red_pull_request(&double, &narrator).await.map_err(fault)?;
     let is_played = arguments.approve || is_alone;
-    let result = converse(is_played, (&double, number), queue.as_ref(), &narrator).await;
+    let result = converse(is_played, (&double, number), queue, &narrator).await;
     narrator.catch_up();
     listening.abort();
     result?;

@@ -198,15 +198,19 @@ async fn colours_can_be_turned_on() {
     assert_eq!(ended(always).await.code, Some(130));
 }
 
+/// Also while tests run, and then nothing is missing to what still runs.
 #[tokio::test]
 async fn ctrl_c_ends_the_story() {
-    let mut terminal = Terminal::start(Door::new().command(["demo"]));
-    terminal.shows(QUESTION).await;
-    signal(&terminal.child, rustix::process::Signal::INT);
-    let (code, shown) = tokio::time::timeout(A_MOMENT, terminal.ends())
-        .await
-        .expect("a moment is enough");
-    assert_eq!(code, Some(130), "{shown}");
+    for (arguments, until) in [(["demo"].as_slice(), QUESTION), (&["demo", "--approve"], "Working on")] {
+        let mut terminal = Terminal::start(Door::new().command(arguments));
+        terminal.shows(until).await;
+        signal(&terminal.child, rustix::process::Signal::INT);
+        let (code, shown) = tokio::time::timeout(A_MOMENT, terminal.ends())
+            .await
+            .expect("a moment is enough");
+        assert_eq!(code, Some(130), "{shown}");
+        assert!(!shown.contains("ERROR"), "{shown}");
+    }
 }
 
 /// The GitHub double alone: it says how to connect another process, which answers as it would on GitHub.

@@ -86,6 +86,7 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["stats", "--since", "foo"], "`30d`"),
         (&["verify", "nosuch"], "nosuch: there is no such folder"),
         (&["replay", "nosuch"], "nosuch: there is no such file"),
+        (&["replay", "/"], "/ is a folder; name the file that"),
         (&["replay", "/etc/hostname"], "it is not a whole ZIP file"),
     ] {
         let ended = door.run(arguments).await.with(2).saying(part);
