@@ -16,6 +16,7 @@ mod remembered;
 mod replay;
 mod sandbox;
 mod serve;
+mod snippets;
 mod stage;
 mod suggest;
 mod terminal;
