@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::reach::unconnected;
-use super::reset::until_reset;
+use super::reset::{until_reset, wrong_clock};
 use crate::domain::redact;
 
 /// GitHub asks for at least a minute between attempts if it names no time.
@@ -178,7 +178,7 @@ pub(super) fn judge(holder: Holder, route: &str, answer: HttpAnswer) -> Result<H
 
 /// The meaning of a client error.
 pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error {
-    let (status, message) = (answer.status, message(&answer.body));
+    let (status, mut message) = (answer.status, message(&answer.body));
     let text = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
     let number = |name: &str| text(name).and_then(|value| value.parse::<u64>().ok());
     let limited = status == StatusCode::TOO_MANY_REQUESTS
@@ -193,6 +193,11 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error
     }
     if status == StatusCode::FORBIDDEN && is_suspension(&message) {
         return Error::NotInstalled(message);
+    }
+    if status == StatusCode::UNAUTHORIZED
+        && let Some(wrong) = wrong_clock(&answer.headers, Timestamp::now())
+    {
+        message = format!("{message}; {wrong}");
     }
     // The header is always present; only this message means that a permission is missing.
     let is_permission = status == StatusCode::FORBIDDEN && message.starts_with("Resource not accessible by ");

@@ -46,7 +46,10 @@ async fn settings_of_the_manual_are_accepted() {
 async fn is_configuration(text: &str) {
     let project = written(&[("greenlight.toml", text.as_bytes())]);
     let file = project.path().join("greenlight.toml");
-    Door::new().run(["config", "check", file.to_str().unwrap()]).await.with(0);
+    Door::new()
+        .run(["config", "check", file.to_str().unwrap()])
+        .await
+        .with(0);
 }
 
 async fn are_prices(text: &str) {
@@ -62,7 +65,9 @@ async fn are_prices(text: &str) {
 fn are_values_of_the_chart(text: &str) {
     let values = include_str!("../../../deploy/helm/greenlight/values.yaml");
     let keys = |text: &str| -> Vec<String> {
-        let keys = text.lines().filter_map(|line| Some(line.split_once(':')?.0.to_string()));
+        let keys = text
+            .lines()
+            .filter_map(|line| Some(line.split_once(':')?.0.to_string()));
         keys.collect()
     };
     let known = keys(values);
