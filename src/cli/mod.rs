@@ -44,7 +44,7 @@ mod wrap;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 pub use exit::Exit;
 use tokio::runtime::Runtime;
 
@@ -90,14 +90,25 @@ impl Cli {
     }
 }
 
-/// Names the command that people may mean by a word that greenlight does not know.
+/// Names the command that people may mean by a word that greenlight does not know: another word for it, or one letter
+/// too many, missing, wrong or swapped, which in short words clap does not find similar.
 fn suggest_command(error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
-    let command = OTHER_WORDS.iter().find(|(_, words)| words.contains(&word.as_str()));
-    if let Some((command, _)) = command {
-        let suggested = ContextValue::Strings(vec![(*command).to_owned()]);
+    let other = OTHER_WORDS.iter().find(|(_, words)| words.contains(&word.as_str()));
+    let command = match other {
+        Some((command, _)) => Some((*command).to_owned()),
+        None if error.get(ContextKind::SuggestedSubcommand).is_some() => None,
+        None => {
+            let all = Cli::command();
+            let mut names = all.get_subcommands().map(|command| command.get_name());
+            let near = names.find(|name| strsim::damerau_levenshtein(name, word) == 1);
+            near.map(ToOwned::to_owned)
+        }
+    };
+    if let Some(command) = command {
+        let suggested = ContextValue::Strings(vec![command]);
         error.insert(ContextKind::SuggestedSubcommand, suggested);
     }
 }

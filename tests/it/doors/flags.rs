@@ -46,6 +46,8 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["fixx"], "'fix'"),
         (&["inti"], "'init'"),
         (&["setup"], "'init'"),
+        (&["fxi"], "'fix'"),
+        (&["dmeo"], "'demo'"),
         (&["repair"], "'fix'"),
         (&["run"], "'tests'"),
         (&["config", "chek"], "'check'"),
