@@ -54,10 +54,24 @@ const NO_SERVICE: [&str; 8] = [
 /// How many bytes at the end of a text are searched. The cause of a failure is usually there.
 const MAX_SEARCHED: usize = 64 << 10;
 
+/// npm's registry. Lock files and notices name it, too, so it is blamed only in a line that complains.
+const REGISTRY: &str = "registry.npmjs.org";
+const COMPLAINS: [&str; 10] = [
+    "failed",
+    "error",
+    "err!",
+    "enotfound",
+    "eai_again",
+    "econn",
+    "etimedout",
+    "timed out",
+    "timeout",
+    "trouble",
+];
+
 /// Phrases in lower case, and what they mean; the most specific come first. The codes are those of getaddrinfo(3),
 /// errno(3), libuv and HTTP, as common clients print them.
-const MARKS: [(&str, Cause); 32] = [
-    ("registry.npmjs.org", Cause::Registry),
+const MARKS: [(&str, Cause); 31] = [
     ("could not fetch url https://pypi", Cause::Registry),
     ("429 too many requests", Cause::Registry),
     ("503 service unavailable", Cause::Registry),
@@ -131,6 +145,10 @@ pub fn claimed(text: &str) -> Option<Cause> {
     let text = end(text).to_lowercase().replace("unexpected", "");
     let is_telling = |line: &&str| !COMPARES.iter().any(|word| line.contains(word));
     let lines: Vec<&str> = text.lines().filter(is_telling).collect();
+    let blames_registry = |line: &&str| line.contains(REGISTRY) && COMPLAINS.iter().any(|word| line.contains(word));
+    if lines.iter().any(blames_registry) {
+        return Some(Cause::Registry);
+    }
     let text = lines.join("\n") + "\n";
     let found = MARKS.iter().find(|(mark, _)| has_word(&text, mark));
     found.map(|(_, cause)| *cause)

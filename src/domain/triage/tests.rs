@@ -141,6 +141,10 @@ fn the_machine_is_blamed_only_where_the_base_is_not_green() {
     for (text, cause) in [
         ("getaddrinfo EAI_AGAIN db.local", Cause::Network),
         ("getaddrinfo ENOTFOUND registry.npmjs.org", Cause::Registry),
+        (
+            "npm error request to https://registry.npmjs.org/six failed, reason: socket hang up",
+            Cause::Registry,
+        ),
         ("HTTP/1.1 429 Too Many Requests", Cause::Registry),
         ("OSError: [Errno 28] No space left on device", Cause::Disk),
         ("fork: Cannot allocate memory", Cause::Memory),
@@ -153,6 +157,8 @@ fn the_machine_is_blamed_only_where_the_base_is_not_green() {
         "AssertionError: 404 not found != 200",
         "ModuleNotFoundError: No module named 'six'",
         "class SessionNotFoundException",
+        "\"resolved\": \"https://registry.npmjs.org/six/-/six-1.0.0.tgz\"",
+        "npm config get registry\nhttps://registry.npmjs.org/\n1 failed",
         "E   AssertionError: assert '503 Service Unavailable' == '200 OK'",
         "expected: \"no such host\"\nactual  : \"\"",
         "    Expected: \"ENOTFOUND\"\n    Received: \"EAI_AGAIN\"",
