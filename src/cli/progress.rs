@@ -65,27 +65,17 @@ impl LongWork {
         }
     }
 
-    /// What is under way, for how long, and how long it takes from now on if it takes as long as last time.
+    /// What is under way, for how long, and how much longer: if it takes as long as last time, or, where nobody knows how
+    /// many runs will be needed, how long each takes.
     fn line(&self, now: Instant) -> String {
         let tests = self.clock.under_way();
         let what = tests.map_or(self.what, |tests| purpose_in_words(tests.purpose));
         let since = tests.map_or(self.began, |tests| tests.since);
         let so_far = now.saturating_duration_since(since);
-        let ended = tests.map_or(0, |tests| tests.ended);
-        if ended > 0 {
-            let runs = count(ended.into(), "run");
-            return format!("  {what} for {}, {runs} so far", whole_seconds(so_far));
-        }
         let is_first = tests.is_none_or(|tests| tests.purpose == Purpose::Reproduction);
         let last = tests.and_then(|tests| tests.last).or(self.last.filter(|_| is_first));
-        match last.and_then(|last| last.checked_sub(so_far)) {
-            Some(left) => format!(
-                "  {what} for {}, about {} left",
-                whole_seconds(so_far),
-                whole_seconds(left)
-            ),
-            None => format!("  {what} for {}", whole_seconds(so_far)),
-        }
+        let ended = tests.map_or(0, |tests| tests.ended);
+        format!("  {what} for {}{}", whole_seconds(so_far), outlook(so_far, last, ended))
     }
 
     /// Does the work, and says what it is and how long it takes.
@@ -203,6 +193,21 @@ fn style(template: &'static str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
+/// What can be said of the time that is left, after so many runs of which one took `last`.
+fn outlook(so_far: Duration, last: Option<Duration>, ended: u32) -> String {
+    match (ended, last) {
+        (0, Some(last)) => last
+            .checked_sub(so_far)
+            .map_or_else(String::new, |left| format!(", about {} left", whole_seconds(left))),
+        (0, None) => String::new(),
+        (_, Some(last)) => {
+            let runs = count(ended.into(), "run");
+            format!(", {runs} so far, about {} each", in_words(last))
+        }
+        (_, None) => format!(", {} so far", count(ended.into(), "run")),
+    }
+}
+
 /// Whole seconds, and at least one.
 fn whole_seconds(time: Duration) -> String {
     in_words(Duration::from_secs(time.as_secs().max(1)))
@@ -229,6 +234,12 @@ mod tests {
         assert_eq!(after(91), "  installing for 1 min 31 s");
         let plain = LongWork::installation(None);
         assert_eq!(plain.line(plain.began), "  installing for 1 s");
+        let five = Duration::from_secs(5);
+        assert_eq!(outlook(five, None, 1), ", 1 run so far");
+        assert_eq!(
+            outlook(five, Some(Duration::from_secs(2)), 2),
+            ", 2 runs so far, about 2 s each"
+        );
     }
 
     #[test]
