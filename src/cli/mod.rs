@@ -102,7 +102,7 @@ fn suggest_command(error: &mut clap::Error) {
         None if error.get(ContextKind::SuggestedSubcommand).is_some() => None,
         None => {
             let all = Cli::command();
-            let mut names = all.get_subcommands().map(|command| command.get_name());
+            let mut names = all.get_subcommands().map(clap::Command::get_name);
             let near = names.find(|name| strsim::damerau_levenshtein(name, word) == 1);
             near.map(ToOwned::to_owned)
         }

@@ -76,6 +76,7 @@ fn are_values_of_the_chart(text: &str) {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "what is not tested is named")]
 async fn is_configuration_of_prometheus(text: &str) {
     let folder = written(&[("prometheus.yml", text.as_bytes())]);
     #[expect(clippy::disallowed_methods, reason = "a linter that others wrote")]
