@@ -193,7 +193,7 @@ fn style(template: &'static str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-/// What can be said of the time that is left, after so many runs of which one took `last`.
+/// What can be said of the time that is left, after this number of runs, of which one took `last`.
 fn outlook(so_far: Duration, last: Option<Duration>, ended: u32) -> String {
     match (ended, last) {
         (0, Some(last)) => last
