@@ -23,7 +23,7 @@ pub struct StoredStep {
 /// They are one row, because the driver adds to each row many times what it takes to read a step.
 pub(super) const SELECT_SOME: &str = "SELECT string_agg(place || ' ' || format || ' ' || COALESCE(CAST(at AS TEXT), '') \
      || ' ' || octet_length(step) || ' ' || step, '') AS steps FROM (SELECT place, step, format, at FROM step WHERE run = \
-     $1 AND place >= $2 ORDER BY place LIMIT $3) AS some";
+     $1 AND place >= $2 ORDER BY place LIMIT $3) AS part";
 /// How many steps a row has at most, because neither database returns a text of more than a gigabyte.
 pub(super) const MAX_SOME: usize = 200;
 
