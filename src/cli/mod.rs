@@ -90,8 +90,8 @@ impl Cli {
     }
 }
 
-/// Names the command that people may mean by a word that greenlight does not know: another word for it, or one letter
-/// too many, missing, wrong or swapped, which in short words clap does not find similar.
+/// Names the command that people may mean by a word that greenlight does not know: a synonym, or a typo that clap does
+/// not recognise in a short word.
 fn suggest_command(error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;

@@ -65,8 +65,8 @@ impl LongWork {
         }
     }
 
-    /// What is under way, for how long, and how much longer: if it takes as long as last time, or, where nobody knows how
-    /// many runs will be needed, how long each takes.
+    /// What is under way, for how long, and how much longer if it takes as long as last time. Where the number of runs is
+    /// not known in advance, how long each takes instead.
     fn line(&self, now: Instant) -> String {
         let tests = self.clock.under_way();
         let what = tests.map_or(self.what, |tests| purpose_in_words(tests.purpose));
@@ -193,7 +193,7 @@ fn style(template: &'static str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-/// What can be said of the time that is left, after this number of runs, of which one took `last`.
+/// The estimate after this number of runs, the newest of which took `last`.
 fn outlook(so_far: Duration, last: Option<Duration>, ended: u32) -> String {
     match (ended, last) {
         (0, Some(last)) => last

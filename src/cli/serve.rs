@@ -76,7 +76,7 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
                 .into(),
         ));
     }
-    // One listener for all phases: a request to end that comes between two of them is not lost.
+    // Caught from here on, so that a signal between two phases is not lost.
     let mut stopped = pin!(terminal::stopped());
     let (settings, listener) = with_app(settings, &listen, stopped.as_mut()).await?;
     let secret = settings.webhook_secret()?;

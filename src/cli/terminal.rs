@@ -224,21 +224,24 @@ pub(super) async fn unless_cancelled<T>(
     }
 }
 
-/// Resolves when somebody asks this process to end, with ctrl-c or `kill`. A request counts from this call on, and not
-/// only once the result is polled.
+/// Resolves when somebody asks this process to end, with ctrl-c or `kill`. Signals are caught from this call on, even
+/// before the future is polled.
 pub(super) fn stopped() -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};
-    let requests = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     async move {
-        // A signal without a handler ends the process anyway.
-        let requests = requests.into_iter().filter_map(Result::ok);
-        let mut requests: Vec<_> = requests
-            .map(|mut one| Box::pin(async move { one.recv().await }))
-            .collect();
-        match requests.is_empty() {
-            true => std::future::pending().await,
-            false => drop(futures::future::select_all(&mut requests).await),
+        tokio::select! {
+            () = received(interrupt) => {}
+            () = received(terminate) => {}
         }
+    }
+}
+
+/// Resolves when the signal arrives. One that cannot be caught ends the process anyway.
+async fn received(signal: std::io::Result<tokio::signal::unix::Signal>) {
+    match signal {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -191,9 +191,9 @@ impl Database {
                 .await
                 .map_err(broken)?;
             let some = StoredStep::some(&some.unwrap_or_default())?;
-            let is_last = some.len() < wanted || steps.len() + some.len() >= limit;
+            let is_end = some.len() < wanted;
             steps.extend(some);
-            if is_last {
+            if is_end || steps.len() >= limit {
                 return Ok(steps);
             }
         }

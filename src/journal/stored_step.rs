@@ -20,7 +20,7 @@ pub struct StoredStep {
 
 /// Selects the steps of a run as [`StoredStep::some`] reads them, $3 of them from place $2 on. $1 is the run's id.
 ///
-/// They are one row, because the driver adds to each row many times what it takes to read a step.
+/// They are one row, because reading a row costs the driver many times as much as reading a step.
 pub(super) const SELECT_SOME: &str = "SELECT string_agg(place || ' ' || format || ' ' || COALESCE(CAST(at AS TEXT), '') \
      || ' ' || octet_length(step) || ' ' || step, '') AS steps FROM (SELECT place, step, format, at FROM step WHERE run = \
      $1 AND place >= $2 ORDER BY place LIMIT $3) AS part";
@@ -28,15 +28,15 @@ pub(super) const SELECT_SOME: &str = "SELECT string_agg(place || ' ' || format |
 pub(super) const MAX_SOME: usize = 200;
 
 impl StoredStep {
-    /// Reads the steps of a row of [`SELECT_SOME`]: each has its place, its format, its time, its length in bytes, and
-    /// then follows itself. The databases do not promise an order.
+    /// Reads the steps in a row of [`SELECT_SOME`]. Each is written as its place, format, time and length in bytes,
+    /// followed by the step itself. The databases promise no order.
     ///
     /// # Errors
     /// When the text is not of that form.
     pub(super) fn some(mut text: &str) -> Result<Vec<Self>, Error> {
         let mut steps = Vec::new();
         while !text.is_empty() {
-            let (step, rest) = Self::first(text).ok_or_else(|| broken("a stored step is not a text"))?;
+            let (step, rest) = Self::first(text).ok_or_else(|| broken("the stored steps cannot be told apart"))?;
             steps.push(step);
             text = rest;
         }

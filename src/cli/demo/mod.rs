@@ -63,7 +63,7 @@ pub(super) async fn demo(arguments: DemoArguments) -> Exit {
         result = story.as_mut() => result.err().unwrap_or(Exit::Done),
         () = terminal::stopped() => {
             if let Some(queue) = started.get() {
-                // What runs ends before its folder is removed.
+                // The run must end before its folder is removed.
                 queue.drain(GRACE).await;
             }
             Exit::Stopped

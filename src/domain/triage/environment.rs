@@ -54,8 +54,9 @@ const NO_SERVICE: [&str; 8] = [
 /// How many bytes at the end of a text are searched. The cause of a failure is usually there.
 const MAX_SEARCHED: usize = 64 << 10;
 
-/// npm's registry. Lock files and notices name it, too, so it is blamed only in a line that complains.
+/// npm's registry. Lock files and notices name it, too, so it is blamed only if the line reports a problem.
 const REGISTRY: &str = "registry.npmjs.org";
+/// Words, in lower case, of lines that report a problem.
 const COMPLAINS: [&str; 10] = [
     "failed",
     "error",

@@ -73,7 +73,7 @@ impl Folding {
         };
         let run = Arc::make_mut(run);
         run.take_readable(step);
-        // No page shows them from here.
+        // Pages do not read these.
         run.said.clear();
         run.search.digests.clear();
         Ok(())

@@ -14,7 +14,7 @@ const MARGIN: usize = 8 << 10;
 /// unless they may be there to hide a secret.
 pub(super) fn shown(text: &str, max: usize) -> String {
     let text = bounded(text, max.saturating_add(MARGIN));
-    // Most text is this: there is nothing to remove, and nothing is hidden.
+    // Most text is plain ASCII, in which nothing is hidden.
     if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
         return bounded(&redact(&text), max);
     }
@@ -66,7 +66,7 @@ mod tests {
         assert!(shown(&"x".repeat(9 << 20), 1_000).len() < 1_100);
     }
 
-    /// Texts of such characters alone take a shorter way to the same result.
+    /// Text of only these characters takes a shortcut to the same result.
     #[test]
     fn ordinary_characters_are_left_alone() {
         let ordinary: String = ('\0'..='\u{7f}')

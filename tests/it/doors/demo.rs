@@ -198,7 +198,7 @@ async fn colours_can_be_turned_on() {
     assert_eq!(ended(always).await.code, Some(130));
 }
 
-/// Also while tests run, and then nothing is missing to what still runs.
+/// Also while a run is at work, which then reports no error.
 #[tokio::test]
 async fn ctrl_c_ends_the_story() {
     for (arguments, until) in [(["demo"].as_slice(), QUESTION), (&["demo", "--approve"], "Working on")] {

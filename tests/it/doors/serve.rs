@@ -350,7 +350,7 @@ async fn a_run_goes_on_after_a_kill() {
     interrupted_at_work(Signal::KILL, None).await;
 }
 
-/// A request to end counts before the process listens, too.
+/// SIGTERM ends the process cleanly while it starts, too.
 #[tokio::test]
 async fn a_start_can_be_ended_in_an_orderly_way() {
     let stage = Stage::new("").await;
