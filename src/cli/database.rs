@@ -19,6 +19,7 @@ pub(super) async fn migrate(arguments: MigrateArguments) -> Exit {
         Ok(settings) => settings,
         Err(error) => return error.into(),
     };
+    terminal::start_logging(&settings, None);
     match open(&settings).await {
         Ok(_) => {
             terminal::tell("The tables of the journal are up to date.");

@@ -11,7 +11,7 @@ use super::terminal;
 use crate::domain::clock::in_words;
 use crate::domain::count::count;
 use crate::engine::purpose_in_words;
-use crate::suite::{Purpose, RunClock, Suite};
+use crate::suite::{INSTALL_STEP, Purpose, RunClock, Suite};
 
 /// Shorter work shows nothing on a terminal.
 const SILENT: Duration = Duration::from_secs(1);
@@ -24,6 +24,16 @@ const PRINTED: Duration = Duration::from_secs(30);
 const LEAST: Duration = Duration::from_secs(2);
 const MOST: Duration = Duration::from_secs(20);
 
+/// When work is ended at the latest.
+#[derive(Debug, Clone, Copy)]
+enum Limit {
+    Unknown,
+    /// After this time.
+    Whole(Duration),
+    /// Each step after this time. The number of steps is not known in advance.
+    Step(Duration),
+}
+
 /// Work that may take long.
 #[derive(Debug, Clone)]
 pub(super) struct LongWork {
@@ -32,6 +42,7 @@ pub(super) struct LongWork {
     began: Instant,
     /// How long it took last time.
     last: Option<Duration>,
+    limit: Limit,
     /// Which tests run meanwhile.
     clock: RunClock,
 }
@@ -43,6 +54,7 @@ impl LongWork {
             what: "installing",
             began: Instant::now(),
             last,
+            limit: Limit::Step(INSTALL_STEP),
             clock: RunClock::default(),
         }
     }
@@ -52,6 +64,7 @@ impl LongWork {
         Self {
             what: "running the tests",
             last,
+            limit: Limit::Whole(suite.command.timeout),
             ..Self::beside(suite)
         }
     }
@@ -60,6 +73,7 @@ impl LongWork {
     pub(super) fn beside(suite: &Suite) -> Self {
         Self {
             what: "looking for a solution",
+            limit: Limit::Unknown,
             clock: suite.clock.clone(),
             ..Self::installation(None)
         }
@@ -75,7 +89,9 @@ impl LongWork {
         let is_first = tests.is_none_or(|tests| tests.purpose == Purpose::Reproduction);
         let last = tests.and_then(|tests| tests.last).or(self.last.filter(|_| is_first));
         let ended = tests.map_or(0, |tests| tests.ended);
-        format!("  {what} for {}{}", whole_seconds(so_far), outlook(so_far, last, ended))
+        let limit = if is_first { self.limit } else { Limit::Unknown };
+        let outlook = outlook(so_far, ended, last, limit);
+        format!("  {what} for {}{outlook}", whole_seconds(so_far))
     }
 
     /// Does the work, and says what it is and how long it takes.
@@ -193,19 +209,24 @@ fn style(template: &'static str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-/// The estimate after this number of runs, the newest of which took `last`.
-fn outlook(so_far: Duration, last: Option<Duration>, ended: u32) -> String {
+/// The estimate after this number of runs, the newest of which took `last`. Where that is unknown, what the limit leaves.
+fn outlook(so_far: Duration, ended: u32, last: Option<Duration>, limit: Limit) -> String {
     match (ended, last) {
-        (0, Some(last)) => last
-            .checked_sub(so_far)
-            .map_or_else(String::new, |left| format!(", about {} left", whole_seconds(left))),
-        (0, None) => String::new(),
-        (_, Some(last)) => {
-            let runs = count(ended.into(), "run");
-            format!(", {runs} so far, about {} each", in_words(last))
-        }
+        (0, Some(last)) => left("about", last, so_far),
+        (0, None) => match limit {
+            Limit::Unknown => String::new(),
+            Limit::Whole(limit) => left("at most", limit, so_far),
+            Limit::Step(limit) => format!(", at most {} for each step", in_words(limit)),
+        },
+        (_, Some(last)) => format!(", {} so far, about {} each", count(ended.into(), "run"), in_words(last)),
         (_, None) => format!(", {} so far", count(ended.into(), "run")),
     }
+}
+
+/// How much of `whole` is left, if anything.
+fn left(how_sure: &str, whole: Duration, so_far: Duration) -> String {
+    let left = whole.checked_sub(so_far);
+    left.map_or_else(String::new, |left| format!(", {how_sure} {} left", whole_seconds(left)))
 }
 
 /// Whole seconds, and at least one.
@@ -233,13 +254,19 @@ mod tests {
         assert_eq!(after(2), "  installing for 2 s, about 1 min 28 s left");
         assert_eq!(after(91), "  installing for 1 min 31 s");
         let plain = LongWork::installation(None);
-        assert_eq!(plain.line(plain.began), "  installing for 1 s");
+        let line = "  installing for 1 s, at most 15 min for each step";
+        assert_eq!(plain.line(plain.began), line);
         let five = Duration::from_secs(5);
-        assert_eq!(outlook(five, None, 1), ", 1 run so far");
+        assert_eq!(outlook(five, 1, None, Limit::Unknown), ", 1 run so far");
+        let last = Some(Duration::from_secs(2));
         assert_eq!(
-            outlook(five, Some(Duration::from_secs(2)), 2),
+            outlook(five, 2, last, Limit::Unknown),
             ", 2 runs so far, about 2 s each"
         );
+        let limit = Limit::Whole(Duration::from_secs(65));
+        assert_eq!(outlook(five, 0, None, limit), ", at most 1 min left");
+        assert_eq!(outlook(five, 0, last, limit), "");
+        assert_eq!(outlook(Duration::from_secs(70), 0, None, limit), "");
     }
 
     #[test]

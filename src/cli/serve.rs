@@ -19,7 +19,7 @@ use crate::github::SignInApp;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;
 use crate::server::{self, Queue};
-use crate::traces::Traces;
+use crate::traces::{Destination, Traces};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 /// What names that address.
@@ -78,12 +78,14 @@ async fn try_serve(arguments: ServeArguments) -> Result<(), Exit> {
     }
     // Caught from here on, so that a signal between two phases is not lost.
     let mut stopped = pin!(terminal::stopped());
+    // Before somebody creates an App in vain.
+    let collector = config::otlp::destination(&environment)?;
     let (settings, listener) = with_app(settings, &listen, stopped.as_mut()).await?;
     let secret = settings.webhook_secret()?;
     let secret =
         WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
     let start = async {
-        let prepared = prepare(&settings, &environment, labels).await?;
+        let prepared = prepare(&settings, (&environment, labels), collector).await?;
         let listener = match listener {
             Some(listener) => listener,
             None => bind(&listen, LISTEN).await?,
@@ -173,9 +175,10 @@ async fn try_work(arguments: WorkerArguments) -> Result<(), Exit> {
         (&environment, "GREENLIGHT_METRICS_LISTEN"),
         address,
     )?;
+    let collector = config::otlp::destination(&environment)?;
     let mut stopped = pin!(terminal::stopped());
     let start = async {
-        let prepared = prepare(&settings, &environment, labels).await?;
+        let prepared = prepare(&settings, (&environment, labels), collector).await?;
         let metrics = match metrics {
             Some(address) => {
                 let listener = bind(&address, "--metrics-listen (GREENLIGHT_METRICS_LISTEN)").await?;
@@ -226,7 +229,11 @@ struct Prepared {
     _taken: std::fs::File,
 }
 
-async fn prepare(settings: &Settings, environment: &Environment, given: WorkerLabels) -> Result<Prepared, Exit> {
+async fn prepare(
+    settings: &Settings,
+    (environment, given): (&Environment, WorkerLabels),
+    collector: Option<Destination>,
+) -> Result<Prepared, Exit> {
     settings.credentials()?;
     let sandbox = app::sandbox(settings).await?;
     match &sandbox {
@@ -246,7 +253,6 @@ async fn prepare(settings: &Settings, environment: &Environment, given: WorkerLa
     tracing::info!(%labels, "labels of this machine");
     let mut app = app::app(settings, github, Journal::Database(journal), sandbox)?;
     app.labels = Some(labels);
-    let collector = config::otlp::destination(environment)?;
     app.traces = collector
         .map(Traces::start)
         .transpose()

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::trees::{Named, Start};
+use super::pace::Pace;
 use super::progress::LongWork;
 use super::{Exit, app, folder, hidden, ready, terminal};
 use crate::checkout::Checkout;
@@ -23,6 +24,7 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{NotBetter, Outcome, TestRun, is_better_without};
 use crate::domain::weakening::{self, AllowedFinding, Weakening};
+use crate::engine::worktree::Worktree;
 use crate::suite::{self, NothingFound, Suite};
 
 #[derive(Debug, clap::Args)]
@@ -225,7 +227,9 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
             (false, Caller::Program { .. }) => ready::reuse(&root, &mut suite, active.as_deref()),
             (false, Caller::CommandLine) => ready::offer(&own),
         }
-        let before = run(&suite, &own.checkout, cancel).await?.excusing(&arguments.excuse);
+        let before = run(&own, &suite, &own.checkout, cancel)
+            .await?
+            .excusing(&arguments.excuse);
         match suites.next().filter(|_| before.is_green()) {
             Some(next) => command = next,
             None => break (suite, before),
@@ -233,7 +237,9 @@ async fn try_verify(arguments: VerifyArguments, cancel: &CancellationToken) -> R
     };
     let mut patched = worktree.checkout.clone();
     patched.apply(&on_tree);
-    let after = run(&suite, &patched, cancel).await?.excusing(&arguments.excuse);
+    let after = run(&worktree, &suite, &patched, cancel)
+        .await?
+        .excusing(&arguments.excuse);
     let inputs = worktree.inputs(Some(&before));
     Ok(Recomputed {
         head,
@@ -268,15 +274,22 @@ fn nothing_to_verify(caller: &Caller, place: &str) -> Exit {
     })
 }
 
-async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> Result<TestRun, Exit> {
+async fn run(
+    worktree: &Worktree,
+    suite: &Suite,
+    checkout: &Checkout,
+    cancel: &CancellationToken,
+) -> Result<TestRun, Exit> {
     let running = suite::run_fresh(suite, checkout, &[], cancel);
-    let run = LongWork::tests(suite, None)
+    let pace = Pace::of(&worktree.stores.repository, &suite.command.to_string());
+    let run = LongWork::tests(suite, pace.last())
         .telling(running)
         .await
         .map_err(|error| Exit::Fault(error.to_string()))?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
+    pace.note(run.duration_ms);
     Ok(run)
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Both understand the same statements, with numbered parameters. What differs is in [`Dialect`] and in the migrations.
 
+mod reach;
+
 use std::path::Path;
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -73,6 +75,8 @@ impl Database {
     /// # Errors
     /// When the database does not respond, or its tables are too new for this program.
     pub async fn connect(url: &SecretString) -> Result<Self, Error> {
+        sqlx::any::install_default_drivers();
+        reach::until_reachable(url.expose_secret()).await.map_err(broken)?;
         let database = Self::connected(url.expose_secret(), Dialect::Postgres)
             .await
             .map_err(broken)?;

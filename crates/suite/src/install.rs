@@ -49,8 +49,8 @@ use crate::test_command::TestCommand;
 
 /// Where the result is mounted, during the installation and afterwards.
 const INSTALLED: &str = "/installed";
-/// Time limit of one step.
-const WALL: Duration = Duration::from_secs(15 * 60);
+/// Time limit of one step of an installation.
+pub const INSTALL_STEP: Duration = Duration::from_secs(15 * 60);
 /// Maximum size of a single file in bytes: archives of compilers and models are large.
 const FILE_SIZE: u64 = 4 << 30;
 /// How many lines of a failed step's output are shown.
@@ -247,7 +247,7 @@ fn hosts(settings: &InstallSettings, tools: &registries::Tools, plan: &Plan) -> 
 fn policy(of_tests: &Policy) -> Policy {
     Policy {
         limits: Limits {
-            wall: WALL,
+            wall: INSTALL_STEP,
             file_size: FILE_SIZE,
             ..of_tests.limits.clone()
         },
@@ -323,7 +323,7 @@ impl Run<'_> {
     fn explain(&self, argv: &[String], outcome: &Outcome, printed: &str) -> String {
         let how = match outcome {
             Outcome::Exited(code) => format!("exited with {code}"),
-            Outcome::TimedOut => format!("took longer than {}", in_words(WALL)),
+            Outcome::TimedOut => format!("took longer than {}", in_words(INSTALL_STEP)),
             Outcome::OutOfMemory => "ran out of memory".into(),
             Outcome::DiskLimit => "wrote more than `[sandbox] disk` allows".into(),
             Outcome::DidNotStart(why) => format!("did not start: {}", super::text::one_line(why, 300)),

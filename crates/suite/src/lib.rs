@@ -43,8 +43,8 @@ pub use self::filter::{narrows, package};
 pub use self::framework::Framework;
 pub use self::frameworks::spec::{Runtime, Snapshots};
 pub use self::install::{
-    InstallError, InstallRequest, InstallSettings, Installed, Plan, hosts_of_tools, install, old_packages, plan,
-    remove_old_packages,
+    INSTALL_STEP, InstallError, InstallRequest, InstallSettings, Installed, Plan, hosts_of_tools, install,
+    old_packages, plan, remove_old_packages,
 };
 pub use self::missing::{MissingPackage, MissingPackages, list_different_packages, missing_packages};
 pub use self::parse::{Report, read};

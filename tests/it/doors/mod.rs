@@ -8,6 +8,7 @@ mod fix;
 mod flags;
 mod hidden;
 mod init;
+mod manual;
 mod mcp;
 mod modes;
 mod newcomer;

@@ -6,30 +6,36 @@ use std::process::Stdio;
 
 use super::{Door, written};
 
-/// Every block of settings in the documents: its document, its language, and its text.
-fn snippets() -> Vec<(String, &'static str, String)> {
+/// Every document of the manual: its path, and its text.
+pub(super) fn documents() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = [root.to_path_buf(), root.join("docs"), root.join("docs/how-to")];
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let mut documents: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
-    documents.sort();
-    let mut snippets = Vec::new();
-    for path in documents {
-        let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_string();
-        for block in fs::read_to_string(&path).unwrap().split("```").skip(1).step_by(2) {
-            for language in ["toml", "yaml", "json"] {
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    let name = |path: &Path| path.strip_prefix(root).unwrap().to_str().unwrap().to_string();
+    let read = |path: &Path| (name(path), fs::read_to_string(path).unwrap());
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// Every block in these languages in the documents: its document, its language, and its text.
+pub(super) fn blocks(languages: &[&'static str]) -> Vec<(String, &'static str, String)> {
+    let mut found = Vec::new();
+    for (name, text) in documents() {
+        for block in text.split("```").skip(1).step_by(2) {
+            for language in languages {
                 let text = block.strip_prefix(language).and_then(|block| block.strip_prefix('\n'));
-                snippets.extend(text.map(|text| (name.clone(), language, text.to_string())));
+                found.extend(text.map(|text| (name.clone(), *language, text.to_string())));
             }
         }
     }
-    snippets
+    found
 }
 
 #[tokio::test]
 async fn settings_of_the_manual_are_accepted() {
-    let snippets = snippets();
+    let snippets = blocks(&["toml", "yaml", "json"]);
     assert!(snippets.len() >= 6, "{snippets:?}");
     for (document, language, text) in snippets {
         match (document.as_str(), language) {

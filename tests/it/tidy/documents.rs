@@ -11,16 +11,65 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 39] = [
+const SHOWN_COMMANDS: [(&str, &str); 63] = [
     ("greenlight demo", "tests/it/doors/demo.rs"),
     ("greenlight config check", "tests/it/doors/config.rs"),
     (
         "mkdir -p ~/.local/share/bash-completion/completions && greenlight completions bash > ~/.local/share/bash-completion/completions/greenlight",
-        "tests/it/doors/flags.rs, into another folder",
+        "tests/it/doors/manual.rs",
+    ),
+    ("greenlight man ~/.local/share/man/man1", "tests/it/doors/manual.rs"),
+    (
+        "mkdir -p ~/.zfunc && greenlight completions zsh > ~/.zfunc/_greenlight",
+        "tests/it/doors/manual.rs",
     ),
     (
-        "greenlight man ~/.local/share/man/man1",
-        "tests/it/doors/flags.rs, into another folder",
+        "mkdir -p ~/.config/fish/completions && greenlight completions fish > ~/.config/fish/completions/greenlight.fish",
+        "tests/it/doors/manual.rs",
+    ),
+    ("brew tap-new local/tap", "tests/it/doors/manual.rs, and just homebrew"),
+    (
+        "curl -fsSL https://github.com/greenlight-rs/greenlight/releases/latest/download/greenlight.rb --output \"$(brew --repository local/tap)/Formula/greenlight.rb\"",
+        "tests/it/doors/manual.rs",
+    ),
+    (
+        "brew install local/tap/greenlight",
+        "tests/it/doors/manual.rs, and just homebrew",
+    ),
+    (
+        "gh attestation verify greenlight-x86_64-unknown-linux-musl.tar.gz --repo greenlight-rs/greenlight --signer-workflow greenlight-rs/greenlight/.github/workflows/release.yml",
+        "needs a release: tests/it/doors/manual.rs compares it with the workflow",
+    ),
+    (
+        "curl -X POST -H \"Authorization: Bearer $(gh auth token)\" -d '{\"reason\": \"use the tests instead\"}' https://greenlight.example.org/api/v1/runs/RUN/gates/g7fqa3/reject",
+        "tests/it/doors/manual.rs",
+    ),
+    ("export GREENLIGHT_MODEL=NAME", "tests/it/doors/manual.rs"),
+    (
+        "export GREENLIGHT_MODEL_API_KEY_FILE=~/.config/openai-key",
+        "tests/it/doors/manual.rs",
+    ),
+    (
+        "export GREENLIGHT_MODEL_BASE_URL=https://gateway.example.com/v1",
+        "tests/it/doors/manual.rs",
+    ),
+    (
+        "export GREENLIGHT_MODEL_API_KEY_FILE=~/.config/gateway-key",
+        "tests/it/doors/manual.rs",
+    ),
+    (
+        "export GREENLIGHT_MODEL_FALLBACKS=ANOTHER,A_THIRD",
+        "tests/it/doors/manual.rs",
+    ),
+    (
+        "export GREENLIGHT_MODEL_BASE_URL=http://127.0.0.1:8080/v1",
+        "tests/it/doors/manual.rs",
+    ),
+    ("export GREENLIGHT_MODEL_CONTEXT=24000", "tests/it/doors/manual.rs"),
+    ("greenlight fix . --engine model", "tests/it/doors/manual.rs"),
+    (
+        "cargo build --release",
+        "takes minutes: just newcomer begins with what it builds",
     ),
     (
         "curl -fsSL https://github.com/greenlight-rs/greenlight/releases/latest/download/greenlight-x86_64-unknown-linux-musl.tar.gz | tar -xz greenlight",
@@ -87,6 +136,50 @@ const SHOWN_COMMANDS: [(&str, &str); 39] = [
         "cargo bench --bench repair -- --speed",
         "takes hours: CI only compiles it",
     ),
+    (
+        "cargo bench --profile release --bench intake -- intake claims",
+        "takes minutes: CI only compiles it",
+    ),
+    (
+        "cargo bench --profile release --bench page",
+        "takes minutes: CI only compiles it",
+    ),
+    ("just bench-people QUIXBUGS", "needs a copy of the set, and hours"),
+    (
+        "python3 benches/repair/functions.py LANGUAGE second target/release/greenlight OCTOPACK",
+        "needs a copy of the set, and minutes",
+    ),
+    (
+        "python3 benches/repair/people_java.py --minutes 4 GREENLIGHT QUIXBUGS NAME…",
+        "needs a copy of the set, and minutes",
+    ),
+    ("just mine-fixes FOLDER", "needs copies of the repositories"),
+    (
+        "just bench-mined FOLDER RESULTS",
+        "needs copies of the repositories, and hours",
+    ),
+    (
+        "python3 benches/fixes/table.py RESULTS benches/fixes/mined.tsv",
+        "needs results",
+    ),
+];
+
+/// A block that begins with one of these is a command, unless it is a diagram.
+const COMMANDS: [&str; 14] = [
+    "$",
+    "brew",
+    "cargo",
+    "curl",
+    "docker",
+    "export",
+    "gh",
+    "git",
+    "greenlight",
+    "helm",
+    "just",
+    "kubectl",
+    "mkdir",
+    "python3",
 ];
 
 /// The target of a Markdown link.
@@ -100,24 +193,40 @@ pub(super) fn commands_are_tested(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.documents() {
         for command in commands(text) {
-            shown.insert(command);
-            if !tested.contains(command) {
+            if !tested.contains(command.as_str()) {
                 complaints.push(format!("{path}: nothing tests `{command}`"));
             }
+            shown.insert(command);
         }
+        let is_command = |block: &&str| {
+            let first = block.split_whitespace().next();
+            first.is_some_and(|word| COMMANDS.contains(&word)) && !block.contains('►')
+        };
+        let others = text
+            .split("```")
+            .skip(1)
+            .step_by(2)
+            .filter_map(|block| block.strip_prefix("text\n"));
+        let hidden = others.filter(is_command);
+        complaints.extend(hidden.map(|block| format!("{path}: this is a command, not text: {block}")));
     }
-    let unshown = tested.difference(&shown);
+    let unshown = tested.iter().filter(|command| !shown.contains(**command));
     complaints.extend(unshown.map(|command| format!("no document shows `{command}` any more")));
     complaints
 }
 
-/// The lines of shell blocks, without comments.
-fn commands(text: &str) -> impl Iterator<Item = &str> {
+/// The commands of shell blocks, each on one line and without comments.
+fn commands(text: &str) -> impl Iterator<Item = String> {
     let blocks = text.split("```").skip(1).step_by(2);
     blocks
         .filter_map(|block| block.strip_prefix("bash\n").or(block.strip_prefix("sh\n")))
-        .flat_map(str::lines)
-        .map(|line| line.split(" #").next().unwrap_or(line).trim())
+        .flat_map(|block| {
+            let block = block.replace("\\\n", "");
+            let lines = block.lines().map(|line| line.split(" #").next().unwrap_or(line));
+            lines
+                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect::<Vec<_>>()
+        })
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
