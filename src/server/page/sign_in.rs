@@ -34,6 +34,11 @@ const EXCHANGE: Duration = Duration::from_secs(20);
 /// The longest code.
 const MAX_CODE: usize = 200;
 
+/// Told to people who come from GitHub's page. Anybody can make such a link, so nothing relies on it.
+const INSTALLED: &str = "The App is installed: from now on, greenlight answers when CI fails on a pull request, and \
+                         when a maintainer comments /greenlight fix. Sign in to see and answer the runs of your \
+                         repositories.";
+
 /// The door for people who sign in.
 #[derive(Clone)]
 pub(super) struct SignInDoor(Arc<SignInState>);
@@ -153,7 +158,10 @@ pub(super) async fn only_signed_in(
             let page = SignInPage {
                 frame: Frame::default(),
                 title: "greenlight",
-                text: "Sign in to see and answer the runs of your repositories.",
+                text: match comes_from_installing(request.uri().query()) {
+                    true => INSTALLED,
+                    false => "Sign in to see and answer the runs of your repositories.",
+                },
                 to: within(Some(request.uri().path().into())),
             };
             let status = if is_root {
@@ -165,6 +173,15 @@ pub(super) async fn only_signed_in(
         }
         Err(missing) => missing.into_response(),
     }
+}
+
+/// Whether GitHub sent somebody here who has just installed the App.
+/// <https://docs.github.com/en/apps/creating-github-apps/registering-a-github-app/about-the-setup-url>
+fn comes_from_installing(query: Option<&str>) -> bool {
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    pairs
+        .into_iter()
+        .any(|(name, value)| name == "setup_action" && value == "install")
 }
 
 #[derive(Deserialize)]

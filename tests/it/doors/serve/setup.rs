@@ -236,7 +236,11 @@ async fn an_app_is_created_stored_and_served_without_a_restart() {
     assert_eq!(document["missing"][0]["what"], "the App is not installed anywhere");
     assert_eq!(document["missing"].as_array().unwrap().len(), 1, "{document}");
     let installed = person.http.post(install.trim_end_matches("/new")).send().await.unwrap();
-    assert!(location(&installed).starts_with(&format!("{}/?installation_id=", setting_up.url)));
+    let back_from_installing = location(&installed);
+    assert!(back_from_installing.starts_with(&format!("{}/?installation_id=", setting_up.url)));
+    setting_up.until_printed("\"listening\"").await;
+    let welcome = person.http.get(&back_from_installing).send().await.unwrap();
+    assert!(welcome.text().await.unwrap().contains("The App is installed"));
     is_served(&stage, &setting_up).await;
     // Who goes back and loads the last page again is told what to do.
     let again = person.comes_back(&back).await;
