@@ -64,16 +64,15 @@ impl LongWork {
         Self {
             what: "running the tests",
             last,
-            limit: Limit::Whole(suite.command.timeout),
-            ..Self::beside(suite)
+            ..Self::beside(suite, suite.command.timeout)
         }
     }
 
-    /// Work of the built-in engine or a model, which runs the tests of a suite now and then.
-    pub(super) fn beside(suite: &Suite) -> Self {
+    /// Work of the built-in engine or a model, which runs the tests of a suite now and then, and ends after a time limit.
+    pub(super) fn beside(suite: &Suite, limit: Duration) -> Self {
         Self {
             what: "looking for a solution",
-            limit: Limit::Unknown,
+            limit: Limit::Whole(limit),
             clock: suite.clock.clone(),
             ..Self::installation(None)
         }

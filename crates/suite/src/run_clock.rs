@@ -71,7 +71,7 @@ pub struct UnderWay {
     pub since: Instant,
     /// How many of those have ended.
     pub ended: u32,
-    /// How long the last run for this purpose took, or one of the whole suite where this is another.
+    /// How long the last run for this purpose took, or one of the whole suite where this runs no more than that.
     pub last: Option<Duration>,
 }
 
@@ -91,7 +91,8 @@ impl RunClock {
     /// Notes that a run begins.
     pub(crate) fn begins(&self, purpose: Purpose) -> Begun {
         let mut counts = self.counts();
-        let whole = (purpose == Purpose::Proof).then_some(&Purpose::Reproduction);
+        let no_more = matches!(purpose, Purpose::Triage | Purpose::Proof | Purpose::Confirmation);
+        let whole = no_more.then_some(&Purpose::Reproduction);
         let last = [Some(&purpose), whole]
             .into_iter()
             .flatten()
@@ -126,6 +127,7 @@ impl RunClock {
         counts.last.insert(purpose, wall);
         if let Some((newest, _)) = counts.newest.as_mut().filter(|(newest, _)| newest.purpose == purpose) {
             newest.ended = newest.ended.saturating_add(1);
+            newest.last = Some(wall);
         }
         drop(counts);
         self.add_until(Instant::now(), wall);
@@ -224,8 +226,9 @@ mod tests {
         drop(first);
         assert_eq!(under_way(), None, "while nothing runs");
         let two = [Purpose::Triage; 2].map(|purpose| clock.begins(purpose));
+        assert_eq!(under_way(), Some((Purpose::Triage, 0, Some(9))), "at most");
         clock.add(Purpose::Triage, Duration::from_secs(2));
-        assert_eq!(under_way(), Some((Purpose::Triage, 1, None)));
+        assert_eq!(under_way(), Some((Purpose::Triage, 1, Some(2))));
         drop(two);
         let _again = clock.begins(Purpose::Triage);
         assert_eq!(under_way(), Some((Purpose::Triage, 1, Some(2))));

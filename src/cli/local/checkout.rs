@@ -284,7 +284,9 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
-        let done = LongWork::beside(&self.parts.suite).telling(work).await;
+        let done = LongWork::beside(&self.parts.suite, self.parts.worktree.config.limits.wall)
+            .telling(work)
+            .await;
         *lock(&self.search) = None;
         self.voice.pause();
         done
