@@ -8,6 +8,7 @@ use greenlight_readers::ci_step::CiScript;
 use serde::{Deserialize, Serialize};
 
 use crate::ci_build::BuildCommand;
+use crate::discover::python_module;
 use crate::shell::{self, expanded, line_directory};
 
 /// Maximum number of words that are kept of all lines.
@@ -115,15 +116,16 @@ enum Line<'w> {
 
 impl<'w> Line<'w> {
     fn of(words: &'w [String]) -> Option<Self> {
-        let names: Vec<&str> = words.iter().map(String::as_str).take(5).collect();
+        let names: Vec<&str> = words.iter().map(String::as_str).take(3).collect();
         let is_python = |word: &str| word.starts_with("python") && !word.contains('/');
         match names.as_slice() {
-            [python, "-m", "pip" | "uv", rest @ ..] if is_python(python) => {
-                let skipped = words.len().min(5) - rest.len();
-                match rest {
-                    ["install", ..] => Some(Self::Pip(&words[skipped + 1..])),
-                    ["pip", "install", ..] => Some(Self::Pip(&words[skipped + 2..])),
-                    ["sync" | "run", ..] => Some(Self::Project(&words[skipped + 1..])),
+            [python, ..] if is_python(python) => {
+                let module = &words[1 + python_module(&words[1..])?..];
+                let names: Vec<&str> = module.iter().map(String::as_str).take(3).collect();
+                match names.as_slice() {
+                    ["pip", "install", ..] => Some(Self::Pip(&module[2..])),
+                    ["uv", "pip", "install"] => Some(Self::Pip(&module[3..])),
+                    ["uv", "sync" | "run", ..] => Some(Self::Project(&module[2..])),
                     _ => None,
                 }
             }
@@ -262,7 +264,13 @@ impl CiInstall {
                 _ => break,
             };
             let value = joined.or_else(|| words.next()).unwrap_or_default();
-            value.split([',', ' ']).for_each(|name| add_name(list, name));
+            for name in value.split([',', ' ']) {
+                // <https://pdm-project.org/latest/reference/cli/#sync>
+                match name {
+                    ":all" => self.all = true,
+                    name => add_name(list, name),
+                }
+            }
         }
     }
 }
@@ -332,6 +340,11 @@ mod tests {
         assert_eq!(found.groups, ["test", "dev", "docs", "unit"]);
         assert_eq!(found.extras, ["cli", "mysql"]);
         assert!(of(None, "uv sync --all-groups").all);
+        let pdm = of(None, "pdm sync -G :all,test\npython -Im pip install six");
+        assert!(
+            pdm.all && pdm.groups == ["test"] && pdm.requirements == ["six"],
+            "{pdm:?}"
+        );
         assert_eq!(
             of(None, "npm ci --legacy-peer-deps --evil").npm_flags,
             ["--legacy-peer-deps"]

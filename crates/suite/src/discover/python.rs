@@ -1,5 +1,7 @@
 //! Python projects: pytest where the project uses it, else the standard library's `unittest`.
 
+pub(super) mod hatch;
+pub(super) mod nox;
 mod tasks;
 pub(super) mod tox;
 

@@ -7,7 +7,7 @@ mod conditions;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::conditions::{with_included, without_branches};
-use super::step::tool::is_task;
+use super::step::tool::{is_task, python_module};
 use super::{others, python};
 use crate::discover::directory::Directory;
 
@@ -44,12 +44,18 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
             Some(of_targets(&text, &targets(rest)?, Runner::Just))
         }
         "tox" => Some(vec![python::tox::script(place, rest, env)?]),
-        "python" | "python3" => match rest {
-            [module, tox, rest @ ..] if module == "-m" && tox == "tox" => {
-                Some(vec![python::tox::script(place, rest, env)?])
+        "nox" => python::nox::scripts(place, rest),
+        "hatch" => Some(vec![python::hatch::script(place, rest)?]),
+        "python" | "python3" => {
+            let (module, rest) = rest.get(python_module(rest)?..)?.split_first()?;
+            match module.as_str() {
+                "tox" | "nox" | "hatch" => {
+                    let argv = [std::slice::from_ref(module), rest].concat();
+                    scripts(place, &argv, env)
+                }
+                _ => None,
             }
-            _ => None,
-        },
+        }
         "composer" => {
             let mut plain = rest.iter().filter(|word| !word.starts_with('-'));
             let name = plain.find(|word| !matches!(word.as_str(), "run" | "run-script"))?;

@@ -56,7 +56,7 @@ fn with_pip(project: &Project<'_>) -> Option<Plan> {
     let mut needs = if project.ci.is_for_python() {
         of_ci(project, table.as_ref())
     } else {
-        of_lists(table.as_ref(), &lists)
+        of_lists(project, table.as_ref(), &lists)
     };
     let needs_build = needs_building(project, table.as_ref());
     let is_built = (needs.is_empty() || !needs.extras.is_empty()) && needs_build;

@@ -3,15 +3,11 @@
 //! These files are read, never executed. Of a command, only the test runner and the arguments that select tests are
 //! used: a run in the sandbox needs no coverage, no reports and no paths of the tool's environment.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::nox;
 use super::tox::{MAX_TEXT, resolved, tox, tox_table};
 use crate::discover::directory::Directory;
 use crate::discover::step::tool::{inline_tests, python_module};
 use crate::framework::Framework;
-use crate::text::pattern;
 
 /// Options of pytest that select tests. Those with a value are listed up to the `=`.
 const FLAGS: [&str; 8] = [
@@ -37,9 +33,6 @@ const SKIPPED_WITH_VALUE: [&str; 8] = [
     "--cov-report",
     "--cov-config",
 ];
-
-static RUN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)session\.run(?:_always)?\((.*?)\)"));
-static LITERAL: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"^\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')\s*,?"#));
 
 /// The command that runs a project's tests, taken from a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +63,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<Task> {
     let environments = hatch.as_ref().and_then(|table| table.get("envs")?.as_table());
     lines.extend(hatch_scripts(environments).into_iter().map(|line| ("hatch.toml", line)));
     lines.extend(
-        nox(&text("noxfile.py").unwrap_or_default())
+        nox::commands(&text("noxfile.py").unwrap_or_default())
             .into_iter()
             .map(|line| ("noxfile.py", line)),
     );
@@ -118,26 +111,6 @@ fn scripts(scripts: &toml::Table) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The commands that nox sessions run, as far as they are literals.
-fn nox(text: &str) -> Vec<String> {
-    let calls = RUN.as_ref().map(|run| run.captures_iter(text)).into_iter().flatten();
-    let words = |arguments: &str| {
-        let (mut rest, mut words) = (arguments.to_string(), Vec::new());
-        while let Some(literal) = LITERAL.as_ref().and_then(|literal| literal.captures(&rest)) {
-            words.push(
-                literal
-                    .get(1)
-                    .or(literal.get(2))
-                    .map_or("", |word| word.as_str())
-                    .to_string(),
-            );
-            rest = rest[literal.get(0).map_or(rest.len(), |whole| whole.end())..].to_string();
-        }
-        shlex::try_join(words.iter().map(String::as_str)).ok()
-    };
-    calls.filter_map(|call| words(&call[1])).collect()
 }
 
 /// The test runner in a command, with the arguments that select its tests.

@@ -1,10 +1,15 @@
 //! Reads the settings of tox, and never executes them.
 
+mod installs;
+mod table;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use self::table::of_table;
+pub(super) use self::table::tox_table;
 use crate::discover::directory::Directory;
 use crate::shell::is_name;
 use crate::text::pattern;
@@ -51,8 +56,8 @@ pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
     shlex::split(&line)
 }
 
-/// What `tox -e NAME` runs: a script for a shell that sets the variables of the environment, enters its directory and
-/// runs its commands. `None` for another command, several environments, and what is not in `tox.ini` or the like.
+/// What `tox -e NAME` runs: a script for a shell that sets the variables of the environment, installs what it needs,
+/// enters its directory and runs its commands. `None` for another command, several environments, and what is not in `tox.ini` or the like.
 pub(in crate::discover) fn script(
     place: &Directory<'_>,
     arguments: &[String],
@@ -133,6 +138,10 @@ impl Environment<'_> {
                 script += &format!("export {name}={value}\n");
             }
         }
+        for line in self.installs() {
+            script += &shlex::try_join(line.iter().map(String::as_str)).ok()?;
+            script.push('\n');
+        }
         let directory = self.value("changedir").or_else(|| self.value("change_dir"));
         if let Some(directory) = directory {
             let directory = directory
@@ -144,12 +153,18 @@ impl Environment<'_> {
             }
             script += &format!("cd {}\n", shlex::try_quote(directory.trim()).ok()?);
         }
-        let commands = self.lines("commands");
-        for line in commands.iter().filter_map(|line| resolved(&line.replace("{/}", "/"))) {
+        for line in self.commands("commands") {
             script += &shlex::try_join(line.iter().map(String::as_str)).ok()?;
             script.push('\n');
         }
-        (!commands.is_empty()).then_some(script)
+        (!self.lines("commands").is_empty()).then_some(script)
+    }
+
+    /// The commands of a setting, as far as their placeholders can be filled in.
+    fn commands(&self, key: &str) -> Vec<Vec<String>> {
+        let lines = self.lines(key);
+        let resolved = |line: &String| resolved(&without_marks(line).replace("{/}", "/"));
+        lines.iter().filter_map(resolved).collect()
     }
 
     /// A setting of the environment, or else of the one that all are based on.
@@ -182,7 +197,7 @@ impl Environment<'_> {
             if !condition.is_empty() && !applies(condition, self.name) {
                 continue;
             }
-            let line = plain(line);
+            let line = unconditional(line).to_string();
             let reference = REFERENCE.as_ref().and_then(|reference| reference.captures(&line));
             match reference.and_then(|found| self.sections.get(&found[1])?.get(&found[2])) {
                 Some(value) if depth > 0 => self.collect(value, depth - 1, left, lines),
@@ -290,14 +305,21 @@ fn is_conditional(line: &str) -> bool {
     FACTOR.as_ref().is_some_and(|factor| factor.is_match(line))
 }
 
-/// Removes the conditions and marks that tox allows before a command.
-fn plain(line: &str) -> String {
+/// Removes the conditions that tox allows before a line.
+fn unconditional(line: &str) -> &str {
     let line = line.trim();
-    let line = match FACTOR.as_ref().and_then(|factor| factor.find(line)) {
-        Some(factor) => &line[factor.end()..],
-        None => line,
-    };
-    line.trim_start_matches(['-', '!', '@', ' ']).to_string()
+    let factor = FACTOR.as_ref().and_then(|factor| factor.find(line));
+    factor.map_or(line, |factor| &line[factor.end()..])
+}
+
+/// Removes the marks that tox allows before a command.
+fn without_marks(line: &str) -> &str {
+    line.trim_start_matches(['-', '!', '@', ' '])
+}
+
+/// Removes both.
+fn plain(line: &str) -> String {
+    without_marks(unconditional(line)).to_string()
 }
 
 /// Parses an INI file as Python does: an indented line continues the value above.
@@ -324,76 +346,6 @@ fn sections(text: &str) -> Sections {
         }
     }
     sections
-}
-
-/// The settings of TOML files as sections of an INI file.
-fn of_table(table: &toml::Table) -> Sections {
-    let named = table.get("env").and_then(toml::Value::as_table);
-    let named = named
-        .into_iter()
-        .flatten()
-        .map(|(name, keys)| (format!("testenv:{name}"), keys));
-    let base = table.get("env_run_base").map(|keys| ("testenv".to_string(), keys));
-    let sections = base.into_iter().chain(named);
-    sections
-        .filter_map(|(name, keys)| Some((name, lines_of_table(keys.as_table()?))))
-        .collect()
-}
-
-fn lines_of_table(keys: &toml::Table) -> BTreeMap<String, String> {
-    let mut lines = BTreeMap::new();
-    if let Some(commands) = keys.get("commands").and_then(toml::Value::as_array) {
-        let commands = commands.iter().filter_map(|words| joined(words.as_array()?));
-        lines.insert("commands".into(), commands.collect::<Vec<_>>().join("\n"));
-    }
-    if let Some(variables) = keys.get("set_env").and_then(toml::Value::as_table) {
-        let set = variables
-            .iter()
-            .filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
-        lines.insert("set_env".into(), set.collect::<Vec<_>>().join("\n"));
-    }
-    if let Some(directory) = keys.get("change_dir").and_then(toml::Value::as_str) {
-        lines.insert("change_dir".into(), directory.into());
-    }
-    lines
-}
-
-/// Lists of words in tox 4, in which tables are placeholders:
-/// <https://tox.wiki/en/latest/config.html#pyproject-toml-native>
-pub(super) fn tox_table(table: &toml::Table) -> Vec<String> {
-    let base = table.get("env_run_base");
-    let named = table
-        .get("env")
-        .and_then(toml::Value::as_table)
-        .into_iter()
-        .flat_map(toml::Table::values);
-    let commands = base
-        .into_iter()
-        .chain(named)
-        .filter_map(|environment| environment.get("commands")?.as_array());
-    commands
-        .flatten()
-        .filter_map(|words| joined(words.as_array()?))
-        .collect()
-}
-
-fn joined(words: &[toml::Value]) -> Option<String> {
-    let strings = |value: &toml::Value| -> Vec<String> {
-        match value {
-            toml::Value::String(word) => vec![word.clone()],
-            toml::Value::Table(table) => {
-                let default = table
-                    .get("default")
-                    .and_then(toml::Value::as_array)
-                    .into_iter()
-                    .flatten();
-                default.filter_map(|word| word.as_str().map(str::to_string)).collect()
-            }
-            _ => Vec::new(),
-        }
-    };
-    let words: Vec<String> = words.iter().flat_map(strings).collect();
-    shlex::try_join(words.iter().map(String::as_str)).ok()
 }
 
 #[cfg(test)]

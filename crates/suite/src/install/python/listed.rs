@@ -1,4 +1,5 @@
-//! The dependencies listed in `pyproject.toml`, in the standard tables and in Poetry's.
+//! The dependencies listed in `pyproject.toml`, in the standard tables and in those of Poetry, PDM and uv, and in
+//! `Pipfile`.
 
 /// Names of requirement files and groups that tests need, besides `requirements` itself.
 pub(super) const FOR_TESTS: [&str; 14] = [
@@ -80,7 +81,41 @@ pub(super) fn names_for_tests(table: &toml::Table) -> (Vec<String>, Vec<String>)
         .and_then(|project| project.get("optional-dependencies")));
     let mut groups = of(table.get("dependency-groups"));
     groups.extend(of(poetry_groups(table)));
+    groups.extend(of(pdm_groups(table)));
+    if uv_list(table).is_some() {
+        groups.push("dev".into());
+    }
     (extras, groups)
+}
+
+/// <https://pdm-project.org/en/1.15.5/pyproject/tool-pdm/#development-dependencies>
+fn pdm_groups(table: &toml::Table) -> Option<&toml::Value> {
+    table.get("tool")?.get("pdm")?.get("dev-dependencies")
+}
+
+/// <https://docs.astral.sh/uv/concepts/projects/dependencies/#legacy-dev-dependencies>
+fn uv_list(table: &toml::Table) -> Option<&toml::Value> {
+    table.get("tool")?.get("uv")?.get("dev-dependencies")
+}
+
+/// The packages of a `Pipfile`, those for development among them: <https://pipenv.pypa.io/en/latest/pipfile.html>
+pub(super) fn of_pipfile(text: &str) -> Vec<String> {
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let lists = ["packages", "dev-packages"].map(|name| table.get(name)?.as_table());
+    let packages = lists.into_iter().flatten().flatten();
+    let requirement = |(name, value): (&String, &toml::Value)| {
+        let version = value.as_str().or_else(|| value.get("version")?.as_str())?;
+        let extras = strings(value.get("extras")).join(",");
+        let extras = if extras.is_empty() {
+            extras
+        } else {
+            format!("[{extras}]")
+        };
+        let marker = value.get("markers").and_then(toml::Value::as_str);
+        let marker = marker.map_or_else(String::new, |marker| format!("; {marker}"));
+        Some(format!("{name}{extras}{}{marker}", version.trim().trim_matches('*')))
+    };
+    packages.filter_map(requirement).take(MAX_LISTED).collect()
 }
 
 fn poetry_groups(table: &toml::Table) -> Option<&toml::Value> {
@@ -104,6 +139,21 @@ pub(super) fn extra(table: &toml::Table, name: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     extend_with_extra(table, name, MAX_INCLUDED, &mut found)?;
     Some(found)
+}
+
+/// What all of the project's extras ask for.
+pub(super) fn all_extras(table: &toml::Table) -> Vec<String> {
+    let lists = table
+        .get("project")
+        .and_then(|project| project.get("optional-dependencies"));
+    let names = lists
+        .and_then(toml::Value::as_table)
+        .into_iter()
+        .flat_map(toml::Table::keys);
+    let mut found: Vec<String> = names.filter_map(|name| extra(table, name)).flatten().collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 fn extend_with_extra(table: &toml::Table, name: &str, depth: u32, found: &mut Vec<String>) -> Option<()> {
@@ -133,6 +183,12 @@ pub(super) fn group_named(table: &toml::Table, name: &str) -> Option<Vec<String>
     let groups = table.get("dependency-groups").and_then(toml::Value::as_table);
     if groups.is_some_and(|groups| groups.contains_key(name)) {
         return Some(group(groups, name, MAX_INCLUDED));
+    }
+    if let Some(list) = pdm_groups(table).and_then(|groups| groups.get(name)) {
+        return Some(strings(Some(list)));
+    }
+    if let Some(list) = uv_list(table).filter(|_| name == "dev") {
+        return Some(strings(Some(list)));
     }
     let group = poetry_groups(table)?.get(name)?.get("dependencies")?.as_table()?;
     Some(of_poetry_table(group))
@@ -230,6 +286,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn other_managers_list_groups_and_packages() {
+        let table: toml::Table = "[tool.pdm.dev-dependencies]\ntest = ['hypothesis>=6']\ndocs = ['sphinx']\n\
+                                  [tool.uv]\ndev-dependencies = ['pytest']\n"
+            .parse()
+            .unwrap();
+        assert_eq!(group_named(&table, "docs"), Some(vec!["sphinx".into()]));
+        assert_eq!(group_named(&table, "dev"), Some(vec!["pytest".into()]));
+        let found = requirements(&table);
+        assert_eq!(
+            (found.needed, found.optional),
+            (vec!["hypothesis>=6".into()], vec!["pytest".into()])
+        );
+        let pipfile = "[[source]]\nurl = 'https://x'\n[packages]\nsix = '*'\nown = { path = '.' }\n\
+                       httpx = { version = '>=1', extras = ['http2'], markers = \"os_name == 'posix'\" }\n\
+                       [dev-packages]\npytest = '==9.0'\n";
+        assert_eq!(
+            of_pipfile(pipfile),
+            ["httpx[http2]>=1; os_name == 'posix'", "six", "pytest==9.0"]
+        );
+        assert!(of_pipfile("no table").is_empty());
+    }
+
+    #[test]
     fn every_way_to_list_what_tests_need_is_read() {
         let table: toml::Table = r#"
             [project]
@@ -268,6 +347,7 @@ mod tests {
                 Some(vec!["freezegun".into(), "sphinx".into()])
             )
         );
+        assert_eq!(all_extras(&table), ["freezegun", "sphinx"]);
         let mut found = [found.needed, found.optional].concat();
         found.sort_unstable();
         assert_eq!(

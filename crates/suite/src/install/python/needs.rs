@@ -31,6 +31,16 @@ impl Needs {
         self.options.is_empty() && self.requirements.is_empty()
     }
 
+    /// Projects that are built with pbr list their own dependencies in a file.
+    /// <https://docs.openstack.org/pbr/latest/user/features.html#requirements>
+    fn of_pbr(&mut self, project: &Project<'_>) {
+        let is_built_so = project.text("setup.py").is_some_and(|text| text.contains("pbr=True"));
+        let file = project.path("requirements.txt").filter(|_| is_built_so);
+        if let Some(file) = file.filter(|file| !project.ci.files.contains(file)) {
+            self.file("-r", project, &file);
+        }
+    }
+
     fn file(&mut self, option: &str, project: &Project<'_>, path: &RepoPath) {
         if project.checkout.contains(path.as_str()) {
             self.options.extend([option.to_owned(), relative(project, path)]);
@@ -49,6 +59,9 @@ pub(super) fn of_ci(project: &Project<'_>, table: Option<&toml::Table>) -> Needs
     if ci.all {
         let all = table.map(listed::requirements).unwrap_or_default();
         needs.requirements.extend(all.needed);
+        needs
+            .requirements
+            .extend(table.map(listed::all_extras).unwrap_or_default());
         needs.optional = all.optional;
     }
     for extra in &ci.extras {
@@ -60,11 +73,12 @@ pub(super) fn of_ci(project: &Project<'_>, table: Option<&toml::Table>) -> Needs
     let groups = ci.groups.iter().filter_map(|name| listed::group_named(table?, name));
     needs.requirements.extend(groups.flatten());
     needs.requirements.extend(ci.requirements.iter().cloned());
+    needs.of_pbr(project);
     needs
 }
 
 /// What the project's lists say.
-pub(super) fn of_lists(table: Option<&toml::Table>, lists: &[&str]) -> Needs {
+pub(super) fn of_lists(project: &Project<'_>, table: Option<&toml::Table>, lists: &[&str]) -> Needs {
     let listed = table.map(listed::requirements).unwrap_or_default();
     let mut needs = Needs {
         requirements: listed.needed,
@@ -74,6 +88,8 @@ pub(super) fn of_lists(table: Option<&toml::Table>, lists: &[&str]) -> Needs {
     for path in lists.iter().filter(|path| is_for_tests(path)) {
         needs.options.extend(["-r".to_owned(), (*path).to_owned()]);
     }
+    let pipfile = project.text("Pipfile").unwrap_or_default();
+    needs.requirements.extend(listed::of_pipfile(&pipfile));
     needs
 }
 

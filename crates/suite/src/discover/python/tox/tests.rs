@@ -28,6 +28,32 @@ fn an_environment_has_what_it_does_not_say_from_the_base() {
 }
 
 #[test]
+fn what_an_environment_needs_is_installed_before_its_commands() {
+    let settings = "[testenv]\ndeps =\n    pytest >= 3  # new\n    py: six>=1; python_version<'4'\n    other: nose\n    \
+                    -r{toxinidir}/requirements{/}test.txt\n    -c constraints.txt\n    {env:WITH:}\n    --pre\n    \
+                    {[base]deps}\nextras =\n    test\n    cli\ndependency_groups = unit,\n    it\nchangedir = src\n\
+                    commands_pre =\n    - pdm sync -G :all,test\n    python -c '{envname}'\ncommands = pytest\n\n\
+                    [base]\ndeps = mock\n";
+    let script = "pip install 'pytest >= 3'\npip install \"six>=1; python_version<'4'\"\n\
+                  pip install -r ./requirements/test.txt\npip install -c constraints.txt\npip install mock\n\
+                  pip install -e '.[test,cli]'\npip install --group unit\npip install --group it\n\
+                  pdm sync -G ':all,test'\npython -c '{envname}'\ncd src\npytest\n";
+    check(settings, "py", Some(script));
+    let table: toml::Table = "[env_run_base]\ndeps = ['pytest', '-r test.txt']\nextras = ['cli']\n\
+                              dependency_groups = ['unit']\ncommands_pre = [['make', 'ready']]\ncommands = [['pytest']]\n"
+        .parse()
+        .unwrap();
+    let sections = of_table(&table);
+    let environment = Environment {
+        sections: &sections,
+        name: "py",
+    };
+    let script = "pip install pytest\npip install -r test.txt\npip install -e '.[cli]'\npip install --group unit\n\
+                  make ready\npytest\n";
+    assert_eq!(environment.script().as_deref(), Some(script));
+}
+
+#[test]
 fn the_environment_is_the_one_that_is_named() {
     let named = |line: &str| environment(&shlex::split(line).unwrap(), None).map(String::from);
     for line in ["-e unit", "-eunit", "run -e unit", "r --env=unit -v", "-v --env unit"] {

@@ -1,0 +1,87 @@
+//! Sessions of nox as scripts.
+
+use super::*;
+use crate::discover::tests::tree;
+
+const FILE: &str = r#"
+import nox
+
+nox.options.sessions = ["lint", "unit"]
+DEPS = ["mock"]
+
+
+def ready(session, extra="x"):
+    session.install("-r", "requirements/test.txt", *DEPS)  # mock
+    session.install("-e", f".[{extra}]", "six>=1")
+
+
+@nox.session
+def lint(session):
+    session.run("ruff", "check")
+
+
+@nox.session(
+    python=["3.11", "3.12"],
+    name="unit",
+)
+@nox.parametrize("django", [4, 5])
+def tests(
+    session: nox.Session,
+    django,
+) -> None:
+    """session.run("not this")"""
+    # session.run("nor", "this")
+    ready(session, extra="test")
+    session.run_always("pdm", "install", "-G", "test", external=True)
+    session.run(
+        "coverage", "run", "-m",  # measured
+        "pytest",
+        "tests",
+        *session.posargs,
+        env={"COVERAGE_FILE": ".coverage", "X": f"{django}"},
+        success_codes=[0, 1],
+    )
+    session.run(which(session), "x")
+    if session.posargs:
+        session.chdir('docs')
+"#;
+
+#[track_caller]
+fn of(arguments: &str) -> Option<Vec<String>> {
+    let (_directory, checkout) = tree(&[("noxfile.py", FILE)]);
+    let place = Directory {
+        checkout: &checkout,
+        directory: None,
+    };
+    scripts(&place, &shlex::split(arguments).unwrap())
+}
+
+#[test]
+fn a_session_installs_and_runs_what_is_written_down() {
+    let lint = "ruff check\n".to_string();
+    let unit = "pip install -r requirements/test.txt\npip install 'six>=1'\npdm install -G test\n\
+                coverage run -m pytest tests\ncd docs\n"
+        .to_string();
+    assert_eq!(of("-s unit-3.12"), Some(vec![unit.clone()]));
+    assert_eq!(
+        of("-rs 'unit(django=5)' -- -k x"),
+        Some(vec![lint.clone(), unit.clone()])
+    );
+    assert_eq!(of("--session=lint -v"), Some(vec![lint.clone()]));
+    assert_eq!(of("-e lint unit --verbose"), Some(vec![lint.clone(), unit.clone()]));
+    assert_eq!(of(""), Some(vec![lint, unit]));
+    assert_eq!(of("-s docs"), None);
+    assert_eq!(of("-t unit"), None);
+}
+
+#[test]
+fn hostile_files_stay_within_bounds() {
+    let many = "def f(session):\n    f(session)\n    f(session)\n\n@nox.session\ndef g(session):\n    f(session)\n";
+    assert_eq!(commands(many), Vec::<String>::new());
+    let calls = "@nox.session\ndef g(session):\n".to_string() + &"    session.run('a')\n".repeat(1_000);
+    assert_eq!(commands(&calls).len(), MAX_CALLS);
+    let open = "@nox.session\ndef g(session):\n    session.run(".to_string() + &"(".repeat(100_000);
+    assert_eq!(commands(&open), Vec::<String>::new());
+    let quotes = "@nox.session\ndef g(session):\n    session.run('a', '$(id)', 'b c')\n";
+    assert_eq!(commands(quotes), ["a '$(id)' 'b c'"]);
+}
