@@ -4,13 +4,13 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::checkout_settings::SettingsFile;
 use super::{Exit, hidden, terminal};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::{self, ModelSettings, Settings};
 use crate::domain::model::Who;
-use crate::engine::worktree::{CONFIG_FILE, Worktree};
+use crate::engine::worktree::Worktree;
 use crate::engine::{Activities, App, Interrupts, ModelStream};
-use crate::files::{self, FileError};
 use crate::github::{self, Credentials, GitHub};
 use crate::journal::Journal;
 use crate::metrics::Metrics;
@@ -56,9 +56,6 @@ pub(super) fn app(
         traces: None,
     })
 }
-
-/// The maximum size of `greenlight.toml`, in bytes.
-const MAX_CONFIG: u64 = 256 << 10;
 
 /// A client with the configured credentials, which are checked with GitHub at the start.
 pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
@@ -191,17 +188,17 @@ pub(super) fn warn_without(sandbox: &Sandbox) {
     }
 }
 
-/// Opens a user's own checkout, whose `greenlight.toml` counts as it is.
+/// Opens a user's own checkout, whose `greenlight.toml`, or that of the repository it is in, counts as it is.
 pub(super) async fn worktree(root: &Path, workspaces: PathBuf, stores: Stores) -> Result<Worktree, Exit> {
     let root = root.to_owned();
     // It runs on a thread that may be abandoned: ctrl-c must work, no matter what a stranger's checkout contains.
     let opened = tokio::task::spawn_blocking(move || {
-        let config = match files::read_result(&root, Path::new(CONFIG_FILE), MAX_CONFIG) {
-            Ok(bytes) => RepoConfig::decoded(&bytes)
-                .and_then(|text| RepoConfig::parse(&text))
-                .map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?,
-            Err(FileError::Missing) => RepoConfig::default(),
-            Err(error) => return Err(Exit::Usage(format!("{}: {error}", root.join(CONFIG_FILE).display()))),
+        let config = match SettingsFile::of(&root)? {
+            Some(file) => {
+                file.tell();
+                file.config().map_err(|error| file.mistaken(&error))?
+            }
+            None => RepoConfig::default(),
         };
         Worktree::local(&root, config, workspaces, stores).map_err(|error| Exit::Usage(error.to_string()))
     });

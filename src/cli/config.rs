@@ -2,16 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::checkout_settings::{SettingsFile, read};
 use super::{Exit, exit, folder, serve, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
 use crate::config::settings::Settings;
 use crate::config::{RepoConfig, schema};
 use crate::engine::worktree::CONFIG_FILE;
-use crate::files::{self, FileError};
-
-/// More than [`RepoConfig`] accepts, so that its own error is shown.
-const MAX_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ConfigArguments {
@@ -56,8 +53,9 @@ fn check(named: &Path) -> Result<(), Exit> {
     let (shown, text) = if named.is_dir() {
         let shown = named.join(CONFIG_FILE);
         let shown = shown.strip_prefix(".").unwrap_or(&shown).display().to_string();
-        match read(named, CONFIG_FILE.as_ref())? {
-            Some(text) => (shown, text),
+        match SettingsFile::of(&folder::checkout(named)?)? {
+            Some(file) if file.is_own() => (shown, file.text),
+            Some(file) => (file.path().display().to_string(), file.text),
             None => {
                 terminal::show(&format!("there is no {shown}, so the defaults count"));
                 return Ok(());
@@ -96,15 +94,18 @@ fn check(named: &Path) -> Result<(), Exit> {
 
 fn show(path: &Path) -> Result<(), Exit> {
     let root = folder::checkout(path)?;
-    let text = read(&root, CONFIG_FILE.as_ref())?;
-    let source = match &text {
-        Some(_) => format!("{} with every default", root.join(CONFIG_FILE).display()),
+    let file = SettingsFile::of(&root)?;
+    let source = match &file {
+        Some(file) => format!("{} with every default{}", file.path().display(), file.limits()),
         None => format!(
             "there is no {CONFIG_FILE} in {}, so these are the defaults",
             root.display()
         ),
     };
-    let config = RepoConfig::parse(&text.unwrap_or_default()).map_err(|error| Exit::Usage(error.to_string()))?;
+    let config = match &file {
+        Some(file) => file.config().map_err(|error| file.mistaken(&error))?,
+        None => RepoConfig::default(),
+    };
     let environment = Environment::of_this_process();
     let settings = Settings::new(Flags::default(), &environment)?.with_stored_app()?;
     let mut own = settings.shown(&environment)?;
@@ -115,20 +116,4 @@ fn show(path: &Path) -> Result<(), Exit> {
         own.join("\n")
     ));
     Ok(())
-}
-
-/// A file of a folder. `None` if it is missing.
-fn read(folder: &Path, name: &Path) -> Result<Option<String>, Exit> {
-    match files::read_result(folder, name, MAX_BYTES) {
-        Ok(bytes) => match RepoConfig::decoded(&bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => Err(Exit::Usage(format!(
-                "{}: {}",
-                folder.join(name).display(),
-                error.problem
-            ))),
-        },
-        Err(FileError::Missing) => Ok(None),
-        Err(error) => Err(Exit::Usage(format!("{}: {error}", folder.join(name).display()))),
-    }
 }

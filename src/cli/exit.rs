@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::terminal;
+use super::{redrawn, terminal};
 use crate::config::SettingsError;
 use crate::engine::Broken;
 use crate::{agent, journal};
@@ -117,6 +117,8 @@ impl Exit {
     }
 
     pub(super) fn report(self) -> ExitCode {
+        // Work that was cancelled may not be dropped yet.
+        redrawn::end();
         let told = self.if_printed().told();
         ExitCode::from(match told {
             Self::Done => 0,

@@ -8,6 +8,7 @@ mod files;
 mod found;
 mod next;
 mod place;
+mod workflows;
 mod write;
 
 use std::path::PathBuf;

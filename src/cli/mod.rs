@@ -4,6 +4,7 @@ mod action;
 mod annotation;
 mod answer;
 mod app;
+mod checkout_settings;
 mod completions;
 mod config;
 mod database;

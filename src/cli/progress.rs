@@ -112,7 +112,7 @@ impl LongWork {
             () = tokio::time::sleep(SILENT) => {}
         }
         let style = style("{line}").with_key("line", move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
-            let _cannot_fail = line.write_str(&self.line(Instant::now()));
+            let _cannot_fail = line.write_str(&terminal::on_one_line(&self.line(Instant::now())));
         });
         let line = RedrawnLine::add(ProgressBar::new_spinner().with_style(style));
         line.bar().enable_steady_tick(REDRAWN);

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use indicatif::{MultiProgress, ProgressBar};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
 
 /// All lines that are being redrawn.
 static LINES: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
@@ -10,6 +10,12 @@ static LINES: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 /// Prints something without mixing it with these lines.
 pub(super) fn suspended<T>(print: impl FnOnce() -> T) -> T {
     LINES.suspend(print)
+}
+
+/// Erases all of them for good.
+pub(super) fn end() {
+    let _cannot_be_drawn = LINES.clear();
+    LINES.set_draw_target(ProgressDrawTarget::hidden());
 }
 
 /// A line that is erased when it is dropped, which includes cancelled work.

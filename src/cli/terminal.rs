@@ -74,6 +74,17 @@ pub(super) fn command(command: &str) {
     print(command);
 }
 
+/// The beginning of a line that fits on one line of the terminal that standard error is.
+pub(super) fn on_one_line(line: &str) -> String {
+    match columns(&std::io::stderr()) {
+        Some(columns) if line.chars().count() > columns => {
+            let kept: String = line.chars().take(columns.saturating_sub(1)).collect();
+            kept + "…"
+        }
+        _ => line.to_string(),
+    }
+}
+
 /// Whether standard output is a terminal with fewer columns than these.
 pub(super) fn is_narrower_than(wanted: usize) -> bool {
     columns(&std::io::stdout()).is_some_and(|columns| columns < wanted)

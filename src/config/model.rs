@@ -282,7 +282,7 @@ mod tests {
         GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 2, `m.inptu`: there is no such field; did you mean `input`?
         GREENLIGHT_MODEL_PRICES (FILE) has no price of `m` from 0 to 10000
         GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 1, `m`: missing field 'output'
-        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 1, `m`: invalid type: integer '1', expected a table
+        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 1, `m`: it has to be a table, not the integer '1'
         ");
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! [`super::repository`] defines its fields.
 
+mod message;
+
 use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize as _;
 use toml::de::{DeTable, DeValue, Deserializer};
 
+use self::message::{in_words, instead, printable, wrong_word};
 use super::repository::{FILE_NAME, RepoConfig};
 
 /// More than a hundred times the size of the example; a larger file is a mistake.
@@ -141,11 +144,15 @@ impl ConfigError {
             let before = text.get(..span.start).unwrap_or(text);
             before.matches('\n').count() + 1
         });
-        let message = error.message().to_string();
+        let mut message = error.message().to_string();
+        let written = error.span().and_then(|span| text.get(span));
+        if let Some(key) = written.filter(|_| message == "duplicate key") {
+            message = format!("the key {} is there twice", key.trim());
+        }
         // Without its input, the error ends with the path of keys instead of an excerpt.
         error.set_input(None);
         let shown = error.to_string();
-        let path = shown.strip_prefix(&message).unwrap_or_default().trim();
+        let path = shown.strip_prefix(error.message()).unwrap_or_default().trim();
         let path = path
             .strip_prefix("in `")
             .and_then(|path| path.strip_suffix('`'))
@@ -157,13 +164,19 @@ impl ConfigError {
                 let field = path.map_or(written.clone(), |path| format!("{path}.{written}"));
                 (
                     Some(field),
-                    format!("there is no such field; {}", instead(&written, &known)),
+                    format!(
+                        "there is no such field; {}",
+                        instead(&written, &known, "the fields are")
+                    ),
                     known,
                 )
             }
             Some((written, known)) => (
                 path,
-                format!("{written:?} is not a valid value; {}", instead(&written, &known)),
+                format!(
+                    "{written:?} is not a valid value; {}",
+                    instead(&written, &known, "use one of")
+                ),
                 known,
             ),
         };
@@ -174,43 +187,6 @@ impl ConfigError {
             known,
         }
     }
-}
-
-/// Parses serde's message about an unknown field or value: "unknown field `a`, expected one of `b`, `c`".
-fn wrong_word(message: &str) -> Option<(String, Vec<String>)> {
-    if !message.starts_with("unknown field") && !message.starts_with("unknown variant") {
-        return None;
-    }
-    let (written, expected) = message.rsplit_once(", expected ")?;
-    let (_, written) = written.split_once('`')?;
-    let known = expected.split('`').skip(1).step_by(2).map(String::from).collect();
-    Some((printable(written.trim_end_matches('`')), known))
-}
-
-/// "did you mean" for a similar word, otherwise all accepted words.
-fn instead(written: &str, known: &[String]) -> String {
-    let distance = |word: &String| strsim::damerau_levenshtein(&written.to_lowercase(), word);
-    let near = known.iter().filter(|word| distance(word) <= 1.max(word.len() / 3));
-    match near.min_by_key(|word| distance(word)) {
-        Some(word) => format!("did you mean `{word}`?"),
-        None => format!("there is `{}`", known.join("`, `")),
-    }
-}
-
-/// The message of serde or the parser, without the names of Rust types.
-fn in_words(message: &str) -> String {
-    let message = message.replace("expected i64", "expected a whole number");
-    printable(&message.replace("expected f64", "expected a number"))
-}
-
-/// Text of the file in a form that a comment may quote: one line, no backticks, at most 200 characters.
-fn printable(text: &str) -> String {
-    let clean = text.chars().map(|c| match c {
-        '`' => '\'',
-        c if c.is_control() => ' ',
-        c => c,
-    });
-    clean.take(200).collect::<String>().trim().into()
 }
 
 #[cfg(test)]
@@ -282,12 +258,12 @@ mod tests {
         insta::assert_snapshot!(messages, @r#"
         greenlight.toml line 2, `excution`: there is no such field; did you mean `execution`?
         greenlight.toml line 3, `limits.token`: there is no such field; did you mean `tokens`?
-        greenlight.toml line 2, `limits.day.cost`: there is no such field; there is `turns`, `tokens`, `cost_usd`, `wall`, `patch_lines`
+        greenlight.toml line 2, `limits.day.cost`: there is no such field; the fields are `turns`, `tokens`, `cost_usd`, `wall`, `patch_lines`
         greenlight.toml line 1, `limit`: there is no such field; did you mean `limits`?
         greenlight.toml line 2, `repair.candidate`: there is no such field; did you mean `candidates`?
-        greenlight.toml line 3, `trigger.execution`: there is no such field; there is `ci`, `label`
+        greenlight.toml line 3, `trigger.execution`: there is no such field; the fields are `ci`, `label`
         greenlight.toml line 1, `execution`: "Sandbox" is not a valid value; did you mean `sandbox`?
-        greenlight.toml line 1, `execution`: "always" is not a valid value; there is `approve`, `sandbox`
+        greenlight.toml line 1, `execution`: "always" is not a valid value; use one of `approve`, `sandbox`
         greenlight.toml line 2, `sandbox.require`: "memmory" is not a valid value; did you mean `memory`?
         "#);
     }
@@ -309,16 +285,16 @@ mod tests {
         .map(error)
         .join("\n");
         insta::assert_snapshot!(messages, @r#"
-        greenlight.toml line 3, `limits.turns`: invalid type: string "many", expected a whole number
-        greenlight.toml line 4, `sandbox.network`: invalid type: integer '5', expected a string
-        greenlight.toml line 1, `limits`: invalid type: integer '5', expected a table
-        greenlight.toml line 2, `test.timeout`: invalid type: integer '600', expected a string
+        greenlight.toml line 3, `limits.turns`: it has to be a whole number, not the string "many"
+        greenlight.toml line 4, `sandbox.network`: it has to be a string, not the integer '5'
+        greenlight.toml line 1, `limits`: it has to be a table, not the integer '5'
+        greenlight.toml line 2, `test.timeout`: it has to be a string, not the integer '600'
         greenlight.toml line 2, `test.timeout`: "600" is not a duration such as "90s", "10m" or "24h"
         greenlight.toml line 2, `sandbox.memory`: "2GB" is not a size such as "512MiB" or "2GiB"
         greenlight.toml line 2, `sandbox.network`: "https://pypi.org" is not a full host name such as "pypi.org", without scheme, port, path or asterisk
         greenlight.toml line 2, `protect.paths`: "[z" is not a pattern: unclosed character class; missing ']'
         greenlight.toml line 1: unclosed table, expected ']'
-        greenlight.toml line 2: duplicate key
+        greenlight.toml line 2: the key ci is there twice
         "#);
     }
 
@@ -332,10 +308,10 @@ mod tests {
         greenlight.toml line 1, `excution`: there is no such field; did you mean `execution`?
         greenlight.toml line 2, `limits.turns`: 0 is not between 1 and 200
         greenlight.toml line 5, `test.comand`: there is no such field; did you mean `command`?
-        greenlight.toml line 9, `sandbox.network`: invalid type: integer '5', expected a string
+        greenlight.toml line 9, `sandbox.network`: it has to be a string, not the integer '5'
         greenlight.toml line 11, `sandbox.memory`: "2GB" is not a size such as "512MiB" or "2GiB"
-        greenlight.toml line 12, `sandbox.trigger`: there is no such field; there is `memory`, `processes`, `disk`, `network`, `require`
-        greenlight.toml line 13, `nonsense`: there is no such field; there is `execution`, `trigger`, `test`, `triage`, `repair`, `gate`, `limits`, `protect`, `sandbox`, `worker`
+        greenlight.toml line 12, `sandbox.trigger`: there is no such field; the fields are `memory`, `processes`, `disk`, `network`, `require`
+        greenlight.toml line 13, `nonsense`: there is no such field; the fields are `execution`, `trigger`, `test`, `triage`, `repair`, `gate`, `limits`, `protect`, `sandbox`, `worker`
         "#);
         assert_eq!(RepoConfig::mistakes("[limits]\nturns = 3\n"), []);
         assert_eq!(RepoConfig::mistakes(&"#".repeat(300_000)).len(), 1);

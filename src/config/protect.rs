@@ -26,6 +26,8 @@ pub(super) const MAX_PATTERN_BYTES: usize = 256;
 pub struct Protected {
     patterns: Vec<String>,
     set: GlobSet,
+    /// The folder of the repository that the paths are relative to, if it is not its root.
+    folder: Option<RepoPath>,
 }
 
 impl Protected {
@@ -44,6 +46,7 @@ impl Protected {
     /// Protects everything that either of the two protects.
     pub fn both(one: &Self, other: &Self) -> Self {
         let mut patterns = one.patterns.clone();
+        let folder = one.folder.clone().or_else(|| other.folder.clone());
         patterns.extend(
             other
                 .patterns
@@ -52,13 +55,15 @@ impl Protected {
                 .cloned(),
         );
         // Each pattern was already compiled before.
-        Self::of(patterns).unwrap_or_else(|_| Self::everything())
+        let both = Self::of(patterns).unwrap_or_else(|_| Self::everything());
+        Self { folder, ..both }
     }
 
     fn everything() -> Self {
         Self {
             patterns: Vec::new(),
             set: Glob::new("**").and_then(|all| GlobSet::new([all])).unwrap_or_default(),
+            folder: None,
         }
     }
 
@@ -75,12 +80,28 @@ impl Protected {
             }
         }
         let set = set.build().map_err(|error| error.to_string())?;
-        Ok(Self { patterns, set })
+        Ok(Self {
+            patterns,
+            set,
+            folder: None,
+        })
+    }
+
+    /// The same for paths that are relative to a folder of the repository.
+    #[must_use]
+    pub fn in_folder(self, folder: &RepoPath) -> Self {
+        Self {
+            folder: Some(folder.clone()),
+            ..self
+        }
     }
 
     /// Whether a proposal must not change this path.
     pub fn covers(&self, path: &RepoPath) -> bool {
-        self.set.is_match(path.as_str())
+        match &self.folder {
+            Some(folder) => self.set.is_match(format!("{folder}/{path}")),
+            None => self.set.is_match(path.as_str()),
+        }
     }
 
     /// The patterns that the repository added, as it wrote them.
@@ -98,7 +119,7 @@ impl Default for Protected {
 
 impl PartialEq for Protected {
     fn eq(&self, other: &Self) -> bool {
-        self.patterns == other.patterns
+        self.patterns == other.patterns && self.folder == other.folder
     }
 }
 
@@ -195,6 +216,21 @@ mod tests {
         assert!(!covers(&["src/*.rs"], "src/deep/lib.rs"));
         assert!(covers(&["src/{a,b}.rs"], "src/b.rs"));
         assert!(!covers(&["migrations"], "Migrations/001.sql"));
+    }
+
+    #[test]
+    fn a_folder_has_the_protection_of_its_repository() {
+        let patterns = ["pkg/fare.py", "/migrations", "*.lock"].map(String::from).into();
+        let protected = Protected::new(patterns).unwrap().in_folder(&"pkg".parse().unwrap());
+        for (path, is_covered) in [
+            ("fare.py", true),
+            ("pkg/fare.py", false),
+            ("migrations/1.sql", false),
+            ("a/x.lock", true),
+            (".gitattributes", true),
+        ] {
+            assert_eq!(protected.covers(&path.parse().unwrap()), is_covered, "{path}");
+        }
     }
 
     #[test]

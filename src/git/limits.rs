@@ -1,7 +1,5 @@
 //! The limits on reading a user's repository, and the errors for exceeding them or for what git cannot read.
 
-use git2::ErrorCode;
-
 use super::Error;
 
 /// The maximum size of a diff, and of all files that it changes together, in bytes.
@@ -19,13 +17,6 @@ pub(super) fn too_large(what: &str, limit: usize) -> Error {
 
 /// Describes libgit2's error about a user's repository.
 pub(super) fn limit_error(error: &git2::Error) -> Error {
-    let advice = if error.code() == ErrorCode::Owner {
-        "; if you trust it: git config --global --add safe.directory <path>"
-    } else {
-        ""
-    };
-    Error::Local(format!(
-        "git cannot read this: {}{advice}",
-        super::printable(error.message().as_bytes())
-    ))
+    let message = super::printable(error.message().as_bytes());
+    Error::Local(format!("git cannot read this: {message}"))
 }

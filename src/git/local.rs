@@ -35,6 +35,7 @@ impl LocalRepository {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let repository = Repository::discover(path).map_err(|error| match error.code() {
             ErrorCode::NotFound => Error::Local(format!("{} is not inside a git repository", path.display())),
+            ErrorCode::Owner => Error::OfAnotherUser(top(path)),
             _ => limit_error(&error),
         })?;
         Ok(Self {
@@ -256,6 +257,13 @@ fn fits(repository: &Repository, lookup: &mut Lookup<'_>, patch: &Patch) -> Resu
         }
     }
     Ok(())
+}
+
+/// The nearest directory at or above a path that looks like a repository.
+fn top(path: &Path) -> PathBuf {
+    let mut above = path.ancestors();
+    let found = above.find(|directory| directory.join(".git").symlink_metadata().is_ok());
+    found.unwrap_or(path).to_path_buf()
 }
 
 /// The directory at or above a path whose `.git` is this one. The configuration is not consulted, because its author

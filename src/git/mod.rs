@@ -79,6 +79,15 @@ pub enum Error {
     /// A local repository cannot be read, or a name in it is unknown.
     #[error("{0}")]
     Local(String),
+    /// A local repository belongs to another user, and git reads it only if it is told to.
+    /// <https://git-scm.com/docs/git-config#Documentation/git-config.txt-safedirectory>
+    #[error(
+        "{} belongs to another user, so git does not read it; if you trust it: git config --global --add safe.directory \
+         {}",
+        .0.display(),
+        .0.display()
+    )]
+    OfAnotherUser(PathBuf),
     /// The text is not a diff, or does not match its files. `line` is a line of the diff.
     #[error("the diff does not apply: {path}, line {line} of the diff: {reason}")]
     DoesNotApply { path: String, line: usize, reason: String },

@@ -8,8 +8,7 @@ use greenlight_readers::ci_step::CiScript;
 use serde::{Deserialize, Serialize};
 
 use crate::ci_build::BuildCommand;
-use crate::discover::python_module;
-use crate::shell::{self, expanded, line_directory};
+use crate::shell::{self, expanded, line_directory, python_module};
 
 /// Maximum number of words that are kept of all lines.
 const MAX_WORDS: usize = 200;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::{Exit, app, folder, terminal};
-use super::files::{Blanks, COMMANDS_PATH, WORKFLOW_PATH, yaml};
+use super::files::{Blanks, yaml};
 use super::place::{Place, Server};
+use super::workflows::{ListenedTo, with_other_end};
 use crate::config::repository::{RunLimits, Trigger};
-use crate::domain::id::RepoPath;
-use crate::engine::worktree::{CONFIG_FILE, Worktree};
-use crate::suite::{self, CiWorkflow, Stores, TestCommand};
+use crate::engine::worktree::CONFIG_FILE;
+use crate::suite::{CiWorkflow, Stores, TestCommand};
 
 /// The page about other CI systems.
 pub(super) const OF_OTHER_CI: &str = "https://github.com/greenlight-rs/greenlight/blob/main/docs/how-to/other-ci.md";
@@ -43,8 +43,8 @@ pub(super) struct Found {
     /// The label and the time limit that the settings of the repository name.
     label: Option<String>,
     wall: Duration,
-    /// The workflows that cannot be read.
-    unread: Vec<RepoPath>,
+    /// What a person should know about the other workflows.
+    notes: Vec<String>,
     /// Other CI systems, each with its file.
     others: Vec<(&'static str, &'static str)>,
 }
@@ -57,7 +57,7 @@ pub(super) async fn look(path: &Path) -> Result<Found, Exit> {
     let place = placed.map_err(|error| Exit::Fault(error.to_string()))?;
     // Nothing is run here, so no copies are made.
     let worktree = app::worktree(&place.root, PathBuf::new(), Stores::default()).await?;
-    let (workflows, unread) = listened_to(&worktree);
+    let listened_to = ListenedTo::of(&worktree);
     let paths = worktree.checkout.paths();
     let others = OTHER_CI
         .into_iter()
@@ -65,47 +65,12 @@ pub(super) async fn look(path: &Path) -> Result<Found, Exit> {
     Ok(Found {
         commands: worktree.selection().wanted,
         others: others.map(|(file, system)| (system, file)).collect(),
-        workflows,
+        workflows: listened_to.workflows,
+        notes: listened_to.notes,
         label: worktree.config.trigger.label.clone(),
         wall: worktree.config.limits.wall,
-        unread,
         place,
     })
-}
-
-/// The workflows that pull requests start and that run tests; if none is known to run tests, all that pull requests
-/// start, and if there are none, those that run tests and could be started so. And those that cannot be read.
-fn listened_to(worktree: &Worktree) -> (Vec<CiWorkflow>, Vec<RepoPath>) {
-    let checkout = &worktree.checkout;
-    let (mut all, mut unread) = suite::ci_workflows(checkout.paths(), &mut |path| checkout.read_text(path));
-    unread.retain(|path| !is_own(path));
-    match all
-        .iter()
-        .any(|workflow| workflow.is_for_pull_requests && !is_own(&workflow.path))
-    {
-        true => all.retain(|workflow| workflow.is_for_pull_requests),
-        false => all.retain(|workflow| workflow.has_tests),
-    }
-    // GitHub refuses an expression in a name, here and in that workflow.
-    all.retain(|workflow| !workflow.name.contains("${{"));
-    all.retain(|workflow| !is_own(&workflow.path));
-    if all.iter().any(|workflow| workflow.has_tests) {
-        all.retain(|workflow| workflow.has_tests);
-    }
-    (all, unread)
-}
-
-/// Whether a file is one of those that this command writes.
-fn is_own(path: &RepoPath) -> bool {
-    let own = [WORKFLOW_PATH, COMMANDS_PATH];
-    own.into_iter()
-        .any(|own| path.as_str() == own || path.as_str() == with_other_end(own))
-}
-
-/// GitHub reads files with either ending.
-fn with_other_end(path: &str) -> String {
-    path.strip_suffix(".yml")
-        .map_or_else(|| path.into(), |stem| format!("{stem}.yaml"))
 }
 
 impl Found {
@@ -199,9 +164,8 @@ impl Found {
             }
         }
         detail(&format!("remote:   {}", self.place.words()));
-        for path in &self.unread {
-            let problem = "cannot be read as YAML, so greenlight does not know what it is for";
-            terminal::mention(&format!("note: the workflow {path} {problem}"));
+        for note in &self.notes {
+            terminal::mention(&format!("note: {note}"));
         }
         if self.place.root.join(CONFIG_FILE).is_file() {
             terminal::mention(&format!("note: {CONFIG_FILE} is there already, and stays as it is"));

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::super::Exit;
-use crate::git::{HostedRemote, LocalRepository};
+use crate::git::{self, HostedRemote, LocalRepository};
 
 /// Well-known servers that are not GitHub, by domain: all hosts below it count.
 const DOMAINS: [(&str, &str); 14] = [
@@ -60,10 +60,17 @@ pub(super) struct Place {
     pub(super) remote: Option<String>,
     pub(super) default_branch: Option<String>,
     pub(super) current_branch: Option<String>,
-    /// Why this is not a repository.
-    outside: Option<String>,
+    outside: Option<Outside>,
     /// What a person should know.
     pub(super) note: Option<String>,
+}
+
+/// Why a folder does not count as a part of a repository.
+enum Outside {
+    /// There is none.
+    Nowhere(String),
+    /// git does not read it.
+    Unreadable(String),
 }
 
 impl Place {
@@ -85,7 +92,10 @@ impl Place {
             }
             Err(error) => Self {
                 note: Some(format!("{error}, so the files are for the folder itself")),
-                outside: Some(error.to_string()),
+                outside: Some(match error {
+                    git::Error::OfAnotherUser(_) => Outside::Unreadable(error.to_string()),
+                    _ => Outside::Nowhere(error.to_string()),
+                }),
                 root: named,
                 server: Server::Unknown,
                 remote: None,
@@ -101,10 +111,13 @@ impl Place {
     /// Why not, and what to do.
     pub(super) fn is_for_github(&self) -> Result<(), Exit> {
         if let Some(problem) = &self.outside {
-            return Err(Exit::Usage(format!(
-                "{problem}, so nothing was written: run this in a checkout of your repository, or run `git init` first. \
-                 `--force` writes the files to this folder anyway"
-            )));
+            return Err(Exit::Usage(match problem {
+                Outside::Nowhere(problem) => format!(
+                    "{problem}, so nothing was written: run this in a checkout of your repository, or run `git init` \
+                     first. `--force` writes the files to this folder anyway"
+                ),
+                Outside::Unreadable(problem) => format!("nothing was written: {problem}"),
+            }));
         }
         let Server::Other(host, kind) = &self.server else {
             return Ok(());

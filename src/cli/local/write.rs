@@ -52,7 +52,10 @@ pub(super) fn write(root: &Path, approved: &Approved<'_>) -> Result<(), NotWritt
                     terminal::tell(&format!("{path} could not be restored: {error}"));
                 }
             }
-            return Err(NotWritten::Broken(format!("{path} could not be written: {error}")));
+            return Err(NotWritten::Refused(format!(
+                "{path} cannot be written: {error}; nothing was written. Make it writable for you, and run the same \
+                 command again"
+            )));
         }
         written.push((path, change.before.as_ref()));
     }

@@ -178,6 +178,43 @@ async fn protected_paths_are_left_alone() {
     assert_eq!(tree(checkout.path()), before);
 }
 
+/// In a folder of a repository, what its `greenlight.toml` protects is protected, and its commands are left out.
+#[tokio::test]
+async fn the_settings_of_the_repository_count_in_its_folders() {
+    let settings = "[test]\ncommand = \"false\"\n[protect]\npaths = [\"pkg/sums.py\"]\n";
+    let repository = written(&[
+        ("greenlight.toml", few_runs(settings).as_bytes()),
+        ("pkg/sums.py", RED.as_bytes()),
+        ("pkg/test_sums.py", TESTS.as_bytes()),
+    ]);
+    git(repository.path(), &["init"]);
+    let folder = repository.path().join("pkg");
+    let before = tree(&folder);
+    let kept = fix(&folder, &["--yes"]).await.with(1).saying("no fix found");
+    let kept = kept.saying("counts here, but without the commands of `[test]`");
+    assert_eq!(kept.err.matches("counts here").count(), 1, "{}", kept.err);
+    assert_eq!(tree(&folder), before);
+
+    let config = async |verb| Door::new().run(["config".as_ref(), verb, folder.as_os_str()]).await;
+    let shown = config("show".as_ref()).await.with(0);
+    assert!(
+        shown.out.contains("greenlight.toml with every default, but without"),
+        "{}",
+        shown.out
+    );
+    std::fs::write(repository.path().join("greenlight.toml"), "[protect]\npath = []\n").unwrap();
+    let wrong = config("check".as_ref()).await.with(2);
+    assert!(wrong.out.contains("greenlight.toml:2: `protect.path`"), "{}", wrong.out);
+    fix(&folder, &["--yes"])
+        .await
+        .with(2)
+        .saying("`greenlight config check` lists every mistake");
+    // Its own settings count alone.
+    std::fs::write(folder.join("greenlight.toml"), few_runs("")).unwrap();
+    fix(&folder, &["--yes"]).await.with(0);
+    assert_ne!(tree(&folder)["sums.py"], before["sums.py"]);
+}
+
 /// The commit is green, the working tree is red because of changed and untracked files, and the working tree counts.
 #[tokio::test]
 async fn the_working_tree_counts_and_not_what_is_committed() {

@@ -27,7 +27,6 @@ pub use self::parts::{CommandPart, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
 pub use self::selection::{Selection, select};
-pub(super) use self::step::tool::python_module;
 pub(super) use self::step::{only_checks, runs_plain_programs, runs_tests};
 use self::words::{framework_of, needs_shell};
 use crate::framework::{Ecosystem, Framework};

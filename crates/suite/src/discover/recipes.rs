@@ -7,9 +7,10 @@ mod conditions;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::conditions::{with_included, without_branches};
-use super::step::tool::{is_task, python_module};
+use super::step::tool::is_task;
 use super::{others, python};
 use crate::discover::directory::Directory;
+use crate::shell::python_module;
 
 /// Maximum size of a file that is read.
 const MAX_FILE: usize = 200_000;

@@ -2,6 +2,7 @@
 //! out what it does.
 
 mod directory;
+mod python;
 mod script;
 mod sequence;
 mod word;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 pub(super) use self::directory::{expanded, line_directory};
+pub(super) use self::python::python_module;
 pub(super) use self::script::{SimpleCommand, WORKSPACE, lines};
 pub(super) use self::sequence::commands;
 pub(super) use self::word::{VARIABLE, Word, is_name, quoted};

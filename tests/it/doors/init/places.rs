@@ -69,6 +69,55 @@ async fn other_servers_other_ci_and_unknown_branches_are_noticed() {
 }
 
 #[tokio::test]
+async fn workflows_that_are_left_out_are_named() {
+    let job = |run: &str| {
+        format!("on: pull_request\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: {run}\n")
+    };
+    let files = [
+        (CI, format!("name: CI\n{}", job("docker compose run --rm app ./all"))),
+        (
+            ".github/workflows/lint.yml",
+            format!("name: Lint\n{}", job("npx eslint .")),
+        ),
+        (
+            ".github/workflows/label.yml",
+            format!("name: Label\n{}", job("echo label")),
+        ),
+        (
+            ".github/workflows/odd.yml",
+            format!("name: \"${{{{ x }}}} tests\"\n{}", job("pytest")),
+        ),
+    ];
+    let files = files.each_ref().map(|(path, text)| (*path, text.as_bytes()));
+    let checkout = repository("https://github.com/acme/rail", &files);
+    let done = init(checkout.path(), &[]).await.with(0);
+    assert_eq!(listens_to(checkout.path()), ["CI", "Lint"]);
+    done.saying(
+        "greenlight does not listen to Label in .github/workflows/label.yml: no step of it is known to run tests",
+    )
+    .saying("greenlight cannot listen to .github/workflows/odd.yml: GitHub allows no expression in the name");
+}
+
+#[tokio::test]
+async fn a_repository_of_somebody_else_is_named_with_the_remedy() {
+    if !rustix::process::geteuid().is_root() {
+        // Only root can give files away.
+        return;
+    }
+    let checkout = repository("https://github.com/acme/rail", &[("test_sums.py", SUITE)]);
+    std::os::unix::fs::chown(checkout.path(), Some(65534), None).unwrap();
+    std::os::unix::fs::chown(checkout.path().join(".git"), Some(65534), None).unwrap();
+    let top = checkout.path().canonicalize().unwrap();
+    let refused = init(checkout.path(), &[]).await.with(2);
+    let remedy = format!("git config --global --add safe.directory {}", top.display());
+    assert!(
+        refused.err.contains(&remedy) && !refused.err.contains("git init"),
+        "{}",
+        refused.err
+    );
+}
+
+#[tokio::test]
 async fn what_only_pushes_start_is_named_and_what_the_settings_say_counts() {
     let pushes = b"name: Push\non: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: python3 -m unittest\n";
     let settings = b"[trigger]\nlabel = \"help\"\n[limits]\nwall = \"3h\"\n";

@@ -15,7 +15,7 @@ const OF_TESTS: &str = "hatch-test";
 /// What `hatch run ENVIRONMENT:SCRIPT` or `hatch test` runs, after what the environment installs: a script for a shell.
 /// `None` for other commands.
 pub(in crate::discover) fn script(place: &Directory<'_>, arguments: &[String]) -> Option<String> {
-    let settings = Settings::of(place)?;
+    let settings = HatchTables::of(place)?;
     let (environment, command) = named(arguments)?;
     let environment = Environment {
         settings: &settings.0,
@@ -30,9 +30,9 @@ pub(in crate::discover) fn script(place: &Directory<'_>, arguments: &[String]) -
 }
 
 /// The table of environments, in one of the two files.
-struct Settings(toml::Table);
+struct HatchTables(toml::Table);
 
-impl Settings {
+impl HatchTables {
     fn of(place: &Directory<'_>) -> Option<Self> {
         let table = |file: &str| -> Option<toml::Table> {
             let text = place.text(file).filter(|text| text.len() <= MAX_TEXT)?;

@@ -6,8 +6,9 @@
 use super::nox;
 use super::tox::{MAX_TEXT, resolved, tox, tox_table};
 use crate::discover::directory::Directory;
-use crate::discover::step::tool::{inline_tests, python_module};
+use crate::discover::step::tool::inline_tests;
 use crate::framework::Framework;
+use crate::shell::python_module;
 
 /// Options of pytest that select tests. Those with a value are listed up to the `=`.
 const FLAGS: [&str; 8] = [

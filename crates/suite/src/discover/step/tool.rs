@@ -2,6 +2,7 @@
 
 use crate::framework::Framework;
 use crate::frameworks::spec::CommandLine;
+use crate::shell;
 
 /// Tools that run another one in their own environment, with their options that take no value and those that take
 /// one. In the sandbox, the installed packages replace that environment.
@@ -217,7 +218,7 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
         return framework;
     }
     if first.starts_with("python") {
-        if let Some(at) = python_module(rest) {
+        if let Some(at) = shell::python_module(rest) {
             return by_name(&rest[at..], depth + 1);
         }
         if inline_tests(rest).is_some() {
@@ -275,26 +276,6 @@ fn script(interpreter: &str, arguments: &[&str]) -> Option<usize> {
             true => 1,
         };
     }
-}
-
-/// The index of the module's name in the arguments of Python, as in `-W error -m pytest`.
-/// <https://docs.python.org/3/using/cmdline.html>
-pub(crate) fn python_module<W: AsRef<str>>(arguments: &[W]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += match arguments.get(at)?.as_ref() {
-            option if is_module_option(option) => return (at + 1 < arguments.len()).then_some(at + 1),
-            "-W" | "-X" => 2,
-            option if option.len() > 1 && option.starts_with('-') && option != "-c" => 1,
-            _ => return None,
-        };
-    }
-}
-
-/// `-m`, or several options in one word of which it is the last, as in `-Im`.
-fn is_module_option(word: &str) -> bool {
-    let letters = word.strip_prefix('-').and_then(|letters| letters.strip_suffix('m'));
-    letters.is_some_and(|letters| letters.bytes().all(|letter| b"bBdEiIOPqsSuv".contains(&letter)))
 }
 
 /// The index of the code in the arguments of Python, as in `-We -c 'import a, test.__main__' test_a`, if it imports the
