@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::fix::{GREEN, RED, sums};
 use super::snippets::blocks;
-use super::{Door, Ended, signal, until};
+use super::{Door, Ended, git, signal, until, written};
 use crate::harness::model::{KEY, ScriptedModel, calls};
 use crate::harness::story::Scene;
 
@@ -150,6 +150,37 @@ async fn a_request_is_rejected_with_curl() {
     story.settle().await;
     assert!(story.model().results()[0].contains("use the tests instead"));
     story.finish().await;
+}
+
+#[tokio::test]
+async fn the_state_of_the_action_is_deleted() {
+    let origin = tempfile::tempdir().unwrap();
+    let checkout = written(&[("a", b"1")]);
+    git(origin.path(), &["init", "--bare"]);
+    let url = origin.path().to_str().unwrap();
+    for words in [
+        &["init"][..],
+        &["add", "."],
+        &["commit", "-m", "One"],
+        &["remote", "add", "origin", url],
+        &[
+            "push",
+            "origin",
+            "HEAD:main",
+            "HEAD:refs/greenlight/pr-1",
+            "HEAD:refs/greenlight/memory",
+        ],
+    ] {
+        assert!(git(checkout.path(), words).status.success(), "{words:?}");
+    }
+    let script = block("docs/how-to/remove.md", "refs/greenlight");
+    let shell = Shell::new(&[]);
+    // Where nothing is left, nothing is done.
+    for _ in 0..2 {
+        shell.runs(&script, checkout.path()).await.with(0);
+        let left = git(origin.path(), &["for-each-ref", "--format=%(refname)"]).stdout;
+        assert_eq!(String::from_utf8(left).unwrap(), "refs/heads/main\n");
+    }
 }
 
 #[tokio::test]
