@@ -62,10 +62,10 @@ pub(super) struct InitArguments {
 
 pub(super) async fn init(arguments: InitArguments) -> Exit {
     let cancel = CancellationToken::new();
-    terminal::unless_stopped(try_to(arguments), &cancel).await
+    terminal::unless_stopped(try_to(arguments, &cancel), &cancel).await
 }
 
-async fn try_to(arguments: InitArguments) -> Result<(), Exit> {
+async fn try_to(arguments: InitArguments, cancel: &CancellationToken) -> Result<(), Exit> {
     let found = found::look(&arguments.path).await?;
     if !arguments.mcp && !arguments.force {
         found.place.is_for_github()?;
@@ -80,7 +80,7 @@ async fn try_to(arguments: InitArguments) -> Result<(), Exit> {
         terminal::mention(&format!("note: {}", next::only_the_app(system)));
     }
     let changes = write::changes(root, wanted(&arguments, &found))?;
-    if is_to_test(&arguments, &found, changes.is_empty()).await {
+    if is_to_test(&arguments, &found, changes.is_empty(), cancel).await? {
         run_tests(&arguments, &found).await?;
     }
     if changes.is_empty() {
@@ -108,7 +108,7 @@ async fn try_to(arguments: InitArguments) -> Result<(), Exit> {
         terminal::show(&format!("would write {names}; nothing was written"));
         return Ok(());
     }
-    if !is_approved(&arguments, &names).await {
+    if !is_approved(&arguments, &names, cancel).await? {
         return Err(Exit::Refused("not approved, so nothing was written".into()));
     }
     write::write(root, &changes)?;
@@ -144,35 +144,45 @@ fn wanted(arguments: &InitArguments, found: &Found) -> Vec<(String, Content)> {
 }
 
 /// Whether the tests run first: as the flag says, or as the person at the terminal answers.
-async fn is_to_test(arguments: &InitArguments, found: &Found, is_done: bool) -> bool {
+async fn is_to_test(
+    arguments: &InitArguments,
+    found: &Found,
+    is_done: bool,
+    cancel: &CancellationToken,
+) -> Result<bool, Exit> {
     if !found.has_tests() {
         if arguments.test {
             terminal::tell("warning: no tests were found, so none ran");
         }
-        return false;
+        return Ok(false);
     }
     let is_settled = arguments.test || arguments.dry_run || arguments.yes || is_done;
     if is_settled || !terminal::somebody_reads_and_types() {
-        return arguments.test;
+        return Ok(arguments.test);
     }
-    is_yes("Run the tests in the sandbox first, to see what greenlight makes of them? [y/N]").await
+    is_yes(
+        "Run the tests in the sandbox first, to see what greenlight makes of them? [y/N]",
+        cancel,
+    )
+    .await
 }
 
 /// Whether the files may be written: without a terminal they may, because nobody can be asked.
-async fn is_approved(arguments: &InitArguments, names: &str) -> bool {
+async fn is_approved(arguments: &InitArguments, names: &str, cancel: &CancellationToken) -> Result<bool, Exit> {
     if arguments.yes || !terminal::somebody_reads_and_types() {
-        return true;
+        return Ok(true);
     }
     if terminal::is_quiet() {
         terminal::tell(names);
     }
-    is_yes("Write these files? [y/N]").await
+    is_yes("Write these files? [y/N]", cancel).await
 }
 
 /// Whether the person at the terminal says yes.
-async fn is_yes(question: &str) -> bool {
-    let answer = terminal::ask(question).await.unwrap_or_default();
-    matches!(answer.to_lowercase().as_str(), "y" | "yes")
+async fn is_yes(question: &str, cancel: &CancellationToken) -> Result<bool, Exit> {
+    let answer = cancel.run_until_cancelled(terminal::ask(question)).await;
+    let answer = answer.ok_or(Exit::Stopped)?.unwrap_or_default();
+    Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Runs the tests. What they say decides nothing: a repository with red tests is set up, too.

@@ -9,6 +9,7 @@ mod whole;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser;
 use report::TestsReport;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +44,7 @@ pub(super) struct TestsArguments {
     list: bool,
     /// Run only this test, or these: a name as the framework writes it, the end of one, the file, class or suite in it, or
     /// any other part; may be repeated
-    #[arg(long = "only", value_name = "TEST")]
+    #[arg(long = "only", value_name = "TEST", value_parser = NonEmptyStringValueParser::new())]
     only: Vec<String>,
     /// Show every failing test with its whole message
     #[arg(short, long)]

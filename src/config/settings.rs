@@ -328,14 +328,19 @@ fn log_filter(filter: String) -> Result<String, SettingsError> {
     }
 }
 
+/// A value that was set, for a message.
+fn quoted(value: &str) -> String {
+    format!("{:?}", value.chars().take(40).collect::<String>())
+}
+
 fn engine(text: Option<&str>) -> Result<Who, SettingsError> {
     match text {
         None | Some("auto") => Ok(Who::Auto),
         Some("builtin") => Ok(Who::BuiltIn),
         Some("model") => Ok(Who::Model),
-        Some(_) => Err(SettingsError::new(
+        Some(other) => Err(SettingsError::new(
             "GREENLIGHT_ENGINE",
-            "does not name an engine",
+            format!("is {}, which is no engine", quoted(other)),
             "set it to `auto`, `builtin` or `model`",
         )),
     }
@@ -345,9 +350,9 @@ fn log_format(text: Option<&str>) -> Result<LogFormat, SettingsError> {
     match text {
         None | Some("text") => Ok(LogFormat::Text),
         Some("json") => Ok(LogFormat::Json),
-        Some(_) => Err(SettingsError::new(
+        Some(other) => Err(SettingsError::new(
             "GREENLIGHT_LOG_FORMAT",
-            "is not a format",
+            format!("is {}, which is no format", quoted(other)),
             "use `text` or `json`",
         )),
     }

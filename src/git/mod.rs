@@ -89,10 +89,18 @@ pub enum Error {
     )]
     OfAnotherUser(PathBuf),
     /// The text is not a diff, or does not match its files. `line` is a line of the diff.
-    #[error("the diff does not apply: {path}, line {line} of the diff: {reason}")]
+    #[error("the diff does not apply: {}line {line} of the diff: {reason}", in_file(path))]
     DoesNotApply { path: String, line: usize, reason: String },
     #[error("cannot use {path}: {source}")]
     Io { path: String, source: io::Error },
+}
+
+/// The file that a line of a diff is about, if it is about one.
+fn in_file(path: &str) -> String {
+    match path {
+        "the diff" => String::new(),
+        path => format!("{path}, "),
+    }
 }
 
 impl From<ReadError> for Error {

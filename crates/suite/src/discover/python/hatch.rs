@@ -1,9 +1,8 @@
 //! Reads the environments of Hatch, and never executes them:
 //! <https://hatch.pypa.io/latest/config/environment/overview/>
 
-use crate::discover::directory::Directory;
-
 use super::tox::{MAX_TEXT, resolved};
+use crate::discover::directory::Directory;
 
 /// Maximum number of lines of a script, and how deep scripts that name others are followed.
 const MAX_LINES: usize = 100;
