@@ -129,7 +129,7 @@ pub(super) fn read(folder: &Path, name: &Path) -> Result<Option<String>, Exit> {
         },
         Err(FileError::Missing) => Ok(None),
         Err(FileError::NotOrdinary) => Err(Exit::Usage(format!(
-            "{} is a folder, a symbolic link or the like; greenlight reads an ordinary file only",
+            "{} is not an ordinary file; it may be a folder or a symbolic link, so replace it by a file",
             shown()
         ))),
         Err(error) => Err(Exit::Usage(format!("{}: {error}", shown()))),

@@ -340,7 +340,7 @@ fn engine(text: Option<&str>) -> Result<Who, SettingsError> {
         Some("model") => Ok(Who::Model),
         Some(other) => Err(SettingsError::new(
             "GREENLIGHT_ENGINE",
-            format!("is {}, which is no engine", quoted(other)),
+            format!("does not name an engine: {}", quoted(other)),
             "set it to `auto`, `builtin` or `model`",
         )),
     }
@@ -352,7 +352,7 @@ fn log_format(text: Option<&str>) -> Result<LogFormat, SettingsError> {
         Some("json") => Ok(LogFormat::Json),
         Some(other) => Err(SettingsError::new(
             "GREENLIGHT_LOG_FORMAT",
-            format!("is {}, which is no format", quoted(other)),
+            format!("is not a format: {}", quoted(other)),
             "use `text` or `json`",
         )),
     }

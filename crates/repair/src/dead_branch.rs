@@ -6,12 +6,15 @@
 use std::ops::Range;
 
 use greenlight_syntax::Language;
+use tree_sitter::Node;
 
 use super::candidates::Candidate;
 use super::syntax::{Below, Source};
 
 /// Maximum number of branches of one edit that are probed.
 const MAX_PROBES: usize = 3;
+/// What a probed branch fails with.
+const SAYS: &str = "greenlight: entered";
 
 /// A branch behind an edited condition.
 #[derive(Debug)]
@@ -35,26 +38,74 @@ pub(super) fn branches(candidate: &Candidate, original: &str) -> Vec<Branch> {
         let Some(node) = steps.last().map(|step| step.node) else {
             return Below::Enter;
         };
-        let field = |name: &str| node.child_by_field_name(name);
-        let (Some(condition), Some(body)) = (field("condition"), field("consequence").or_else(|| field("body"))) else {
+        let Some(condition) = condition(node) else {
             return Below::Enter;
         };
-        let is_edited = condition.start_byte() <= edit.start && edit.end <= condition.end_byte();
-        if !is_edited || body.start_byte() < edit.end || found.len() >= MAX_PROBES {
+        if condition.start_byte() > edit.start || edit.end > condition.end_byte() {
             return Below::Enter;
         }
-        if let Some((at, probe)) = probe(&source, body.byte_range()) {
-            let line = u32::try_from(condition.start_position().row + 1).unwrap_or(u32::MAX);
-            found.extend(branch(candidate, original, (at, &probe), line));
+        let line = u32::try_from(condition.start_position().row + 1).unwrap_or(u32::MAX);
+        for body in bodies(node).filter(|body| body.start_byte() >= edit.end) {
+            let probe = match is_expression(node) {
+                true => probe_of_expression(&source, body),
+                false => probe(&source, body.byte_range()),
+            };
+            if let Some((at, probe)) = probe.filter(|_| found.len() < MAX_PROBES) {
+                found.extend(branch(candidate, original, (at, &probe), line));
+            }
         }
         Below::Enter
     });
     found
 }
 
+/// `a if condition else b` in Python, and `condition ? a : b` elsewhere.
+fn is_expression(node: Node<'_>) -> bool {
+    matches!(node.kind(), "conditional_expression" | "ternary_expression")
+}
+
+fn condition(node: Node<'_>) -> Option<Node<'_>> {
+    match node.kind() {
+        "conditional_expression" => node.named_child(1),
+        _ => node.child_by_field_name("condition"),
+    }
+}
+
+/// What runs if the condition of a node holds, and what runs otherwise. Another condition behind `else` has branches of
+/// its own.
+fn bodies(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let field = |name: &str| node.child_by_field_name(name);
+    let (then, otherwise) = match node.kind() {
+        "conditional_expression" => (node.named_child(0), node.named_child(2)),
+        "ternary_expression" => (field("consequence"), field("alternative")),
+        _ => {
+            let block = field("alternative").and_then(|alternative| match alternative.kind() {
+                "else_clause" => alternative
+                    .child_by_field_name("body")
+                    .or_else(|| alternative.named_child(0)),
+                _ => Some(alternative),
+            });
+            let block = block.filter(|block| matches!(block.kind(), "block" | "statement_block"));
+            (field("consequence").or_else(|| field("body")), block)
+        }
+    };
+    then.into_iter().chain(otherwise)
+}
+
+/// An operand that fails, and where it is inserted: before the expression.
+fn probe_of_expression(source: &Source, expression: Node<'_>) -> Option<(usize, String)> {
+    let fails = match source.language.syntax {
+        // An operand of another conditional expression would only be evaluated if its condition holds.
+        Language::Python if is_expression(expression) => return None,
+        Language::Python => format!("(_ for _ in ()).throw(BaseException('{SAYS}')) or "),
+        Language::JavaScript | Language::TypeScript => format!("(() => {{ throw new Error(\"{SAYS}\") }})() || "),
+        _ => return None,
+    };
+    Some((expression.start_byte(), fails))
+}
+
 /// The statement that fails, and where it is inserted: at the beginning of a block.
 fn probe(source: &Source, body: Range<usize>) -> Option<(usize, String)> {
-    const SAYS: &str = "greenlight: entered";
     let text = source.text.get(body.clone())?;
     let language = source.language.syntax;
     if language == Language::Python {
@@ -166,6 +217,7 @@ mod tests {
             ("> 1", "> 900"),
             &[
                 "fn f(a: i32) -> i32 {\n    if a > 900 { if ::std::hint::black_box(true) { panic!(\"greenlight: entered\") } 1 } else { 2 }\n}\n",
+                "fn f(a: i32) -> i32 {\n    if a > 900 { 1 } else { if ::std::hint::black_box(true) { panic!(\"greenlight: entered\") } 2 }\n}\n",
             ],
         );
         check(
@@ -174,6 +226,36 @@ mod tests {
             ("> 1", "> 9"),
             &[
                 "package a\n\nfunc f(a int) int {\n\tif a > 9 { panic(\"greenlight: entered\");\n\t\treturn 1\n\t}\n\treturn 2\n}\n",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_other_branch_is_probed_too() {
+        check(
+            "a.py",
+            "def f(a):\n    return None if a is None else str(a) if a == '' else kind(a)(a)\n",
+            ("a == ''", "a != ''"),
+            &[
+                "def f(a):\n    return None if a is None else str(a) if a != '' else (_ for _ in ()).throw(BaseException('greenlight: entered')) or kind(a)(a)\n",
+            ],
+        );
+        check(
+            "a.js",
+            "const f = (a) => (a > 1 ? a : 2);\n",
+            ("> 1", "> 9"),
+            &[
+                "const f = (a) => (a > 9 ? (() => { throw new Error(\"greenlight: entered\") })() || a : 2);\n",
+                "const f = (a) => (a > 9 ? a : (() => { throw new Error(\"greenlight: entered\") })() || 2);\n",
+            ],
+        );
+        check(
+            "a.py",
+            "def f(a):\n    if a > 1:\n        b = 1\n    else:\n        b = 2\n    return b\n",
+            ("> 1", "> 9"),
+            &[
+                "def f(a):\n    if a > 9:\n        raise BaseException('greenlight: entered')\n        b = 1\n    else:\n        b = 2\n    return b\n",
+                "def f(a):\n    if a > 9:\n        b = 1\n    else:\n        raise BaseException('greenlight: entered')\n        b = 2\n    return b\n",
             ],
         );
     }

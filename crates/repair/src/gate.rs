@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::candidates::Candidate;
 use super::runner::Runner;
 use super::same_answer::answers_the_same;
+use super::same_argument::passes_a_variable_twice;
 use super::suspect::Ranking;
 use super::turned_down::TurnedDown;
 use super::unbound::unbinds_a_name;
@@ -214,6 +215,9 @@ impl Gate<'_, '_> {
         }
         if answers_the_same(candidate, &original) {
             risks.push("with it, the function returns the same value everywhere");
+        }
+        if passes_a_variable_twice(candidate, &original) {
+            risks.push("with it, a call gets the same variable twice");
         }
         risks.extend(self.seen().get(&candidate.digest()));
         if candidate.weight < MIN_WEIGHT {

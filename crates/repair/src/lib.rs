@@ -32,6 +32,7 @@ mod revert;
 mod rows;
 mod runner;
 mod same_answer;
+mod same_argument;
 mod schemata;
 mod search_loop;
 mod source_map;

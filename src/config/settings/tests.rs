@@ -183,12 +183,12 @@ fn an_error_names_the_flag_or_variable_that_was_used() {
     let error = Settings::new(flags, &Environment::default()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "--engine does not name an engine; set it to `auto`, `builtin` or `model`"
+        "--engine does not name an engine: \"gpt\"; set it to `auto`, `builtin` or `model`"
     );
     refused(
         &[("GREENLIGHT_ENGINE", "gpt")],
         "GREENLIGHT_ENGINE",
-        "does not name an engine",
+        "does not name an engine: \"gpt\"",
     );
     let flags = Flags {
         github: GithubFlags {
