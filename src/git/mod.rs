@@ -85,7 +85,7 @@ pub enum Error {
         "{} belongs to another user, so git does not read it; if you trust it: git config --global --add safe.directory \
          {}",
         .0.display(),
-        .0.display()
+        for_shell(.0)
     )]
     OfAnotherUser(PathBuf),
     /// The text is not a diff, or does not match its files. `line` is a line of the diff.
@@ -93,6 +93,12 @@ pub enum Error {
     DoesNotApply { path: String, line: usize, reason: String },
     #[error("cannot use {path}: {source}")]
     Io { path: String, source: io::Error },
+}
+
+/// A path as people can copy it to a shell: its author chose the name.
+fn for_shell(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    shlex::try_quote(&path).map_or_else(|_| String::new(), Into::into)
 }
 
 /// The file that a line of a diff is about, if it is about one.

@@ -9,7 +9,7 @@ mod purpose;
 
 use std::collections::BTreeSet;
 
-use greenlight_readers::ci_step::{CiScript, CiStep};
+use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 use self::purpose::{is_for_another_machine, is_maven, is_partial, is_toolchain};
@@ -190,7 +190,7 @@ impl StepCommands<'_> {
                         .chain(arguments(&command.argv))
                         .collect(),
                     own_env: own_env.clone(),
-                    before: called_after(step),
+                    before: [step.before.as_slice(), &[step::own_script(step)]].concat(),
                     ..step.clone()
                 };
                 self.read(&called, depth - 1);
@@ -223,15 +223,6 @@ impl StepCommands<'_> {
             self.other.push(own::with_variables(command, &own_env));
         }
     }
-}
-
-/// The scripts before one that a step calls: those before the step, and the step's own.
-fn called_after(step: &CiStep) -> Vec<CiScript> {
-    let own = CiScript {
-        script: step.script.clone(),
-        directory: step.directory.clone(),
-    };
-    step.before.iter().cloned().chain([own]).collect()
 }
 
 fn says_test(word: &str) -> bool {

@@ -189,18 +189,22 @@ fn is_variable(word: &str) -> bool {
     name.is_some_and(shell::is_name)
 }
 
-/// What the job installs before this step, and in it.
-pub(super) fn installed_by(step: &CiStep) -> CiInstall {
-    let own = CiScript {
+/// The step's own script, as those before it are described.
+pub(super) fn own_script(step: &CiStep) -> CiScript {
+    CiScript {
         script: step.script.clone(),
         directory: step.directory.clone(),
-    };
+    }
+}
+
+/// What the job installs before this step, and in it.
+pub(super) fn installed_by(step: &CiStep) -> CiInstall {
     let mut install = CiInstall {
         versions: step.versions.clone(),
         ..CiInstall::default()
     };
     install.add_services(&step.services);
-    for script in step.before.iter().chain([&own]) {
+    for script in step.before.iter().chain([&own_script(step)]) {
         install.add(script, &step.env);
     }
     install

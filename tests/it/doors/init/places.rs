@@ -104,12 +104,14 @@ async fn a_repository_of_somebody_else_is_named_with_the_remedy() {
         // Only root can give files away.
         return;
     }
-    let checkout = repository("https://github.com/acme/rail", &[("test_sums.py", SUITE)]);
-    std::os::unix::fs::chown(checkout.path(), Some(65534), None).unwrap();
-    std::os::unix::fs::chown(checkout.path().join(".git"), Some(65534), None).unwrap();
-    let top = checkout.path().canonicalize().unwrap();
-    let refused = init(checkout.path(), &[]).await.with(2);
-    let remedy = format!("git config --global --add safe.directory {}", top.display());
+    let folder = written(&[("a; id/test_sums.py", SUITE)]);
+    let checkout = folder.path().join("a; id");
+    git(&checkout, &["init"]);
+    std::os::unix::fs::chown(&checkout, Some(65534), None).unwrap();
+    std::os::unix::fs::chown(checkout.join(".git"), Some(65534), None).unwrap();
+    let top = checkout.canonicalize().unwrap();
+    let refused = init(&checkout, &[]).await.with(2);
+    let remedy = format!("git config --global --add safe.directory '{}'", top.display());
     assert!(
         refused.err.contains(&remedy) && !refused.err.contains("git init"),
         "{}",

@@ -4,7 +4,7 @@
 use super::tox::{MAX_TEXT, resolved};
 use crate::discover::directory::Directory;
 
-/// Maximum number of lines of a script, and how deep scripts that name others are followed.
+/// Maximum number of lines that are read of a script and those that it names, and how deep those are followed.
 const MAX_LINES: usize = 100;
 const MAX_DEPTH: usize = 3;
 /// The environment that others are based on, and the one of `hatch test`.
@@ -21,7 +21,8 @@ pub(in crate::discover) fn script(place: &Directory<'_>, arguments: &[String]) -
         name: &environment,
     };
     let mut lines = environment.installs();
-    environment.follow(&command, MAX_DEPTH, &mut lines);
+    let mut left = MAX_LINES;
+    environment.follow(&command, MAX_DEPTH, &mut left, &mut lines);
     let lines = lines
         .iter()
         .filter_map(|line| shlex::try_join(line.iter().map(String::as_str)).ok());
@@ -122,11 +123,9 @@ impl<'s> Environment<'s> {
         lines
     }
 
-    /// Adds the lines of a command, which may be the name of a script.
-    fn follow(&self, command: &[String], depth: usize, lines: &mut Vec<Vec<String>>) {
-        if lines.len() >= MAX_LINES {
-            return;
-        }
+    /// Adds the lines of a command, which may be the name of a script. Decrements `left` for each line that is read, and
+    /// stops at zero.
+    fn follow(&self, command: &[String], depth: usize, left: &mut usize, lines: &mut Vec<Vec<String>>) {
         let Some((first, more)) = command.split_first() else {
             return;
         };
@@ -138,11 +137,13 @@ impl<'s> Environment<'s> {
         let one = script.as_str().into_iter();
         let several = script.as_array().into_iter().flatten().filter_map(toml::Value::as_str);
         for line in one.chain(several) {
+            let Some(rest) = left.checked_sub(1) else { return };
+            *left = rest;
             let takes_arguments = line.contains("{args");
             let line = line.trim_start_matches(['-', ' ']);
             if let Some(mut words) = resolved(line) {
                 words.extend(more.iter().filter(|_| takes_arguments).cloned());
-                self.follow(&words, depth - 1, lines);
+                self.follow(&words, depth - 1, left, lines);
             }
         }
     }
@@ -161,7 +162,16 @@ mod tests {
 
     #[track_caller]
     fn check(arguments: &str, expected: Option<&str>) {
-        let (_directory, checkout) = tree(&[("pyproject.toml", SETTINGS)]);
+        // Scripts that name others many times, and have no line in the end.
+        let names = |name: &str| format!("['{name}'{}]", format!(", '{name}'").repeat(2_000));
+        let wide = format!(
+            "wide = {}\nwider = {}\nwidest = {}\n",
+            names("wider"),
+            names("widest"),
+            names("")
+        );
+        let settings = SETTINGS.replace("loop = 'loop'\n", &format!("loop = 'loop'\n{wide}"));
+        let (_directory, checkout) = tree(&[("pyproject.toml", &settings)]);
         let place = Directory {
             checkout: &checkout,
             directory: None,
@@ -186,6 +196,7 @@ mod tests {
         check("run slow.py3.12:all", Some(slow));
         check("env run -e slow all", Some(slow));
         check("test --cover tests/a.py", Some(&format!("{base}pytest tests/a.py\n")));
+        check("run wide", Some(base));
         check("build", None);
         check("run", None);
     }

@@ -35,7 +35,15 @@ struct Function<'t> {
     name: &'t str,
     /// The name of the session, if it is one.
     session: Option<String>,
-    body: String,
+    calls: Vec<Call>,
+}
+
+/// What a function does.
+enum Call {
+    /// A line for a shell.
+    Line(String),
+    /// It passes its session on to the function with this name.
+    Function(String),
 }
 
 /// What `nox` runs with these arguments: one script for each session. `None` if there is no such session.
@@ -100,7 +108,7 @@ fn named(arguments: &[String]) -> Option<Vec<String>> {
 
 /// The functions at the top level.
 fn functions(text: &str) -> Vec<Function<'_>> {
-    let mut found: Vec<Function<'_>> = Vec::new();
+    let mut found: Vec<(&str, Option<String>, String)> = Vec::new();
     let (mut decorators, mut is_inside, mut is_prose) = (String::new(), false, false);
     for line in text.lines() {
         let marks = line.matches("\"\"\"").count() + line.matches("'''").count();
@@ -113,17 +121,13 @@ fn functions(text: &str) -> Vec<Function<'_>> {
         let name = FUNCTION.as_ref().and_then(|function| function.captures(line));
         if let Some(name) = name.and_then(|name| name.get(1)) {
             if found.len() >= MAX_FUNCTIONS {
-                return found;
+                break;
             }
             let session = decorators.contains("session").then(|| {
                 let own = NAME.as_ref().and_then(|pattern| pattern.captures(&decorators));
                 own.map_or_else(|| name.as_str().to_string(), |own| own[1].to_string())
             });
-            found.push(Function {
-                name: name.as_str(),
-                session,
-                body: String::new(),
-            });
+            found.push((name.as_str(), session, String::new()));
             decorators.clear();
             is_inside = true;
         } else if is_top && !line.starts_with('#') {
@@ -132,17 +136,22 @@ fn functions(text: &str) -> Vec<Function<'_>> {
                 true => decorators += line,
                 false => decorators.clear(),
             }
-        } else if let Some(function) = found.last_mut().filter(|_| is_inside) {
+        } else if let Some((_, _, body)) = found.last_mut().filter(|_| is_inside) {
             let code = line.trim_start();
             if !code.starts_with('#') {
-                function.body += line;
-                function.body.push('\n');
+                *body += line;
+                body.push('\n');
             }
         } else if !decorators.is_empty() {
             decorators += line;
         }
     }
-    found
+    let functions = found.into_iter().map(|(name, session, body)| Function {
+        name,
+        session,
+        calls: calls(&body),
+    });
+    functions.collect()
 }
 
 /// A session as a script for a shell.
@@ -150,37 +159,49 @@ fn script(functions: &[Function<'_>], session: &Function<'_>) -> String {
     let mut lines = Vec::new();
     let mut left = MAX_CALLS;
     follow(functions, session, MAX_DEPTH, &mut left, &mut lines);
-    lines.into_iter().map(|line| line + "\n").collect()
+    lines.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn follow(
-    functions: &[Function<'_>],
-    function: &Function<'_>,
+fn follow<'f>(
+    functions: &'f [Function<'_>],
+    function: &'f Function<'_>,
     depth: usize,
     left: &mut usize,
-    lines: &mut Vec<String>,
+    lines: &mut Vec<&'f str>,
 ) {
-    let calls = CALL.as_ref().map(|call| call.captures_iter(&function.body));
-    for call in calls.into_iter().flatten() {
+    for call in &function.calls {
         let Some(rest) = left.checked_sub(1) else { return };
         *left = rest;
-        if let Some(called) = call.get(2) {
-            let other = functions.iter().find(|other| other.name == called.as_str());
-            if let Some(other) = other.filter(|_| depth > 0) {
-                follow(functions, other, depth - 1, left, lines);
+        match call {
+            Call::Line(line) => lines.push(line),
+            Call::Function(name) => {
+                let called = functions.iter().find(|other| other.name == name);
+                if let Some(called) = called.filter(|_| depth > 0) {
+                    follow(functions, called, depth - 1, left, lines);
+                }
             }
-            continue;
         }
-        let (what, end) = (&call[1], call.get(0).map_or(0, |whole| whole.end()));
-        let arguments = arguments(&function.body[end..]);
-        let words = match what {
-            "install" => installed(arguments),
-            "chdir" | "cd" => literals(arguments).map(|words| [vec!["cd".to_string()], words].concat()),
-            _ => literals(arguments),
-        };
-        let line = words.and_then(|words| shlex::try_join(words.iter().map(String::as_str)).ok());
-        lines.extend(line);
     }
+}
+
+/// The calls of a function, from top to bottom.
+fn calls(body: &str) -> Vec<Call> {
+    let found = CALL.as_ref().map(|call| call.captures_iter(body));
+    let calls = found.into_iter().flatten().take(MAX_CALLS);
+    calls
+        .filter_map(|call| {
+            if let Some(called) = call.get(2) {
+                return Some(Call::Function(called.as_str().into()));
+            }
+            let arguments = arguments(&body[call.get(0)?.end()..]);
+            let words = match &call[1] {
+                "install" => installed(arguments),
+                "chdir" | "cd" => literals(arguments).map(|words| [vec!["cd".to_string()], words].concat()),
+                _ => literals(arguments),
+            };
+            shlex::try_join(words?.iter().map(String::as_str)).ok().map(Call::Line)
+        })
+        .collect()
 }
 
 /// The words of a command whose first one is known.

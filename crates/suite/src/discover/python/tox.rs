@@ -44,12 +44,16 @@ static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posarg
 /// `{[testenv]commands}`
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\]{}]+)\]([\w-]+)\}$"));
 
+/// The text with the names that tox has for the project's folder, and for the separator of paths.
+fn in_root(text: &str) -> String {
+    text.replace("{toxinidir}", ".")
+        .replace("{tox_root}", ".")
+        .replace("{/}", "/")
+}
+
 /// The words of a line if all its placeholders can be filled in.
 pub(super) fn resolved(line: &str) -> Option<Vec<String>> {
-    let mut line = line
-        .replace("{envpython}", "python3")
-        .replace("{toxinidir}", ".")
-        .replace("{tox_root}", ".");
+    let mut line = in_root(line).replace("{envpython}", "python3");
     for _ in 0..3 {
         line = DEFAULT.as_ref()?.replace_all(&line, "$1").into_owned();
     }
@@ -144,10 +148,7 @@ impl Environment<'_> {
         }
         let directory = self.value("changedir").or_else(|| self.value("change_dir"));
         if let Some(directory) = directory {
-            let directory = directory
-                .replace("{toxinidir}", ".")
-                .replace("{tox_root}", ".")
-                .replace("{/}", "/");
+            let directory = in_root(directory);
             if directory.contains(['{', '\n']) {
                 return None;
             }
@@ -163,7 +164,7 @@ impl Environment<'_> {
     /// The commands of a setting, as far as their placeholders can be filled in.
     fn commands(&self, key: &str) -> Vec<Vec<String>> {
         let lines = self.lines(key);
-        let resolved = |line: &String| resolved(&without_marks(line).replace("{/}", "/"));
+        let resolved = |line: &String| resolved(without_marks(line));
         lines.iter().filter_map(resolved).collect()
     }
 

@@ -1,7 +1,7 @@
 //! What an environment of tox installs before its commands, as the lines of a shell that would do the same.
 //! <https://tox.wiki/en/latest/reference/config.html#python-options>
 
-use super::Environment;
+use super::{Environment, in_root};
 
 impl Environment<'_> {
     /// Lines with `pip install`, and the commands that come before those of the tests. What cannot be followed is left
@@ -26,10 +26,7 @@ impl Environment<'_> {
 
 /// A line of `deps`: a requirement, or an option of pip with a file.
 fn requirement(line: &str) -> Option<Vec<String>> {
-    let line = line
-        .replace("{toxinidir}", ".")
-        .replace("{tox_root}", ".")
-        .replace("{/}", "/");
+    let line = in_root(line);
     // It depends on a variable, or on another setting that is not there.
     if line.contains(['{', '}']) {
         return None;
