@@ -104,10 +104,17 @@ impl Database {
                 .map_err(broken)?;
         }
         let (suits, suits_earlier) = (suits("work", "$5"), suits("earlier", "$5"));
+        // Turns are read from the index on `served` until the first one with work, so a claim takes as long with
+        // thousands of repositories as with one. Processes look for work often, so that nothing is due has to be known
+        // from one look at an index, too.
         let claim = format!(
-            "WITH next AS (
+            "WITH held AS MATERIALIZED (
+                SELECT lane.repository, turn.owner, count(*) AS lanes
+                FROM lane JOIN turn ON turn.repository = lane.repository
+                WHERE lane.until >= now() AND lane.class > 0 GROUP BY lane.repository, turn.owner
+            ), next AS (
                 SELECT found.lane, turn.repository FROM turn CROSS JOIN LATERAL (
-                    SELECT work.lane, work.turn_at FROM work JOIN lane ON lane.name = work.lane
+                    SELECT work.lane FROM work JOIN lane ON lane.name = work.lane
                     WHERE work.repository = turn.repository AND work.class = $2 AND work.not_before <= now()
                         AND (lane.until IS NULL OR lane.until < now())
                         AND {suits}
@@ -115,12 +122,10 @@ impl Database {
                             AND earlier.not_before <= now() AND earlier.nth < work.nth AND {suits_earlier})
                     ORDER BY work.turn_at, work.nth LIMIT 1 FOR UPDATE OF lane SKIP LOCKED
                 ) AS found
-                WHERE $2 = 0 OR ($3 > (SELECT count(*) FROM lane AS held WHERE held.repository = turn.repository
-                    AND held.until >= now() AND held.class > 0)
-                  AND $4 > (SELECT count(*) FROM lane AS held JOIN turn AS other
-                    ON other.repository = held.repository WHERE other.owner = turn.owner
-                    AND held.until >= now() AND held.class > 0))
-                ORDER BY turn.served, found.turn_at LIMIT 1
+                WHERE EXISTS (SELECT 1 FROM work WHERE work.class = $2 AND work.not_before <= now()) AND ($2 = 0 OR (
+                    $3 > COALESCE((SELECT sum(lanes) FROM held WHERE held.repository = turn.repository), 0)
+                    AND $4 > COALESCE((SELECT sum(lanes) FROM held WHERE held.owner = turn.owner), 0)))
+                ORDER BY turn.served LIMIT 1
             ), served AS (
                 UPDATE turn SET served = clock_timestamp() FROM next WHERE turn.repository = next.repository
             )

@@ -35,7 +35,7 @@ const SQLITE: [SchemaChange; 11] = [
     (56, "page", include_str!("migrations/sqlite/0056_page.sql")),
 ];
 
-const POSTGRES: [SchemaChange; 10] = [
+const POSTGRES: [SchemaChange; 11] = [
     (1, "journal", include_str!("migrations/postgres/0001_journal.sql")),
     (2, "lanes", include_str!("migrations/postgres/0002_lanes.sql")),
     (3, "workers", include_str!("migrations/postgres/0003_workers.sql")),
@@ -54,6 +54,7 @@ const POSTGRES: [SchemaChange; 10] = [
     (8, "pauses", include_str!("migrations/postgres/0008_pauses.sql")),
     (9, "turns", include_str!("migrations/postgres/0009_turns.sql")),
     (10, "page", include_str!("migrations/postgres/0010_page.sql")),
+    (11, "served", include_str!("migrations/postgres/0011_served.sql")),
 ];
 
 fn listed(dialect: Dialect) -> &'static [SchemaChange] {
