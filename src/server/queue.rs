@@ -55,6 +55,8 @@ struct Inner {
 #[derive(Default)]
 struct Held {
     lanes: HashMap<String, VecDeque<(Needs, Work)>>,
+    /// How many pieces of work are in `lanes`.
+    waiting: usize,
     /// The deliveries that wait or are in progress. None is handled twice at once.
     deliveries: HashMap<DeliveryId, Pieces>,
     /// The deliveries that were acknowledged and are being read.
@@ -142,7 +144,7 @@ impl Queue {
 
     /// How many pieces of work wait for a worker.
     pub fn waiting(&self) -> usize {
-        self.held().lanes.values().map(VecDeque::len).sum()
+        self.held().waiting
     }
 
     /// Whether the rate limit that a delivery or run met has been reset. `None` if it met none. Once reported as
@@ -243,6 +245,7 @@ impl Queue {
 
     pub(super) fn enqueue(&self, route: Route, work: Work) {
         let mut held = self.held();
+        held.waiting += 1;
         if let Some(lane) = held.lanes.get_mut(&route.lane) {
             lane.push_back((route.needs, work));
             return;
@@ -272,8 +275,9 @@ impl Queue {
             let work = {
                 let mut held = self.held();
                 let next = held.lanes.get_mut(name).and_then(VecDeque::pop_front);
-                if next.is_none() {
-                    held.lanes.remove(name);
+                match next {
+                    Some(_) => held.waiting -= 1,
+                    None => drop(held.lanes.remove(name)),
                 }
                 next
             };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use greenlight::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks};
+use greenlight::domain::id::InstallationId;
 use greenlight::github::webhook::parse;
 use serde_json::{Value, json};
 
@@ -418,6 +419,39 @@ fn no_field_is_needed_that_another_version_of_github_may_lack() {
     let run = json!({ "id": 1, "head_sha": "a".repeat(64), "conclusion": "failure" });
     let run = json!({ "action": "completed", "workflow_run": run, "repository": { "full_name": "a/b" } });
     assert!(matches!(fact("workflow_run", &run), Fact::ChecksFailed(_)));
+}
+
+#[test]
+fn what_every_event_has_may_come_anywhere_and_in_any_spelling() {
+    let payload = example("pull_request", "closed");
+    let expected = fact("pull_request", &payload);
+    let rest = |payload: &Value| {
+        let mut rest = payload.as_object().unwrap().clone();
+        rest.remove("action");
+        rest.remove("installation");
+        let text = Value::Object(rest).to_string();
+        text[1..text.len() - 1].to_string()
+    };
+    let installation = r#""installation":{"id":7,"node_id":{"any":["form"]}}"#;
+    for body in [
+        format!(r#"{{"action":"closed",{installation},{}}}"#, rest(&payload)),
+        format!(r#"{{{},{installation},"action":"closed"}}"#, rest(&payload)),
+        format!(r#"{{{},"\u0061ction":"clo\u0073ed",{installation}}}"#, rest(&payload)),
+    ] {
+        let event = parse("pull_request", body.as_bytes()).unwrap().unwrap();
+        assert_eq!((&event.fact, event.installation), (&expected, Some(InstallationId(7))));
+    }
+    let twice = format!(
+        r#"{{"action":"closed",{installation},{installation},{}}}"#,
+        rest(&payload)
+    );
+    assert!(parse("pull_request", twice.as_bytes()).is_err());
+    // Fields of an action that greenlight ignores may have any form.
+    let mut odd = example("pull_request", "locked");
+    odd["pull_request"] = json!("none");
+    assert_eq!(read("pull_request", &odd), None);
+    odd["action"] = json!("closed");
+    assert!(parse("pull_request", odd.to_string().as_bytes()).is_err());
 }
 
 #[test]

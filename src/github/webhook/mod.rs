@@ -4,15 +4,19 @@
 //! and the Action the file that `GITHUB_EVENT_PATH` names, which has the same format. Permissions are checked
 //! elsewhere.
 
+use serde::de::IgnoredAny;
+
 use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks, RERUN};
 use crate::domain::id::{AccountId, CommitSha, PullRequestId, Repository};
 
 /// GitHub limits comments to 65,536 characters, so a longer one is not genuine.
 const MAX_COMMENT: usize = 4 * 65_536;
 
+mod one_pass;
 mod payload;
 mod signature;
 
+use one_pass::Payload;
 pub use payload::PayloadError;
 use payload::read;
 pub use signature::{EmptySecret, SignatureError, Verification, WebhookSecret};
@@ -22,7 +26,7 @@ pub fn is_of_concern(kind: &str) -> bool {
     reader(kind).is_some()
 }
 
-type PayloadReader = fn(&str, &[u8]) -> Result<Option<Fact>, PayloadError>;
+type PayloadReader = fn(&mut Payload<'_>) -> Result<Option<Fact>, PayloadError>;
 
 fn reader(kind: &str) -> Option<PayloadReader> {
     Some(match kind {
@@ -30,7 +34,7 @@ fn reader(kind: &str) -> Option<PayloadReader> {
         "check_suite" => check_suite,
         "installation" | "installation_repositories" => installation_changed,
         "issue_comment" => issue_comment,
-        "ping" => |_: &str, _: &[u8]| Ok(Some(Fact::Pinged)),
+        "ping" => pinged,
         "pull_request" => pull_request,
         "pull_request_review_comment" => review_comment,
         "status" => status,
@@ -51,23 +55,18 @@ pub fn parse(kind: &str, body: &[u8]) -> Result<Option<Event>, PayloadError> {
     let Some(read_fact) = reader(kind) else {
         return Ok(None);
     };
-    let payload::Envelope { action, installation } = read(body)?;
-    let action = match &action {
-        Some(action) => action,
-        None if matches!(kind, "ping" | "status") => "",
-        None => {
-            return Err(PayloadError {
-                field: "action".into(),
-                reason: "missing".into(),
-            });
-        }
-    };
-    let fact = read_fact(action, body)?;
+    let mut payload = Payload::new(body, !matches!(kind, "ping" | "status"));
+    let fact = read_fact(&mut payload)?;
     Ok(fact.map(|fact| Event {
-        installation: installation.map(|installation| installation.id),
+        installation: payload.installation(),
         received: jiff::Timestamp::now(),
         fact,
     }))
+}
+
+fn pinged(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let ping = payload.event::<IgnoredAny>(&[])?;
+    Ok(ping.map(|_| Fact::Pinged))
 }
 
 /// The account that withdrew the App's permission to act for it, which every App is told of. `None` if this is not that.
@@ -83,28 +82,29 @@ pub fn revoked(kind: &str, body: &[u8]) -> Result<Option<AccountId>, PayloadErro
     Ok((action == "revoked").then_some(sender.id))
 }
 
-fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if !matches!(action, "closed" | "edited" | "labeled" | "reopened" | "synchronize") {
-        return Ok(None);
-    }
-    let payload::PullRequestEvent {
+fn pull_request(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let of_concern = ["closed", "edited", "labeled", "reopened", "synchronize"];
+    let Some(payload::PullRequestEvent {
         pull_request,
         repository,
-    } = read(body)?;
+    }) = payload.event(&of_concern)?
+    else {
+        return Ok(None);
+    };
     let head = pull_request.head.sha;
     let pull_request = PullRequestId {
         repository: repository.into(),
         number: pull_request.number,
     };
-    Ok(Some(match action {
+    Ok(Some(match payload.action() {
         "closed" => Fact::PullRequestClosed { pull_request },
         // Edits of titles and descriptions are ignored.
         "edited" => {
-            let payload::Edited { changes } = read(body)?;
+            let payload::Edited { changes } = payload.more()?;
             return Ok(changes.base.map(|_| Fact::PullRequestRetargeted { pull_request }));
         }
         "labeled" => {
-            let payload::Labelled { label, sender } = read(body)?;
+            let payload::Labelled { label, sender } = payload.more()?;
             Fact::PullRequestLabelled {
                 pull_request,
                 label: label.name,
@@ -116,16 +116,16 @@ fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
     }))
 }
 
-fn issue_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if action != "created" {
-        return Ok(None);
-    }
-    let payload::IssueComment {
+fn issue_comment(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let Some(payload::IssueComment {
         issue,
         comment,
         repository,
         sender,
-    } = read(body)?;
+    }) = payload.event(&["created"])?
+    else {
+        return Ok(None);
+    };
     if issue.pull_request.is_none() {
         return Ok(None);
     }
@@ -137,16 +137,16 @@ fn issue_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError
     Ok(comment_created(pull_request, place, comment, sender))
 }
 
-fn review_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if action != "created" {
-        return Ok(None);
-    }
-    let payload::ReviewComment {
+fn review_comment(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let Some(payload::ReviewComment {
         pull_request,
         comment,
         repository,
         sender,
-    } = read(body)?;
+    }) = payload.event(&["created"])?
+    else {
+        return Ok(None);
+    };
     let place = (CommentPlace::Review, pull_request.head.map(|head| head.sha));
     let pull_request = PullRequestId {
         repository: repository.into(),
@@ -181,14 +181,14 @@ fn comment_created(
     }))
 }
 
-fn workflow_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if action != "completed" {
-        return Ok(None);
-    }
-    let payload::WorkflowRunEvent {
+fn workflow_run(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let Some(payload::WorkflowRunEvent {
         workflow_run: run,
         repository,
-    } = read(body)?;
+    }) = payload.event(&["completed"])?
+    else {
+        return Ok(None);
+    };
     if !ended_red(run.conclusion.as_deref()) {
         return Ok(None);
     }
@@ -205,24 +205,24 @@ fn workflow_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
     })))
 }
 
-fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if !matches!(action, "completed" | "requested_action" | "rerequested") {
-        return Ok(None);
-    }
-    let payload::CheckRunEvent {
+fn check_run(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let Some(payload::CheckRunEvent {
         check_run: run,
         repository,
-    } = read(body)?;
+    }) = payload.event(&["completed", "requested_action", "rerequested"])?
+    else {
+        return Ok(None);
+    };
     let pull_requests = payload::numbers(run.pull_requests, &repository);
-    if action == "rerequested" {
+    if payload.action() == "rerequested" {
         let app = run.app.and_then(|app| app.slug);
-        return rerequested(body, repository, (pull_requests, run.head_sha, app));
+        return rerequested(payload, repository, (pull_requests, run.head_sha, app));
     }
-    if action == "requested_action" {
+    if payload.action() == "requested_action" {
         let payload::ButtonPressed {
             requested_action,
             sender,
-        } = read(body)?;
+        } = payload.more()?;
         // Apps may request anything on GitHub, but only people may press a button.
         return Ok((!sender.is_bot()).then(|| Fact::ButtonPressed {
             repository: repository.into(),
@@ -253,11 +253,11 @@ fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
 /// Handles "Re-run" of one check or of all checks of an App. GitHub sends this event only to the App that owns the
 /// check. <https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run>
 fn rerequested(
-    body: &[u8],
+    payload: &Payload<'_>,
     repository: payload::Repository,
     (pull_requests, head, app): (Vec<u64>, CommitSha, Option<String>),
 ) -> Result<Option<Fact>, PayloadError> {
-    let payload::Rerequested { sender } = read(body)?;
+    let payload::Rerequested { sender } = payload.more()?;
     Ok((!sender.is_bot()).then(|| Fact::ButtonPressed {
         repository: repository.into(),
         pull_requests,
@@ -269,8 +269,10 @@ fn rerequested(
 }
 
 /// Reads a commit status. It names no pull request, so that is found by the head.
-fn status(_: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    let status: payload::StatusEvent = read(body)?;
+fn status(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let Some(status) = payload.event::<payload::StatusEvent>(&[])? else {
+        return Ok(None);
+    };
     // The other states are `pending` and `success`.
     if !matches!(status.state.as_str(), "failure" | "error") {
         return Ok(None);
@@ -289,18 +291,18 @@ fn status(_: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
     })))
 }
 
-fn check_suite(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if !matches!(action, "completed" | "rerequested") {
-        return Ok(None);
-    }
-    let payload::CheckSuiteEvent {
+fn check_suite(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let Some(payload::CheckSuiteEvent {
         check_suite: suite,
         repository,
-    } = read(body)?;
-    if action == "rerequested" {
+    }) = payload.event(&["completed", "rerequested"])?
+    else {
+        return Ok(None);
+    };
+    if payload.action() == "rerequested" {
         let pull_requests = payload::numbers(suite.pull_requests, &repository);
         let app = suite.app.and_then(|app| app.slug);
-        return rerequested(body, repository, (pull_requests, suite.head_sha, app));
+        return rerequested(payload, repository, (pull_requests, suite.head_sha, app));
     }
     if !ended_red(suite.conclusion.as_deref()) {
         return Ok(None);
@@ -323,8 +325,10 @@ fn ended_red(conclusion: Option<&str>) -> bool {
     crate::github::actions::is_red(conclusion)
 }
 
-fn installation_changed(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    let changed: payload::InstallationEvent = read(body)?;
+fn installation_changed(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError> {
+    let Some(changed) = payload.event::<payload::InstallationEvent>(&[])? else {
+        return Ok(None);
+    };
     let listed = |list: Option<Vec<payload::Repository>>| -> Vec<Repository> {
         list.into_iter().flatten().map(Into::into).collect()
     };
@@ -335,12 +339,12 @@ fn installation_changed(action: &str, body: &[u8]) -> Result<Option<Fact>, Paylo
         .into_iter()
         .map(|repository| repository.name);
     let repositories = named.chain(added).collect();
-    if action == "deleted" {
+    if payload.action() == "deleted" {
         removed.extend(all);
     }
     Ok(Some(Fact::InstallationChanged {
         repositories,
         removed,
-        is_suspended: action == "suspend",
+        is_suspended: payload.action() == "suspend",
     }))
 }

@@ -42,7 +42,8 @@ fn read_with_path<T: DeserializeOwned>(body: &[u8]) -> Result<T, PayloadError> {
     Ok(value)
 }
 
-#[derive(Deserialize)]
+/// What every event has.
+#[derive(Default, Deserialize)]
 pub(super) struct Envelope {
     pub action: Option<String>,
     pub installation: Option<Installation>,
