@@ -78,13 +78,13 @@ struct Once<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Once<T> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields(PhantomData))
+        deserializer.deserialize_map(OnceVisitor(PhantomData))
     }
 }
 
-struct Fields<T>(PhantomData<T>);
+struct OnceVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OnceVisitor<T> {
     type Value = Once<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,7 +93,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
 
     fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Once<T>, M::Error> {
         let mut envelope = Envelope::default();
-        let rest = Rest {
+        let rest = EventFields {
             map,
             envelope: &mut envelope,
         };
@@ -104,19 +104,19 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
 
 /// The name of a field, which is copied only if it has escapes.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct FieldName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// An object whose fields of the envelope are taken out as they pass. `serde`'s own `flatten` would copy all others.
-struct Rest<'a, M> {
+struct EventFields<'a, M> {
     map: M,
     envelope: &'a mut Envelope,
 }
 
-impl<'de, M: MapAccess<'de>> MapAccess<'de> for Rest<'_, M> {
+impl<'de, M: MapAccess<'de>> MapAccess<'de> for EventFields<'_, M> {
     type Error = M::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, M::Error> {
-        while let Some(Key(key)) = self.map.next_key()? {
+        while let Some(FieldName(key)) = self.map.next_key()? {
             match &*key {
                 "action" if self.envelope.action.is_some() => return Err(M::Error::duplicate_field("action")),
                 "action" => self.envelope.action = self.map.next_value()?,
