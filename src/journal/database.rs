@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyPool, Executor as _};
+use sqlx::{AnyPool, Connection as _, Executor as _};
 
 use super::Error;
 use super::columns::broken;
@@ -26,6 +26,8 @@ const ACQUIRE: Duration = Duration::from_secs(30);
 /// How many connections a process keeps to PostgreSQL, which allows 100 in all by default.
 /// <https://www.postgresql.org/docs/current/runtime-config-connection.html>
 const CONNECTIONS: u32 = 8;
+/// How long after its last use a connection to PostgreSQL is used without asking whether it still exists.
+const FRESH: Duration = Duration::from_secs(1);
 /// Settings of each connection to SQLite.
 const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                        PRAGMA busy_timeout = 10000; PRAGMA secure_delete = ON";
@@ -97,8 +99,17 @@ impl Database {
         let pool = AnyPoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(ACQUIRE)
+            .test_before_acquire(false)
             // A connection to a server may be gone; one to a file is not.
-            .test_before_acquire(dialect == Dialect::Postgres)
+            .before_acquire(move |connection, state| {
+                let is_fresh = dialect == Dialect::Sqlite || state.idle_for < FRESH;
+                Box::pin(async move {
+                    match is_fresh {
+                        true => Ok(true),
+                        false => connection.ping().await.map(|()| true),
+                    }
+                })
+            })
             .after_connect(move |connection, _| Box::pin(async move { connection.execute(settings).await.map(|_| ()) }))
             .connect_with(AnyConnectOptions::from_str(url)?)
             .await?;

@@ -262,7 +262,7 @@ pub(super) async fn put_run(transaction: &mut Transaction<'_>, waiting: &Waiting
 }
 
 /// How much later a piece of work has its turn than it arrived, in microseconds.
-fn delay(waiting: &Waiting) -> i64 {
+pub(super) fn delay(waiting: &Waiting) -> i64 {
     match waiting.is_small {
         true => 0,
         false => i64::try_from(SMALL_FIRST.as_micros()).unwrap_or(0),

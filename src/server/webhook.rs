@@ -27,7 +27,7 @@ const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
 /// A payload of this size is read in milliseconds and needs no reservation: the number of connections bounds how many
 /// there are.
 const SMALL_PAYLOAD: usize = 1024 * 1024;
-/// A payload of this size is read in less time than another thread takes to start with it. Most are of this size.
+/// A payload of this size is read in less time than another thread takes to start with it. Most are smaller.
 const TINY_PAYLOAD: usize = 64 * 1024;
 /// How many larger payloads may be in memory at once, until they are read. Their senders have not been authenticated
 /// yet.
@@ -116,6 +116,13 @@ struct Delivery {
     /// The value of `X-GitHub-Event`.
     kind: String,
     body: Vec<u8>,
+}
+
+impl Delivery {
+    /// Whether it may be read on the threads that answer other requests. Comments are searched for commands.
+    fn is_quick_to_read(&self) -> bool {
+        self.body.len() <= TINY_PAYLOAD && !self.kind.ends_with("_comment")
+    }
 }
 
 pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> Result<StatusCode, WebhookRefusal> {
@@ -230,7 +237,7 @@ fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, WebhookRefusal>
 
 /// Reads a delivery, records its event if it requires action, and queues it.
 async fn take(queue: &Queue, delivery: Delivery) -> Result<DeliveryOutcome, WebhookRefusal> {
-    let (id, read) = match delivery.body.len() <= TINY_PAYLOAD {
+    let (id, read) = match delivery.is_quick_to_read() {
         true => read(&delivery).map(|read| (delivery.id, read))?,
         false => read_elsewhere(delivery).await?,
     };
@@ -259,7 +266,7 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<DeliveryOutcome, Webh
     Ok(DeliveryOutcome::Accepted)
 }
 
-/// Reads a delivery, and not on the threads that answer other requests.
+/// Reads a delivery on a thread that answers no requests.
 async fn read_elsewhere(delivery: Delivery) -> Result<(String, Option<(Event, Route)>), WebhookRefusal> {
     let reading = tokio::task::spawn_blocking(move || read(&delivery).map(|read| (delivery.id, read)));
     reading.await.map_err(|error| {

@@ -473,3 +473,63 @@ async fn of_two_reservations_at_once_one_sees_the_other() {
     let lone = lease::under(Some(Arc::clone(&leases[0])), database.reserve(repository, &again));
     assert_eq!(lone.await.unwrap(), []);
 }
+
+#[tokio::test]
+async fn later_deliveries_of_a_repository_are_admitted_like_the_first() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    let id = |name: &str| DeliveryId(name.into());
+    let of = pull_request(1, 1);
+    // The first finds no turn of its repository, the second has one, and the third another owner.
+    for (nth, owner) in ["a", "a", "b", "b"].into_iter().enumerate() {
+        let waiting = Waiting {
+            owner: owner.into(),
+            interrupts: true,
+            ..waiting(&of, Class::Light)
+        };
+        let name = format!("d{nth}");
+        let mut admitted = Vec::new();
+        for _ in 0..2 {
+            admitted.push(journal.admit(&id(&name), &closed(&of), &waiting).await.unwrap());
+        }
+        assert_eq!(admitted, [Admission::New, Admission::Known], "{name}");
+        let rows = "SELECT (SELECT count(*) FROM work) * 1000 + (SELECT count(*) FROM interrupt) * 100 \
+                    + (SELECT count(*) FROM lane) * 10 + (SELECT count(*) FROM turn)";
+        let each = i64::try_from(nth + 1).unwrap();
+        assert_eq!(postgres::count(&url, rows).await, each * 1_100 + 11, "{name}");
+    }
+    // What interrupts is known to the process that holds the lane, and the pieces come in order.
+    let lease = claim(database, "one", Class::Light).await.unwrap();
+    assert_eq!(database.interruptions("one").await.unwrap().len(), 4);
+    for nth in 0..4 {
+        let piece = database.next_piece(&lease, &none()).await.unwrap().unwrap();
+        assert!(matches!(&piece.what, PieceKind::Delivery(found, _) if *found == id(&format!("d{nth}"))));
+        database.complete(&lease, piece.nth, &[]).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn repositories_whose_turn_never_came_are_served_in_order_of_arrival() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let journal = connect(&url).await;
+    let database = journal.shared().unwrap();
+    for repository in [3, 1, 2] {
+        admit(
+            &journal,
+            &pull_request(repository, 1),
+            Class::Light,
+            &format!("d{repository}"),
+        )
+        .await;
+    }
+    for repository in [3, 1, 2] {
+        let lease = claim(database, "one", Class::Light).await.unwrap();
+        assert_eq!(lease.lane, pull_request(repository, 1).key());
+    }
+    assert!(claim(database, "one", Class::Light).await.is_none());
+}
