@@ -7,6 +7,8 @@ use sqlx::{AnyConnection, Connection as _};
 
 const STARTED: &str = r#"{"started":{"run":"r%n","pull_request":{"repository":"acme/rail","repository_id":%r,"number":%n},"installation":1,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"comment":{"id":9,"by":"ada"}},"consent":{"command":{"by":"ada"}},"approvers":1,"gate_seconds":86400,"at":"2026-03-01T10:00:00Z"}}"#;
 const ASKED: &str = r#"{"gate_opened":{"id":"gaaaa2","kind":{"land":{"files":1}},"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","digest":"00","approvers":1,"opened":"2026-03-01T10:01:00Z","expires":"2100-03-01T10:00:00Z"}}"#;
+/// When their requests expire, in microseconds since 1970.
+const EXPIRES: i64 = 4_107_578_400_000_000;
 /// How many runs one statement makes.
 const BATCH: usize = 50_000;
 
@@ -44,8 +46,9 @@ pub(crate) async fn fill(database: &str, (past, open): (usize, usize)) -> anyhow
         let is_over = format!("CASE WHEN n <= {past} THEN 1 ELSE 0 END");
         let mut statements = vec![
             format!(
-                "INSERT INTO run (id, repository, repository_id, number, started, is_over) SELECT 'r' || n, 'acme/rail', n \
-                 % 1000 + 1, n, '2026-03-01T10:00:00Z', {is_over} FROM {from}"
+                "INSERT INTO run (id, repository, repository_id, number, started, is_over, due, waits_for, waits_since) \
+                 SELECT 'r' || n, 'acme/rail', n % 1000 + 1, n, '2026-03-01T10:00:00Z', {is_over}, {EXPIRES}, 'land', \
+                 {EXPIRES} FROM {from}"
             ),
             format!("INSERT INTO step (run, place, step, format) SELECT 'r' || n, 0, {started}, 3 FROM {from}"),
             format!("INSERT INTO step (run, place, step, format) SELECT 'r' || n, 1, {asked}, 3 FROM {from}"),
@@ -71,6 +74,13 @@ pub(crate) async fn fill(database: &str, (past, open): (usize, usize)) -> anyhow
         }
         first = last + 1;
     }
+    // Missed deliveries were looked for a moment ago, as before a restart.
+    sqlx::query(
+        "INSERT INTO mark (name, at) VALUES ('deliveries swept', $1) ON CONFLICT (name) DO UPDATE SET at = excluded.at",
+    )
+    .bind(jiff::Timestamp::now().to_string())
+    .execute(&mut connection)
+    .await?;
     sqlx::query("ANALYZE").execute(&mut connection).await?;
     connection.close().await?;
     // A checkpoint of what was written is no part of the figures.

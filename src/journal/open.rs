@@ -13,6 +13,7 @@ use crate::domain::run::Run;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageEnd {
     started: String,
+    due: i64,
     nth: i64,
 }
 
@@ -25,9 +26,18 @@ pub struct OpenGate {
     pub since: Option<Timestamp>,
 }
 
+/// A page of runs that are not over, oldest first.
+const OLDEST: &str = "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 AND started >= $1 \
+                      AND (started > $1 OR nth > $2) ORDER BY started, nth LIMIT $3) AS run \
+                      JOIN step ON step.run = run.id ORDER BY run.started, run.nth, step.place";
+/// A page of runs that are due, the longest due first.
+const DUE: &str = "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 AND due >= $1 \
+                   AND due <= $2 AND (due > $1 OR nth > $3) ORDER BY due, nth LIMIT $4) AS run \
+                   JOIN step ON step.run = run.id ORDER BY run.due, run.nth, step.place";
+
 impl Journal {
-    /// At most `limit` runs that are not over, oldest first, from where a page ended; only those that are due at a
-    /// moment, if there is one. `None` at the last page. Git refs list none.
+    /// At most `limit` runs that are not over, from where a page ended: oldest first, or, if there is a moment, only those
+    /// that are due then, the longest due first. `None` after the last page. Git refs list none.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -73,14 +83,12 @@ impl Database {
         after: Option<&PageEnd>,
         limit: usize,
     ) -> Result<(Vec<Run>, Option<PageEnd>), Error> {
-        let rows = sqlx::query(
-            "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 AND id IN \
-             (SELECT id FROM run WHERE is_over = 0 AND due <= $1) AND (started > $2 OR (started = $2 AND nth > $3)) \
-             ORDER BY started, nth LIMIT $4) AS run \
-             JOIN step ON step.run = run.id ORDER BY run.started, run.nth, step.place",
-        )
-        .bind(due.map_or(i64::MAX, Timestamp::as_microsecond))
-        .bind(after.map_or("", |after| &after.started))
+        let rows = match due {
+            None => sqlx::query(OLDEST).bind(after.map_or("", |after| &after.started)),
+            Some(now) => sqlx::query(DUE)
+                .bind(after.map_or(i64::MIN, |after| after.due))
+                .bind(now.as_microsecond()),
+        }
         .bind(after.map_or(0, |after| after.nth))
         .bind(i64::try_from(limit).map_err(broken)?)
         .fetch_all(&self.pool)
@@ -89,6 +97,7 @@ impl Database {
         let end = match rows.last() {
             Some(last) => Some(PageEnd {
                 started: last.try_get("started").map_err(broken)?,
+                due: last.try_get("due").map_err(broken)?,
                 nth: last.try_get("nth").map_err(broken)?,
             }),
             None => None,

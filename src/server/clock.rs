@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::queue::Queue;
 use super::work::Work;
-use super::{pauses, shared, words};
+use super::{pauses, shared, sweep, words};
 use crate::domain::run::Run;
 use crate::engine;
 use crate::journal::Journal;
@@ -23,12 +23,13 @@ const MAX_PAUSE: u64 = 64;
 /// How many open runs are read at a time.
 const PAGE: usize = 100;
 
-/// Resumes what an earlier process left: first the runs, then the unfinished deliveries.
+/// Resumes what an earlier process left: first the runs, then the unfinished deliveries. Runs that wait for people are
+/// looked at only if nobody may have heard of pushes, and without delaying the start: there may be very many.
 pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
     if let Some(fleet) = queue.fleet() {
-        fleet.stand_for_leader().await;
+        fleet.stand_for_leader(queue.app()).await;
         tokio::spawn(shared::claim_on(queue.clone()));
         tokio::spawn(shared::beat_on(queue.clone()));
         tokio::spawn(words::carry_on(queue.clone()));
@@ -42,7 +43,18 @@ pub async fn take_up(queue: &Queue) {
     }
     tracing::info!("resuming the runs that an earlier process left");
     look_at_gates(queue).await;
-    pick_up(queue, (Timestamp::MAX, None), |_| true, |_| true).await;
+    let may_miss_something = sweep::may_miss_something(queue.app()).await;
+    let now = Timestamp::now();
+    pick_up(queue, (Timestamp::MAX, Some(now)), |run| is_due(run, now), |_| true).await;
+    if may_miss_something {
+        let all = queue.clone();
+        queue.spawn(async move { pick_up(&all, (Timestamp::MIN, None), |_| true, |_| true).await });
+    }
+}
+
+fn is_due(run: &Run, now: Timestamp) -> bool {
+    let gates = run.open_gates();
+    run.end.is_some() || gates.is_empty() || gates.iter().any(|gate| now >= gate.expires)
 }
 
 /// Resumes the runs whose gate expired, those whose end was not announced, those that nothing else resumes, and the
@@ -61,13 +73,9 @@ pub async fn watch(queue: Queue, every: Duration) {
             continue;
         }
         let now = Timestamp::now();
-        let is_due = |run: &Run| {
-            let gates = run.open_gates();
-            run.end.is_some() || gates.is_empty() || gates.iter().any(|gate| now >= gate.expires)
-        };
         // Work that met a rate limit is retried as soon as the limit is reset, and not before.
         let may_be_tried = |id: &str| queue.is_reset(id, now).unwrap_or_else(|| pauses.is_over(id));
-        pick_up(&queue, (now - MIN_AGE, Some(now)), is_due, may_be_tried).await;
+        pick_up(&queue, (now - MIN_AGE, Some(now)), |run| is_due(run, now), may_be_tried).await;
     }
 }
 

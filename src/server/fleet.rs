@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
+use super::sweep;
 use super::workers::WorkerSettings;
 use crate::domain::worker_labels::WorkerLabels;
+use crate::engine::App;
 use crate::journal::{self, Claimant, Class, Database};
 use crate::lease::Lease;
 
@@ -72,14 +74,15 @@ impl Fleet {
         self.leads.load(Ordering::Acquire)
     }
 
-    /// Becomes the leader, stays it, or follows another process. A new leader looks at all open runs once: while no
-    /// process ran, nobody heard of pushes.
-    pub(super) async fn stand_for_leader(&self) {
+    /// Becomes the leader, stays it, or follows another process. A new leader looks at all open runs once if nobody may
+    /// have heard of pushes.
+    pub(super) async fn stand_for_leader(&self, app: &App) {
         let leads = self.database.leads(&self.claimant.holder, LEAD).await;
         let led = self.leads.swap(matches!(leads, Ok(true)), Ordering::AcqRel);
         let tidied = match leads {
             Ok(true) if led => self.lead().await,
-            Ok(true) => self.database.visit_all().await,
+            Ok(true) if sweep::may_miss_something(app).await => self.database.visit_all().await,
+            Ok(true) => self.lead().await,
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };

@@ -66,7 +66,7 @@ pub(super) async fn beat_on(queue: Queue) {
         if beats % CONFIRM == 1 {
             stop_if_too_old(&queue, fleet).await;
             fleet.register().await;
-            fleet.stand_for_leader().await;
+            fleet.stand_for_leader(queue.app()).await;
         }
         // Lanes that are claimed from here on are not among those that the database extends.
         let before: Vec<Arc<Lease>> = fleet.held().values().cloned().collect();

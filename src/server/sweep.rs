@@ -13,9 +13,9 @@ use super::lane::Route;
 use super::queue::Queue;
 use super::work::Work;
 use crate::domain::event::Event;
-use crate::domain::id::DeliveryId;
-use crate::domain::run::Origin;
-use crate::engine::Broken;
+use crate::domain::id::{DeliveryId, PullRequestId};
+use crate::domain::run::{Origin, Run};
+use crate::engine::{App, Broken};
 use crate::journal::Admission;
 use crate::metrics::DeliveryOutcome;
 
@@ -26,6 +26,8 @@ pub(super) const SWEEP: Duration = Duration::from_secs(180);
 const KEPT: SignedDuration = SignedDuration::from_hours(72);
 /// How far a sweep reaches back before the last one: a delivery may be listed late, and clocks differ.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(10);
+/// How many runs are read at a time.
+const PAGE: usize = 100;
 /// The name of the mark in the journal.
 const MARK: &str = "deliveries swept";
 
@@ -51,6 +53,13 @@ pub async fn sweep(queue: &Queue) {
     if let Err(error) = try_sweep(queue).await {
         tracing::warn!(%error, "looking for missed deliveries failed");
     }
+}
+
+/// Whether people may have pushed or commented without any sweep finding out: a token cannot list deliveries, and an
+/// App's are kept for a limited time.
+pub(super) async fn may_miss_something(app: &App) -> bool {
+    let is_recent = |mark: Timestamp| mark >= Timestamp::now() - KEPT;
+    !app.github.is_app() || !matches!(app.journal.mark(MARK).await, Ok(Some(mark)) if is_recent(mark))
 }
 
 async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
@@ -79,23 +88,19 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
         }
     } else {
         let mut seen = HashSet::new();
-        for run in app.journal.open_runs().await? {
-            let Some(id) = run.started.pull_request() else { continue };
-            if !seen.insert(id.clone()) {
-                continue;
-            }
-            let client = app.github.client(run.started.installation, &id.repository).await?;
-            let began_with = match run.started.origin {
-                Origin::Comment { id, .. } => Some(id),
-                Origin::CommandLine | Origin::Ci { .. } | Origin::Rerun { .. } | Origin::Label { .. } => None,
-            };
-            let me = app.github.me().await?;
-            for event in client.comments_since(id, me, began_with).await? {
-                // A comment is identified by its own id.
-                if !take(queue, DeliveryId(String::new()), event).await? {
+        let mut end = None;
+        loop {
+            let (runs, next) = app.journal.open_page(None, end.as_ref(), PAGE).await?;
+            for run in runs {
+                let is_first = |id: &PullRequestId| seen.insert(id.clone());
+                if run.started.pull_request().is_some_and(is_first) && !read_comments(queue, &run).await? {
                     return Ok(());
                 }
             }
+            end = match next {
+                Some(next) => Some(next),
+                None => break,
+            };
         }
     }
     for id in left {
@@ -109,6 +114,27 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
     }
     app.journal.set_mark(MARK, now).await?;
     Ok(())
+}
+
+/// Takes the comments that were written on the pull request of a run since it began. Returns false if the queue is full.
+async fn read_comments(queue: &Queue, run: &Run) -> Result<bool, Broken> {
+    let app = queue.app();
+    let Some(id) = run.started.pull_request() else {
+        return Ok(true);
+    };
+    let client = app.github.client(run.started.installation, &id.repository).await?;
+    let began_with = match run.started.origin {
+        Origin::Comment { id, .. } => Some(id),
+        Origin::CommandLine | Origin::Ci { .. } | Origin::Rerun { .. } | Origin::Label { .. } => None,
+    };
+    let me = app.github.me().await?;
+    for event in client.comments_since(id, me, began_with).await? {
+        // A comment is identified by its own id.
+        if !take(queue, DeliveryId(String::new()), event).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Records a missed delivery and queues it. Returns false if the queue is full.
