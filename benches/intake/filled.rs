@@ -7,6 +7,8 @@ use sqlx::{AnyConnection, Connection as _};
 
 const STARTED: &str = r#"{"started":{"run":"r%n","pull_request":{"repository":"acme/rail","repository_id":%r,"number":%n},"installation":1,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"comment":{"id":9,"by":"ada"}},"consent":{"command":{"by":"ada"}},"approvers":1,"gate_seconds":86400,"at":"2026-03-01T10:00:00Z"}}"#;
 const ASKED: &str = r#"{"gate_opened":{"id":"gaaaa2","kind":{"land":{"files":1}},"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","digest":"00","approvers":1,"opened":"2026-03-01T10:01:00Z","expires":"2100-03-01T10:00:00Z"}}"#;
+/// When they began, in the steps above.
+const STARTED_AT: &str = "2026-03-01T10:00:00Z";
 /// When their requests expire, in microseconds since 1970.
 const EXPIRES: i64 = 4_107_578_400_000_000;
 /// How many runs one statement makes.
@@ -34,8 +36,10 @@ pub(crate) async fn fill(database: &str, (past, open): (usize, usize)) -> anyhow
              n FROM counted) AS numbers"
         ),
     };
+    // Not so old that it is deleted.
+    let yesterday = (jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24)).to_string();
     let step = |json: &str| {
-        let quoted = format!("'{}'", json.replace('\'', "''"));
+        let quoted = format!("'{}'", json.replace('\'', "''").replace(STARTED_AT, &yesterday));
         format!("replace(replace({quoted}, '%n', CAST(n AS TEXT)), '%r', CAST(n % 1000 + 1 AS TEXT))")
     };
     let (started, asked) = (step(STARTED), step(ASKED));
@@ -47,7 +51,7 @@ pub(crate) async fn fill(database: &str, (past, open): (usize, usize)) -> anyhow
         let mut statements = vec![
             format!(
                 "INSERT INTO run (id, repository, repository_id, number, started, is_over, due, waits_for, waits_since) \
-                 SELECT 'r' || n, 'acme/rail', n % 1000 + 1, n, '2026-03-01T10:00:00Z', {is_over}, {EXPIRES}, 'land', \
+                 SELECT 'r' || n, 'acme/rail', n % 1000 + 1, n, '{yesterday}', {is_over}, {EXPIRES}, 'land', \
                  {EXPIRES} FROM {from}"
             ),
             format!("INSERT INTO step (run, place, step, format) SELECT 'r' || n, 0, {started}, 3 FROM {from}"),

@@ -62,9 +62,16 @@ impl Stored<'_> {
 pub async fn prune(stored: impl Into<Stored<'_>>, now: Timestamp) -> Result<(), Broken> {
     let stored = stored.into();
     let (deliveries_before, runs_before) = stored.moments(now);
-    let runs = stored.journal.prune(deliveries_before, runs_before).await?;
+    stored.journal.prune_deliveries(deliveries_before).await?;
+    loop {
+        let runs = stored.journal.prune_some_runs(runs_before).await?;
+        if runs.is_empty() {
+            break;
+        }
+        delete_bundles(stored.bundles, runs).await;
+    }
+    stored.journal.empty_the_log().await?;
     stored.journal.prune_sessions(now).await?;
-    delete_bundles(stored.bundles, runs).await;
     bound_mirrors(stored.folder, stored.retention).await;
     let installed = stored.installed();
     in_background(move || {

@@ -10,6 +10,9 @@ use super::dialect::Dialect;
 use super::{Error, Journal};
 use crate::domain::id::{Repository, RunId};
 
+/// How many rows one statement deletes. SQLite has one connection, and deliveries wait for it meanwhile.
+const BATCH: usize = 500;
+
 impl Journal {
     /// Up to when a recurring task was done. `None` if it never was. Git refs store no such marks.
     ///
@@ -33,14 +36,25 @@ impl Journal {
         }
     }
 
-    /// Deletes the deliveries that are done and the runs that are over, if they are older than these moments. Returns
-    /// the ids of the deleted runs.
+    /// Deletes the deliveries that are done, if they are older than a moment, and what else is only kept for as long.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<Vec<RunId>, Error> {
+    pub async fn prune_deliveries(&self, before: Timestamp) -> Result<(), Error> {
         match self {
-            Self::Database(database) => database.prune(deliveries_before, runs_before).await,
+            Self::Database(database) => database.prune_deliveries(before).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// Deletes some of the runs that are over and older than a moment, and returns their ids. None are left if it
+    /// deleted none.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn prune_some_runs(&self, before: Timestamp) -> Result<Vec<RunId>, Error> {
+        match self {
+            Self::Database(database) => database.prune_some_runs(before).await,
             Self::Refs(_) => Ok(Vec::new()),
         }
     }
@@ -88,49 +102,65 @@ impl Database {
         Ok(())
     }
 
-    async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<Vec<RunId>, Error> {
-        let mut transaction = self.pool.begin().await.map_err(broken)?;
-        sqlx::query("DELETE FROM delivery WHERE done = 1 AND received < $1")
-            .bind(deliveries_before.to_string())
-            .execute(&mut *transaction)
+    async fn prune_deliveries(&self, before: Timestamp) -> Result<(), Error> {
+        loop {
+            let deleted = sqlx::query(
+                "DELETE FROM delivery WHERE id IN (SELECT id FROM delivery WHERE done = 1 AND received < $1 LIMIT $2)",
+            )
+            .bind(before.to_string())
+            .bind(i64::try_from(BATCH).map_err(broken)?)
+            .execute(&self.pool)
             .await
             .map_err(broken)?;
+            if deleted.rows_affected() == 0 {
+                break;
+            }
+        }
         sqlx::query("DELETE FROM push WHERE at < $1")
-            .bind(deliveries_before.as_microsecond())
-            .execute(&mut *transaction)
-            .await
-            .map_err(broken)?;
-        // Of the runs that it is about, none is left.
-        sqlx::query("DELETE FROM forgotten WHERE at < $1")
-            .bind(runs_before.as_microsecond())
-            .execute(&mut *transaction)
+            .bind(before.as_microsecond())
+            .execute(&self.pool)
             .await
             .map_err(broken)?;
         if self.dialect == Dialect::Postgres {
             sqlx::query("DELETE FROM interrupt WHERE at < to_timestamp($1::double precision / 1e6)")
-                .bind(deliveries_before.as_microsecond())
-                .execute(&mut *transaction)
+                .bind(before.as_microsecond())
+                .execute(&self.pool)
                 .await
                 .map_err(broken)?;
         }
-        let before = runs_before.to_string();
-        let runs = sqlx::query_scalar("SELECT id FROM run WHERE is_over = 1 AND started < $1")
-            .bind(&before)
+        Ok(())
+    }
+
+    async fn prune_some_runs(&self, before: Timestamp) -> Result<Vec<RunId>, Error> {
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        let runs: Vec<String> = sqlx::query_scalar("SELECT id FROM run WHERE is_over = 1 AND started < $1 LIMIT $2")
+            .bind(before.to_string())
+            .bind(i64::try_from(BATCH).map_err(broken)?)
             .fetch_all(&mut *transaction)
             .await
             .map_err(broken)?;
-        for statement in [
-            "DELETE FROM step WHERE run IN (SELECT id FROM run WHERE is_over = 1 AND started < $1)",
-            "DELETE FROM run WHERE is_over = 1 AND started < $1",
-        ] {
-            sqlx::query(statement)
-                .bind(&before)
+        if runs.is_empty() {
+            // Of the runs that these are about, none is left.
+            sqlx::query("DELETE FROM forgotten WHERE at < $1")
+                .bind(before.as_microsecond())
                 .execute(&mut *transaction)
                 .await
                 .map_err(broken)?;
         }
+        let places: Vec<String> = (1..=runs.len()).map(|place| format!("${place}")).collect();
+        let places = places.join(", ");
+        let statements = [
+            format!("DELETE FROM step WHERE run IN ({places})"),
+            format!("DELETE FROM run WHERE id IN ({places})"),
+        ];
+        for statement in statements.into_iter().filter(|_| !runs.is_empty()) {
+            let mut delete = sqlx::query(sqlx::AssertSqlSafe(statement));
+            for run in &runs {
+                delete = delete.bind(run);
+            }
+            delete.execute(&mut *transaction).await.map_err(broken)?;
+        }
         transaction.commit().await.map_err(broken)?;
-        self.empty_the_log().await?;
         Ok(runs.into_iter().map(RunId).collect())
     }
 

@@ -29,7 +29,7 @@ pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
     if let Some(fleet) = queue.fleet() {
-        fleet.stand_for_leader(queue.app()).await;
+        fleet.stand_for_leader(sweep::may_miss_something(queue.app())).await;
         tokio::spawn(shared::claim_on(queue.clone()));
         tokio::spawn(shared::beat_on(queue.clone()));
         tokio::spawn(words::carry_on(queue.clone()));

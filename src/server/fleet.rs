@@ -9,10 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::sweep;
 use super::workers::WorkerSettings;
 use crate::domain::worker_labels::WorkerLabels;
-use crate::engine::App;
 use crate::journal::{self, Claimant, Class, Database};
 use crate::lease::Lease;
 
@@ -74,14 +72,14 @@ impl Fleet {
         self.leads.load(Ordering::Acquire)
     }
 
-    /// Becomes the leader, stays it, or follows another process. A new leader looks at all open runs once if nobody may
-    /// have heard of pushes.
-    pub(super) async fn stand_for_leader(&self, app: &App) {
+    /// Becomes the leader, stays it, or follows another process. A new leader looks at all open runs once if
+    /// people may have pushed without anybody noticing.
+    pub(super) async fn stand_for_leader(&self, may_miss_something: impl Future<Output = bool>) {
         let leads = self.database.leads(&self.claimant.holder, LEAD).await;
         let led = self.leads.swap(matches!(leads, Ok(true)), Ordering::AcqRel);
         let tidied = match leads {
             Ok(true) if led => self.lead().await,
-            Ok(true) if sweep::may_miss_something(app).await => self.database.visit_all().await,
+            Ok(true) if may_miss_something.await => self.database.visit_all().await,
             Ok(true) => self.lead().await,
             Ok(false) => Ok(()),
             Err(error) => Err(error),

@@ -12,6 +12,7 @@ use super::again::{Again, MAX_AGE, log};
 use super::fleet::{Fleet, Slot};
 use super::lane::Route;
 use super::queue::Queue;
+use super::sweep;
 use super::work::Work;
 use crate::domain::event::Event;
 use crate::domain::id::PullRequestId;
@@ -66,7 +67,7 @@ pub(super) async fn beat_on(queue: Queue) {
         if beats % CONFIRM == 1 {
             stop_if_too_old(&queue, fleet).await;
             fleet.register().await;
-            fleet.stand_for_leader(queue.app()).await;
+            fleet.stand_for_leader(sweep::may_miss_something(queue.app())).await;
         }
         // Lanes that are claimed from here on are not among those that the database extends.
         let before: Vec<Arc<Lease>> = fleet.held().values().cloned().collect();

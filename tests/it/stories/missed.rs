@@ -104,6 +104,32 @@ async fn with_a_token_the_comments_of_open_runs_are_read() {
 }
 
 #[tokio::test]
+async fn a_restart_does_not_ask_about_what_waits_for_people_if_a_sweep_hears_what_was_missed() {
+    let mut story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.sweep().await;
+    story.kill().await;
+    let before = story.double.requests().len();
+    story.start().await;
+    story.settle().await;
+    let requests = story.double.requests();
+    let about = |path: &str| path.contains("/pulls/") || path.contains("/issues/");
+    let asked: Vec<&str> = requests[before..]
+        .iter()
+        .map(|one| one.path.as_str())
+        .filter(|path| about(path))
+        .collect();
+    assert!(asked.is_empty(), "{asked:?}");
+    story.kill().await;
+    unheard(&story, "/greenlight approve").await;
+    story.start().await;
+    story.has_not_landed();
+    story.sweep().await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn what_does_not_address_greenlight_is_nowhere_on_disk() {
     let story = Story::new().await;
     let said = [
