@@ -104,3 +104,36 @@ async fn nothing_is_deleted_beside_a_running_service() {
     drop(lock);
     assert_eq!(pruned(&door, &[]).await["runs"]["number"], 1);
 }
+
+#[tokio::test]
+async fn more_than_is_deleted_at_a_time_is_deleted_whole() {
+    let door = lived_in().await;
+    let options = SqliteConnectOptions::new().filename(door.data().join("greenlight.db"));
+    let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
+    let counted = "WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 1234) ";
+    for many in [
+        "INSERT INTO run (id, repository, number, started, is_over) \
+         SELECT 'r' || n, 'acme/rail', n, '2020-01-01T00:00:00Z', 1 FROM counted",
+        "INSERT INTO step (run, place, step) SELECT 'r' || n, 0, '{}' FROM counted",
+        "INSERT INTO delivery (id, event, received, done) SELECT 'd' || n, '', '2020-01-01T00:00:00Z', 1 FROM counted",
+    ] {
+        sqlx::query(sqlx::AssertSqlSafe(format!("{counted}{many}")))
+            .execute(&mut journal)
+            .await
+            .unwrap();
+    }
+    let told = pruned(&door, &[]).await;
+    assert_eq!(
+        (&told["runs"]["number"], &told["deliveries"]["number"]),
+        (&json!(1_235), &json!(1_235))
+    );
+    for (table, left) in [("run", 2), ("step", 2), ("delivery", 2)] {
+        let count = format!("SELECT count(*) FROM {table}");
+        let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(count))
+            .fetch_one(&mut journal)
+            .await
+            .unwrap();
+        assert_eq!(count, left, "{table}");
+    }
+    journal.close().await.unwrap();
+}
