@@ -6,7 +6,12 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts deploy book examples test test-on-postgres test-as-user
+check: format-is-right lint doc deny workflows scripts deploy book examples test once-more
+
+# Waits for processes more than for a processor.
+[parallel]
+[private]
+once-more: test-on-postgres test-as-user soak-briefly
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -78,6 +83,10 @@ describe folder="target/described":
 # short one is `just soak 60 8`. With Debian's `libfaketime`, clocks jump too.
 soak seconds="600" pulls="200" seed="1":
     cargo bench --bench fleet -- {{ seconds }} {{ pulls }} {{ seed }}
+
+# The same for a minute, with the program that the tests use.
+soak-briefly:
+    cargo bench --profile dev --bench fleet -- 60 6
 
 # Takes over the secret rules of a release of gitleaks, such as v8.30.1.
 secret-rules version:

@@ -1,4 +1,4 @@
-//! What a [`Journal::prune`] would delete.
+//! What [`Journal::prune_deliveries`] and [`Journal::prune_some_runs`] would delete.
 
 use jiff::Timestamp;
 
@@ -17,7 +17,7 @@ pub struct Expired {
 }
 
 impl Journal {
-    /// What [`Self::prune`] would delete with these moments.
+    /// What [`Self::prune_deliveries`] and [`Self::prune_some_runs`] would delete with these moments.
     ///
     /// # Errors
     /// When the journal cannot be read.

@@ -140,14 +140,8 @@ const SHOWN_COMMANDS: [(&str, &str); 64] = [
         "cargo bench --bench repair -- --speed",
         "takes hours: CI only compiles it",
     ),
-    (
-        "cargo bench --profile release --bench intake -- intake claims",
-        "takes minutes: CI only compiles it",
-    ),
-    (
-        "cargo bench --profile release --bench page",
-        "takes minutes: CI only compiles it",
-    ),
+    ("cargo bench --bench intake", "takes minutes: CI only compiles it"),
+    ("cargo bench --bench page", "takes minutes: CI only compiles it"),
     ("just bench-people QUIXBUGS", "needs a copy of the set, and hours"),
     (
         "python3 benches/repair/functions.py LANGUAGE second target/release/greenlight OCTOPACK",
