@@ -6,12 +6,16 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts deploy book examples test once-more
+check: format-is-right lint doc deny workflows scripts deploy book examples test-and-soak test-more
 
-# Waits for processes more than for a processor.
+# The soak waits most of its time.
 [parallel]
 [private]
-once-more: test-on-postgres test-as-user soak-briefly
+test-and-soak: test soak-briefly
+
+[parallel]
+[private]
+test-more: test-on-postgres test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
