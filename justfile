@@ -6,16 +6,12 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts deploy book examples test-and-soak test-more
+check: format-is-right lint doc deny workflows scripts deploy book examples test test-more
 
-# The soak waits most of its time.
+# Waits for processes more than for a processor.
 [parallel]
 [private]
-test-and-soak: test soak-briefly
-
-[parallel]
-[private]
-test-more: test-on-postgres test-as-user
+test-more: test-on-postgres test-as-user soak-briefly
 
 # Formats the sources and sorts their imports.
 fmt:

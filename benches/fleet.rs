@@ -119,6 +119,14 @@ impl Member {
         Ok(true)
     }
 
+    /// Starts it again if it ended, as whoever supervises it does: with a wrong clock, GitHub refuses it at its start.
+    fn restart_if_it_ended(&mut self) -> anyhow::Result<()> {
+        if self.child.try_wait()?.is_some() {
+            self.child = spawn(&self.arguments, &self.variables)?;
+        }
+        Ok(())
+    }
+
     fn go_on_if_due(&mut self, now: Instant) -> anyhow::Result<()> {
         if self.continues.is_some_and(|at| at <= now) {
             self.continues = None;
@@ -246,6 +254,7 @@ impl Soak {
             .chain(self.doors.iter_mut().map(|(door, _)| door))
         {
             member.go_on_if_due(now)?;
+            member.restart_if_it_ended()?;
         }
         let (door, worker) = (self.chance.below(DOORS), self.chance.below(WORKERS));
         let what = match self.chance.below(9) {
@@ -283,15 +292,20 @@ impl Soak {
         Ok(())
     }
 
-    /// Approves what asks for it, once each.
+    /// Approves what asks for it, once each, and with the command that the comment names: clocks may differ by more than
+    /// the time between the request and the answer.
     async fn approve(&mut self) -> anyhow::Result<()> {
         for number in self.numbers.clone() {
             let comments = self.double.comments(number);
-            let asks = comments
-                .iter()
-                .any(|comment| comment.author.ends_with("[bot]") && comment.body.contains("/greenlight approve g"));
-            if asks && self.approved.insert(number) {
-                self.double.comment(number, MAINTAINER, "/greenlight approve").await?;
+            let mut ours = comments.iter().filter(|comment| comment.author.ends_with("[bot]"));
+            let asks = ours.find_map(|comment| {
+                let (_, rest) = comment.body.split_once("`/greenlight approve g")?;
+                Some(format!("/greenlight approve g{}", rest.split_once('`')?.0))
+            });
+            if let Some(command) = asks
+                && self.approved.insert(number)
+            {
+                self.double.comment(number, MAINTAINER, &command).await?;
             }
         }
         Ok(())
@@ -397,14 +411,13 @@ async fn main() -> anyhow::Result<()> {
         soak.approve().await?;
     }
     let at_the_end = soak.landed();
-    for (member, _) in &mut soak.doors {
-        member.replace()?;
-    }
-    for worker in &mut soak.workers {
-        worker.replace()?;
-    }
-    for member in soak.workers.iter().chain(soak.doors.iter().map(|(door, _)| door)) {
+    for member in soak
+        .workers
+        .iter_mut()
+        .chain(soak.doors.iter_mut().map(|(door, _)| door))
+    {
         member.jump(0)?;
+        member.replace()?;
     }
     for number in asked {
         soak.double.comment(number, MAINTAINER, "/greenlight fix").await?;

@@ -5,7 +5,7 @@
 //! deliveries. A token cannot, so comments on pull requests with open runs are read instead.
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -21,6 +21,8 @@ use crate::metrics::DeliveryOutcome;
 
 /// The interval between sweeps.
 pub(super) const SWEEP: Duration = Duration::from_secs(180);
+/// How soon a process sweeps that began to lead.
+const LOOK: Duration = Duration::from_secs(1);
 /// How far back the first sweep goes, because github.com keeps deliveries for so long.
 /// <https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>
 const KEPT: SignedDuration = SignedDuration::from_hours(72);
@@ -31,15 +33,18 @@ const PAGE: usize = 100;
 /// The name of the mark in the journal.
 const MARK: &str = "deliveries swept";
 
-/// Sweeps until the shutdown.
+/// Sweeps until the shutdown: at once when this process begins to lead, and then again and again.
 pub(super) async fn sweep_on(queue: Queue) {
-    let mut tick = tokio::time::interval(SWEEP);
+    let mut tick = tokio::time::interval(LOOK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut swept: Option<Instant> = None;
     loop {
         tick.tick().await;
-        if !queue.leads() {
+        swept = swept.filter(|_| queue.leads());
+        if !queue.leads() || swept.is_some_and(|at| at.elapsed() < SWEEP) {
             continue;
         }
+        swept = Some(Instant::now());
         sweep(&queue).await;
         // Data that was deleted meanwhile is also removed from the log.
         if let Err(error) = queue.app().journal.empty_the_log().await {
