@@ -97,7 +97,11 @@ impl Database {
         let end = match rows.last() {
             Some(last) => Some(PageEnd {
                 started: last.try_get("started").map_err(broken)?,
-                due: last.try_get("due").map_err(broken)?,
+                // PostgreSQL's view has no such column, and its runs are found by their work.
+                due: match due {
+                    Some(_) => last.try_get("due").map_err(broken)?,
+                    None => 0,
+                },
                 nth: last.try_get("nth").map_err(broken)?,
             }),
             None => None,
