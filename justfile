@@ -6,12 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts deploy book examples test test-more
-
-# Waits for processes more than for a processor.
-[parallel]
-[private]
-test-more: test-on-postgres test-as-user soak-briefly
+check: format-is-right lint doc deny workflows scripts deploy book examples test test-on-postgres test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
