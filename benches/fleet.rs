@@ -119,7 +119,7 @@ impl Member {
         Ok(true)
     }
 
-    /// Starts it again if it ended, as whoever supervises it does: with a wrong clock, GitHub refuses it at its start.
+    /// Starts it again if it ended, as a supervisor does: with a wrong clock, GitHub refuses it at its start.
     fn restart_if_it_ended(&mut self) -> anyhow::Result<()> {
         if self.child.try_wait()?.is_some() {
             self.child = spawn(&self.arguments, &self.variables)?;
