@@ -105,9 +105,10 @@ mod tests {
                 "DROP VIEW",
                 "REPLACE VIEW",
                 "RENAME",
-                "ALTER COLUMN",
             ];
-            adds || refers || changes.iter().any(|change| part.contains(change))
+            // Older programs write a new default without noticing.
+            let alters = part.contains("ALTER COLUMN") && !part.contains("SET DEFAULT");
+            adds || refers || alters || changes.iter().any(|change| part.contains(change))
         })
     }
 
@@ -130,6 +131,7 @@ mod tests {
         for breaking in [
             "ALTER TABLE work ADD COLUMN size BIGINT NOT NULL;",
             "DROP TABLE work;",
+            "ALTER TABLE work ALTER COLUMN size TYPE TEXT;",
             "CREATE TABLE said (run TEXT REFERENCES run (id));",
         ] {
             assert!(breaks_older_programs(breaking), "{breaking}");
