@@ -99,13 +99,7 @@ mod tests {
         parts.any(|part| {
             let adds = part.contains("ADD COLUMN") && part.contains("NOT NULL") && !part.contains("DEFAULT");
             let refers = part.contains("REFERENCES") && !part.contains("ON DELETE CASCADE");
-            let changes = [
-                "DROP TABLE",
-                "DROP COLUMN",
-                "DROP VIEW",
-                "REPLACE VIEW",
-                "RENAME",
-            ];
+            let changes = ["DROP TABLE", "DROP COLUMN", "DROP VIEW", "REPLACE VIEW", "RENAME"];
             // Older programs write a new default without noticing.
             let alters = part.contains("ALTER COLUMN") && !part.contains("SET DEFAULT");
             adds || refers || alters || changes.iter().any(|change| part.contains(change))
