@@ -146,14 +146,15 @@ impl Database {
                 .execute(&mut *transaction)
                 .await
                 .map_err(broken)?;
+            transaction.commit().await.map_err(broken)?;
+            return Ok(Vec::new());
         }
         let places: Vec<String> = (1..=runs.len()).map(|place| format!("${place}")).collect();
         let places = places.join(", ");
-        let statements = [
+        for statement in [
             format!("DELETE FROM step WHERE run IN ({places})"),
             format!("DELETE FROM run WHERE id IN ({places})"),
-        ];
-        for statement in statements.into_iter().filter(|_| !runs.is_empty()) {
+        ] {
             let mut delete = sqlx::query(sqlx::AssertSqlSafe(statement));
             for run in &runs {
                 delete = delete.bind(run);

@@ -22,7 +22,7 @@ use crate::metrics::DeliveryOutcome;
 /// The interval between sweeps.
 pub(super) const SWEEP: Duration = Duration::from_secs(180);
 /// How soon a process sweeps that began to lead.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_secs(5);
 /// How far back the first sweep goes, because github.com keeps deliveries for so long.
 /// <https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>
 const KEPT: SignedDuration = SignedDuration::from_hours(72);
@@ -102,10 +102,10 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
                     return Ok(());
                 }
             }
-            end = match next {
-                Some(next) => Some(next),
-                None => break,
-            };
+            if next.is_none() {
+                break;
+            }
+            end = next;
         }
     }
     for id in left {

@@ -12,6 +12,16 @@ async fn unheard(story: &Story, body: &str) {
     story.double.delivered().await;
 }
 
+/// An approval that nobody hears is used after the start, by the first sweep.
+async fn approved_while_away(story: &mut Story) {
+    story.kill().await;
+    unheard(story, "/greenlight approve").await;
+    story.start().await;
+    story.has_not_landed();
+    story.sweep().await;
+    story.has_landed();
+}
+
 #[tokio::test]
 async fn a_comment_made_while_it_was_away_is_acted_on_once() {
     let mut story = Story::new().await;
@@ -92,12 +102,7 @@ async fn with_a_token_the_comments_of_open_runs_are_read() {
     let mut story = Scene::default().token(permissions).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("Please wait for `/greenlight approve`.").await;
-    story.kill().await;
-    unheard(&story, "/greenlight approve").await;
-    story.start().await;
-    story.has_not_landed();
-    story.sweep().await;
-    story.has_landed();
+    approved_while_away(&mut story).await;
     story.sweep().await;
     assert_eq!(story.runs().await.len(), 1);
     story.finish().await;
@@ -120,12 +125,7 @@ async fn a_restart_does_not_ask_about_what_waits_for_people_if_a_sweep_hears_wha
         .filter(|path| about(path))
         .collect();
     assert!(asked.is_empty(), "{asked:?}");
-    story.kill().await;
-    unheard(&story, "/greenlight approve").await;
-    story.start().await;
-    story.has_not_landed();
-    story.sweep().await;
-    story.has_landed();
+    approved_while_away(&mut story).await;
     story.finish().await;
 }
 
