@@ -27,13 +27,14 @@ pub struct OpenGate {
 }
 
 /// A page of runs that are not over, oldest first.
-const OLDEST: &str = "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 AND started >= $1 \
-                      AND (started > $1 OR nth > $2) ORDER BY started, nth LIMIT $3) AS run \
-                      JOIN step ON step.run = run.id ORDER BY run.started, run.nth, step.place";
+const OLDEST: &str = "SELECT run.*, step.step, step.format FROM (SELECT *, CAST(0 AS BIGINT) AS due_at FROM addressed \
+                      WHERE is_over = 0 AND started >= $1 AND (started > $1 OR nth > $2) ORDER BY started, nth LIMIT $3) \
+                      AS run JOIN step ON step.run = run.id ORDER BY run.started, run.nth, step.place";
 /// A page of runs that are due, the longest due first.
-const DUE: &str = "SELECT run.*, step.step, step.format FROM (SELECT * FROM addressed WHERE is_over = 0 AND due >= $1 \
-                   AND due <= $2 AND (due > $1 OR nth > $3) ORDER BY due, nth LIMIT $4) AS run \
-                   JOIN step ON step.run = run.id ORDER BY run.due, run.nth, step.place";
+const DUE: &str = "SELECT run.*, step.step, step.format FROM (SELECT addressed.*, open.due AS due_at FROM run AS open \
+                   JOIN addressed ON addressed.id = open.id WHERE open.is_over = 0 AND open.due >= $1 AND open.due <= $2 \
+                   AND (open.due > $1 OR addressed.nth > $3) ORDER BY open.due, addressed.nth LIMIT $4) AS run \
+                   JOIN step ON step.run = run.id ORDER BY run.due_at, run.nth, step.place";
 
 impl Journal {
     /// At most `limit` runs that are not over, from where a page ended: oldest first, or, if there is a moment, only those
@@ -97,11 +98,7 @@ impl Database {
         let end = match rows.last() {
             Some(last) => Some(PageEnd {
                 started: last.try_get("started").map_err(broken)?,
-                // PostgreSQL's view has no such column, and its runs are found by their work.
-                due: match due {
-                    Some(_) => last.try_get("due").map_err(broken)?,
-                    None => 0,
-                },
+                due: last.try_get("due_at").map_err(broken)?,
                 nth: last.try_get("nth").map_err(broken)?,
             }),
             None => None,
