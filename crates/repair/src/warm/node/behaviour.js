@@ -7,12 +7,17 @@ const crypto = require('node:crypto');
 const { performance } = require('node:perf_hooks');
 
 const now = performance.now.bind(performance);
+const cpuUsage = process.cpuUsage.bind(process);
 
 /// Maximum number of inputs recorded for each function, and of all inputs.
 const MOST_RECORDED = 24;
 const MOST_INPUTS = 240;
 /// Time limit of one call in milliseconds.
 const CALL = 100;
+/// The share of that limit that a call must have had of a processor before it counts as too slow, unless it took too
+/// long this many times: on a busy machine, it may only have waited for its turn.
+const OWN_SHARE = 0.6;
+const MOST_CALLS = 5;
 /// Characters of an answer that are shown; a longer one is shown with its digest.
 const SHOWN = 300;
 const MANY = 200;
@@ -259,6 +264,16 @@ function raised(error) {
 }
 
 async function answer(values, input) {
+  for (let calls = 1; ; calls += 1) {
+    const before = cpuUsage();
+    const text = await once(values, input);
+    const { user, system } = cpuUsage(before);
+    if (text !== 'timeout' || calls === MOST_CALLS || user + system >= OWN_SHARE * CALL * 1000) return text;
+  }
+}
+
+/// Calls once.
+async function once(values, input) {
   const { value, holder, made } = target(values, input);
   const args = copied(input.args);
   const left = () => (made === null ? show(args) : show([...args, { ...made }]));
