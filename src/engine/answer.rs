@@ -225,7 +225,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
     }
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
     let run = run.ok_or_else(|| Broken::Bug("an open gate has no run".into()))?;
-    match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
+    match gate::still_valid(&gate, &context.pull_request.head, context.app.journal.now()) {
         Ok(()) => Ok(GateLookup::Open(Box::new(run), Box::new(gate))),
         Err(refusal) => {
             pull_request::drive_in(context, run).await?;
@@ -273,7 +273,7 @@ async fn record(
         gate: gate.id.clone(),
         answer,
         comment: said_in.map(|said_in| said_in.comment),
-        at: Some(Timestamp::now()),
+        at: Some(context.app.journal.now()),
     };
     context.app.append(&mut run, step).await?;
     continue_run(context, run).await

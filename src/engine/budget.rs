@@ -62,7 +62,7 @@ pub(super) async fn reserve(context: &Context<'_>, run: &Run, limits: &RunLimits
     let is_reserved = left.exhausted().is_some() && of_shared(context, run, limits, (&runs, &[])).exhausted().is_none();
     if is_reserved {
         database.end_reservation(run.id()).await?;
-        return Err(Broken::Reserved(Timestamp::now() + WAIT));
+        return Err(Broken::Reserved(database.now() + WAIT));
     }
     Ok(left)
 }
@@ -96,7 +96,7 @@ fn of_shared(context: &Context<'_>, run: &Run, limits: &RunLimits, (runs, reserv
     if shares_nothing(limits) {
         return budget::left(&counted);
     }
-    let since = Timestamp::now().checked_sub(DAY).unwrap_or(Timestamp::MIN);
+    let since = context.app.journal.now().checked_sub(DAY).unwrap_or(Timestamp::MIN);
     let recent = |other: &&Run| other.started.at >= since;
     let of_one = runs.iter().filter(|other| other.started.is_on(context.id()));
     counted.push((

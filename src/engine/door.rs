@@ -1,6 +1,7 @@
 //! What differs between the places where a run happens: a pull request on GitHub, a checkout on this machine, and the
 //! recording of an earlier run. The loop in `drive` is the same for all of them.
 
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::Broken;
@@ -41,6 +42,11 @@ pub enum Waiting {
 pub trait Door: Sync {
     /// Appends a step to the journal, then applies it to the run.
     fn append(&self, run: &mut Run, step: Step) -> impl Future<Output = Result<(), Broken>> + Send;
+
+    /// The time by the clock of the journal.
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
 
     /// Whether a model may work in this run without executing anything.
     fn has_reader(&self, run: &Run) -> bool;

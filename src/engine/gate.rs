@@ -9,7 +9,7 @@ use crate::domain::run::{GateNeeded, Run};
 use crate::domain::{redact, reply};
 
 /// Opens the next gate. `command` is the test command and its time limit in minutes, for the gates that permit
-/// running it.
+/// running it. `now` is the time of the journal.
 ///
 /// # Errors
 /// When the run has nothing to ask about.
@@ -18,6 +18,7 @@ pub fn open(
     needed: GateNeeded,
     command: Option<(String, u64)>,
     worktree: Option<&Worktree>,
+    now: Timestamp,
 ) -> Result<Gate, Broken> {
     let nothing = || Broken::Bug("there is no request".into());
     let proposed = || {
@@ -25,7 +26,7 @@ pub fn open(
         Ok::<_, Broken>((proposal, proposal.patch.paths().count(), proposal.patch.digest()))
     };
     let (kind, content) = match needed {
-        GateNeeded::Execute => return request(run, worktree),
+        GateNeeded::Execute => return request(run, worktree, now),
         GateNeeded::Land => {
             let (_, files, patch) = proposed()?;
             (GateKind::Land { files }, patch)
@@ -60,12 +61,12 @@ pub fn open(
             (kind, content)
         }
     };
-    let terms = run.terms(Timestamp::now());
+    let terms = run.terms(now);
     Ok(Gate::open(run.id(), run.gates.len(), kind, &content, terms))
 }
 
 /// Opens the gate for the execution the model is waiting for.
-fn request(run: &Run, worktree: Option<&Worktree>) -> Result<Gate, Broken> {
+fn request(run: &Run, worktree: Option<&Worktree>, now: Timestamp) -> Result<Gate, Broken> {
     let (Some(deferred), Some(worktree)) = (&run.deferred, worktree) else {
         return Err(Broken::Bug("there is no request".into()));
     };
@@ -75,7 +76,7 @@ fn request(run: &Run, worktree: Option<&Worktree>) -> Result<Gate, Broken> {
         edits: Some(work::edits(worktree, work::stage(run), &run.said)?.unified())
             .filter(|diff| diff.len() <= reply::MAX_EDITS && redact::redact(diff) == *diff),
     };
-    let terms = run.terms(Timestamp::now());
+    let terms = run.terms(now);
     Ok(Gate::open_request(
         run.id(),
         run.gates.len(),

@@ -109,7 +109,13 @@ pub(super) async fn open_gate(
         },
         GateNeeded::Land | GateNeeded::ChangeTests | GateNeeded::Execute | GateNeeded::Tests => None,
     };
-    Ok(Step::GateOpened(gate::open(run, needed, command, worktree)?))
+    Ok(Step::GateOpened(gate::open(
+        run,
+        needed,
+        command,
+        worktree,
+        context.app.journal.now(),
+    )?))
 }
 
 /// The test command and its time limit in minutes, as the gate shows them.

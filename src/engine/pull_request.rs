@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures::FutureExt as _;
+use jiff::Timestamp;
 use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 
@@ -186,6 +187,10 @@ impl Door for OnPullRequest<'_> {
     async fn append(&self, run: &mut Run, step: Step) -> Result<(), Broken> {
         let took = Some(self.timer.lap());
         Ok(self.context.app.append_timed(run, step, took).await?)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.context.app.journal.now()
     }
 
     /// A model that acts by code needs an interpreter, and so permission to run code. And no model works on a

@@ -225,7 +225,13 @@ impl Door for Recording<'_> {
             .reproduced
             .as_ref()
             .map_or_else(String::new, |(before, _)| before.command.clone());
-        Ok(Step::GateOpened(gate::open(run, needed, Some((command, 0)), worktree)?))
+        Ok(Step::GateOpened(gate::open(
+            run,
+            needed,
+            Some((command, 0)),
+            worktree,
+            self.now(),
+        )?))
     }
 
     /// Recordings of earlier versions lack an answer at gates where the run continued.

@@ -46,7 +46,7 @@ pub(super) async fn start(
         approvers: config.gate.approvers,
         gate_seconds: config.gate.expires.as_secs(),
         writes_as: Some(context.me.login.clone()),
-        at: jiff::Timestamp::now(),
+        at: context.app.journal.now(),
     };
     tracing::info!(run.id = %started.run, pull_request = %pull_request.id, head = %started.head, "a run begins");
     let run = context.app.journal.begin(started).await?;

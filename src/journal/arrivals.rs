@@ -48,7 +48,7 @@ impl Database {
     async fn arrive(&self, id: &DeliveryId) -> Result<Admission, Error> {
         let written = sqlx::query("INSERT INTO arrival (id, at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING")
             .bind(&id.0)
-            .bind(Timestamp::now().to_string())
+            .bind(self.now().to_string())
             .execute(&self.pool)
             .await
             .map_err(broken)?;

@@ -14,6 +14,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, Connection as _, Executor as _};
 
 use super::Error;
+use super::clock::SharedClock;
 use super::columns::broken;
 use super::dialect::Dialect;
 use super::group::Group;
@@ -43,6 +44,7 @@ pub struct Database {
     pub(super) told: ReportedOnce,
     /// Deliveries that wait for the next commit to SQLite.
     pub(super) group: Group,
+    pub(super) clock: SharedClock,
 }
 
 impl Database {
@@ -83,6 +85,7 @@ impl Database {
             .await
             .map_err(broken)?;
         database.migrate().await?;
+        database.read_clock().await?;
         Ok(database)
     }
 
@@ -118,6 +121,7 @@ impl Database {
             dialect,
             told: ReportedOnce::default(),
             group: Group::default(),
+            clock: SharedClock::default(),
         })
     }
 

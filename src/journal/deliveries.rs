@@ -28,7 +28,7 @@ impl Database {
             return Ok(admitted);
         }
         let mut transaction = self.pool.begin().await.map_err(broken)?;
-        let is_new = insert(&mut *transaction, id, &json).await?;
+        let is_new = insert(&mut *transaction, id, &json, self.now()).await?;
         note_push(&mut *transaction, event).await?;
         if is_new {
             let nth = pieces::put(&mut transaction, waiting, (&id.0, None)).await?;
@@ -82,7 +82,7 @@ impl Database {
         )
         .bind(&id.0)
         .bind(json)
-        .bind(Timestamp::now().to_string())
+        .bind(self.now().to_string())
         .bind(&waiting.repository)
         .bind(&waiting.pull_request)
         .bind(&waiting.owner)
@@ -154,12 +154,17 @@ impl Database {
 }
 
 /// Inserts a delivery. Returns false if it is there already.
-async fn insert<'e>(executor: impl Executor<'e, Database = Any>, id: &DeliveryId, json: &str) -> Result<bool, Error> {
+async fn insert<'e>(
+    executor: impl Executor<'e, Database = Any>,
+    id: &DeliveryId,
+    json: &str,
+    now: Timestamp,
+) -> Result<bool, Error> {
     let insert = "INSERT INTO delivery (id, event, received) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
     let written = sqlx::query(insert)
         .bind(&id.0)
         .bind(json)
-        .bind(Timestamp::now().to_string())
+        .bind(now.to_string())
         .execute(executor)
         .await
         .map_err(broken)?;

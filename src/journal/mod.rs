@@ -7,6 +7,7 @@
 
 mod activity_log;
 mod arrivals;
+mod clock;
 mod columns;
 mod database;
 mod deliveries;

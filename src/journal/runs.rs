@@ -38,7 +38,7 @@ impl Database {
         .bind(&started.run.0)
         .bind(step)
         .bind(i64::from(FORMAT))
-        .bind(Timestamp::now().as_microsecond())
+        .bind(self.now().as_microsecond())
         .execute(&mut *transaction)
         .await
         .map_err(broken)?;
@@ -78,7 +78,7 @@ impl Database {
             .bind(place)
             .bind(&json)
             .bind(i64::from(FORMAT))
-            .bind(Timestamp::now().as_microsecond())
+            .bind(self.now().as_microsecond())
             .execute(&mut *transaction)
             .await
             .map_err(broken)?;

@@ -3,8 +3,6 @@
 //! Everything that can be known at once is checked here, so that the person learns it. The answer is then recorded, and
 //! carried out in the lane of its pull request, where everything is checked again, as for a comment.
 
-use jiff::Timestamp;
-
 use super::lane::Route;
 use super::queue::Queue;
 use super::work::Work;
@@ -58,7 +56,7 @@ pub(super) struct Answering<'a> {
 impl Answering<'_> {
     /// Approves or rejects a request.
     pub(super) async fn answer(&self, asked: &Asked, command: Command) -> Result<DeliveryId, NotTaken> {
-        if !self.run.open_gates().contains(&asked.gate) || Timestamp::now() >= asked.gate.expires {
+        if !self.run.open_gates().contains(&asked.gate) || self.queue.app().journal.now() >= asked.gate.expires {
             return Err(NotTaken::Closed);
         }
         let now = self.client.pull_request(self.on).await?;
@@ -88,7 +86,7 @@ impl Answering<'_> {
         }
         let event = Event {
             installation: run.started.installation,
-            received: Timestamp::now(),
+            received: queue.app().journal.now(),
             fact: Fact::CommandGiven {
                 pull_request: self.on.clone(),
                 head: run.started.head.clone(),

@@ -44,7 +44,7 @@ pub async fn take_up(queue: &Queue) {
     tracing::info!("resuming the runs that an earlier process left");
     look_at_gates(queue).await;
     let may_miss_something = sweep::may_miss_something(queue.app()).await;
-    let now = Timestamp::now();
+    let now = queue.app().journal.now();
     pick_up(queue, (Timestamp::MAX, Some(now)), |run| is_due(run, now), |_| true).await;
     if may_miss_something {
         let all = queue.clone();
@@ -72,7 +72,7 @@ pub async fn watch(queue: Queue, every: Duration) {
             // The database knows what is due.
             continue;
         }
-        let now = Timestamp::now();
+        let now = queue.app().journal.now();
         // Work that met a rate limit is retried as soon as the limit is reset, and not before.
         let may_be_tried = |id: &str| queue.is_reset(id, now).unwrap_or_else(|| pauses.is_over(id));
         pick_up(&queue, (now - MIN_AGE, Some(now)), |run| is_due(run, now), may_be_tried).await;
@@ -87,7 +87,7 @@ pub(super) async fn prune_on(queue: Queue) {
         if !queue.leads() {
             continue;
         }
-        if let Err(error) = engine::prune(queue.app(), Timestamp::now()).await {
+        if let Err(error) = engine::prune(queue.app(), queue.app().journal.now()).await {
             tracing::warn!(%error, "old data could not be deleted");
         }
     }

@@ -328,7 +328,7 @@ impl Queue {
                     let route = Route::of_event(&event);
                     self.enqueue(route, Work::Delivery(id.clone(), Box::new(event)));
                 }
-                let is_young = Timestamp::now().duration_since(received) < MAX_AGE;
+                let is_young = self.0.app.journal.now().duration_since(received) < MAX_AGE;
                 self.rest(&id.0, &again);
                 self.finish(&id, again != Again::Never && is_young).await;
             }

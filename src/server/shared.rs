@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use tracing::Instrument as _;
 
 use super::again::{Again, MAX_AGE, log};
@@ -67,6 +66,9 @@ pub(super) async fn beat_on(queue: Queue) {
         if beats % CONFIRM == 1 {
             stop_if_too_old(&queue, fleet).await;
             fleet.register().await;
+            if let Err(error) = fleet.database.read_clock().await {
+                tracing::warn!(%error, "the clock of the database could not be read");
+            }
             fleet.stand_for_leader(sweep::may_miss_something(queue.app())).await;
         }
         // Lanes that are claimed from here on are not among those that the database extends.
@@ -181,7 +183,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
     let (again, parts) = match piece.what {
         PieceKind::Unreadable(id) => {
             tracing::error!(delivery.id = id, "a delivery cannot be read");
-            (Again::NotBefore(Timestamp::now() + MAX_AGE), Vec::new())
+            (Again::NotBefore(fleet.database.now() + MAX_AGE), Vec::new())
         }
         PieceKind::Resume(id) => {
             let Some(run) = fleet.database.find(&id).await? else {
@@ -206,7 +208,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
             return Ok(true);
         }
         PieceKind::Delivery(id, event) => {
-            let is_young = Timestamp::now().duration_since(event.received) < MAX_AGE;
+            let is_young = fleet.database.now().duration_since(event.received) < MAX_AGE;
             let span = Work::Delivery(id, event.clone()).span();
             let delivering = queue.deliver(*event, Some(Arc::clone(lease)));
             let (again, parts) = delivering.instrument(span).await;

@@ -63,13 +63,13 @@ pub async fn sweep(queue: &Queue) {
 /// Whether people may have pushed or commented without any sweep finding out: a token cannot list deliveries, and an
 /// App's are kept for a limited time.
 pub(super) async fn may_miss_something(app: &App) -> bool {
-    let is_recent = |mark: Timestamp| mark >= Timestamp::now() - KEPT;
+    let is_recent = |mark: Timestamp| mark >= app.journal.now() - KEPT;
     !app.github.is_app() || !matches!(app.journal.mark(MARK).await, Ok(Some(mark)) if is_recent(mark))
 }
 
 async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
     let app = queue.app();
-    let now = Timestamp::now();
+    let now = app.journal.now();
     let mark = app.journal.mark(MARK).await?;
     let earliest = now - KEPT;
     let mut since = mark.map_or(earliest, |mark| (mark - OVERLAP).max(earliest));
@@ -143,8 +143,9 @@ async fn read_comments(queue: &Queue, run: &Run) -> Result<bool, Broken> {
 }
 
 /// Records a missed delivery and queues it. Returns false if the queue is full.
-async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broken> {
+async fn take(queue: &Queue, id: DeliveryId, mut event: Event) -> Result<bool, Broken> {
     let app = queue.app();
+    event.received = app.journal.now();
     let (route, event) = match tokio::task::spawn_blocking(move || (Route::of_concern(&event), event)).await {
         Ok(looked_at) => looked_at,
         Err(error) => return Err(Broken::Bug(error.to_string())),

@@ -247,10 +247,11 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<DeliveryOutcome, Webh
             .repository()
             .is_none_or(|repository| app.allow_list.allows(repository))
     };
-    let Some((event, route)) = read.filter(|(event, _)| is_allowed(event)) else {
+    let Some((mut event, route)) = read.filter(|(event, _)| is_allowed(event)) else {
         tracing::debug!(delivery.id = id, "not ours");
         return Ok(DeliveryOutcome::Ignored);
     };
+    event.received = app.journal.now();
     let id = event.identity(DeliveryId(id));
     let waiting = route.waiting(&event);
     let admitted = app.journal.admit(&id, &event, &waiting).await;

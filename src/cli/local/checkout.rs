@@ -297,7 +297,7 @@ impl Door for OnCheckout<'_> {
     }
 
     async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {
-        Ok(Step::GateOpened(gate::open(run, needed, None, worktree)?))
+        Ok(Step::GateOpened(gate::open(run, needed, None, worktree, self.now())?))
     }
 
     async fn wait(&mut self, run: &Run) -> Result<Waiting, Broken> {

@@ -264,3 +264,30 @@ async fn one_machine_without_a_needed_label_says_so_and_executes_nothing() {
     assert!(story.run().await.is_over());
     story.finish().await;
 }
+
+/// Machines' clocks differ. The database's clock, an hour behind here, says what came before what.
+#[tokio::test]
+async fn all_processes_go_by_the_clock_of_the_database() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    // A search path that names `pg_catalog` last lets a function of the same name come first.
+    let behind = "DO $do$ BEGIN
+            CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+                AS $$ SELECT pg_catalog.clock_timestamp() - interval '1 hour' $$;
+            CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql
+                AS $$ SELECT pg_catalog.now() - interval '1 hour' $$;
+            EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+        END $do$";
+    postgres::execute(&url, behind).await;
+    let story = Scene::default().on_postgres(url).workers(1).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let run = story.run().await;
+    let ago = |then: jiff::Timestamp| jiff::Timestamp::now().duration_since(then).as_mins();
+    let gate = &run.gates.last().unwrap().gate;
+    assert!((59..62).contains(&ago(run.started.at)), "{}", run.started.at);
+    assert!((59..62).contains(&ago(gate.opened)), "{}", gate.opened);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
