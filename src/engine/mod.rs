@@ -173,6 +173,16 @@ impl Broken {
         }
     }
 
+    /// Whether the same may succeed later, because GitHub or the journal is unavailable.
+    pub fn may_pass(&self) -> bool {
+        self.is_without_journal() || self.github().is_some_and(github::Error::may_pass)
+    }
+
+    /// Whether the journal is unavailable, so that nothing can be recorded, not even an end.
+    pub fn is_without_journal(&self) -> bool {
+        matches!(self, Self::Journal(journal::Error::Unavailable(_)))
+    }
+
     /// Whether another process took over, so that this one leaves everything as it is.
     pub fn is_taken(&self) -> bool {
         matches!(self, Self::Journal(journal::Error::Taken))

@@ -1,13 +1,20 @@
 //! Converts the columns of the database.
 
+use std::any::Any;
+
 use sqlx::Row as _;
 use sqlx::any::AnyRow;
 
 use super::Error;
+use super::outage::is_outage;
 use crate::domain::id::{InstallationId, RepositoryId};
 
-pub(super) fn broken(error: impl std::fmt::Display) -> Error {
-    Error::Broken(error.to_string())
+pub(super) fn broken(error: impl std::fmt::Display + 'static) -> Error {
+    let problem = error.to_string();
+    match (&error as &dyn Any).downcast_ref() {
+        Some(error) if is_outage(error) => Error::Unavailable(problem),
+        _ => Error::Broken(problem),
+    }
 }
 
 /// An id as the database stores it.

@@ -68,7 +68,7 @@ impl Database {
             .await
             .map_err(|error| of_file(&error))?;
         database.migrate().await.map_err(|error| match error {
-            Error::Broken(problem) => of_file(&problem),
+            Error::Broken(problem) | Error::Unavailable(problem) => of_file(&problem),
             error => of_file(&error),
         })?;
         Ok(database)

@@ -30,7 +30,7 @@ struct GroupState {
 struct Pending {
     id: DeliveryId,
     what: DeliveryChange,
-    answer: oneshot::Sender<Result<Admission, String>>,
+    answer: oneshot::Sender<Result<Admission, Error>>,
 }
 
 /// What is written about a delivery.
@@ -60,7 +60,7 @@ impl Group {
         let _committing = self.0.committing.lock().await;
         loop {
             match written.try_recv() {
-                Ok(written) => return written.map_err(Error::Broken),
+                Ok(written) => return written,
                 Err(oneshot::error::TryRecvError::Closed) => return Err(Error::Broken("the write was cut off".into())),
                 Err(oneshot::error::TryRecvError::Empty) => {}
             }
@@ -84,8 +84,7 @@ impl Group {
 
 /// Writes a group, and answers everyone in it.
 async fn commit(pool: &AnyPool, group: Vec<Pending>) {
-    let written = try_commit(pool, &group).await.map_err(|error| error.to_string());
-    let mut written = written.map_err(|error| group.iter().map(|_| error.clone()).collect::<Vec<_>>());
+    let mut written = try_commit(pool, &group).await;
     for pending in group {
         let answer = match &mut written {
             // Of two with the same id, the first is new.
@@ -93,7 +92,9 @@ async fn commit(pool: &AnyPool, group: Vec<Pending>) {
                 true => Admission::New,
                 false => Admission::Known,
             }),
-            Err(errors) => Err(errors.pop().unwrap_or_default()),
+            Err(Error::Unavailable(problem)) => Err(Error::Unavailable(problem.clone())),
+            Err(Error::Broken(problem)) => Err(Error::Broken(problem.clone())),
+            Err(error) => Err(Error::Broken(error.to_string())),
         };
         let _nobody_waits_any_more = pending.answer.send(answer);
     }

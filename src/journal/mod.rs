@@ -24,6 +24,7 @@ mod look;
 mod migrations;
 mod once;
 mod open;
+mod outage;
 mod pauses;
 mod pieces;
 mod pushes;
@@ -69,6 +70,9 @@ pub enum Error {
     Taken,
     #[error("the journal cannot be used: {0}")]
     Broken(String),
+    /// The database is down, busy or full at the moment. Whether it still wrote something is unknown.
+    #[error("the journal cannot be used: {0}")]
+    Unavailable(String),
     /// A newer version of greenlight migrated the tables, and this one cannot use them any more.
     #[error(
         "a newer version of greenlight changed the tables, and this one cannot use them: upgrade greenlight, or start \

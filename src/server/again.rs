@@ -6,7 +6,7 @@ use tokio::task::JoinError;
 use crate::domain::worker_labels::WorkerLabels;
 use crate::engine::Broken;
 
-/// How long after its arrival a delivery that met an outage of GitHub is retried. By default, a gate is open for as
+/// How long after its arrival a delivery that met an outage of GitHub or of the database is retried. By default, a gate is open for as
 /// long.
 pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
@@ -14,7 +14,7 @@ pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Again {
     Never,
-    /// When GitHub responds again, which cannot be predicted.
+    /// When GitHub or the database responds again, which cannot be predicted.
     Sometime,
     NotBefore(Timestamp),
     /// By a process with these labels.
@@ -40,8 +40,10 @@ pub(super) fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> 
             }
             None => {
                 tracing::error!(error = %broken, "work failed");
-                let may_pass = matches!(&broken, Broken::GitHub(error) if error.may_pass());
-                if may_pass { Again::Sometime } else { Again::Never }
+                match broken.may_pass() {
+                    true => Again::Sometime,
+                    false => Again::Never,
+                }
             }
         },
         Err(panicked) => {

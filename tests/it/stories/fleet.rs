@@ -291,3 +291,37 @@ async fn all_processes_go_by_the_clock_of_the_database() {
     story.has_landed();
     story.finish().await;
 }
+
+/// The database is gone for a moment, once while a run works and once while an approval is recorded. The run does not
+/// end, and the approval is not lost.
+#[tokio::test]
+async fn an_outage_of_the_database_ends_no_run_and_loses_no_approval() {
+    let Some(url) = postgres::new_database().await else {
+        return;
+    };
+    let story = Scene::default().on_postgres(url).workers(1).begin().await;
+    let fail_once = r#"DO $do$ BEGIN
+            -- A rollback does not set a sequence back.
+            CREATE SEQUENCE reproduced;
+            CREATE SEQUENCE answered;
+            CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF (NEW.step LIKE '{"reproduced"%' AND nextval('reproduced') = 1)
+                    OR (NEW.step LIKE '{"answered"%' AND nextval('answered') = 1) THEN
+                    RAISE EXCEPTION 'terminating connection due to administrator command' USING ERRCODE = '57P01';
+                END IF;
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER fail_once BEFORE INSERT ON step FOR EACH ROW EXECUTE FUNCTION fail_once();
+        END $do$"#;
+    postgres::execute(story.postgres(), fail_once).await;
+    story.maintainer_says("/greenlight fix").await;
+    story.until_logged(&["work failed"]).await;
+    assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
+    story.maintainer_says("/greenlight approve").await;
+    assert_eq!(story.double.commits(story.number).unwrap().len(), 1);
+    postgres::execute(story.postgres(), "UPDATE work SET not_before = now() WHERE tries > 0").await;
+    story.settle().await;
+    story.has_landed();
+    assert_eq!(story.runs().await.len(), 1);
+    story.finish().await;
+}
