@@ -3,7 +3,8 @@
 //! people ask for fixes and approve them on a double of GitHub. Afterwards the double's own records show whether anything was lost, done twice, or done without an approval.
 //!
 //! `cargo bench --bench fleet -- 60 24` lasts 60 seconds with 24 pull requests, and then waits until all is done.
-//! The seed of the random choices is a third argument. Needs PostgreSQL; see `tests/it/harness/postgres.rs`. Clocks
+//! The seed of the random choices is a third argument. GitHub's limits are lifted, because a real fleet has an
+//! installation for each of its owners; they have tests elsewhere. Needs PostgreSQL; see `tests/it/harness/postgres.rs`. Clocks
 //! jump if Debian's `libfaketime` is installed.
 
 #[expect(
@@ -20,7 +21,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use github_double::{AUTHOR, Double, MAINTAINER, NewPullRequest, World};
+use github_double::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, World};
 use rustix::process::{Pid, Signal, kill_process};
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
@@ -28,6 +29,8 @@ use tempfile::TempDir;
 const SECRET: &str = "soak-webhook-secret";
 const DOORS: usize = 3;
 const WORKERS: usize = 6;
+/// More pull requests of the repository than there are workers.
+const AT_ONCE: &str = "32";
 /// Time between two disturbances.
 const PAUSE: Duration = Duration::from_secs(2);
 /// How long a stopped process stays stopped: longer than its leases last.
@@ -36,6 +39,24 @@ const STOPPED: Duration = Duration::from_secs(28);
 const FAKE_TIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 /// How far clocks jump, in seconds. GitHub refuses a token of an App whose clock is a minute ahead.
 const JUMPS: [i64; 4] = [-3_000, -40, 20, 40];
+/// Requests that fail once in a while, and how.
+const FAULTY: [(&str, &str); 7] = [
+    ("GET", "/pulls/"),
+    ("POST", "/reviews"),
+    ("POST", "/comments"),
+    ("POST", "/check-runs"),
+    ("PATCH", "/check-runs/"),
+    ("POST", "/git/commits"),
+    ("POST", "/graphql"),
+];
+const FAULTS: [Fault; 6] = [
+    Fault::BadGatewayBefore,
+    Fault::BadGatewayAfter,
+    Fault::ResetBefore,
+    Fault::ResetAfter,
+    Fault::BadCredentials,
+    Fault::SecondaryLimit { retry_after: 5 },
+];
 /// How long everything may take to calm down afterwards. Missed deliveries are looked for every three minutes.
 const PATIENCE: Duration = Duration::from_secs(900);
 
@@ -190,10 +211,15 @@ struct Soak {
 }
 
 impl Soak {
-    async fn begin(pulls: usize, seed: u64) -> anyhow::Result<Self> {
-        let url = postgres::new_database().await.context("PostgreSQL is not installed")?;
+    /// `None` without PostgreSQL.
+    async fn begin(pulls: usize, seed: u64) -> anyhow::Result<Option<Self>> {
+        let Some(url) = postgres::new_database().await else {
+            return Ok(None);
+        };
         let files: [(&str, &[u8]); 2] = [("README.md", b"Fares.\n"), ("greenlight.toml", b"[triage]\nruns = 2\n")];
         let double = Double::start(World::with_repository("acme/rail", &files)).await?;
+        double.limit_content(false);
+        double.leave_requests(u32::MAX, 24 * 3_600);
         let key = tempfile::NamedTempFile::new()?;
         let app = double.app_credentials();
         std::fs::write(key.path(), app.private_key)?;
@@ -208,10 +234,20 @@ impl Soak {
         let mut doors = Vec::new();
         for _ in 0..DOORS {
             let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
-            let member = Member::start(&["serve", "--workers", "0", "--listen", &address], &variables)?;
+            let arguments = [
+                "serve",
+                "--workers",
+                "0",
+                "--max-per-repository",
+                AT_ONCE,
+                "--listen",
+                &address,
+            ];
+            let member = Member::start(&arguments, &variables)?;
             doors.push((member, format!("http://{address}")));
         }
-        let workers = (0..WORKERS).map(|_| Member::start(&["worker", "--workers", "1"], &variables));
+        let arguments = ["worker", "--workers", "1", "--max-per-repository", AT_ONCE];
+        let workers = (0..WORKERS).map(|_| Member::start(&arguments, &variables));
         let workers = workers.collect::<Result<_, _>>()?;
         let mut numbers = Vec::new();
         for nth in 0..pulls {
@@ -220,7 +256,7 @@ impl Soak {
                 .write("test_fare.py", TESTS);
             numbers.push(double.open_pull_request(new).await?);
         }
-        Ok(Self {
+        Ok(Some(Self {
             double,
             url,
             numbers,
@@ -229,7 +265,7 @@ impl Soak {
             chance: Chance(seed | 1),
             disturbances: BTreeMap::new(),
             approved: HashSet::new(),
-        })
+        }))
     }
 
     /// Sends webhooks to a door that answers, as a load balancer does.
@@ -257,7 +293,7 @@ impl Soak {
             member.restart_if_it_ended()?;
         }
         let (door, worker) = (self.chance.below(DOORS), self.chance.below(WORKERS));
-        let what = match self.chance.below(9) {
+        let what = match self.chance.below(11) {
             0 | 1 => {
                 self.workers[worker].replace()?;
                 "workers killed"
@@ -281,6 +317,12 @@ impl Soak {
                     false => "jumps of clocks that need libfaketime",
                 }
             }
+            8 | 9 => {
+                let (method, path) = FAULTY[self.chance.below(FAULTY.len())];
+                self.double
+                    .plan_fault(method, path, FAULTS[self.chance.below(FAULTS.len())]);
+                "faults of GitHub"
+            }
             _ => {
                 let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND \
                            datname = current_database()";
@@ -295,16 +337,21 @@ impl Soak {
     /// Approves what asks for it, once each, and with the command that the comment names: clocks may differ by more than
     /// the time between the request and the answer.
     async fn approve(&mut self) -> anyhow::Result<()> {
-        for number in self.numbers.clone() {
+        let waiting: Vec<u64> = self
+            .numbers
+            .iter()
+            .copied()
+            .filter(|number| !self.approved.contains(number))
+            .collect();
+        for number in waiting {
             let comments = self.double.comments(number);
             let mut ours = comments.iter().filter(|comment| comment.author.ends_with("[bot]"));
             let asks = ours.find_map(|comment| {
                 let (_, rest) = comment.body.split_once("`/greenlight approve g")?;
                 Some(format!("/greenlight approve g{}", rest.split_once('`')?.0))
             });
-            if let Some(command) = asks
-                && self.approved.insert(number)
-            {
+            if let Some(command) = asks {
+                self.approved.insert(number);
                 self.double.comment(number, MAINTAINER, &command).await?;
             }
         }
@@ -368,13 +415,13 @@ impl Soak {
     }
 
     #[expect(clippy::print_stdout, reason = "the result of the bench")]
-    fn print(&self, at_the_end: usize, took: Duration, seed: u64) {
+    fn print(&self, during: usize, took: Duration, seed: u64) {
         println!("| | |\n|---|---|");
         println!(
             "| pull requests fixed, approved and landed once | {} |",
             self.numbers.len()
         );
-        println!("| of them during the disturbances | {at_the_end} |");
+        println!("| of them during the disturbances | {during} |");
         for (what, times) in &self.disturbances {
             println!("| {what} | {times} |");
         }
@@ -389,7 +436,9 @@ async fn main() -> anyhow::Result<()> {
     let length = Duration::from_secs(numbers.next().unwrap_or(60));
     let pulls = usize::try_from(numbers.next().unwrap_or(24))?;
     let seed = numbers.next().unwrap_or(20_261_126);
-    let mut soak = Soak::begin(pulls, seed).await?;
+    let Some(mut soak) = Soak::begin(pulls, seed).await? else {
+        return Ok(());
+    };
     let began = Instant::now();
     let mut asked = soak.numbers.clone().into_iter();
     let each = length.div_f64(1.5 * pulls.max(1) as f64);
@@ -410,7 +459,7 @@ async fn main() -> anyhow::Result<()> {
         }
         soak.approve().await?;
     }
-    let at_the_end = soak.landed();
+    let during = soak.landed();
     for member in soak
         .workers
         .iter_mut()
@@ -422,6 +471,7 @@ async fn main() -> anyhow::Result<()> {
     for number in asked {
         soak.double.comment(number, MAINTAINER, "/greenlight fix").await?;
     }
+    let mut tick = tokio::time::interval(Duration::from_secs(1));
     while soak.landed() < pulls && began.elapsed() < length + PATIENCE {
         tick.tick().await;
         soak.balance().await;
@@ -429,6 +479,6 @@ async fn main() -> anyhow::Result<()> {
     }
     soak.work_off().await?;
     soak.check()?;
-    soak.print(at_the_end, began.elapsed(), seed);
+    soak.print(during, began.elapsed(), seed);
     Ok(())
 }

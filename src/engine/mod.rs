@@ -178,8 +178,14 @@ impl Broken {
         self.is_without_journal() || self.github().is_some_and(github::Error::may_pass)
     }
 
-    /// Whether the journal is unavailable, so that nothing can be recorded, not even an end.
-    pub fn is_without_journal(&self) -> bool {
+    /// Whether nothing can be recorded or posted at the moment, not even an end.
+    pub fn must_wait(&self) -> bool {
+        self.not_before().is_some()
+            || self.github().is_some_and(github::Error::is_unauthorized)
+            || self.is_without_journal()
+    }
+
+    fn is_without_journal(&self) -> bool {
         matches!(self, Self::Journal(journal::Error::Unavailable(_)))
     }
 

@@ -110,8 +110,8 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         Err(broken) if run.end.is_some() => Err(broken),
         // The next process resumes the run.
         Err(_) if is_ending().await => std::future::pending().await,
-        // Nothing can be posted or recorded now. The run stays open, and resumes when it can be.
-        Err(broken) if broken.not_before().is_some() || broken.is_without_journal() => Err(broken),
+        // The run stays open, and resumes later or elsewhere.
+        Err(broken) if broken.must_wait() => Err(broken),
         // So does a process that can do the work.
         Err(broken @ Broken::Elsewhere(_)) => Err(broken),
         Err(broken) => {

@@ -80,9 +80,15 @@ impl Error {
         }
     }
 
-    /// Whether a retry may succeed later, because GitHub is unavailable or asks to wait.
+    /// Whether a retry may succeed later: GitHub is unavailable or asks to wait, or this process has wrong credentials
+    /// or a wrong clock, which somebody corrects or another process does not have.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Unclear(_) | Self::RateLimited(_))
+        matches!(self, Self::Unreachable(_) | Self::Unclear(_) | Self::RateLimited(_)) || self.is_unauthorized()
+    }
+
+    /// Whether GitHub does not accept who this process says it is, so that nothing can be read or posted.
+    pub fn is_unauthorized(&self) -> bool {
+        self.status() == Some(401)
     }
 }
 
