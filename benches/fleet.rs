@@ -246,7 +246,7 @@ impl Soak {
             let member = Member::start(&arguments, &variables)?;
             doors.push((member, format!("http://{address}")));
         }
-        let arguments = ["worker", "--workers", "1", "--max-per-repository", AT_ONCE];
+        let arguments = ["worker", "--workers", "2", "--max-per-repository", AT_ONCE];
         let workers = (0..WORKERS).map(|_| Member::start(&arguments, &variables));
         let workers = workers.collect::<Result<_, _>>()?;
         let mut numbers = Vec::new();

@@ -32,11 +32,7 @@ fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
         Some(Some(below)) => below,
         None => u64::MAX,
     };
-    let mut attempts = call.state.hooks.log.attempts();
-    attempts.retain(|attempt| attempt.id < below);
-    attempts.reverse();
-    let is_last = attempts.len() <= size;
-    attempts.truncate(size);
+    let (attempts, is_last) = call.state.hooks.log.newest(below, size);
     let link = attempts.last().filter(|_| !is_last).map(|last| {
         let at = format!(
             "{}{}?per_page={size}&cursor=v1_{}",
@@ -55,9 +51,7 @@ fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
 
 fn show(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let id = call.number("delivery_id")?;
-    let attempts = call.state.hooks.log.attempts();
-    let attempt = attempts.iter().find(|attempt| attempt.id == id);
-    let attempt = attempt.ok_or_else(RestAnswer::not_found)?;
+    let attempt = &call.state.hooks.log.find(id).ok_or_else(RestAnswer::not_found)?;
     let mut body = item(attempt);
     body["url"] = json!("http://127.0.0.1");
     body["request"] = json!({

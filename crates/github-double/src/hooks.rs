@@ -87,6 +87,18 @@ impl DeliveryLog {
         self.lock().clone()
     }
 
+    /// At most this many attempts with a lower id, newest first, and whether there are no others.
+    pub(super) fn newest(&self, below: u64, size: usize) -> (Vec<Attempt>, bool) {
+        let attempts = self.lock();
+        let mut older = attempts.iter().rev().skip_while(|attempt| attempt.id >= below);
+        let page = older.by_ref().take(size).cloned().collect();
+        (page, older.next().is_none())
+    }
+
+    pub(super) fn find(&self, id: u64) -> Option<Attempt> {
+        self.lock().iter().find(|attempt| attempt.id == id).cloned()
+    }
+
     fn keep(&self, delivery: Delivery) {
         let mut attempts = self.lock();
         let id = attempts.last().map_or(1_000, |last| last.id + 1);
