@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use disturbances::Chance;
 use github_double::{AUTHOR, Double, MAINTAINER, NewPullRequest, World};
 use member::Member;
@@ -149,6 +150,10 @@ impl Soak {
                 Some(format!("/greenlight approve g{}", rest.split_once('`')?.0))
             });
             if let Some(command) = asks {
+                ensure!(
+                    self.double.commits(number)?.len() == 1,
+                    "#{number} landed before its approval"
+                );
                 self.approved.insert(number);
                 self.double.comment(number, MAINTAINER, &command).await?;
             }
