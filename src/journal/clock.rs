@@ -6,10 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::columns::broken;
-use super::database::Database;
-use super::dialect::Dialect;
-use super::{Error, Journal};
+use super::Journal;
 
 /// A reading that took longer than this is not used if there is an earlier one: nobody knows when it was taken.
 const MAX_ROUND_TRIP: Duration = Duration::from_secs(1);
@@ -20,7 +17,7 @@ pub(super) struct SharedClock(Arc<Mutex<Option<(Timestamp, Instant)>>>);
 
 impl SharedClock {
     /// This machine's time before the first reading.
-    fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         match *self.lock() {
             Some((read, at)) => read.checked_add(at.elapsed()).unwrap_or(Timestamp::MAX),
             None => Timestamp::now(),
@@ -28,7 +25,7 @@ impl SharedClock {
     }
 
     /// Notes a reading that was asked for at a moment and has just arrived.
-    fn note(&self, read: Timestamp, asked: Instant) {
+    pub(super) fn note(&self, read: Timestamp, asked: Instant) {
         let round_trip = asked.elapsed();
         let mut noted = self.lock();
         if noted.is_none() || round_trip <= MAX_ROUND_TRIP {
@@ -48,33 +45,6 @@ impl Journal {
             Self::Database(database) => database.now(),
             Self::Refs(_) => Timestamp::now(),
         }
-    }
-}
-
-impl Database {
-    /// The time by the clock that all processes of this database share.
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// Compares this machine's clock with PostgreSQL's. Processes on one machine share its clock, so there is nothing to
-    /// compare with SQLite.
-    ///
-    /// # Errors
-    /// When the database does not respond.
-    pub async fn read_clock(&self) -> Result<(), Error> {
-        if self.dialect == Dialect::Sqlite {
-            return Ok(());
-        }
-        let mut connection = self.pool.acquire().await.map_err(broken)?;
-        let asked = Instant::now();
-        let read: i64 = sqlx::query_scalar("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint")
-            .fetch_one(&mut *connection)
-            .await
-            .map_err(broken)?;
-        self.clock
-            .note(Timestamp::from_microsecond(read).map_err(broken)?, asked);
-        Ok(())
     }
 }
 

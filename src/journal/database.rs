@@ -7,8 +7,9 @@ mod reach;
 
 use std::path::Path;
 use std::str::FromStr as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, Connection as _, Executor as _};
@@ -144,6 +145,31 @@ impl Database {
             true => Err(Error::TooOld),
             false => Ok(()),
         }
+    }
+
+    /// The time by the clock that all processes of this database share.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Compares this machine's clock with PostgreSQL's. Processes on one machine share its clock, so there is nothing to
+    /// compare with SQLite.
+    ///
+    /// # Errors
+    /// When the database does not respond.
+    pub async fn read_clock(&self) -> Result<(), Error> {
+        if self.dialect == Dialect::Sqlite {
+            return Ok(());
+        }
+        let mut connection = self.pool.acquire().await.map_err(broken)?;
+        let asked = Instant::now();
+        let read: i64 = sqlx::query_scalar("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint")
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(broken)?;
+        self.clock
+            .note(Timestamp::from_microsecond(read).map_err(broken)?, asked);
+        Ok(())
     }
 
     /// Whether the database responds, and this program can use it.

@@ -391,6 +391,16 @@ fn the_readme_is_short() {
 }
 
 #[test]
+fn figures_are_filled_in() {
+    sees(
+        documents::figures_are_filled_in,
+        &[("docs/a.md", "| stored | @A | @B |\n")],
+        &[("docs/a.md", "| stored | 7,056 | @ada |\n@A is a person.\n")],
+    );
+    holds(documents::figures_are_filled_in);
+}
+
+#[test]
 fn links_lead_somewhere() {
     let heading = "# Of `a` thing, and more\n\n```bash\n# no heading\n```\n";
     let complaints = |from, text: &str| {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
 
 use super::*;

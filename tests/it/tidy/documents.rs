@@ -235,6 +235,19 @@ pub(super) fn the_readme_is_short(tree: &Tree) -> Vec<String> {
     is_long.then(complaint).into_iter().collect()
 }
 
+/// The cells of tables that a template of the figures left empty, such as `@A`.
+pub(super) fn figures_are_filled_in(tree: &Tree) -> Vec<String> {
+    let is_empty = |cell: &str| cell.trim().strip_prefix('@').is_some_and(|name| name.len() == 1);
+    let mut complaints = Vec::new();
+    for (path, text) in tree.documents() {
+        let rows = text.lines().filter(|line| line.starts_with('|'));
+        for row in rows.filter(|row| row.split('|').any(is_empty)) {
+            complaints.push(format!("{path}: a figure is missing in {row:?}"));
+        }
+    }
+    complaints
+}
+
 pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.documents() {
