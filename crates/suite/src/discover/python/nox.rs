@@ -56,11 +56,17 @@ pub(in crate::discover) fn scripts(place: &Directory<'_>, arguments: &[String]) 
         named if named.is_empty() => chosen.flatten().unwrap_or_default(),
         named => named,
     };
+    let exists = |name: &str| {
+        functions
+            .iter()
+            .any(|function| function.session.as_deref() == Some(name))
+    };
     let is_wanted = |session: &str| {
-        // `tests-3.12` and `tests(django=5)` are sessions of one function.
-        let is_of = |name: &String| {
-            let rest = name.strip_prefix(session);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '(']))
+        // `tests-3.12` and `tests(django=5)` are sessions of one function, unless another one has that very name.
+        let is_of = |name: &String| match name.strip_prefix(session) {
+            Some("") => true,
+            Some(rest) => rest.starts_with(['-', '(']) && !exists(name),
+            None => false,
         };
         wanted.is_empty() || wanted.iter().any(is_of)
     };

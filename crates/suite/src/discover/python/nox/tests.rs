@@ -46,9 +46,12 @@ def tests(
         session.chdir('docs')
 "#;
 
-#[track_caller]
 fn of(arguments: &str) -> Option<Vec<String>> {
-    let (_directory, checkout) = tree(&[("noxfile.py", FILE)]);
+    in_file(FILE, arguments)
+}
+
+fn in_file(file: &str, arguments: &str) -> Option<Vec<String>> {
+    let (_directory, checkout) = tree(&[("noxfile.py", file)]);
     let place = Directory {
         checkout: &checkout,
         directory: None,
@@ -72,6 +75,14 @@ fn a_session_installs_and_runs_what_is_written_down() {
     assert_eq!(of(""), Some(vec![lint, unit]));
     assert_eq!(of("-s docs"), None);
     assert_eq!(of("-t unit"), None);
+}
+
+#[test]
+fn a_session_of_that_very_name_comes_before_versions_of_another() {
+    let file = "@nox.session\ndef tests(session):\n    session.run('pytest')\n\n\n\
+                @nox.session(name='tests-slow')\ndef slow(session):\n    session.run('pytest', '--slow')\n";
+    assert_eq!(in_file(file, "-s tests-slow"), Some(vec!["pytest --slow\n".into()]));
+    assert_eq!(in_file(file, "-s tests-3.12"), Some(vec!["pytest\n".into()]));
 }
 
 #[test]
