@@ -18,15 +18,18 @@ pub(super) struct SharedClock(Arc<Mutex<Option<(Timestamp, Instant)>>>);
 impl SharedClock {
     /// This machine's time before the first reading.
     pub(super) fn now(&self) -> Timestamp {
-        match *self.lock() {
-            Some((read, at)) => read.checked_add(at.elapsed()).unwrap_or(Timestamp::MAX),
-            None => Timestamp::now(),
-        }
+        self.at(Instant::now()).unwrap_or_else(Timestamp::now)
     }
 
-    /// Notes a reading that was asked for at a moment and has just arrived.
-    pub(super) fn note(&self, read: Timestamp, asked: Instant) {
-        let round_trip = asked.elapsed();
+    fn at(&self, moment: Instant) -> Option<Timestamp> {
+        let (read, at) = (*self.lock())?;
+        let passed = moment.saturating_duration_since(at);
+        Some(read.checked_add(passed).unwrap_or(Timestamp::MAX))
+    }
+
+    /// Notes a reading, and when it was asked for and arrived.
+    pub(super) fn note(&self, read: Timestamp, asked: Instant, arrived: Instant) {
+        let round_trip = arrived.saturating_duration_since(asked);
         let mut noted = self.lock();
         if noted.is_none() || round_trip <= MAX_ROUND_TRIP {
             *noted = Some((read, asked + round_trip / 2));
@@ -50,34 +53,20 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
     use super::*;
 
     #[test]
-    fn a_slow_reading_does_not_replace_an_earlier_one() {
+    fn the_time_of_a_reading_is_half_way_and_a_slow_one_replaces_none() {
         let clock = SharedClock::default();
-        let (early, late) = ("2026-03-01T10:00:00Z", "2026-03-01T12:00:00Z");
-        let read = |at: &str| at.parse::<Timestamp>().unwrap();
-        let (now, long_ago) = (
-            Instant::now(),
-            Instant::now().checked_sub(Duration::from_secs(3)).unwrap(),
-        );
-        let is_near = |at: &str, ahead| {
-            (clock.now() - SignedDuration::from_secs(ahead))
-                .duration_since(read(at))
-                .abs()
-                < SignedDuration::from_secs(1)
-        };
-        clock.note(read(early), long_ago);
-        assert!(
-            is_near(early, 1) || is_near(early, 2),
-            "half of the way back: {}",
-            clock.now()
-        );
-        clock.note(read(late), long_ago);
-        assert!(clock.now() < read(late), "{}", clock.now());
-        clock.note(read(late), now);
-        assert!(clock.now() >= read(late), "{}", clock.now());
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        let start = Instant::now();
+        let second = |nth| start + Duration::from_secs(nth);
+        assert_eq!(clock.at(start), None);
+        clock.note(time("2026-03-01T10:00:02Z"), start, second(4));
+        assert_eq!(clock.at(second(5)), Some(time("2026-03-01T10:00:05Z")));
+        clock.note(time("2026-03-01T12:00:00Z"), second(6), second(8));
+        assert_eq!(clock.at(second(9)), Some(time("2026-03-01T10:00:09Z")));
+        clock.note(time("2026-03-01T12:00:00Z"), second(10), second(10));
+        assert_eq!(clock.at(second(11)), Some(time("2026-03-01T12:00:01Z")));
     }
 }

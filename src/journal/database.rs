@@ -167,8 +167,8 @@ impl Database {
             .fetch_one(&mut *connection)
             .await
             .map_err(broken)?;
-        self.clock
-            .note(Timestamp::from_microsecond(read).map_err(broken)?, asked);
+        let read = Timestamp::from_microsecond(read).map_err(broken)?;
+        self.clock.note(read, asked, Instant::now());
         Ok(())
     }
 

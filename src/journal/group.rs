@@ -205,6 +205,6 @@ mod tests {
         database.pool.close().await;
         let id = DeliveryId("late".into());
         let refused = database.group.write(&database.pool, &id, DeliveryChange::Done).await;
-        assert!(matches!(refused, Err(Error::Broken(_))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     }
 }

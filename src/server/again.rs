@@ -38,12 +38,13 @@ pub(super) fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> 
                 tracing::warn!(reason = %broken, "work waits");
                 Again::NotBefore(until)
             }
+            None if broken.may_pass() => {
+                tracing::warn!(error = %broken, "work failed, and is tried again later");
+                Again::Sometime
+            }
             None => {
                 tracing::error!(error = %broken, "work failed");
-                match broken.may_pass() {
-                    true => Again::Sometime,
-                    false => Again::Never,
-                }
+                Again::Never
             }
         },
         Err(panicked) => {

@@ -43,7 +43,8 @@ fn reader(kind: &str) -> Option<PayloadReader> {
     })
 }
 
-/// Reads one payload, as received now by this machine's clock. `None` if it does not concern greenlight. `kind` is the value of `X-GitHub-Event`.
+/// Reads one payload, as received now by this machine's clock. `None` if it does not concern greenlight. `kind` is the
+/// value of `X-GitHub-Event`.
 /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads>
 ///
 /// New events and actions appear at any time, and fields come and go, so fields that are not needed may have any
