@@ -6,7 +6,16 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts deploy book examples test-and-soak test-on-postgres test-as-user
+check: format-is-right lint doc deny workflows scripts deploy book examples test-and-soak test-more
+
+# The soak waits most of its time.
+[parallel]
+[private]
+test-and-soak: test soak-briefly
+
+[parallel]
+[private]
+test-more: test-on-postgres test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -25,22 +34,6 @@ deploy:
 # Runs the tests.
 test *arguments: axe
     cargo test {{ arguments }}
-
-# Runs the tests, and beside them the soak of a minute, which mostly waits.
-test-and-soak: axe
-    #!/usr/bin/env bash
-    set -euo pipefail
-    cargo test --no-run
-    cargo bench --profile dev --bench fleet --no-run
-    log=$(mktemp)
-    just soak-briefly > "$log" 2>&1 &
-    soak=$!
-    trap 'kill "$soak" 2> /dev/null || true; rm -f "$log"' EXIT
-    status=0
-    cargo test || status=$?
-    wait "$soak" || status=$?
-    cat "$log"
-    exit "$status"
 
 # Fetches what looks for faults of accessibility in the page. Without npm or a network, the tests say that it is missing.
 axe version="4.14.1":

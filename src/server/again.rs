@@ -6,8 +6,8 @@ use tokio::task::JoinError;
 use crate::domain::worker_labels::WorkerLabels;
 use crate::engine::Broken;
 
-/// How long after its arrival a delivery that met an outage of GitHub or of the database is retried. By default, a gate is open for as
-/// long.
+/// How long after its arrival a delivery that met an outage of GitHub or of the database is retried. By default, a gate
+/// is open for as long.
 pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether failed work is tried again.

@@ -79,12 +79,7 @@ pub(super) struct Attempt {
 
 impl DeliveryLog {
     pub(super) fn all(&self) -> Vec<Delivery> {
-        self.attempts().into_iter().map(|attempt| attempt.delivery).collect()
-    }
-
-    /// Every attempt, oldest first.
-    pub(super) fn attempts(&self) -> Vec<Attempt> {
-        self.lock().clone()
+        self.lock().iter().map(|attempt| attempt.delivery.clone()).collect()
     }
 
     /// At most this many attempts with a lower id, newest first, and whether there are no others.

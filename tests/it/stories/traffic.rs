@@ -53,36 +53,30 @@ async fn half_a_request_is_not_waited_for() {
 
 #[tokio::test]
 async fn an_approval_during_an_outage_is_not_lost() {
-    let mut story = Story::new().await;
-    story.maintainer_says("/greenlight fix").await;
     // One request, and each of its retries.
-    for _ in 0..6 {
-        story.double.plan_fault("GET", "/pulls/1", Fault::BadGatewayBefore);
-    }
-    an_approval_is_carried_out_later(&mut story).await;
-    story.finish().await;
+    an_approval_meets(Fault::BadGatewayBefore, 6).await;
 }
 
 /// As with a clock that is wrong, or a key that was replaced.
 #[tokio::test]
 async fn an_approval_that_meets_refused_credentials_is_not_lost() {
-    let mut story = Story::new().await;
-    story.maintainer_says("/greenlight fix").await;
     // One for the current token, and one for the new one.
-    for _ in 0..2 {
-        story.double.plan_fault("GET", "/pulls/1", Fault::BadCredentials);
-    }
-    an_approval_is_carried_out_later(&mut story).await;
-    story.finish().await;
+    an_approval_meets(Fault::BadCredentials, 2).await;
 }
 
-async fn an_approval_is_carried_out_later(story: &mut Story) {
+async fn an_approval_meets(fault: Fault, times: usize) {
+    let mut story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    for _ in 0..times {
+        story.double.plan_fault("GET", "/pulls/1", fault);
+    }
     story.maintainer_says("/greenlight approve").await;
     assert_eq!(story.double.waiting_faults(), 0);
     story.has_not_landed();
     story.restart().await;
     story.has_landed();
     assert_eq!(story.answers().len(), 0, "{}", story.told());
+    story.finish().await;
 }
 
 #[tokio::test]
