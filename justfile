@@ -6,16 +6,16 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows scripts deploy book examples test-and-soak test-more
+check: format-is-right lint doc workflows scripts book examples test-and-more test-on-more
 
-# The soak waits most of its time.
+# The soak waits most of its time, and the others wait for tools that are being built.
 [parallel]
 [private]
-test-and-soak: test soak-briefly
+test-and-more: test soak-briefly deny deploy
 
 [parallel]
 [private]
-test-more: test-on-postgres test-as-user
+test-on-more: test-on-postgres test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -257,7 +257,7 @@ doc:
 
 # Licences, bans and sources. Advisories need the network, and are for `just advisories` and a weekly run in CI.
 deny:
-    cargo deny check licenses bans sources
+    .ci/tool cargo-deny check licenses bans sources
 
 advisories:
-    cargo deny check advisories
+    .ci/tool cargo-deny check advisories

@@ -10,8 +10,12 @@ use tempfile::TempDir;
 
 /// How long a stopped process stays stopped: longer than its leases last.
 const STOPPED: Duration = Duration::from_secs(28);
-/// What gives a process another clock. <https://github.com/wolfcw/libfaketime>
-const FAKE_TIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+
+/// What gives a process another clock, where Debian installs it. <https://github.com/wolfcw/libfaketime>
+fn fake_time() -> String {
+    let machine = std::env::consts::ARCH;
+    format!("/usr/lib/{machine}-linux-gnu/faketime/libfaketime.so.1")
+}
 
 /// A process of the service, which is started again when it was killed.
 pub(super) struct Member {
@@ -29,10 +33,11 @@ impl Member {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let mut variables = variables.clone();
         variables.insert("GREENLIGHT_DATA_DIR", data.path().display().to_string());
-        if std::path::Path::new(FAKE_TIME).exists() {
+        let fake_time = fake_time();
+        if std::path::Path::new(&fake_time).exists() {
             let clock = data.path().join("clock");
             std::fs::write(&clock, "+0")?;
-            variables.insert("LD_PRELOAD", FAKE_TIME.into());
+            variables.insert("LD_PRELOAD", fake_time);
             variables.insert("FAKETIME_TIMESTAMP_FILE", clock.display().to_string());
             variables.insert("FAKETIME_CACHE_DURATION", "1".into());
             variables.insert("FAKETIME_DONT_FAKE_MONOTONIC", "1".into());

@@ -178,11 +178,14 @@ impl Broken {
         self.is_without_journal() || self.github().is_some_and(github::Error::may_pass)
     }
 
+    /// Whether GitHub refused the credentials of this process.
+    pub fn is_unauthorized(&self) -> bool {
+        self.github().is_some_and(github::Error::is_unauthorized)
+    }
+
     /// Whether nothing can be recorded or posted at the moment, not even an end.
     pub fn must_wait(&self) -> bool {
-        self.not_before().is_some()
-            || self.github().is_some_and(github::Error::is_unauthorized)
-            || self.is_without_journal()
+        self.not_before().is_some() || self.is_unauthorized() || self.is_without_journal()
     }
 
     fn is_without_journal(&self) -> bool {

@@ -19,6 +19,8 @@ pub(super) enum Again {
     NotBefore(Timestamp),
     /// By a process with these labels.
     Elsewhere(WorkerLabels),
+    /// By a process whose credentials GitHub accepts.
+    Unauthorized,
 }
 
 /// Logs an error, and returns whether the work is tried again.
@@ -37,6 +39,10 @@ pub(super) fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> 
             Some(until) => {
                 tracing::warn!(reason = %broken, "work waits");
                 Again::NotBefore(until)
+            }
+            None if broken.is_unauthorized() => {
+                tracing::warn!(error = %broken, "work failed, and is tried again with other credentials");
+                Again::Unauthorized
             }
             None if broken.may_pass() => {
                 tracing::warn!(error = %broken, "work failed, and is tried again later");

@@ -6,9 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
+use super::credentials::Credentials;
 use super::workers::WorkerSettings;
 use crate::domain::worker_labels::WorkerLabels;
 use crate::journal::{self, Claimant, Class, Database};
@@ -33,6 +35,7 @@ pub(super) struct Fleet {
     unasked: Arc<Semaphore>,
     pub(super) wake: Notify,
     leads: AtomicBool,
+    pub(super) credentials: Credentials,
     pub(super) seen: Mutex<HashSet<i64>>,
     /// What due work needed when the leader last looked, and no process had.
     unmet: Mutex<Vec<WorkerLabels>>,
@@ -57,6 +60,7 @@ impl Fleet {
             unasked: Arc::new(Semaphore::new(workers.div_ceil(2))),
             wake: Notify::new(),
             leads: AtomicBool::new(false),
+            credentials: Credentials::default(),
             seen: Mutex::default(),
             unmet: Mutex::default(),
         }
@@ -72,9 +76,20 @@ impl Fleet {
         self.leads.load(Ordering::Acquire)
     }
 
+    /// Whether this process may claim another lane.
+    pub(super) fn may_claim(&self) -> bool {
+        let is_idle = self.held().is_empty();
+        self.credentials.may_begin(Instant::now(), is_idle)
+    }
+
     /// Becomes the leader, stays it, or follows another process. A new leader looks at all open runs once if
     /// people may have pushed without anybody noticing.
     pub(super) async fn stand_for_leader(&self, may_miss_something: impl Future<Output = bool>) {
+        if self.credentials.is_at_rest(Instant::now()) {
+            // It could not look for missed deliveries. Another process leads as soon as its lease has ended.
+            self.leads.store(false, Ordering::Release);
+            return;
+        }
         let leads = self.database.leads(&self.claimant.holder, LEAD).await;
         let led = self.leads.swap(matches!(leads, Ok(true)), Ordering::AcqRel);
         let tidied = match leads {

@@ -6,6 +6,7 @@ mod answers;
 mod api;
 mod clock;
 mod connections;
+mod credentials;
 mod deliver;
 mod fleet;
 mod forwarded;

@@ -34,7 +34,9 @@ pub(super) async fn claim_on(queue: Queue) {
     while let Some(fleet) = queue.fleet().filter(|_| !queue.is_draining()) {
         let mut found = false;
         for class in [Class::Light, Class::Asked, Class::Unasked] {
-            let Some(slot) = fleet.room(class) else { continue };
+            let Some(slot) = fleet.room(class).filter(|_| fleet.may_claim()) else {
+                continue;
+            };
             match fleet.database.claim(&fleet.claimant, class).await {
                 Ok(Some(lease)) => {
                     found = true;
@@ -193,6 +195,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
             let span = Work::Resume(Box::new(run.clone())).span();
             let resumed = lease::under(Some(Arc::clone(lease)), async move { engine::resume(&app, run).await });
             let (again, ()) = log(tokio::spawn(resumed.instrument(span)).await);
+            let again = or_elsewhere(fleet, again);
             if queue.is_draining() || !lease.is_trusted() {
                 return Ok(false);
             }
@@ -212,6 +215,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
             let span = Work::Delivery(id, event.clone()).span();
             let delivering = queue.deliver(*event, Some(Arc::clone(lease)));
             let (again, parts) = delivering.instrument(span).await;
+            let again = or_elsewhere(fleet, again);
             let again = if is_young { again } else { Again::Never };
             (again, waiting(parts))
         }
@@ -221,7 +225,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
     }
     let until = match again {
         Again::NotBefore(until) => Some(until),
-        Again::Never | Again::Sometime | Again::Elsewhere(_) => None,
+        _ => None,
     };
     match again {
         Again::Elsewhere(needs) => {
@@ -229,11 +233,22 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
             return Ok(true);
         }
         Again::Never => fleet.database.complete(lease, piece.nth, &parts).await?,
-        Again::Sometime | Again::NotBefore(_) => fleet.database.put_off(lease, piece.nth, until).await?,
+        Again::Sometime | Again::NotBefore(_) | Again::Unauthorized => fleet.database.put_off(lease, piece.nth, until).await?,
     }
     fleet.database.schedule(lease, pull_request(lease), until).await?;
     fleet.wake();
     Ok(true)
+}
+
+/// Work that failed because GitHub refuses this process's credentials is due at once, and this process rests, so that
+/// another one does it.
+fn or_elsewhere(fleet: &Fleet, again: Again) -> Again {
+    if again != Again::Unauthorized {
+        fleet.credentials.accept();
+        return again;
+    }
+    fleet.credentials.refuse(Instant::now());
+    Again::NotBefore(fleet.database.now())
 }
 
 /// Where the parts of a delivery wait.

@@ -292,6 +292,29 @@ async fn all_processes_go_by_the_clock_of_the_database() {
     story.finish().await;
 }
 
+/// As with a clock that is wrong: that process could do none of the work that it claims.
+#[tokio::test]
+async fn a_process_whose_credentials_are_refused_leaves_the_work_to_others() {
+    let Some(story) = door(Scene::default()).await else {
+        return;
+    };
+    // One for the current token, and one for the new one.
+    for _ in 0..2 {
+        story.double.plan_fault("GET", "/pulls/1", Fault::BadCredentials);
+    }
+    let (one, _folder) = story.join(1).await;
+    let (other, _other) = story.join(1).await;
+    story.maintainer_says("/greenlight fix").await;
+    story
+        .until_logged(&["GitHub refuses this process's credentials"])
+        .await;
+    assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
+    assert_eq!(story.runs().await.len(), 1);
+    one.kill().await;
+    other.kill().await;
+    story.finish().await;
+}
+
 /// The database is gone for a moment, once while a run works and once while an approval is recorded. The run does not
 /// end, and the approval is not lost.
 #[tokio::test]

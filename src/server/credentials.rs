@@ -1,0 +1,65 @@
+//! Stops a process from claiming work while GitHub refuses its credentials, because another process may have a right
+//! clock or key, and every piece of work that fails here waits.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a process claims nothing after GitHub refused its credentials.
+const REST: Duration = Duration::from_secs(60);
+
+/// Whether GitHub accepts the credentials of this process, as far as it knows.
+#[derive(Default)]
+pub(super) struct Credentials(Mutex<Option<Instant>>);
+
+impl Credentials {
+    /// Records that GitHub refused them.
+    pub(super) fn refuse(&self, now: Instant) {
+        tracing::error!(
+            "GitHub refuses this process's credentials: check its clock and its key; it claims no work for a minute"
+        );
+        *self.refused() = Some(now);
+    }
+
+    /// Records that work was done without a refusal.
+    pub(super) fn accept(&self) {
+        *self.refused() = None;
+    }
+
+    /// Whether work may be begun. After a rest, one piece shows whether they are accepted again.
+    pub(super) fn may_begin(&self, now: Instant, is_idle: bool) -> bool {
+        let refused = *self.refused();
+        refused.is_none() || (is_idle && !self.is_at_rest(now))
+    }
+
+    /// Whether they were refused a moment ago.
+    pub(super) fn is_at_rest(&self, now: Instant) -> bool {
+        self.refused()
+            .is_some_and(|at| now.saturating_duration_since(at) < REST)
+    }
+
+    fn refused(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_refusal_nothing_is_begun_for_a_minute_and_then_one_piece() {
+        let (credentials, began) = (Credentials::default(), Instant::now());
+        let may = |seconds: u64, is_idle: bool| {
+            let now = began + Duration::from_secs(seconds);
+            (credentials.is_at_rest(now), credentials.may_begin(now, is_idle))
+        };
+        assert_eq!(may(0, false), (false, true));
+        credentials.refuse(began);
+        assert_eq!((may(0, true), may(59, true)), ((true, false), (true, false)));
+        assert_eq!((may(60, true), may(60, false)), ((false, true), (false, false)));
+        credentials.refuse(began + Duration::from_secs(61));
+        assert_eq!((may(120, true), may(121, true)), ((true, false), (false, true)));
+        credentials.accept();
+        assert_eq!(may(61, false), (false, true));
+    }
+}
