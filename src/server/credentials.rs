@@ -9,9 +9,9 @@ const REST: Duration = Duration::from_secs(60);
 
 /// Whether GitHub accepts the credentials of this process, as far as it knows.
 #[derive(Default)]
-pub(super) struct Credentials(Mutex<Option<Instant>>);
+pub(super) struct CredentialStatus(Mutex<Option<Instant>>);
 
-impl Credentials {
+impl CredentialStatus {
     /// Records that GitHub refused them.
     pub(super) fn refuse(&self, now: Instant) {
         tracing::error!(
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn after_a_refusal_nothing_is_begun_for_a_minute_and_then_one_piece() {
-        let (credentials, began) = (Credentials::default(), Instant::now());
+        let (credentials, began) = (CredentialStatus::default(), Instant::now());
         let may = |seconds: u64, is_idle: bool| {
             let now = began + Duration::from_secs(seconds);
             (credentials.is_at_rest(now), credentials.may_begin(now, is_idle))

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::credentials::Credentials;
+use super::credentials::CredentialStatus;
 use super::workers::WorkerSettings;
 use crate::domain::worker_labels::WorkerLabels;
 use crate::journal::{self, Claimant, Class, Database};
@@ -35,7 +35,7 @@ pub(super) struct Fleet {
     unasked: Arc<Semaphore>,
     pub(super) wake: Notify,
     leads: AtomicBool,
-    pub(super) credentials: Credentials,
+    pub(super) credentials: CredentialStatus,
     pub(super) seen: Mutex<HashSet<i64>>,
     /// What due work needed when the leader last looked, and no process had.
     unmet: Mutex<Vec<WorkerLabels>>,
@@ -60,7 +60,7 @@ impl Fleet {
             unasked: Arc::new(Semaphore::new(workers.div_ceil(2))),
             wake: Notify::new(),
             leads: AtomicBool::new(false),
-            credentials: Credentials::default(),
+            credentials: CredentialStatus::default(),
             seen: Mutex::default(),
             unmet: Mutex::default(),
         }

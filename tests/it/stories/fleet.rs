@@ -305,9 +305,7 @@ async fn a_process_whose_credentials_are_refused_leaves_the_work_to_others() {
     let (one, _folder) = story.join(1).await;
     let (other, _other) = story.join(1).await;
     story.maintainer_says("/greenlight fix").await;
-    story
-        .until_logged(&["GitHub refuses this process's credentials"])
-        .await;
+    story.until_logged(&["GitHub refuses this process's credentials"]).await;
     assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
     assert_eq!(story.runs().await.len(), 1);
     one.kill().await;
