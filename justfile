@@ -240,6 +240,7 @@ examples:
     cargo run --quiet --example suggested
     cargo run --quiet --example redacted < Cargo.toml
     cargo run --quiet --example durations
+    cargo run --quiet --example skimmed
     cargo run --quiet --example edited
     cargo run --quiet --example commands
     cargo run --quiet --example suspects

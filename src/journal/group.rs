@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use sqlx::{Any, AnyPool, Executor, Row as _};
+use sqlx::{Any, AnyConnection, AnyPool, Executor, Row as _};
 use tokio::sync::oneshot;
 
 use super::columns::broken;
@@ -113,15 +113,30 @@ async fn try_commit(pool: &AnyPool, group: &[Pending]) -> Result<HashSet<String>
             DeliveryChange::Done => done.push(id.0.as_str()),
         }
     }
+    // A single statement is a transaction anyway.
+    if pushes.is_empty() && (admitted.is_empty() || done.is_empty()) {
+        let mut connection = pool.acquire().await.map_err(broken)?;
+        return write(&mut connection, (&admitted, &pushes, &done)).await;
+    }
     let mut transaction = pool.begin().await.map_err(broken)?;
+    let new = write(&mut transaction, (&admitted, &pushes, &done)).await?;
+    transaction.commit().await.map_err(broken)?;
+    Ok(new)
+}
+
+/// Writes what was admitted, pushed and done. Returns the ids of the deliveries that are new.
+async fn write(
+    connection: &mut AnyConnection,
+    (admitted, pushes, done): (&[[&str; 3]], &[&Event], &[&str]),
+) -> Result<HashSet<String>, Error> {
     let mut new = HashSet::new();
     if !admitted.is_empty() {
         let rows = sqlx::query(
             "INSERT INTO delivery (id, event, received) SELECT value->>0, value->>1, value->>2 FROM json_each($1) \
              WHERE true ON CONFLICT (id) DO NOTHING RETURNING id",
         )
-        .bind(serde_json::to_string(&admitted).map_err(broken)?)
-        .fetch_all(&mut *transaction)
+        .bind(serde_json::to_string(admitted).map_err(broken)?)
+        .fetch_all(&mut *connection)
         .await
         .map_err(broken)?;
         for row in rows {
@@ -129,16 +144,15 @@ async fn try_commit(pool: &AnyPool, group: &[Pending]) -> Result<HashSet<String>
         }
     }
     for push in pushes {
-        note_push(&mut *transaction, push).await?;
+        note_push(&mut *connection, push).await?;
     }
     if !done.is_empty() {
         sqlx::query("UPDATE delivery SET done = 1, event = '' WHERE id IN (SELECT value FROM json_each($1))")
-            .bind(serde_json::to_string(&done).map_err(broken)?)
-            .execute(&mut *transaction)
+            .bind(serde_json::to_string(done).map_err(broken)?)
+            .execute(&mut *connection)
             .await
             .map_err(broken)?;
     }
-    transaction.commit().await.map_err(broken)?;
     Ok(new)
 }
 

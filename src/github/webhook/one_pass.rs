@@ -1,4 +1,5 @@
-//! Reads a payload in one pass: what every event has, and what this one is about.
+//! Reads a payload in one pass: what every event has, and what this one is about. Most of a payload is about neither,
+//! and is skipped before.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,12 +9,14 @@ use serde::Deserialize;
 use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, Visitor};
 
-use super::payload::{Envelope, PayloadError, read};
+use super::payload::{Envelope, FIELDS, PayloadError, read};
 use crate::domain::id::InstallationId;
 
 /// One payload while it is read.
 pub(super) struct Payload<'a> {
     body: &'a [u8],
+    /// The fields that any event needs. `None` if the payload is unusual, or not JSON.
+    kept: Option<Vec<u8>>,
     /// Whether events of this kind have an action.
     has_action: bool,
     envelope: Envelope,
@@ -23,6 +26,7 @@ impl<'a> Payload<'a> {
     pub(super) fn new(body: &'a [u8], has_action: bool) -> Self {
         Self {
             body,
+            kept: greenlight_skim::skim(body, &FIELDS),
             has_action,
             envelope: Envelope::default(),
         }
@@ -44,7 +48,7 @@ impl<'a> Payload<'a> {
     /// When the payload is not JSON, or a required field is missing or has another form.
     pub(super) fn event<T: DeserializeOwned>(&mut self, of_concern: &[&str]) -> Result<Option<T>, PayloadError> {
         // Nearly all can be read in one pass; what cannot is read again to find out why.
-        let (envelope, event) = match serde_json::from_slice(self.body) {
+        let (envelope, event) = match serde_json::from_slice(self.kept.as_deref().unwrap_or(self.body)) {
             Ok(Once { envelope, event }) => (envelope, Some(event)),
             Err(_) => (read(self.body)?, None),
         };
@@ -66,7 +70,9 @@ impl<'a> Payload<'a> {
     /// # Errors
     /// When one is missing or has another form.
     pub(super) fn more<T: DeserializeOwned>(&self) -> Result<T, PayloadError> {
-        read(self.body)
+        let kept = self.kept.as_deref().and_then(|kept| serde_json::from_slice(kept).ok());
+        // The whole payload says where the mistake is.
+        kept.map_or_else(|| read(self.body), Ok)
     }
 }
 
@@ -132,5 +138,70 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for EventFields<'_, M> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, M::Error> {
         self.map.next_value_seed(seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use greenlight_skim::{Fields, skim};
+    use serde_json::Value;
+
+    use super::super::parse;
+    use super::super::payload::PATHS;
+
+    /// Real payloads, each with the name of its event.
+    fn payloads() -> Vec<(String, Value)> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/webhooks");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let of_file = |path: std::path::PathBuf| {
+            let kind = path.file_stem()?.to_str()?.to_string();
+            let all: Vec<Value> = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+            Some(all.into_iter().map(move |payload| (kind.clone(), payload)))
+        };
+        files.filter_map(of_file).flatten().collect()
+    }
+
+    /// What an event says. `received` is always different.
+    fn fact(kind: &str, body: &[u8]) -> String {
+        let read = parse(kind, body);
+        format!(
+            "{:?}",
+            read.map(|event| event.map(|event| (event.installation, event.fact)))
+        )
+    }
+
+    #[test]
+    fn what_is_skipped_first_changes_no_event() {
+        let mut number = 0;
+        for (kind, payload) in payloads() {
+            let mut unusual = payload.clone();
+            // Too deep for the skimming, which then leaves everything to the reader.
+            unusual["deep"] = (0..200).fold(Value::Null, |inner, _| Value::from(vec![inner]));
+            let (body, unusual) = (payload.to_string(), unusual.to_string());
+            assert!(skim(unusual.as_bytes(), &Fields::new(&PATHS)).is_none());
+            assert_eq!(fact(&kind, body.as_bytes()), fact(&kind, unusual.as_bytes()), "{kind}");
+            number += 1;
+        }
+        assert!(number > 100, "{number}");
+    }
+
+    #[test]
+    fn every_path_is_read_in_some_payload() {
+        let payloads = payloads();
+        let idle: Vec<&str> = PATHS
+            .into_iter()
+            .filter(|path| {
+                let others: Vec<&str> = PATHS.into_iter().filter(|other| other != path).collect();
+                let others = Fields::new(&others);
+                payloads.iter().all(|(kind, payload)| {
+                    let body = payload.to_string();
+                    let Some(kept) = skim(body.as_bytes(), &others) else {
+                        return true;
+                    };
+                    fact(kind, &kept) == fact(kind, body.as_bytes())
+                })
+            })
+            .collect();
+        assert_eq!(idle, [""; 0]);
     }
 }

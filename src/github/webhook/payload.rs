@@ -1,5 +1,8 @@
 //! The few fields of GitHub's payloads that greenlight needs, with the names of the JSON.
 
+use std::sync::LazyLock;
+
+use greenlight_skim::Fields;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -7,6 +10,66 @@ use crate::domain::id::{self, AccountId, CommitSha, InstallationId, Login, Repos
 
 /// The bound on a reason, in characters, because it may quote the payload.
 const MAXIMUM_REASON: usize = 200;
+
+/// The paths of all fields that are read below.
+pub(super) const PATHS: [&str; 54] = [
+    "action",
+    "changes.base",
+    "check_run.app.slug",
+    "check_run.check_suite.head_branch",
+    "check_run.conclusion",
+    "check_run.head_sha",
+    "check_run.id",
+    "check_run.name",
+    "check_run.pull_requests.base.repo.id",
+    "check_run.pull_requests.number",
+    "check_suite.app.slug",
+    "check_suite.conclusion",
+    "check_suite.head_branch",
+    "check_suite.head_sha",
+    "check_suite.id",
+    "check_suite.pull_requests.base.repo.id",
+    "check_suite.pull_requests.number",
+    "comment.body",
+    "comment.created_at",
+    "comment.id",
+    "comment.performed_via_github_app",
+    "comment.user.id",
+    "comment.user.login",
+    "comment.user.type",
+    "context",
+    "id",
+    "installation.id",
+    "issue.number",
+    "issue.pull_request",
+    "label.name",
+    "pull_request.head.sha",
+    "pull_request.number",
+    "repositories.full_name",
+    "repositories.id",
+    "repositories_added.full_name",
+    "repositories_added.id",
+    "repositories_removed.full_name",
+    "repositories_removed.id",
+    "repository.full_name",
+    "repository.id",
+    "requested_action.identifier",
+    "sender.id",
+    "sender.login",
+    "sender.type",
+    "sha",
+    "state",
+    "workflow_run.conclusion",
+    "workflow_run.head_branch",
+    "workflow_run.head_repository.owner.login",
+    "workflow_run.head_sha",
+    "workflow_run.id",
+    "workflow_run.name",
+    "workflow_run.pull_requests.base.repo.id",
+    "workflow_run.pull_requests.number",
+];
+
+pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| Fields::new(&PATHS));
 
 /// A payload that lacks a field of its event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -67,11 +67,12 @@ const ONLY_IN: [(&str, &str); 13] = [
 ];
 
 /// What decides, or only reads and writes text, and does no I/O.
-const WITHOUT_IO: [&str; 5] = [
+const WITHOUT_IO: [&str; 6] = [
     "src/domain/",
     "crates/anchor/src/",
     "crates/readers/src/",
     "crates/redact/src/",
+    "crates/skim/src/",
     "crates/units/src/",
 ];
 
