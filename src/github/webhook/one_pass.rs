@@ -144,12 +144,12 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for EventFields<'_, M> {
 #[cfg(test)]
 mod tests {
     use greenlight_skim::{Fields, skim};
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::super::parse;
     use super::super::payload::PATHS;
 
-    /// Real payloads, each with the name of its event.
+    /// Real payloads, each with the name of its event, and some for fields that those do not have.
     fn payloads() -> Vec<(String, Value)> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/webhooks");
         let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -158,7 +158,46 @@ mod tests {
             let all: Vec<Value> = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
             Some(all.into_iter().map(move |payload| (kind.clone(), payload)))
         };
-        files.filter_map(of_file).flatten().collect()
+        files.filter_map(of_file).flatten().chain(invented()).collect()
+    }
+
+    fn invented() -> Vec<(String, Value)> {
+        let repository = json!({ "id": 1, "full_name": "acme/rail" });
+        let sha = "6dcb09b5b57875f334f61aebed695e2e4193db5e";
+        let checks = json!({
+            "id": 5, "name": "test", "conclusion": "failure", "head_sha": sha, "head_branch": "change",
+            "app": { "slug": "ci" }, "head_repository": { "owner": { "login": "ada" } },
+            "pull_requests": [{ "number": 1, "base": { "repo": { "id": 2 } } }],
+        });
+        let of_checks = |kind: &str| {
+            let payload = json!({ "action": "completed", kind: checks, "repository": repository });
+            (kind.to_string(), payload)
+        };
+        let comment = |change: fn(&mut Value)| {
+            let mut payload = json!({
+                "action": "created", "repository": repository, "issue": { "number": 1, "pull_request": {} },
+                "comment": { "id": 7, "body": "/greenlight fix", "user": { "login": "mia", "id": 3, "type": "User" } },
+                "sender": { "login": "mia", "id": 3, "type": "User" },
+            });
+            change(&mut payload);
+            ("issue_comment".to_string(), payload)
+        };
+        let retargeted = json!({
+            "action": "edited", "repository": repository, "changes": { "base": {} },
+            "pull_request": { "number": 1, "head": { "sha": sha } },
+        });
+        let status = json!({ "id": 9, "sha": sha, "state": "error", "context": "ci/build", "repository": repository });
+        vec![
+            of_checks("check_run"),
+            of_checks("check_suite"),
+            of_checks("workflow_run"),
+            comment(|_| ()),
+            comment(|payload| payload["comment"]["user"]["type"] = "Bot".into()),
+            comment(|payload| payload["comment"]["performed_via_github_app"] = json!({})),
+            comment(|payload| payload["sender"]["type"] = "Bot".into()),
+            ("pull_request".into(), retargeted),
+            ("status".into(), status),
+        ]
     }
 
     /// What an event says. `received` is always different.

@@ -12,7 +12,7 @@ use crate::domain::id::{self, AccountId, CommitSha, InstallationId, Login, Repos
 const MAXIMUM_REASON: usize = 200;
 
 /// The paths of all fields that are read below.
-pub(super) const PATHS: [&str; 54] = [
+pub(super) const PATHS: [&str; 53] = [
     "action",
     "changes.base",
     "check_run.app.slug",
@@ -48,7 +48,6 @@ pub(super) const PATHS: [&str; 54] = [
     "repositories.full_name",
     "repositories.id",
     "repositories_added.full_name",
-    "repositories_added.id",
     "repositories_removed.full_name",
     "repositories_removed.id",
     "repository.full_name",
