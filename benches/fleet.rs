@@ -143,6 +143,8 @@ impl Soak {
             .filter(|number| !self.approved.contains(number))
             .collect();
         for number in waiting {
+            // The double answers on this thread, too.
+            tokio::task::yield_now().await;
             let comments = self.double.comments(number);
             let mut ours = comments.iter().filter(|comment| comment.author.ends_with("[bot]"));
             let asks = ours.find_map(|comment| {

@@ -153,11 +153,12 @@ impl Double {
     /// The comments of the conversation.
     pub fn comments(&self, number: u64) -> Vec<CommentView> {
         let state = self.shared.lock();
-        let ids = state
-            .comments
-            .values()
-            .filter(|one| one.repository == HOME && one.number == number);
-        ids.filter_map(|comment| comment_view(&state, comment.id)).collect()
+        let happened = state.pull(HOME, number).map(|pull| pull.timeline.as_slice());
+        let ids = happened.unwrap_or_default().iter().filter_map(|what| match what {
+            Happening::Comment(id) => Some(*id),
+            _ => None,
+        });
+        ids.filter_map(|id| comment_view(&state, id)).collect()
     }
 
     /// The reviews with their comments, without those that only wrap a reply.
