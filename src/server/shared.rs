@@ -234,7 +234,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
         }
         Again::Never => fleet.database.complete(lease, piece.nth, &parts).await?,
         Again::Sometime | Again::NotBefore(_) | Again::Unauthorized => {
-            fleet.database.put_off(lease, piece.nth, until).await?
+            fleet.database.put_off(lease, piece.nth, until).await?;
         }
     }
     fleet.database.schedule(lease, pull_request(lease), until).await?;
