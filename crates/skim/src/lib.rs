@@ -15,7 +15,7 @@ pub struct Fields(BTreeMap<&'static [u8], Fields>);
 
 impl Fields {
     /// The fields with these paths, such as `pull_request.head.sha`. A value at the end of a path is kept as it is, and
-    /// in an array, a path goes on in each element.
+    /// in an array, a path continues in each element.
     pub fn new(paths: &[&'static str]) -> Self {
         let mut fields = Self::default();
         for path in paths {

@@ -1,3 +1,5 @@
+//! What is kept, beside what a real reader keeps, and what is left to that reader.
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

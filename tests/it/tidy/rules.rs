@@ -26,7 +26,7 @@ const ROOMS: [(&str, &str); 18] = [
     ("measure", "syntax domain"),
     ("journal", "github lease domain private"),
     ("git", "anchor checkout domain private"),
-    ("github", "lease metrics traces domain"),
+    ("github", "lease metrics traces skim domain"),
     ("metrics", "sandbox domain"),
     ("traces", "sandbox domain"),
     ("config", "traces sandbox domain"),
@@ -35,7 +35,7 @@ const ROOMS: [(&str, &str); 18] = [
 ];
 
 /// Which crates a crate may name and depend on, from top to bottom. None of them knows the root.
-const CRATES: [(&str, &str); 10] = [
+const CRATES: [(&str, &str); 11] = [
     ("repair", "anchor readers redact sandbox suite syntax tree units"),
     ("suite", "anchor readers redact sandbox tree units"),
     ("sandbox", "tree"),
@@ -43,6 +43,7 @@ const CRATES: [(&str, &str); 10] = [
     ("readers", "anchor units"),
     ("redact", "anchor"),
     ("syntax", ""),
+    ("skim", ""),
     ("units", ""),
     ("anchor", ""),
     ("github-double", ""),
