@@ -20,9 +20,11 @@ impl CredentialStatus {
         *self.refused() = Some(now);
     }
 
-    /// Records that work was done without a refusal.
-    pub(super) fn accept(&self) {
-        *self.refused() = None;
+    /// Records that work was done without a refusal. During a rest, that says nothing: it may have needed no request.
+    pub(super) fn accept(&self, now: Instant) {
+        if !self.is_at_rest(now) {
+            *self.refused() = None;
+        }
     }
 
     /// Whether work may be begun. After a rest, one piece shows whether they are accepted again.
@@ -59,7 +61,9 @@ mod tests {
         assert_eq!((may(60, true), may(60, false)), ((false, true), (false, false)));
         credentials.refuse(began + Duration::from_secs(61));
         assert_eq!((may(120, true), may(121, true)), ((true, false), (false, true)));
-        credentials.accept();
-        assert_eq!(may(61, false), (false, true));
+        credentials.accept(began + Duration::from_secs(120));
+        assert_eq!(may(121, false), (false, false));
+        credentials.accept(began + Duration::from_secs(121));
+        assert_eq!(may(121, false), (false, true));
     }
 }

@@ -153,7 +153,8 @@ async fn work_off(queue: &Queue, lease: Arc<Lease>, slot: Slot) {
         Class::Asked | Class::Unasked => LaneKind::Worker,
     });
     let mut done = Ok(true);
-    while let Ok(true) = done {
+    // Work that met refused credentials is due at once, and is not for this process.
+    while matches!(done, Ok(true)) && !fleet.credentials.is_at_rest(Instant::now()) {
         done = match fleet.database.next_piece(&lease, &fleet.claimant.labels).await {
             Ok(Some(piece)) if slot.class != Class::Light || piece.class == Class::Light => {
                 work(queue, fleet, &lease, piece).await
@@ -246,7 +247,7 @@ async fn work(queue: &Queue, fleet: &Fleet, lease: &Arc<Lease>, piece: Piece) ->
 /// another one does it.
 fn or_elsewhere(fleet: &Fleet, again: Again) -> Again {
     if again != Again::Unauthorized {
-        fleet.credentials.accept();
+        fleet.credentials.accept(Instant::now());
         return again;
     }
     fleet.credentials.refuse(Instant::now());
