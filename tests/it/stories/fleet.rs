@@ -303,9 +303,18 @@ async fn a_process_whose_credentials_are_refused_leaves_the_work_to_others() {
         story.double.plan_fault("GET", "/pulls/1", Fault::BadCredentials);
     }
     let (one, _folder) = story.join(1).await;
-    let (other, _other) = story.join(1).await;
-    story.maintainer_says("/greenlight fix").await;
+    let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
+    comment.await.unwrap();
     story.until_logged(&["GitHub refuses this process's credentials"]).await;
+    // It gives the lane back, and does not take it again although the work is due.
+    let held = "SELECT count(*) FROM lane WHERE name <> 'leader' AND holder IS NOT NULL";
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    while postgres::count(story.postgres(), held).await > 0 {
+        look.tick().await;
+    }
+    assert!(!story.told().contains("Approve to commit"), "{}", story.told());
+    let (other, _other) = story.join(1).await;
+    story.settle().await;
     assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
     assert_eq!(story.runs().await.len(), 1);
     one.kill().await;
