@@ -10,6 +10,7 @@ use reqwest::header::{COOKIE, HeaderMap, LOCATION, ORIGIN, SET_COOKIE};
 use reqwest::{Client, Response, redirect};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 use super::story::{SECRET, Story};
 
@@ -19,8 +20,41 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) struct Site {
     pub(crate) url: String,
     pub(crate) client: Client,
+    listener: Listener,
     /// Every connection ends with it.
     runtime: Option<Runtime>,
+}
+
+/// The port of a page while greenlight is down. Every connection is closed without an answer.
+///
+/// Nothing else can have the port meanwhile: the page that is open would send its requests there.
+pub(crate) struct Down {
+    listener: Listener,
+    closing: JoinHandle<()>,
+}
+
+impl Down {
+    /// Starts the page again, at the same URL.
+    pub(crate) fn start(self, story: &Story) -> Site {
+        self.closing.abort();
+        Site::on(story, self.listener, None)
+    }
+}
+
+/// A socket that outlives what answers at it.
+struct Listener(std::net::TcpListener);
+
+impl Listener {
+    fn new() -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        Self(listener)
+    }
+
+    /// The same socket, for the runtime that asks.
+    fn tokio(&self) -> TcpListener {
+        TcpListener::from_std(self.0.try_clone().unwrap()).unwrap()
+    }
 }
 
 impl Drop for Site {
@@ -32,21 +66,25 @@ impl Drop for Site {
 }
 
 impl Site {
-    pub(crate) async fn of(story: &Story) -> Self {
-        Self::on(story, 0).await
+    pub(crate) fn of(story: &Story) -> Self {
+        Self::on(story, Listener::new(), None)
     }
 
-    /// The page on this port.
-    pub(crate) async fn on(story: &Story, port: u16) -> Self {
-        Self::at(story, port, None).await
+    /// The page at a public URL, which is not that of the listener.
+    pub(crate) fn at(story: &Story, public: &str) -> Self {
+        Self::on(story, Listener::new(), Some(public))
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.url.rsplit(':').next().unwrap().parse().unwrap()
+    /// Ends what answers.
+    pub(crate) fn stop(self) -> Down {
+        let listener = Listener(self.listener.0.try_clone().unwrap());
+        drop(self);
+        let connections = listener.tokio();
+        let closing = tokio::spawn(async move { while connections.accept().await.is_ok() {} });
+        Down { listener, closing }
     }
 
-    /// The page on this port, at a public URL, if it is not that of the listener.
-    pub(crate) async fn at(story: &Story, port: u16, public: Option<&str>) -> Self {
+    fn on(story: &Story, listener: Listener, public: Option<&str>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             // Work on pull requests that begins with an answer runs here.
             .thread_stack_size(greenlight::cli::STACK)
@@ -54,9 +92,7 @@ impl Site {
             .enable_all()
             .build()
             .unwrap();
-        let listener = runtime.spawn(TcpListener::bind(("127.0.0.1", port))).await;
-        let listener = listener.unwrap().unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let url = format!("http://{}", listener.0.local_addr().unwrap());
         let app = story.double.app_credentials();
         let app = SignInApp {
             client_id: app.client_id,
@@ -71,7 +107,11 @@ impl Site {
             sign_in: Some(app),
         };
         let router = server::router(story.process().queue.clone(), access);
-        runtime.spawn(async move { axum::serve(listener, router).await });
+        let connections = {
+            let _inside = runtime.enter();
+            listener.tokio()
+        };
+        runtime.spawn(async move { axum::serve(connections, router).await });
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .timeout(PATIENCE)
@@ -80,6 +120,7 @@ impl Site {
         Self {
             url,
             client,
+            listener,
             runtime: Some(runtime),
         }
     }

@@ -23,7 +23,7 @@ async fn what_is_remembered_is_forgotten_by_those_who_may_approve() {
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let mia = site.sign_in(&story, MAINTAINER, "/").await;
     let rae = site.sign_in(&story, READER, "/").await;
     let sam = site.sign_in(&story, STRANGER, "/").await;

@@ -18,7 +18,7 @@ async fn proposed(scene: Scene) -> Story {
 #[tokio::test]
 async fn everyone_sees_what_they_may_see_on_github() {
     let story = proposed(Scene::default().private()).await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = format!("/runs/{}", story.run().await.id());
     let stranger = site.stranger();
     let begin = stranger.page("/").await;
@@ -70,12 +70,12 @@ async fn a_session_survives_a_restart_and_a_new_login_and_ends_when_told() {
     let mut story = proposed(Scene::default()).await;
     let run = format!("/runs/{}", story.run().await.id());
     let cookies = {
-        let site = Site::of(&story).await;
+        let site = Site::of(&story);
         site.sign_in(&story, MAINTAINER, "/").await.cookies
     };
     story.restart().await;
     story.double.rename_account(MAINTAINER, "mona").unwrap();
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let mut mia = site.stranger();
     mia.cookies = cookies;
     let page = mia.page(&run).await;
@@ -99,7 +99,7 @@ async fn a_session_survives_a_restart_and_a_new_login_and_ends_when_told() {
 #[tokio::test]
 async fn people_who_withdraw_their_permission_are_signed_out() {
     let story = proposed(Scene::default()).await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let mia = site.sign_in(&story, MAINTAINER, "/").await;
     let rae = site.sign_in(&story, READER, "/").await;
     let run = format!("/runs/{}", story.run().await.id());
@@ -111,7 +111,7 @@ async fn people_who_withdraw_their_permission_are_signed_out() {
 #[tokio::test]
 async fn the_journal_has_neither_cookies_nor_tokens() {
     let story = proposed(Scene::default()).await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let mia = site.sign_in(&story, MAINTAINER, "/").await;
     let token = story.double.requests().into_iter();
     let mut token = token.filter_map(|asked| Some(asked.response["access_token"].as_str()?.to_string()));
@@ -134,7 +134,7 @@ async fn the_journal_has_neither_cookies_nor_tokens() {
 #[tokio::test]
 async fn a_sign_in_belongs_to_the_browser_that_began_it() {
     let story = proposed(Scene::default()).await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     story.double.set_browser_of(Some(MAINTAINER));
     let refused = async |visitor: &crate::harness::site::Visitor<'_>, path: &str, status: u16| {
         let answer = visitor.get(path).await;
@@ -190,7 +190,7 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it() {
 #[tokio::test]
 async fn a_planted_session_is_never_taken_over() {
     let story = proposed(Scene::default().private()).await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = format!("/runs/{}", story.run().await.id());
     let planted = site.sign_in(&story, STRANGER, "/").await;
     story.double.set_browser_of(Some(MAINTAINER));
@@ -211,7 +211,7 @@ async fn a_planted_session_is_never_taken_over() {
 #[tokio::test]
 async fn a_sign_in_leads_to_pages_of_this_server_only() {
     let story = Scene::default().begin().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     for to in [
         "//evil.example",
         "https://evil.example/runs/",
@@ -232,7 +232,7 @@ async fn a_sign_in_leads_to_pages_of_this_server_only() {
 #[tokio::test]
 async fn over_https_cookies_belong_to_this_host() {
     let story = Scene::default().begin().await;
-    let site = Site::at(&story, 0, Some("https://greenlight.example.org")).await;
+    let site = Site::at(&story, "https://greenlight.example.org");
     let begun = site.stranger().get("/sign-in").await;
     let cookie = begun.headers()[SET_COOKIE].to_str().unwrap();
     assert!(
@@ -249,7 +249,7 @@ async fn over_https_cookies_belong_to_this_host() {
 #[tokio::test]
 async fn a_watcher_is_told_of_what_they_may_see() {
     let story = proposed(Scene::default().private()).await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = format!("/runs/{}", story.run().await.id());
     let (mia, sam) = (
         site.sign_in(&story, MAINTAINER, "/").await,

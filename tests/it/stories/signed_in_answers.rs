@@ -18,7 +18,7 @@ async fn path(story: &Story) -> String {
 #[tokio::test]
 async fn a_maintainer_approves() {
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let page = mia.page(&run).await;
@@ -47,7 +47,7 @@ async fn a_maintainer_approves() {
 #[tokio::test]
 async fn a_rejection_has_a_reason() {
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let page = mia.page(&run).await;
@@ -79,7 +79,7 @@ async fn a_rejection_has_a_reason() {
 #[tokio::test]
 async fn a_run_is_cancelled() {
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let form = Form::of(&mia.page(&run).await, "/cancel");
@@ -95,7 +95,7 @@ async fn a_run_is_cancelled() {
 #[tokio::test]
 async fn access_that_is_lost_before_the_click_counts_for_nothing() {
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let page = mia.page(&run).await;
@@ -118,7 +118,7 @@ async fn access_that_is_lost_before_the_click_counts_for_nothing() {
 async fn a_private_repository_vanishes_with_the_access() {
     let story = Scene::default().private().auto().model([]).begin().await;
     story.maintainer_says("/greenlight fix").await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let (mia, sam) = (
         site.sign_in(&story, MAINTAINER, &run).await,
@@ -147,7 +147,7 @@ async fn what_has_expired_is_not_approved() {
     let mut story = proposed().await;
     let run = path(&story).await;
     let (page, cookies) = {
-        let site = Site::of(&story).await;
+        let site = Site::of(&story);
         let mia = site.sign_in(&story, MAINTAINER, &run).await;
         (mia.page(&run).await, mia.cookies)
     };
@@ -155,7 +155,7 @@ async fn what_has_expired_is_not_approved() {
     story.days_pass().await;
     story.start().await;
     story.settle().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let mut mia = site.stranger();
     mia.cookies = cookies;
     let after = mia.submits(&page, "/approve", &[]).await;
@@ -167,7 +167,7 @@ async fn what_has_expired_is_not_approved() {
 #[tokio::test]
 async fn a_push_voids_what_is_on_the_screen() {
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let page = mia.page(&run).await;
@@ -188,7 +188,7 @@ async fn a_push_voids_what_is_on_the_screen() {
 #[tokio::test]
 async fn of_two_people_one_is_faster() {
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let ada = site.sign_in(&story, AUTHOR, &run).await;
@@ -233,7 +233,7 @@ async fn two_people_are_needed_where_the_repository_says_so() {
         .begin()
         .await;
     story.maintainer_says("/greenlight fix").await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let ada = site.sign_in(&story, AUTHOR, &run).await;
@@ -255,7 +255,7 @@ async fn two_people_are_needed_where_the_repository_says_so() {
 #[tokio::test]
 async fn a_forged_form_does_nothing() {
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = path(&story).await;
     let mia = site.sign_in(&story, MAINTAINER, &run).await;
     let ada = site.sign_in(&story, AUTHOR, &run).await;

@@ -57,7 +57,7 @@ async fn one_approves_and_the_other_is_slower() {
         return;
     };
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = format!("/runs/{}", story.run().await.id());
     sign_in(&mut browser, &site, MAINTAINER).await;
     is_accessible(&mut browser).await;
@@ -105,7 +105,7 @@ async fn a_reason_is_typed_and_a_page_does_not_take_it_away() {
         return;
     };
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = story.run().await;
     sign_in(&mut browser, &site, MAINTAINER).await;
     browser.go(&format!("{}/runs/{}", site.url, run.id())).await;
@@ -136,7 +136,7 @@ async fn access_that_is_lost_under_the_page_is_said() {
         return;
     };
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     sign_in(&mut browser, &site, MAINTAINER).await;
     browser
         .go(&format!("{}/runs/{}", site.url, story.run().await.id()))
@@ -154,7 +154,7 @@ async fn a_request_expires_under_the_page_and_another_run_is_cancelled() {
         return;
     };
     let mut story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     sign_in(&mut browser, &site, MAINTAINER).await;
     browser
         .go(&format!("{}/runs/{}", site.url, story.run().await.id()))
@@ -162,13 +162,12 @@ async fn a_request_expires_under_the_page_and_another_run_is_cancelled() {
     browser
         .evaluate("document.querySelector('textarea').value = 'no'")
         .await;
-    let port = site.port();
-    drop(site);
+    let down = site.stop();
     story.kill().await;
     story.days_pass().await;
     story.start().await;
     story.settle().await;
-    let site = Site::on(&story, port).await;
+    let site = down.start(&story);
     browser.click("form[action$='/approve'] button").await;
     browser
         .shows("This request has expired. Your answer was not used.")
@@ -194,18 +193,17 @@ async fn a_push_and_a_restart_under_the_page_are_seen_without_reloading() {
         return;
     };
     let mut story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     let run = format!("/runs/{}", story.run().await.id());
     sign_in(&mut browser, &site, MAINTAINER).await;
     browser.go(&format!("{}{run}", site.url)).await;
     browser.shows("Live").await;
     let focus = "document.querySelector('main a[href^=\"/repositories/\"]').focus()";
     browser.evaluate(focus).await;
-    let port = site.port();
-    drop(site);
+    let down = site.stop();
     browser.shows("greenlight is away").await;
     story.restart().await;
-    let _site = Site::on(&story, port).await;
+    let _site = down.start(&story);
     browser.shows("Updated at").await;
     // Who uses the keyboard stays where they were.
     let focused = browser.evaluate("document.activeElement.getAttribute('href')").await;
@@ -236,7 +234,7 @@ async fn pictures_of_the_page_that_people_sign_in_to() {
         return;
     };
     let story = proposed().await;
-    let site = Site::of(&story).await;
+    let site = Site::of(&story);
     sign_in(&mut browser, &site, MAINTAINER).await;
     let run = format!("/runs/{}", story.run().await.id());
     for (name, path) in [("run", run.as_str()), ("repository", "/repositories/acme/rail")] {
