@@ -73,7 +73,9 @@ async fn scripts_get_one_document() {
 
 #[tokio::test]
 async fn every_end_has_a_code_of_its_own() {
-    let directory = written(&[("greenlight.toml", b"[sandbox]\nmemory = \"64MiB\"\ndisk = \"64MiB\"\n")]);
+    let directory = written(&[("greenlight.toml", b"[sandbox]\nmemory = \"512MiB\"\ndisk = \"64MiB\"\n")]);
+    // Where temporary files are kept in memory, files count as memory, too: the limit of the disk has to come first.
+    let fills_the_disk = "i=0; while :; do i=$((i+1)); head -c 1M /dev/zero > $i; done";
     for (arguments, code, kind) in [
         (&["--timeout", "1", "--", "sleep", "1000"][..], 124, "timed_out"),
         (
@@ -81,11 +83,7 @@ async fn every_end_has_a_code_of_its_own() {
             137,
             "out_of_memory",
         ),
-        (
-            &["--", "sh", "-c", "for i in 1 2 3; do head -c 40M /dev/zero > $i; done"],
-            153,
-            "disk_limit",
-        ),
+        (&["--", "sh", "-c", fills_the_disk], 153, "disk_limit"),
         (&["--", "no-such-program"], 127, "did_not_start"),
         (&["--", "true"], 0, "exited"),
     ] {
