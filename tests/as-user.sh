@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 [ "$(id -u)" = 0 ] || { echo "this is an ordinary user already"; exit 0; }
 # In no user database, and owner of nothing.
 user=54321
-home=$(mktemp -d)
+# On a disk, unlike the temporary files of other tests in CI.
+home=$(mktemp -d /tmp/greenlight-user-XXXXXX)
 # What only root can put there, and anybody can read: the sandbox has to hide it.
 planted=$(mktemp -d /opt/greenlight-test-XXXXXX)
 trap 'rm -rf "$home" "$planted"' EXIT
