@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 [ "$(id -u)" = 0 ] || { echo "this is an ordinary user already"; exit 0; }
 # In no user database, and owner of nothing.
 user=54321
-# On a disk, unlike the temporary files of other tests in CI.
+# On disk, unlike the temporary files of the other tests in CI.
 home=$(mktemp -d /tmp/greenlight-user-XXXXXX)
 # What only root can put there, and anybody can read: the sandbox has to hide it.
 planted=$(mktemp -d /opt/greenlight-test-XXXXXX)

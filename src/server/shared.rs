@@ -153,7 +153,7 @@ async fn work_off(queue: &Queue, lease: Arc<Lease>, slot: Slot) {
         Class::Asked | Class::Unasked => LaneKind::Worker,
     });
     let mut done = Ok(true);
-    // Work that met refused credentials is due at once, and is not for this process.
+    // Work whose credentials were refused is due at once, but another process has to do it.
     while matches!(done, Ok(true)) && !fleet.credentials.is_at_rest(Instant::now()) {
         done = match fleet.database.next_piece(&lease, &fleet.claimant.labels).await {
             Ok(Some(piece)) if slot.class != Class::Light || piece.class == Class::Light => {

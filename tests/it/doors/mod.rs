@@ -34,8 +34,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-use crate::harness::shares_everyones_store;
 use crate::harness::story::FEW_RUNS;
+use crate::harness::{eventually, shares_everyones_store};
 
 /// Nothing here takes that long, even if many tests share few processors.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -221,13 +221,7 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> std::process::Output 
 
 /// Waits for an effect of another process.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let mut look = tokio::time::interval(Duration::from_millis(50));
-    let waited = tokio::time::timeout(PATIENCE, async {
-        while !is_so() {
-            look.tick().await;
-        }
-    });
-    assert!(waited.await.is_ok(), "{what}: not within {PATIENCE:?}");
+    eventually(what, async || is_so()).await;
 }
 
 /// Whether any process of this machine was started with these consecutive words.

@@ -13,10 +13,25 @@ pub(crate) mod whole;
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use greenlight::sandbox::{Backend, Choice, Sandbox};
 use greenlight::suite::Stores;
 use tokio::sync::OnceCell;
+
+/// How long a busy machine may take for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Waits for an effect that nothing announces. Fails if it never comes.
+pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while !is_so().await {
+            look.tick().await;
+        }
+    });
+    assert!(waited.await.is_ok(), "{what}: not within {PATIENCE:?}");
+}
 
 /// The sandbox of this machine, tried once. If the machine cannot confine code, the tests fail and say why.
 pub(crate) async fn sandbox() -> Sandbox {

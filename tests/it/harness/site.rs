@@ -25,9 +25,9 @@ pub(crate) struct Site {
     runtime: Option<Runtime>,
 }
 
-/// The port of a page while greenlight is down. Every connection is closed without an answer.
+/// A page while greenlight is down: every connection is closed without an answer.
 ///
-/// Nothing else can have the port meanwhile: the page that is open would send its requests there.
+/// The port stays taken. If another test's server got it, an open page would send its requests there.
 pub(crate) struct Down {
     listener: Listener,
     closing: JoinHandle<()>,
@@ -41,7 +41,7 @@ impl Down {
     }
 }
 
-/// A socket that outlives what answers at it.
+/// A socket that outlives the server that answers on it.
 struct Listener(std::net::TcpListener);
 
 impl Listener {
@@ -75,7 +75,7 @@ impl Site {
         Self::on(story, Listener::new(), Some(public))
     }
 
-    /// Ends what answers.
+    /// Stops answering, and keeps the port.
     pub(crate) fn stop(self) -> Down {
         let listener = Listener(self.listener.0.try_clone().unwrap());
         drop(self);

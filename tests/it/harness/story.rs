@@ -147,15 +147,8 @@ impl Story {
 
     /// Waits until the log contains one of these texts.
     pub(crate) async fn until_logged(&self, texts: &[&str]) {
-        let mut look = tokio::time::interval(Duration::from_millis(20));
-        let waiting = async {
-            while !texts.iter().any(|text| self.log().contains(text)) {
-                look.tick().await;
-            }
-        };
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
-            panic!("not logged: {texts:?}");
-        }
+        let is_logged = async || texts.iter().any(|text| self.log().contains(text));
+        super::eventually(&format!("a log with {texts:?}"), is_logged).await;
     }
 
     /// Kills greenlight.

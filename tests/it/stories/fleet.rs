@@ -7,8 +7,8 @@ use greenlight::agent::Delta;
 use greenlight::engine::{App, Chunk};
 use greenlight::github;
 
-use crate::harness::postgres;
 use crate::harness::story::{Scene, Story};
+use crate::harness::{eventually, postgres};
 
 /// A service whose door has no workers. `None` without PostgreSQL.
 async fn door(scene: Scene) -> Option<Story> {
@@ -188,10 +188,10 @@ async fn a_pause_that_github_asks_one_process_for_is_kept_by_all() {
     let refused = asks_github(one, &story).await;
     assert!(matches!(refused, Err(github::Error::RateLimited(_))), "{refused:?}");
     let installation = story.run().await.started.installation.unwrap().0;
-    let mut look = tokio::time::interval(Duration::from_millis(20));
-    while other.github.pauses().left(installation).is_none() {
-        look.tick().await;
-    }
+    eventually("a pause in the other process", async || {
+        other.github.pauses().left(installation).is_some()
+    })
+    .await;
     let asked = story.double.requests().len();
     for app in [one, other] {
         let refused = asks_github(app, &story).await;
@@ -308,10 +308,10 @@ async fn a_process_whose_credentials_are_refused_leaves_the_work_to_others() {
     story.until_logged(&["GitHub refuses this process's credentials"]).await;
     // It gives the lane back, and does not take it again although the work is due.
     let held = "SELECT count(*) FROM lane WHERE name <> 'leader' AND holder IS NOT NULL";
-    let mut look = tokio::time::interval(Duration::from_millis(20));
-    while postgres::count(story.postgres(), held).await > 0 {
-        look.tick().await;
-    }
+    eventually("a lane that nobody holds", async || {
+        postgres::count(story.postgres(), held).await == 0
+    })
+    .await;
     assert!(!story.told().contains("Approve to commit"), "{}", story.told());
     let (other, _other) = story.join(1).await;
     story.settle().await;
