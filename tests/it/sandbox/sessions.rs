@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use futures::future::join_all;
 use greenlight::sandbox::{Cell, CellOutcome, Language, LostReason, Session, SessionPaths};
 use tokio_util::sync::CancellationToken;
 
@@ -378,33 +379,38 @@ async fn a_swallowed_interrupt_is_an_interrupt(lab: Lab) {
 }
 
 async fn the_stuck_are_killed_and_that_is_said_once(lab: Lab) {
-    for (language, stuck) in [
-        (
-            Language::Python,
-            "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('seen')\nwhile True: pass",
-        ),
-        (
-            Language::Python,
-            "import time; print('seen')\nwhile True:\n    try: time.sleep(1000)\n    except BaseException: pass",
-        ),
-        (
-            Language::Node,
-            "console.log('seen'); setTimeout(() => { while (true) {} }); await new Promise(() => {})",
-        ),
-        (Language::Bash, "trap '' INT; echo seen; while :; do :; done"),
-        (Language::Bash, "echo seen; kill -STOP $$"),
-    ] {
-        let mut session = open(&lab, language).await;
-        let cell = within(&mut session, stuck, MOMENT).await;
-        assert_eq!(
-            (cell.outcome, cell.stdout.text()),
-            (CellOutcome::StateLost(LostReason::TimedOut), "seen\n".into()),
-            "{stuck}"
-        );
-        let cell = run(&mut session, "1").await;
-        assert_eq!(cell.restarted, Some(LostReason::TimedOut));
-        assert_eq!(run(&mut session, "1").await.restarted, None);
-    }
+    // At the same time: each is given some seconds to obey.
+    join_all(
+        [
+            (
+                Language::Python,
+                "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('seen')\nwhile True: pass",
+            ),
+            (
+                Language::Python,
+                "import time; print('seen')\nwhile True:\n    try: time.sleep(1000)\n    except BaseException: pass",
+            ),
+            (
+                Language::Node,
+                "console.log('seen'); setTimeout(() => { while (true) {} }); await new Promise(() => {})",
+            ),
+            (Language::Bash, "trap '' INT; echo seen; while :; do :; done"),
+            (Language::Bash, "echo seen; kill -STOP $$"),
+        ]
+        .map(async |(language, stuck)| {
+            let mut session = open(&lab, language).await;
+            let cell = within(&mut session, stuck, MOMENT).await;
+            assert_eq!(
+                (cell.outcome, cell.stdout.text()),
+                (CellOutcome::StateLost(LostReason::TimedOut), "seen\n".into()),
+                "{stuck}"
+            );
+            let cell = run(&mut session, "1").await;
+            assert_eq!(cell.restarted, Some(LostReason::TimedOut));
+            assert_eq!(run(&mut session, "1").await.restarted, None);
+        }),
+    )
+    .await;
 }
 
 async fn an_exit_is_reported(lab: Lab) {
@@ -553,20 +559,24 @@ async fn an_answer_given_twice_counts_once(lab: Lab) {
 }
 
 async fn closed_pipes_end_the_session(lab: Lab) {
-    for code in [
-        "os.close(pipes['responses'])",
-        "os.closerange(3, 1000)",
-        "os.closerange(3, 1000)\nwhile True: pass",
-        "os.close(pipes['requests'])\nos.close(pipes['responses'])\nimport time; time.sleep(1000)",
-    ] {
-        let mut session = hostile(&lab).await;
-        let why = loss(&mut session, code, PATIENCE).await;
-        assert!(
-            matches!(why, LostReason::ChannelBroken(_) | LostReason::Exited(_)),
-            "{code}: {why:?}"
-        );
-        assert_eq!(value(&mut session, "1").await, "1");
-    }
+    join_all(
+        [
+            "os.close(pipes['responses'])",
+            "os.closerange(3, 1000)",
+            "os.closerange(3, 1000)\nwhile True: pass",
+            "os.close(pipes['requests'])\nos.close(pipes['responses'])\nimport time; time.sleep(1000)",
+        ]
+        .map(async |code| {
+            let mut session = hostile(&lab).await;
+            let why = loss(&mut session, code, PATIENCE).await;
+            assert!(
+                matches!(why, LostReason::ChannelBroken(_) | LostReason::Exited(_)),
+                "{code}: {why:?}"
+            );
+            assert_eq!(value(&mut session, "1").await, "1");
+        }),
+    )
+    .await;
     // That a pipe is no longer read is noticed at the next execution.
     let mut session = hostile(&lab).await;
     value(

@@ -24,8 +24,12 @@ const INSIDE: &str = "/run/greenlight-session";
 /// How long an interpreter may take to open its pipes.
 const START: Duration = Duration::from_secs(30);
 
-/// How long a cell may continue after it was interrupted, and how long finding out why the interpreter died may take.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long a cell may continue after it was interrupted, and how long finding out why the interpreter died may take. On
+/// a busy machine, an interpreter that does as it is told has taken more than a second.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long output is read after the interpreter has ended, if something keeps the pipes open.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// How many calls of one cell are answered. As many more are refused, and then the interpreter is ended.
 const MAX_CALLS: u32 = 200;
@@ -169,7 +173,7 @@ impl Interpreter {
             };
             if talked.is_err() && open {
                 // Remaining writers are dead or do not belong to the run; nobody waits for them.
-                let _ = timeout(GRACE, drained).await;
+                let _ = timeout(LAST_OUTPUT, drained).await;
             }
             talked
         };
