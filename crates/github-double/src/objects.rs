@@ -263,19 +263,10 @@ pub(super) fn association(repository: &Repository, login: &str) -> &'static str 
 pub(super) fn reaction_counts(state: &State, subject: u64, url: &str) -> Value {
     let mut counts = Map::new();
     for content in ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"] {
-        let one = state
-            .reactions
-            .values()
-            .filter(|r| r.subject == subject && r.content == content)
-            .count();
+        let one = state.reactions_to(subject).filter(|r| r.content == content).count();
         counts.insert(content.into(), json!(one));
     }
-    let total = state
-        .reactions
-        .values()
-        .filter(|reaction| reaction.subject == subject)
-        .count();
-    counts.insert("total_count".into(), json!(total));
+    counts.insert("total_count".into(), json!(state.reactions_to(subject).count()));
     counts.insert("url".into(), json!(format!("{url}/reactions")));
     Value::Object(counts)
 }

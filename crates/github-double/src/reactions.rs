@@ -56,11 +56,10 @@ fn subject(call: &RouteCall<'_>) -> Result<u64, RestAnswer> {
 fn list(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let subject = subject(call)?;
     let wanted = call.query.get("content");
-    let fits = |one: &&Reaction| one.subject == subject && wanted.is_none_or(|content| *content == one.content);
+    let fits = |one: &&Reaction| wanted.is_none_or(|content| *content == one.content);
     let shown = call
         .state
-        .reactions
-        .values()
+        .reactions_to(subject)
         .filter(fits)
         .map(|one| object(call.state, one))
         .collect();
@@ -78,20 +77,19 @@ fn create(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
         )));
     }
     let login = call.login();
-    let same = |one: &&Reaction| one.subject == subject && one.login == login && one.content == content;
-    if let Some(known) = call.state.reactions.values().find(same) {
+    let same = |one: &&Reaction| one.login == login && one.content == content;
+    if let Some(known) = call.state.reactions_to(subject).find(same) {
         return Ok(RestAnswer::ok(object(call.state, known)));
     }
     let (id, created_at) = (call.state.fresh_id(), call.state.now());
     let reaction = Reaction {
         id,
-        subject,
         login,
         content,
         created_at,
     };
     let shown = object(call.state, &reaction);
-    call.state.reactions.insert(id, reaction);
+    call.state.reactions.insert((subject, id), reaction);
     Ok(RestAnswer::created(shown))
 }
 

@@ -307,7 +307,7 @@ fn entry(state: &State, pull_author: &str, what: Happening) -> Option<Entry> {
 }
 
 fn reactions(state: &State, subject: u64) -> Vec<(String, String)> {
-    let ours = state.reactions.values().filter(|reaction| reaction.subject == subject);
+    let ours = state.reactions_to(subject);
     ours.map(|reaction| (reaction.content.clone(), reaction.login.clone()))
         .collect()
 }

@@ -88,8 +88,6 @@ pub(super) struct Comment {
 #[derive(Debug, Clone)]
 pub(super) struct Reaction {
     pub(super) id: u64,
-    /// The comment or review comment that it belongs to; ids are unique across all kinds here.
-    pub(super) subject: u64,
     pub(super) login: String,
     pub(super) content: String,
     pub(super) created_at: String,

@@ -49,7 +49,8 @@ pub(super) struct State {
     pub(super) edits: BTreeMap<u64, Vec<Edit>>,
     pub(super) activities: Vec<Activity>,
     pub(super) statuses: Vec<Status>,
-    pub(super) reactions: BTreeMap<u64, Reaction>,
+    /// By the comment or review comment that they belong to, and their own id; ids are unique across all kinds here.
+    pub(super) reactions: BTreeMap<(u64, u64), Reaction>,
     pub(super) reviews: BTreeMap<u64, Review>,
     pub(super) review_comments: BTreeMap<u64, ReviewComment>,
     pub(super) check_runs: BTreeMap<u64, CheckRun>,
@@ -177,6 +178,12 @@ impl State {
         if let Some(pull) = self.pull_mut(repository, number) {
             pull.timeline.push(what);
         }
+    }
+
+    /// The reactions to a comment.
+    pub(super) fn reactions_to(&self, subject: u64) -> impl Iterator<Item = &Reaction> {
+        let ours = self.reactions.range((subject, 0)..=(subject, u64::MAX));
+        ours.map(|(_, reaction)| reaction)
     }
 
     /// The check suite of one App on one commit; GitHub creates it with the first check run.
