@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{Exit, exit, terminal};
 use crate::config::environment::Environment;
@@ -20,6 +21,9 @@ use crate::domain::spend::Spend;
 use crate::summary::{Filter, INTERRUPTED, RunSummary, Statistics, TimelineEntry};
 
 const MAX_LISTED: usize = 100;
+
+/// The columns of a list of runs.
+const COLUMNS: [&str; 8] = ["RUN", "STATE", "WHERE", "MODE", "STARTED", "TOOK", "COST", "WAITS FOR"];
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -158,8 +162,7 @@ async fn listed(arguments: ListArguments) -> Result<(), Exit> {
     } else if runs.is_empty() {
         terminal::show("no runs");
     } else {
-        let lines: Vec<String> = runs.iter().map(line).collect();
-        terminal::show(&lines.join("\n"));
+        terminal::show(&aligned(&runs));
     }
     Ok(())
 }
@@ -180,7 +183,8 @@ async fn shown(ShowArguments { id, source }: ShowArguments) -> Result<(), Exit> 
         terminal::show_document(&json!({ "run": summary, "timeline": timeline }));
         return Ok(());
     }
-    terminal::show(&line(&summary));
+    let cells: Vec<String> = cells(&summary).into_iter().filter(|cell| !cell.is_empty()).collect();
+    terminal::show(&cells.join("  "));
     for entry in &timeline {
         let took = entry
             .ms
@@ -224,8 +228,28 @@ fn needs_repository() -> Exit {
     Exit::Usage("a server answers for one repository at a time: say which, with --repository OWNER/NAME".into())
 }
 
-/// A run on one line.
-fn line(run: &RunSummary) -> String {
+/// Runs below each other, in columns with headings.
+fn aligned(runs: &[RunSummary]) -> String {
+    let headings = COLUMNS.map(str::to_owned);
+    let rows: Vec<[String; COLUMNS.len()]> = [headings].into_iter().chain(runs.iter().map(cells)).collect();
+    let mut widths = [0; COLUMNS.len()];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.width().max(*width);
+        }
+    }
+    let line = |row: &[String; COLUMNS.len()]| {
+        let padded = row.iter().zip(widths).map(|(cell, width)| {
+            let missing = width - cell.width();
+            format!("{cell}{}", " ".repeat(missing))
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A run, by column.
+fn cells(run: &RunSummary) -> [String; COLUMNS.len()] {
     let on = match (&run.repository, run.pull_request) {
         (Some(repository), Some(number)) => format!("{repository}#{number}"),
         _ => run.checkout.clone().unwrap_or_else(|| "a checkout".into()),
@@ -233,17 +257,17 @@ fn line(run: &RunSummary) -> String {
     let waits = run
         .waiting
         .iter()
-        .map(|gate| format!("; {} until {}", gate.gate, gate.expires.strftime("%Y-%m-%d %H:%M UTC")));
-    format!(
-        "{}  {:<14} {on}  {}  {}  {}  {}{}",
-        run.id,
-        run.state,
-        run.mode,
-        run.started.strftime("%Y-%m-%d %H:%M UTC"),
+        .map(|gate| format!("{} until {}", gate.gate, gate.expires.strftime("%Y-%m-%d %H:%M UTC")));
+    [
+        run.id.to_string(),
+        run.state.clone(),
+        on,
+        run.mode.clone(),
+        run.started.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         clock::millis_in_words(run.elapsed_ms),
         cost(&run.spent),
-        waits.collect::<String>(),
-    )
+        waits.collect::<Vec<_>>().join("; "),
+    ]
 }
 
 fn cost(spent: &Spend) -> String {

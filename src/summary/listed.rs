@@ -44,7 +44,7 @@ pub struct RunSummary {
     /// The logins of the people who asked for it or answered, in this order.
     #[serde(default)]
     pub people: Vec<String>,
-    /// From its start until now, or until the last moment that its journal records if it has ended.
+    /// From its start until now, or until the last moment that its journal records if it has ended or was interrupted.
     #[serde(default)]
     pub elapsed_ms: u64,
     /// Ids of the requests that wait for an answer.
@@ -99,6 +99,16 @@ impl RunSummary {
         }
     }
 
+    /// The state of a run on a checkout that no process works on.
+    pub fn of_interrupted(run: &Run) -> Self {
+        Self {
+            state: INTERRUPTED.into(),
+            outcome: "Interrupted; the same command resumes it".into(),
+            doing: None,
+            ..Self::of(run, last_recorded(run))
+        }
+    }
+
     /// The same for a run that ended at this time. Unchanged if that is unknown.
     #[must_use]
     pub fn ended(mut self, at: Option<Timestamp>) -> Self {
@@ -113,17 +123,6 @@ impl RunSummary {
     pub fn in_folder(self, folder: Option<String>) -> Self {
         Self {
             checkout: folder,
-            ..self
-        }
-    }
-
-    /// The same for a run on a checkout that no process works on.
-    #[must_use]
-    pub fn interrupted(self) -> Self {
-        Self {
-            state: INTERRUPTED.into(),
-            outcome: "Interrupted; the same command resumes it".into(),
-            doing: None,
             ..self
         }
     }

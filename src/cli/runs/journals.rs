@@ -44,13 +44,11 @@ impl LocalRun {
 
     /// As it is now. `ended_at` is when it ended, as far as that is known.
     pub(super) fn summary(self, ended_at: Option<Timestamp>) -> RunSummary {
-        let summary = RunSummary::of(&self.run, Timestamp::now())
-            .ended(ended_at)
-            .in_folder(self.folder);
-        match self.is_interrupted {
-            true => summary.interrupted(),
-            false => summary,
-        }
+        let summary = match self.is_interrupted {
+            true => RunSummary::of_interrupted(&self.run),
+            false => RunSummary::of(&self.run, Timestamp::now()),
+        };
+        summary.ended(ended_at).in_folder(self.folder)
     }
 }
 

@@ -36,6 +36,23 @@ async fn a_killed_run_resumes_where_its_model_was() {
     killed(&door, &model, &arguments).await;
     let listed = document(&door.run(["runs", "--json"]).await.with(0));
     assert_eq!(listed["runs"][0]["state"], "interrupted", "{listed}");
+    // Nothing happens in it any more, so it takes no longer.
+    assert_eq!(document(&door.run(["runs", "--json"]).await.with(0)), listed);
+    let lines = door.run(["runs"]).await.with(0).out;
+    let lines: Vec<&str> = lines.lines().collect();
+    let [headings, run] = lines[..] else {
+        panic!("{lines:?}")
+    };
+    let words: Vec<&str> = headings.split_whitespace().collect();
+    assert_eq!(words.join(" "), "RUN STATE WHERE MODE STARTED TOOK COST WAITS FOR");
+    for (heading, cell) in [
+        ("STATE", "interrupted"),
+        ("WHERE", checkout.path().to_str().unwrap()),
+        ("MODE", "debug"),
+    ] {
+        let column = headings.find(heading).unwrap();
+        assert!(run[column..].starts_with(&format!("{cell}  ")), "{lines:#?}");
+    }
     let asked = model.requests().len();
     first_edit(&model);
     let fixed = door.run(arguments).await.with(0).saying("resuming the run");
