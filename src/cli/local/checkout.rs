@@ -24,6 +24,7 @@ use super::request::{self, Approver};
 use super::write::{self, NotWritten};
 use super::{Common, ending};
 use crate::agent::Live;
+use crate::config::flags::EnginePart;
 use crate::domain::budget::Left;
 use crate::domain::gate::{Answer, GateKind};
 use crate::domain::id::{Account, RunId};
@@ -255,13 +256,17 @@ impl Door for OnCheckout<'_> {
     fn engine(&self, run: &Run, worktree: &Worktree, may_execute: bool) -> Result<Engine<'_>, End> {
         let model = self.parts.model.as_ref().map(|(model, name)| (model, name.as_str()));
         let engine = Engine::choose(model, self.parts.who, (run, &worktree.left), may_execute)?;
-        terminal::mention(match engine {
+        let tried = match worktree.without.contains(&EnginePart::Search) {
+            true => "trying known fixes",
+            false => "searching small edits",
+        };
+        terminal::mention(&match engine {
             Engine::BuiltIn if !run.started.mode.is_debug() => return Ok(engine),
-            Engine::BuiltIn => "searching small edits (built-in engine, no model)",
+            Engine::BuiltIn => format!("{tried} (built-in engine, no model)"),
             Engine::Auto { .. } if run.started.mode.is_debug() && !run.search.is_over => {
-                "searching small edits (built-in engine); the model continues if nothing is found"
+                format!("{tried} (built-in engine); the model continues if nothing is found")
             }
-            Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is working",
+            Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is working".to_owned(),
         });
         Ok(engine)
     }

@@ -45,6 +45,17 @@ async fn tools_are_left_out() {
 #[tokio::test]
 async fn the_search_is_left_out() {
     is_left_out("search", || sums(RED, &[]), Value::Null).await;
+    let checkout = sums(RED, &[]);
+    let arguments = ["fix", "--engine", "builtin", "--without", "search"].map(OsStr::new);
+    let told = Door::new()
+        .run(arguments.into_iter().chain([checkout.path().as_os_str()]))
+        .await
+        .err;
+    assert!(
+        told.contains("trying known fixes (built-in engine, no model)"),
+        "{told}"
+    );
+    assert!(!told.contains("searching"), "{told}");
 }
 
 #[tokio::test]
