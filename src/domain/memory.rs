@@ -124,13 +124,8 @@ pub struct Memory {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rungs: BTreeMap<Rung, u32>,
     /// How many proposals a model made.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_default")]
     pub by_a_model: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// What people told greenlight to forget, and when. What it learns from later runs counts again.

@@ -39,3 +39,8 @@ pub use greenlight_readers::{ci_step, test_path, test_run, text};
 pub use greenlight_redact as redact;
 /// Counts and durations, as people and records have them; their own crate.
 pub use greenlight_units::{clock, count, size};
+
+/// Whether a field has its default value, and is left out of JSON.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

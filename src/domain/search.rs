@@ -36,15 +36,10 @@ pub struct Unverified {
     /// One sentence without its full stop, in Markdown: what was changed to what, and where.
     pub explanation: String,
     /// How many tests fail with it; 0 unless it is only a part of what is needed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub still_failing: u32,
     /// Why it is not proposed: sentences without a full stop, in Markdown.
     pub risks: Vec<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Unverified {

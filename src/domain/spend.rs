@@ -22,16 +22,11 @@ pub struct Spend {
     /// Working time, without waiting for people.
     pub wall_ms: u64,
     /// How long it took to fetch the code and lay it out. It is not part of the working time.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_default")]
     pub fetch_ms: u64,
     /// The part of the working time that it took to install dependencies. 0 if none were installed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_default")]
     pub install_ms: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Add for Spend {

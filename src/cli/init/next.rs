@@ -50,13 +50,13 @@ pub(super) fn next(arguments: &InitArguments, found: &Found) -> String {
 /// What the workflows need.
 fn for_workflows(found: &Found) -> Vec<String> {
     let mut steps = Vec::new();
+    let of_pushes = found.of_pushes();
     match found.other_ci() {
         Some(system) => steps.push(format!(
             "for red CI on {system}, set up the App instead: `greenlight init --app`"
         )),
-        None if !found.of_pushes().is_empty() => steps.push(format!(
-            "add `pull_request` to `on:` in {}: greenlight answers red CI of pull requests",
-            found.of_pushes()
+        None if !of_pushes.is_empty() => steps.push(format!(
+            "add `pull_request` to `on:` in {of_pushes}: greenlight answers red CI of pull requests"
         )),
         None if !found.has_workflows() => steps.push(format!(
             "replace `CI` in {} with the name of your test workflow",
