@@ -125,6 +125,7 @@ impl Page {
         // Without `server::serve`, nothing but the page uses the journal.
         let router = server::router(Queue::new(Arc::new(app), 1), access);
         tokio::spawn(async move { axum::serve(listener, router).await });
+        greenlight_crypto::install();
         let client = Client::builder().redirect(redirect::Policy::none()).build()?;
         let entered = client.get(link).send().await?;
         let cookie = entered.headers().get(SET_COOKIE).context("a cookie")?.to_str()?;

@@ -7,8 +7,6 @@ fn main() -> ExitCode {
     if greenlight::sandbox::helpers::is_wanted() {
         return greenlight::sandbox::helpers::main();
     }
-    // Two TLS providers may be compiled in; whichever library asks first must get this one.
-    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     greenlight::cli::main(greenlight::cli::Cli::read())
 }
 

@@ -135,6 +135,7 @@ impl OpenAi {
     /// # Errors
     /// When no request can be made with these settings.
     pub fn new(settings: Settings) -> Result<Self, InvalidSettings> {
+        greenlight_crypto::install();
         let http = reqwest::Client::builder()
             .timeout(settings.timeout)
             .connect_timeout(CONNECT_TIMEOUT)

@@ -24,6 +24,7 @@ impl Sender {
     pub(crate) fn new(url: &str) -> Self {
         let all: Vec<Value> = serde_json::from_str(PAYLOADS).unwrap();
         let is_closed = |payload: &Value| payload["action"] == "closed" && payload["installation"].is_object();
+        greenlight_crypto::install();
         Self {
             client: reqwest::Client::new(),
             url: format!("{url}/webhook"),

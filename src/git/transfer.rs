@@ -165,6 +165,7 @@ async fn post(remote: &Remote, body: Vec<u8>) -> Result<Response, Error> {
 fn client(url: &Url) -> Result<Client, reqwest::Error> {
     // Reading the machine's certificates takes longer than a fetch from a fast server, so it is done once.
     static CLIENT: OnceLock<Client> = OnceLock::new();
+    greenlight_crypto::install();
     let builder = Client::builder()
         .user_agent(concat!("greenlight/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())

@@ -7,14 +7,14 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use http::{HeaderMap, Method, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use octocrab::Octocrab;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
 use super::answer_cache::AnswerCache;
-use super::error::{Error, Holder, HttpAnswer, judge, unsent};
+use super::connection::{AGENT, Connection};
+use super::error::{Error, Holder, HttpAnswer, judge};
 use super::limit::RateLimit;
 use super::pauses::Pauses;
 use super::redirect::{MAX_HOPS, Redirect};
@@ -30,10 +30,10 @@ const MAX_WAIT: Duration = Duration::from_secs(120);
 const PER_PAGE: usize = 50;
 const MAX_PAGES: usize = 60;
 
-/// A client of one installation or token. Clones share it, including octocrab's cached token.
+/// A client of one installation or token. Clones share its connection.
 #[derive(Clone)]
 pub struct Client {
-    pub(super) crab: Arc<Octocrab>,
+    pub(super) connection: Arc<Connection>,
     /// The address of the API, which is the only one that receives the credentials.
     pub(super) api: Arc<Url>,
     pub(super) token: Option<SecretString>,
@@ -50,9 +50,9 @@ pub struct Client {
 static REMEMBERING: AtomicU64 = AtomicU64::new(0);
 
 impl Client {
-    pub(super) fn new(api: &Url, crab: Arc<Octocrab>, token: Option<SecretString>) -> Self {
+    pub(super) fn new(api: &Url, connection: Arc<Connection>, token: Option<SecretString>) -> Self {
         Self {
-            crab,
+            connection,
             api: Arc::new(api.clone()),
             token,
             graphql: None,
@@ -84,8 +84,7 @@ impl Client {
     /// When there is no installation.
     pub async fn ready(&self) -> Result<(), Error> {
         if self.token.is_none()
-            && let Err(error) = self.crab.installation_token().await
-            && let error @ Error::NotInstalled(_) = unsent(&error)
+            && let Err(error @ Error::NotInstalled(_)) = self.connection.token().await
         {
             return Err(error);
         }
@@ -127,8 +126,7 @@ impl Client {
         Ok(self.again(Method::GET, route, None, accept).await?.body)
     }
 
-    /// Fetches every page, up to a bound. Pages are requested by number, because octocrab sends no App token to the
-    /// absolute URLs of the `Link` header on hosts other than GitHub's own.
+    /// Fetches every page, up to a bound. Pages are requested by number, so that no URL of an answer is followed.
     pub(super) async fn get_all<T: DeserializeOwned>(&self, route: &str) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         let separator = if route.contains('?') { '&' } else { '?' };
@@ -312,8 +310,7 @@ impl Client {
         };
         let request =
             request.map_err(|error| Error::Setup(format!("the request {method} {route} cannot be built: {error}")))?;
-        let response = execute(&self.crab, (route, request), &self.limit).await;
-        let response = response.map_err(|error| unsent(&error))?;
+        let response = execute(&self.connection, (route, request), &self.limit).await?;
         let (parts, body) = response.into_parts();
         self.limit.heed(route, &parts.headers);
         drop(permit);
@@ -344,7 +341,6 @@ impl Client {
     }
 }
 
-pub(super) const AGENT: &str = concat!("greenlight/", env!("CARGO_PKG_VERSION"));
 const JSON: &str = "application/vnd.github+json";
 
 fn retry_delays() -> impl Iterator<Item = Duration> {

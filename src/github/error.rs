@@ -14,8 +14,6 @@ use crate::domain::redact;
 /// GitHub asks for at least a minute between attempts if it names no time.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately>
 pub(super) const SECONDARY_WAIT: Duration = Duration::from_secs(60);
-/// How long a rate limit is assumed to last if its headers are unknown. This is longer than a worker waits.
-const UNKNOWN_WAIT: Duration = Duration::from_secs(600);
 /// How many entries of `errors` are shown.
 const MAX_ERRORS: usize = 5;
 
@@ -216,27 +214,11 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &HttpAnswer) -> Error
     }
 }
 
-/// The meaning of an error by which octocrab did not send a request. It contains a status only if octocrab first
-/// requested an installation token, and GitHub refused that.
+/// The meaning of an error without an answer.
 pub(super) fn unsent(error: &octocrab::Error) -> Error {
-    let octocrab::Error::GitHub { source, .. } = error else {
-        return match unconnected(error) {
-            Some(why) => Error::Unreachable(why),
-            None => Error::Unclear(describe(error)),
-        };
-    };
-    let message = redact::bounded(&source.message, 500);
-    match source.status_code.as_u16() {
-        429 => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
-        403 if mentions_rate_limit(&message) => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
-        403 | 404 => Error::NotInstalled(message),
-        status @ 400..=499 => Error::Refused {
-            status,
-            route: "/app/installations/{id}/access_tokens".into(),
-            message,
-            lacks: None,
-        },
-        _ => Error::Unclear(describe(error)),
+    match unconnected(error) {
+        Some(why) => Error::Unreachable(why),
+        None => Error::Unclear(describe(error)),
     }
 }
 
@@ -306,7 +288,6 @@ fn sentence(error: &Value) -> Option<String> {
 /// Describes an error in one line, because its own `Display` says only "GitHub" or prints a backtrace.
 pub(super) fn describe(error: &octocrab::Error) -> String {
     let text = match error {
-        octocrab::Error::GitHub { source, .. } => format!("{} {}", source.status_code.as_u16(), source.message),
         octocrab::Error::Service { source, .. } => source.to_string(),
         octocrab::Error::Hyper { source, .. } => source.to_string(),
         other => other.to_string().lines().next().unwrap_or_default().to_string(),

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::error::{Error, Pause, SECONDARY_WAIT, describe, unsent};
+use super::connection::{Authentication, Connection};
+use super::error::{Error, Pause, SECONDARY_WAIT};
 use super::limit::GRAPHQL;
 use crate::domain::id::{Account, AccountId, CommitSha, Login};
 
@@ -64,25 +65,19 @@ impl Client {
         self
     }
 
-    /// The client for GraphQL. An octocrab has one base address, so another address needs another octocrab.
+    /// The client for GraphQL. A connection has one base address, so another address needs another connection.
     async fn for_graphql(&self) -> Result<Self, Error> {
         let Some(address) = &self.graphql else {
             return Ok(self.clone());
         };
-        let token = match &self.token {
-            Some(token) => token.clone(),
-            None => {
-                let granted = self.crab.installation_token().await;
-                granted.map_err(|error| unsent(&error))?
-            }
-        };
-        let crab = super::builder(address)?.personal_token(token.clone()).build();
-        let crab = crab.map_err(|error| Error::Setup(describe(&error)))?;
+        let token = self.connection.token().await?;
+        let auth = token.clone().map_or(Authentication::Nothing, Authentication::Token);
+        let connection = Connection::new(address, auth)?;
         let limit = Arc::clone(&self.limit);
         Ok(Self {
             limit,
             pauses: self.pauses.clone(),
-            ..Self::new(address, Arc::new(crab), Some(token))
+            ..Self::new(address, Arc::new(connection), token)
         })
     }
 

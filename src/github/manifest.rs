@@ -8,18 +8,17 @@ use std::time::Duration;
 
 use http::{Method, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
-use octocrab::Octocrab;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::client::AGENT;
+use super::connection::{AGENT, Authentication, Connection};
 use super::error::{self, Error, Holder, HttpAnswer};
 use super::limit::RateLimit;
 use super::own_app::{EVENTS, PERMISSIONS, Pages, Registration, below};
 use super::traffic::execute;
-use super::{builder, escaped, web_url};
+use super::{escaped, web_url};
 
 /// Where an App's page says what it is for.
 const HOMEPAGE: &str = env!("CARGO_PKG_REPOSITORY");
@@ -99,7 +98,7 @@ impl WantedApp {
 /// Registers Apps at one GitHub.
 pub struct Registrar {
     api: Url,
-    crab: Octocrab,
+    connection: Connection,
 }
 
 impl Registrar {
@@ -108,9 +107,11 @@ impl Registrar {
     /// # Errors
     /// When the URL cannot be used.
     pub fn new(api: &Url) -> Result<Self, Error> {
-        let crab = builder(api)?.build();
-        let crab = crab.map_err(|error| Error::Setup(error::describe(&error)))?;
-        Ok(Self { api: api.clone(), crab })
+        let connection = Connection::new(api, Authentication::Nothing)?;
+        Ok(Self {
+            api: api.clone(),
+            connection,
+        })
     }
 
     /// The scheme, host and port of GitHub's pages.
@@ -165,8 +166,8 @@ impl Registrar {
             .header(header::USER_AGENT, AGENT)
             .body(String::new())
             .map_err(|_| NotCreated::Expired)?;
-        let response = execute(&self.crab, (&route, request), &RateLimit::default()).await;
-        let response = response.map_err(|error| NotCreated::Later(error::unsent(&error).to_string()))?;
+        let response = execute(&self.connection, (&route, request), &RateLimit::default()).await;
+        let response = response.map_err(|error| NotCreated::Later(error.to_string()))?;
         let (parts, body) = response.into_parts();
         let body = Limited::new(body, MAX_ANSWER).collect().await;
         let body = body.map_err(|_| NotCreated::Later("GitHub's answer was cut off".into()))?;

@@ -1,8 +1,8 @@
 //! Receives webhooks, and writes reviews, comments, check runs and commits. Only this folder uses octocrab.
 //!
-//! octocrab does the transport: TLS, App tokens and their renewal. The routes and their JSON are our own, because
-//! octocrab lacks types, or has wrong ones, for what greenlight needs most (multi-line review comments, check-run
-//! buttons, the collaborator permission). So are the retries, because octocrab would repeat a POST at once.
+//! octocrab does the transport. The routes and their JSON are our own, because octocrab lacks types, or has wrong ones,
+//! for what greenlight needs most (multi-line review comments, check-run buttons, the collaborator permission). So are
+//! the retries, because octocrab would repeat a POST at once, and the tokens of an App: `connection` says why.
 
 mod actions;
 mod answer_cache;
@@ -12,6 +12,7 @@ mod client;
 mod clone_token;
 mod comments;
 mod commits;
+mod connection;
 mod current_comment;
 mod deliveries;
 mod error;
@@ -57,7 +58,7 @@ pub use people::{Person, TokenKind};
 pub use pulls::{ChangedFile, PullRequest};
 pub use repositories::Named;
 pub use reviews::{MAX_COMMENTS, NewReview, Posted, Review, ReviewComment};
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use serde::Deserialize;
 pub use sign_in::SignInApp;
 pub use stream::{Download, Streamed, Take};
@@ -67,6 +68,7 @@ pub use urgent::urgent;
 
 use self::answer_cache::AnswerCache;
 use self::clone_token::CloneTokens;
+use self::connection::{AppKey, Authentication, Connection};
 use crate::domain::id::{Account, AccountId, InstallationId, Login, Repository, RepositoryId, RepositoryName};
 use crate::metrics::Metrics;
 
@@ -95,7 +97,7 @@ const OWN: u64 = 0;
 
 enum Auth {
     App {
-        crab: Box<Octocrab>,
+        key: Arc<AppKey>,
         /// The client that authenticates as the App itself.
         app: Client,
         clients: Mutex<HashMap<u64, Client>>,
@@ -112,30 +114,23 @@ impl GitHub {
     /// # Errors
     /// When the URL or the key cannot be used.
     pub fn new(api: &url::Url, credentials: Credentials) -> Result<Self, Error> {
-        let builder = builder(api)?;
         let known: Arc<AnswerCache> = Arc::default();
-        let setup = |error: octocrab::Error| Error::Setup(error::describe(&error));
         let auth = match credentials {
             Credentials::Token(token) => {
-                let crab = builder.personal_token(token.clone()).build().map_err(setup)?;
+                let connection = Connection::new(api, Authentication::Token(token.clone()))?;
                 Auth::Token {
-                    client: Client::new(api, Arc::new(crab), Some(token.clone()))
+                    client: Client::new(api, Arc::new(connection), Some(token.clone()))
                         .beside(api)
                         .remembering(&known),
                     token,
                 }
             }
             Credentials::App { id, key_pem } => {
-                let crab: Octocrab = builder
-                    .app_from_rsa_pem(id.into(), key_pem.expose_secret())
-                    .map_err(|_| {
-                        Error::Setup("the private key is not an RSA key in PEM: set GREENLIGHT_PRIVATE_KEY or GREENLIGHT_PRIVATE_KEY_FILE to the file GitHub gave you".into())
-                    })?
-                    .build()
-                    .map_err(setup)?;
+                let key = Arc::new(AppKey::read(id, &key_pem)?);
+                let connection = Connection::new(api, Authentication::App(Arc::clone(&key)))?;
                 Auth::App {
-                    app: Client::new(api, Arc::new(crab.clone()), None),
-                    crab: Box::new(crab),
+                    app: Client::new(api, Arc::new(connection), None),
+                    key,
                     clients: Mutex::default(),
                 }
             }
@@ -163,8 +158,8 @@ impl GitHub {
     /// A client that authenticates as the App itself. `None` with a token.
     pub(super) fn as_app(&self) -> Option<Client> {
         match &self.auth {
-            Auth::App { crab, .. } => {
-                let client = Client::new(&self.api, Arc::new((**crab).clone()), None);
+            Auth::App { app, .. } => {
+                let client = Client::new(&self.api, Arc::clone(&app.connection), None);
                 Some(client.counted(self.metrics.as_ref(), Some(OWN)))
             }
             Auth::Token { .. } => None,
@@ -176,9 +171,9 @@ impl GitHub {
     /// # Errors
     /// When the App is not installed there, or GitHub cannot be reached.
     pub async fn client(&self, installation: Option<InstallationId>, repository: &Repository) -> Result<Client, Error> {
-        let (crab, clients) = match &self.auth {
+        let (app, key, clients) = match &self.auth {
             Auth::Token { client, .. } => return Ok(client.clone()),
-            Auth::App { crab, clients, .. } => (crab, clients),
+            Auth::App { app, key, clients } => (app, key, clients),
         };
         let InstallationId(id) = match installation {
             Some(id) => id,
@@ -191,9 +186,7 @@ impl GitHub {
         if let Some(client) = clients.get(&id) {
             return Ok(client.clone());
         }
-        let installed = crab
-            .installation(id.into())
-            .map_err(|error| Error::Setup(error::describe(&error)))?;
+        let installed = app.connection.of_installation(id, key);
         let client = Client::new(&self.api, Arc::new(installed), None)
             .beside(&self.api)
             .remembering(&self.known)

@@ -10,8 +10,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::client::Client;
-use super::error::{self, Error};
-use super::{GitHub, builder, escaped};
+use super::connection::{Authentication, Connection};
+use super::error::Error;
+use super::{GitHub, escaped};
 use crate::domain::id::{Account, AccountId, Login, RepositoryName};
 use crate::domain::permission::Permission;
 
@@ -126,9 +127,8 @@ impl GitHub {
     }
 
     fn client_of(&self, token: SecretString) -> Result<Client, Error> {
-        let setup = |error: octocrab::Error| Error::Setup(error::describe(&error));
-        let crab = builder(&self.api)?.personal_token(token).build().map_err(setup)?;
-        Ok(Client::new(&self.api, Arc::new(crab), None).counted(self.metrics.as_ref(), None))
+        let connection = Connection::new(&self.api, Authentication::Token(token))?;
+        Ok(Client::new(&self.api, Arc::new(connection), None).counted(self.metrics.as_ref(), None))
     }
 }
 

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use super::client::AGENT;
+use super::connection::AGENT;
 use super::error::{Error, describe};
 use super::people::Person;
 use super::{GitHub, builder};

@@ -11,12 +11,11 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Limited};
 use url::Url;
 
-use super::client::{AGENT, Client};
-use super::error::{Error, HttpAnswer, describe, refusal, unsent};
+use super::client::Client;
+use super::connection::{AGENT, Response};
+use super::error::{Error, HttpAnswer, describe, refusal};
 use super::redirect::{MAX_HOPS, Redirect};
 use super::traffic::execute;
-
-type Response = http::Response<BoxBody<Bytes, octocrab::Error>>;
 
 /// The time limit for beginning a download, and for the download itself. The link that GitHub redirects to is valid for a minute, within which the download
 /// begins.
@@ -104,8 +103,7 @@ impl Client {
         for _ in 0..=MAX_HOPS {
             let permit = self.limit.permit(&at).await?;
             self.check_pause()?;
-            let response = execute(&self.crab, (&at, request(&at)?), &self.limit).await;
-            let response = response.map_err(|error| unsent(&error))?;
+            let response = execute(&self.connection, (&at, request(&at)?), &self.limit).await?;
             self.limit.heed(&at, response.headers());
             drop(permit);
             match Redirect::read(&self.api, &at, response.status(), response.headers()) {

@@ -2,22 +2,24 @@
 
 use std::time::Instant;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method, Response, StatusCode};
-use http_body_util::combinators::BoxBody;
-use octocrab::Octocrab;
+use http::{HeaderMap, Method, StatusCode};
 
+use super::connection::{Connection, Response};
+use super::error::Error;
 use super::limit::{GRAPHQL, RateLimit, Traffic};
 use super::reset::{number, text};
 use crate::metrics::{Answered, Budget, RequestClass};
 use crate::traces::{self, Outcome};
 
 /// Sends a request to a route of the API.
+///
+/// # Errors
+/// When no answer arrives.
 pub(super) async fn execute(
-    crab: &Octocrab,
+    connection: &Connection,
     (route, request): (&str, http::Request<String>),
     limit: &RateLimit,
-) -> Result<Response<BoxBody<Bytes, octocrab::Error>>, octocrab::Error> {
+) -> Result<Response, Error> {
     let class = match request.method() {
         _ if route == GRAPHQL => RequestClass::GraphQl,
         &Method::GET | &Method::HEAD => RequestClass::Read,
@@ -25,7 +27,7 @@ pub(super) async fn execute(
     };
     let begun = Instant::now();
     let mut span = traces::request_span(request.method().as_str(), request.uri().host());
-    let response = crab.execute(request).await;
+    let response = connection.send(request).await;
     if let Ok(response) = &response {
         span.note("http.response.status_code", u64::from(response.status().as_u16()));
     }

@@ -153,8 +153,7 @@ pub(super) fn fingerprint(secret: &str) -> SecretDigest {
 /// 256 random bits.
 pub(super) fn token() -> Result<String, NoRandomness> {
     let mut bytes = [0; 32];
-    let random = rustls::crypto::aws_lc_rs::default_provider().secure_random;
-    random.fill(&mut bytes).map_err(|_| NoRandomness)?;
+    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
     Ok(hex::encode(bytes))
 }
 

@@ -53,6 +53,7 @@ impl Traces {
     /// # Errors
     /// When TLS cannot be set up.
     pub fn start(to: Destination) -> Result<Self, reqwest::Error> {
+        greenlight_crypto::install();
         let http = reqwest::Client::builder()
             .timeout(TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())

@@ -68,11 +68,7 @@ impl PullRequest {
     }
 
     async fn send(&self, request: impl FnOnce(&reqwest::Client, String) -> reqwest::RequestBuilder) -> Value {
-        let http = reqwest::Client::builder()
-            .tls_certs_only([])
-            .no_proxy()
-            .build()
-            .unwrap();
+        let http = crate::harness::http().tls_certs_only([]).no_proxy().build().unwrap();
         let url = format!("{}/repos/acme/rail/pulls/{}", self.double.url(), self.number);
         let request = request(&http, url)
             .bearer_auth(self.double.token())

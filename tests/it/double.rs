@@ -34,7 +34,7 @@ async fn serve(world: World) -> (Client, u64) {
     let token = double.token();
     (
         Client {
-            http: reqwest::Client::builder()
+            http: crate::harness::http()
                 .tls_certs_only([])
                 .redirect(reqwest::redirect::Policy::none())
                 .build()

@@ -156,6 +156,7 @@ impl Double {
     /// # Errors
     /// When no port can be opened, or the repository cannot be written.
     pub async fn start(world: World) -> Result<Self, DoubleError> {
+        greenlight_crypto::install();
         let main = TcpListener::bind("127.0.0.1:0").await?;
         let logs = TcpListener::bind("127.0.0.1:0").await?;
         let address = |listener: &TcpListener| listener.local_addr().map(|address| format!("http://{address}"));

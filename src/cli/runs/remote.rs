@@ -73,6 +73,7 @@ async fn get(settings: &Settings, server: &str, path: &str) -> Result<Option<Val
     let url = format!("{}/api/v1{path}", url.as_str().trim_end_matches('/'));
     let broken = |error: &dyn std::fmt::Display| Exit::Usage(format!("{server} cannot be asked: {error}"));
     // A redirect would take the token elsewhere.
+    greenlight_crypto::install();
     let client = reqwest::Client::builder()
         .timeout(TIMEOUT)
         .redirect(reqwest::redirect::Policy::none());

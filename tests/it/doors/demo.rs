@@ -99,7 +99,7 @@ async fn a_newcomer_plays_the_maintainer() {
     // The page of the run stays open until somebody has seen enough.
     terminal.shows("http://127.0.0.1:").await;
     let link = format!("http://127.0.0.1:{}", terminal.line().await);
-    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let client = crate::harness::http().redirect(reqwest::redirect::Policy::none());
     let client = client.build().unwrap();
     let entered = client.get(&link).send().await.unwrap();
     let cookie = entered.headers()["set-cookie"].to_str().unwrap().to_string();

@@ -83,7 +83,9 @@ impl Serving {
     /// Posts a delivery, with a valid signature unless another one is given.
     async fn post(&self, event: &str, body: Vec<u8>, signature: Option<&str>) -> u16 {
         let signature = signature.map_or_else(|| sign(&body), ToString::to_string);
-        let request = reqwest::Client::new()
+        let request = crate::harness::http()
+            .build()
+            .unwrap()
             .post(format!("{}/webhook", self.url))
             .header("x-github-event", event)
             .header("x-github-delivery", "d-1")
@@ -92,7 +94,11 @@ impl Serving {
     }
 
     async fn get(&self, path: &str) -> u16 {
-        reqwest::get(format!("{}{path}", self.url))
+        crate::harness::http()
+            .build()
+            .unwrap()
+            .get(format!("{}{path}", self.url))
+            .send()
             .await
             .unwrap()
             .status()
@@ -218,7 +224,9 @@ async fn what_is_no_delivery_of_githubs_gets_the_documented_status() {
     assert_eq!(serving.post("ping", vec![b' '; (25 << 20) + 1], None).await, 413);
     assert_eq!(serving.get("/webhook").await, 405);
     assert_eq!(serving.get("/nowhere").await, 404);
-    let unsigned = reqwest::Client::new()
+    let unsigned = crate::harness::http()
+        .build()
+        .unwrap()
         .post(format!("{}/webhook", serving.url))
         .body("{}");
     assert_eq!(unsigned.send().await.unwrap().status().as_u16(), 401);

@@ -18,7 +18,9 @@ fn manifest() -> Value {
 
 async fn started() -> (Double, Client) {
     let double = Double::start(World::with_repository("acme/rail", &[])).await.unwrap();
-    let client = Client::builder().redirect(redirect::Policy::none()).user_agent("test");
+    let client = crate::harness::http()
+        .redirect(redirect::Policy::none())
+        .user_agent("test");
     (double, client.build().unwrap())
 }
 

@@ -33,6 +33,12 @@ pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool)
     assert!(waited.await.is_ok(), "{what}: not within {PATIENCE:?}");
 }
 
+/// An HTTP client with the cryptography that greenlight uses.
+pub(crate) fn http() -> reqwest::ClientBuilder {
+    greenlight_crypto::install();
+    reqwest::Client::builder()
+}
+
 /// The sandbox of this machine, tried once. If the machine cannot confine code, the tests fail and say why.
 pub(crate) async fn sandbox() -> Sandbox {
     static SANDBOX: OnceCell<Sandbox> = OnceCell::const_new();

@@ -112,7 +112,7 @@ impl Site {
             listener.tokio()
         };
         runtime.spawn(async move { axum::serve(connections, router).await });
-        let client = Client::builder()
+        let client = crate::harness::http()
             .redirect(redirect::Policy::none())
             .timeout(PATIENCE)
             .build()

@@ -33,7 +33,9 @@ async fn waiting(turns: impl IntoIterator<Item = Turn>) -> Story {
 /// Sends a request to the API with this token.
 async fn ask(story: &Story, method: Method, path: &str, token: Option<&str>, body: &str) -> (u16, Value) {
     let url = format!("{}/api/v1{path}", story.process().url);
-    let mut request = reqwest::Client::new()
+    let mut request = crate::harness::http()
+        .build()
+        .unwrap()
         .request(method.clone(), url)
         .body(body.to_string());
     if let Some(token) = token {
@@ -299,7 +301,7 @@ async fn its_events_are_read_to_the_end_and_gone_on_with() {
     let run = story.run().await.id().to_string();
     let token = story.double.user_token(MAINTAINER);
     let url = format!("{}/api/v1/runs/{run}/events", story.process().url);
-    let request = reqwest::Client::new().get(&url).bearer_auth(&token);
+    let request = crate::harness::http().build().unwrap().get(&url).bearer_auth(&token);
     let mut events = request.send().await.unwrap().bytes_stream();
     let mut ws = format!("{url}?after=2")
         .replace("http://", "ws://")
@@ -320,7 +322,7 @@ async fn its_events_are_read_to_the_end_and_gone_on_with() {
     let steps = story.run().await.length;
     assert_eq!(ids, (0..steps).collect::<Vec<_>>());
     assert!(text.contains(r#"data: {"state":"cancelled"}"#), "{text}");
-    let again = reqwest::Client::new().get(&url).bearer_auth(&token);
+    let again = crate::harness::http().build().unwrap().get(&url).bearer_auth(&token);
     let last = (steps - 2).to_string();
     let rest = again
         .header("last-event-id", last)

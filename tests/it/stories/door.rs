@@ -40,11 +40,7 @@ impl Knock {
 
     /// The status and the text of the answer.
     async fn answered(self, story: &Story) -> (u16, String) {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .tls_certs_only([])
-            .build()
-            .unwrap();
+        let http = crate::harness::http().no_proxy().tls_certs_only([]).build().unwrap();
         let mut request = http.post(format!("{}/webhook", story.process().url)).body(self.body);
         let headers = [
             ("x-github-event", self.event.map(String::from)),

@@ -252,11 +252,7 @@ async fn a_copy_of_the_marker_counts_for_nothing() {
     ] {
         let place = json!({ "path": "fare.py", "line": 6, "side": "RIGHT", "commit_id": story.head(), "body": body });
         let route = format!("{}/repos/acme/rail/pulls/{}/comments", story.double.url(), story.number);
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .tls_certs_only([])
-            .build()
-            .unwrap();
+        let client = crate::harness::http().no_proxy().tls_certs_only([]).build().unwrap();
         let request = client
             .post(route)
             .bearer_auth(token)

@@ -8,7 +8,9 @@ use crate::harness::story::{Scene, Story};
 
 async fn get(story: &Story, path: &str, login: &str) -> (u16, Value) {
     let url = format!("{}/api/v1{path}", story.process().url);
-    let request = reqwest::Client::new()
+    let request = crate::harness::http()
+        .build()
+        .unwrap()
         .get(url)
         .bearer_auth(story.double.user_token(login));
     let response = request.send().await.unwrap();

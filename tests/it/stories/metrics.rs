@@ -12,7 +12,10 @@ use crate::harness::model::calls;
 use crate::harness::story::{METRICS_TOKEN, Scene, Story};
 
 fn request(story: &Story) -> RequestBuilder {
-    reqwest::Client::new().get(format!("{}/metrics", story.process().url))
+    crate::harness::http()
+        .build()
+        .unwrap()
+        .get(format!("{}/metrics", story.process().url))
 }
 
 async fn scraped(story: &Story) -> String {
@@ -95,11 +98,13 @@ async fn a_landed_fix_is_counted_exactly() {
         1.0,
     );
 
-    // octocrab itself gets the tokens of installations, and git fetches.
+    // A connection itself gets the token of its installation, and git fetches.
     let requests = story.double.requests();
-    let is_octocrabs =
+    let is_for_a_connection =
         |one: &RecordedExchange| one.path.ends_with("/access_tokens") && one.request["repositories"].is_null();
-    let api = requests.iter().filter(|one| one.route.is_some() && !is_octocrabs(one));
+    let api = requests
+        .iter()
+        .filter(|one| one.route.is_some() && !is_for_a_connection(one));
     let (reads, changes): (Vec<_>, Vec<_>) = api
         .filter(|one| one.path != "/graphql")
         .partition(|one| one.method == "GET");

@@ -39,7 +39,7 @@ impl Open {
         };
         let router = server::router(story.process().queue.clone(), access);
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let client = Client::builder()
+        let client = crate::harness::http()
             .redirect(redirect::Policy::none())
             .timeout(PATIENCE)
             .build()

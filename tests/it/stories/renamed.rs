@@ -36,7 +36,11 @@ async fn waiting() -> (Story, String) {
 async fn get(story: &Story, path: &str, login: &str) -> (u16, Value) {
     let url = format!("{}/api/v1{path}", story.process().url);
     let token = story.double.user_token(login);
-    let request = reqwest::Client::new().request(Method::GET, url).bearer_auth(token);
+    let request = crate::harness::http()
+        .build()
+        .unwrap()
+        .request(Method::GET, url)
+        .bearer_auth(token);
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     (status, response.json().await.unwrap_or_default())

@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands shown in the documents, and the tests that make sure they work.
-const SHOWN_COMMANDS: [(&str, &str); 65] = [
+const SHOWN_COMMANDS: [(&str, &str); 66] = [
     ("greenlight demo", "tests/it/doors/demo.rs"),
     ("greenlight config check", "tests/it/doors/config.rs"),
     (
@@ -130,6 +130,7 @@ const SHOWN_COMMANDS: [(&str, &str); 65] = [
     ("cargo run --example redacted < Cargo.toml", "just examples"),
     ("cargo run --example durations", "just examples"),
     ("cargo run --example skimmed", "just examples"),
+    ("cargo run --example signed", "just examples"),
     ("cargo run --example edited", "just examples"),
     ("cargo run --example commands", "just examples"),
     ("cargo run --example suspects", "just examples"),

@@ -12,7 +12,7 @@ const ROOMS: [(&str, &str); 18] = [
     ("lib", "repair suite sandbox tree"),
     (
         "cli",
-        "config summary github-double server engine openai agent repair guard suite checkout files sandbox git github journal metrics traces domain private",
+        "config summary github-double crypto server engine openai agent repair guard suite checkout files sandbox git github journal metrics traces domain private",
     ),
     ("server", "summary engine github journal lease metrics domain"),
     (
@@ -20,22 +20,22 @@ const ROOMS: [(&str, &str); 18] = [
         "config openai agent repair guard measure suite checkout sandbox git github journal lease metrics traces domain private",
     ),
     ("summary", "domain"),
-    ("openai", "agent metrics traces domain"),
+    ("openai", "crypto agent metrics traces domain"),
     ("agent", "guard suite checkout sandbox domain"),
     ("guard", "syntax domain"),
     ("measure", "syntax domain"),
     ("journal", "github lease domain private"),
-    ("git", "anchor checkout domain private"),
-    ("github", "lease metrics traces skim domain"),
+    ("git", "crypto anchor checkout domain private"),
+    ("github", "crypto lease metrics traces skim domain"),
     ("metrics", "sandbox domain"),
-    ("traces", "sandbox domain"),
+    ("traces", "crypto sandbox domain"),
     ("config", "traces sandbox domain"),
     ("lease", ""),
     ("domain", "anchor readers redact units"),
 ];
 
 /// Which crates a crate may name and depend on, from top to bottom. None of them knows the root.
-const CRATES: [(&str, &str); 11] = [
+const CRATES: [(&str, &str); 12] = [
     ("repair", "anchor readers redact sandbox suite syntax tree units"),
     ("suite", "anchor readers redact sandbox tree units"),
     ("sandbox", "tree"),
@@ -46,7 +46,8 @@ const CRATES: [(&str, &str); 11] = [
     ("skim", ""),
     ("units", ""),
     ("anchor", ""),
-    ("github-double", ""),
+    ("crypto", ""),
+    ("github-double", "crypto"),
 ];
 
 /// Names that only these rooms may use.

@@ -14,7 +14,7 @@ const MEMORY: &str = "refs/greenlight/memory";
 /// Replaces the content of a ref with one file.
 async fn put(stage: &Stage, reference: &str, file: &str, content: &str) {
     let token = stage.double.actions_token(&PERMISSIONS);
-    let client = reqwest::Client::new();
+    let client = crate::harness::http().build().unwrap();
     let send = async |method: reqwest::Method, path: &str, body: Value| -> Value {
         let url = format!("{}/repos/acme/rail/git/{path}", stage.double.url());
         let request = client.request(method, url).bearer_auth(&token);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use reqwest::header::{COOKIE, SET_COOKIE};
-use reqwest::{Client, redirect};
+use reqwest::redirect;
 
 use super::{RED, sums};
 use crate::doors::Door;
@@ -35,7 +35,10 @@ async fn the_run_is_shown_in_the_browser_until_somebody_has_read_it() {
     let told = std::fs::read_to_string(&told).unwrap();
     assert!(!told.contains("sesame") && !told.contains("GREENLIGHT_"), "{told}");
     let link = told.lines().find_map(|line| line.strip_prefix("link=")).unwrap();
-    let client = Client::builder().redirect(redirect::Policy::none()).build().unwrap();
+    let client = crate::harness::http()
+        .redirect(redirect::Policy::none())
+        .build()
+        .unwrap();
     let entered = client.get(link).send().await.unwrap();
     let cookie = entered.headers()[SET_COOKIE]
         .to_str()

@@ -76,7 +76,15 @@ async fn a_worker_replaces_one_that_was_killed_and_the_fix_lands_once() {
         comments.iter().any(|comment| comment.body.contains("Landed as"))
     };
     stage.until("a commit", landed).await;
-    let answer = async |path: &str| reqwest::get(format!("{}{path}", worker.url)).await.unwrap();
+    let answer = async |path: &str| {
+        crate::harness::http()
+            .build()
+            .unwrap()
+            .get(format!("{}{path}", worker.url))
+            .send()
+            .await
+            .unwrap()
+    };
     let metrics = answer("/metrics").await.text().await.unwrap();
     assert!(
         metrics.contains("greenlight_runs_ended_total{mode=\"debug\""),

@@ -7,7 +7,12 @@ async fn metrics_are_for_this_machine_and_for_the_token() {
     let stage = Stage::new("").await;
     let door = stage.app().with("GREENLIGHT_METRICS_TOKEN", "sesame-metrics-token");
     let serving = Serving::start(&door).await;
-    let get = || reqwest::Client::new().get(format!("{}/metrics", serving.url));
+    let get = || {
+        crate::harness::http()
+            .build()
+            .unwrap()
+            .get(format!("{}/metrics", serving.url))
+    };
     let here = get().send().await.unwrap();
     assert_eq!(here.status(), 200);
     let version = format!("greenlight_build_info{{version=\"{}\"}} 1\n", env!("CARGO_PKG_VERSION"));

@@ -18,7 +18,7 @@ async fn the_link_is_printed_for_one_browser() {
         .unwrap()
         .unwrap();
     let link = line.split_once("http://").expect("a link").1;
-    let client = reqwest::Client::builder()
+    let client = crate::harness::http()
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .unwrap();
@@ -81,7 +81,16 @@ async fn people_sign_in_where_a_client_secret_is_set() {
         .with("GREENLIGHT_PUBLIC_URL", "http://127.0.0.1:9");
     // Without the secret, everything else works, and the page says what is missing.
     let mut without = Serving::start(&door).await;
-    let start = reqwest::get(&without.url).await.unwrap().text().await.unwrap();
+    let start = crate::harness::http()
+        .build()
+        .unwrap()
+        .get(&without.url)
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
     assert!(
         start.contains("/api/v1/runs") && start.contains("GREENLIGHT_CLIENT_SECRET"),
         "{start}"
@@ -91,7 +100,7 @@ async fn people_sign_in_where_a_client_secret_is_set() {
 
     let door = door.with("GREENLIGHT_CLIENT_SECRET_FILE", secret.path().to_str().unwrap());
     let serving = Serving::start(&door).await;
-    let client = reqwest::Client::builder()
+    let client = crate::harness::http()
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .unwrap();

@@ -83,7 +83,7 @@ struct Person {
 
 impl Person {
     fn anybody(at: &SettingUp) -> Self {
-        let http = Client::builder().redirect(reqwest::redirect::Policy::none());
+        let http = crate::harness::http().redirect(reqwest::redirect::Policy::none());
         Self {
             http: http.user_agent("a browser").timeout(PATIENCE).build().unwrap(),
             url: at.url.clone(),

@@ -37,7 +37,7 @@ struct Inner {
 impl Gateway {
     /// A gateway in front of the double that lets everything pass.
     pub(crate) async fn before(upstream: String) -> Self {
-        let http = reqwest::Client::builder()
+        let http = crate::harness::http()
             .no_proxy()
             .tls_certs_only([])
             .redirect(reqwest::redirect::Policy::none())
