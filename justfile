@@ -254,9 +254,9 @@ lint:
     {{ if env("RUSTC_WORKSPACE_WRAPPER", "") == "" { "cargo clippy --all-targets -- -D warnings" } else { "cargo test --no-run && cargo test --no-run --benches" } }}
 
 # Links to private items are fine: the pages are for those who work on greenlight. With examples, dependencies have the
-# features that `lint` has checked them with, and are not checked once more. In CI, what the tests are compiled to is read.
-doc $RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links --document-private-items":
-    {{ if env("RUSTC_WORKSPACE_WRAPPER", "") == "" { "cargo doc --no-deps --lib --examples" } else { "RUSTDOC=$PWD/.ci/rustdoc cargo test --doc" } }}
+# features that `lint` has checked them with, and are not checked once more.
+doc:
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --no-deps --document-private-items --lib --examples
 
 # Licences, bans and sources. Advisories need the network, and are for `just advisories` and a weekly run in CI.
 deny:
