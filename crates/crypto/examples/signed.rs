@@ -1,4 +1,4 @@
-//! Signs a token like a GitHub App's, and reads it again.
+//! Signs a token like a GitHub App's, and reads it again. The key protects nothing.
 #![allow(clippy::print_stdout, reason = "this is what the example is for")]
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};

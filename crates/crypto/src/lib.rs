@@ -1,7 +1,7 @@
-//! Makes ring the cryptography of `rustls` and `jsonwebtoken` in this process, which bring none themselves.
+//! Makes ring the cryptography of `rustls` and `jsonwebtoken` in this process. Neither is compiled with any.
 //!
-//! Both could use aws-lc, whose C code takes longer to compile than anything else that greenlight needs. `jsonwebtoken`'s
-//! other choice is RustCrypto, whose RSA leaks keys through timing (RUSTSEC-2023-0071).
+//! Both could use aws-lc, whose C code takes a minute of processor time to compile. `jsonwebtoken`'s other choice is
+//! RustCrypto, whose RSA leaks keys through timing (RUSTSEC-2023-0071).
 
 mod rs256;
 
