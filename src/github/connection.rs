@@ -1,8 +1,8 @@
 //! A connection to one API, and what authenticates its requests: nothing, a token, the App itself, or one of the App's
 //! installations. Tokens of an installation are requested when they are needed, and used while they are valid.
 //!
-//! octocrab could do this, but only with aws-lc, whose C code takes a minute to compile, or with RustCrypto, whose RSA leaks
-//! keys through timing.
+//! octocrab could do this, but only with aws-lc, whose C code takes a minute to compile, or with RustCrypto, whose RSA
+//! leaks keys through timing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
