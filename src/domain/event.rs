@@ -137,10 +137,27 @@ pub struct FailedChecks {
     pub source: CheckSource,
 }
 
+/// What an event says of a workflow run, so that nobody has to ask for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkflowDetails {
+    /// The id of the workflow.
+    pub workflow: u64,
+    /// The file of the workflow, as GitHub writes it.
+    pub path: String,
+    /// The event that triggered the run.
+    pub event: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckSource {
     /// A workflow run of GitHub Actions, whose jobs and logs can be read.
-    WorkflowRun { id: u64, name: String },
+    WorkflowRun {
+        id: u64,
+        name: String,
+        /// `None` in what an earlier version stored.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<WorkflowDetails>,
+    },
     /// A single check run of any App.
     CheckRun {
         id: u64,

@@ -2,19 +2,29 @@
 
 use super::{Broken, Context, propose, retry};
 use crate::domain::gate::GateKind;
-use crate::domain::id::{Account, RepoPath};
+use crate::domain::id::{Account, CommitSha, RepoPath};
 use crate::domain::mode::Mode;
 use crate::domain::reply::{self, CheckState};
 use crate::domain::run::{End, Run};
-use crate::github::{Annotation, Button, CheckRun, Conclusion, Error, MAX_ANNOTATIONS, PostedCheck, PostedComment};
+use crate::github::{Annotation, Button, CheckOnHead, CheckRun, Conclusion, Error, MAX_ANNOTATIONS, PostedComment};
 
 /// What was shown while this process works on a run. It is updated without looking for it again.
 #[derive(Default)]
 pub(super) struct Shown {
     comment: Option<PostedComment>,
-    check: Option<PostedCheck>,
+    check: CheckOnHead,
     /// The title of the check run while it is in progress.
     progress: Option<String>,
+}
+
+impl Shown {
+    /// Where no check run of greenlight's can exist yet.
+    pub(super) fn nothing_on(head: &CommitSha) -> Self {
+        Self {
+            check: CheckOnHead::None(head.clone()),
+            ..Self::default()
+        }
+    }
 }
 
 /// Brings the sticky comment and the check run up to date. Calling it twice changes nothing the second time.
@@ -92,7 +102,7 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run, shown: &mut Shown
             buttons: Vec::new(),
             ..check.clone()
         };
-        map_result(client.check(repository, &check, &mut None).await)
+        map_result(client.check(repository, &check, &mut CheckOnHead::default()).await)
     };
     // Each is completed, even if another fails: a change that was cut off would have an unclear result.
     let (stuck, checked, landed) = tokio::join!(stuck, checked, landed);

@@ -1,5 +1,6 @@
 //! Begins the run that a person asked for, and ends the run that was active before.
 
+use super::start::Begun;
 use super::verdict::VerbResult;
 use super::{Broken, Context, pull_request, retarget, start};
 use crate::domain::gate::Gate;
@@ -44,9 +45,9 @@ pub(super) async fn begin(
         }
     }
     let consent = Consent::Command { by: by.clone() };
-    let run = start::start(context, &config, (origin, mode), consent).await?;
-    let run = Box::pin(take_over(context, run, by)).await?;
-    pull_request::drive_in(context, run).await?;
+    let begun = start::start(context, &config, (origin, mode), consent).await?;
+    let run = Box::pin(take_over(context, begun.run, by)).await?;
+    pull_request::drive_begun(context, Begun { run, ..begun }).await?;
     Ok(Ok(None))
 }
 

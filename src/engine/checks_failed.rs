@@ -7,6 +7,7 @@ use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::authorize;
 use crate::domain::run::{Consent, End, Origin, Run};
+use crate::github::WorkflowRun;
 
 /// Begins a run for every open pull request with this head.
 ///
@@ -30,6 +31,7 @@ pub(super) async fn checks_failed(
         if context.pull_request.head != checks.head || !context.pull_request.is_open {
             continue;
         }
+        let context = context.with_failed_run(WorkflowRun::told_by(&checks));
         begin(&context, Origin::Ci { workflow_run }).await?;
     }
     Ok(())
@@ -119,8 +121,8 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
         }
     };
     let consent: Consent = start::consent_by_config(context, &config).await?;
-    let run = start::start(context, &config, (origin, Mode::Debug), consent).await?;
-    pull_request::drive_in(context, run).await
+    let begun = start::start(context, &config, (origin, Mode::Debug), consent).await?;
+    pull_request::drive_begun(context, begun).await
 }
 
 /// The pull requests that GitHub names; for a fork, those with this branch or this commit as their head.

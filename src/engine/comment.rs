@@ -259,8 +259,8 @@ async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<
     };
     let consent = Consent::Command { by: by.clone() };
     // The same comment begins the same run, no matter how often it is delivered.
-    let run = start::start(context, &config, (origin, Mode::Explain), consent).await?;
-    pull_request::drive_in(context, run).await?;
+    let begun = start::start(context, &config, (origin, Mode::Explain), consent).await?;
+    pull_request::drive_in(context, begun.run).await?;
     Ok(Ok(None))
 }
 

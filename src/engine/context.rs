@@ -13,7 +13,7 @@ use super::{App, Broken};
 use crate::domain::branch_rule::BranchRule;
 use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
 use crate::domain::run::Run;
-use crate::github::{Client, Error, PullRequest};
+use crate::github::{BeforeReview, Client, Error, PullRequest, WorkflowRun};
 
 /// A pull request as it was when this step began, and the client to reach it.
 pub struct Context<'a> {
@@ -26,6 +26,8 @@ pub struct Context<'a> {
     pub may_work: bool,
     /// The configuration of the default branch, if it was read beside the pull request.
     of_default: Option<Configured>,
+    /// The failed workflow run that led to this step, if GitHub described it.
+    failed_run: Option<WorkflowRun>,
     known: Arc<Known>,
     watch: Arc<Watch>,
 }
@@ -99,6 +101,7 @@ impl<'a> Context<'a> {
             me,
             may_work: true,
             of_default,
+            failed_run: None,
             known: Arc::default(),
             watch,
         })
@@ -115,6 +118,7 @@ impl<'a> Context<'a> {
             me: self.me.clone(),
             may_work: self.may_work,
             of_default: self.of_default.clone(),
+            failed_run: self.failed_run.clone(),
             known: Arc::clone(&self.known),
             watch: Arc::clone(&self.watch),
         };
@@ -127,6 +131,16 @@ impl<'a> Context<'a> {
             }
         }
         now
+    }
+
+    /// The same context, with the failed workflow run as GitHub described it in the event that led here.
+    pub(super) fn with_failed_run(self, failed_run: Option<WorkflowRun>) -> Self {
+        Self { failed_run, ..self }
+    }
+
+    /// The failed workflow run with this id, if GitHub described it already.
+    pub(super) fn failed_run(&self, id: u64) -> Option<&WorkflowRun> {
+        self.failed_run.as_ref().filter(|run| run.id == id)
     }
 
     pub fn id(&self) -> &PullRequestId {
@@ -158,6 +172,19 @@ impl<'a> Context<'a> {
             true => Ok(found.clone()),
             false => Ok(ask().await?),
         }
+    }
+
+    /// The pull request right before a review is posted. `None` if GitHub does not say it in one answer. Without rules,
+    /// they are not asked again in this step.
+    pub(super) async fn before_review(&self) -> Option<BeforeReview> {
+        let asked = self.client.before_review(self.id()).await;
+        let before = asked
+            .inspect_err(|error| tracing::debug!(%error, "what precedes a review is asked over REST"))
+            .ok()?;
+        if !before.may_have_rules {
+            let _known_already = self.known.branch_rules.set(Vec::new());
+        }
+        Some(before)
     }
 
     /// The rules of the head's branch, asked once a step. GitHub itself checks them when a commit lands.

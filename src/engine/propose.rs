@@ -10,16 +10,17 @@ use crate::domain::anchor::Cut;
 use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step, SuggestedLines};
+use crate::github::BeforeReview;
 
 /// Posts the review of the proposal, or updates the existing review of this head. `listed` are the files of the pull
-/// request, if this step has listed them.
+/// request, if this step has listed them; `before` is the pull request right before this, if that was asked.
 ///
 /// # Errors
 /// When GitHub cannot be reached or refuses.
 pub(super) async fn post_review(
     context: &Context<'_>,
     run: &Run,
-    listed: Option<&ListedFiles>,
+    (listed, before): (Option<&ListedFiles>, Option<&BeforeReview>),
 ) -> Result<Step, Broken> {
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing to review".into()));
@@ -43,6 +44,7 @@ pub(super) async fn post_review(
         // A suggestion is easily committed by accident, which must not happen to a change of tests.
         as_patch: proposal.claim() == Claim::TestMayBeWrong,
         listed,
+        before,
     };
     let body = |layout: &Layout<'_>| reply::review_body(proposal, layout);
     match target.post(&proposal.patch, &hidden, &body).await {
@@ -76,7 +78,7 @@ pub(super) async fn is_shown(context: &Context<'_>, run: &Run) -> Result<bool, B
     if run.places.review.is_some_and(|at| journal.vouches_for(run.id(), at)) {
         return Ok(true);
     }
-    let posted = Box::pin(post_review(context, run, None)).await?;
+    let posted = Box::pin(post_review(context, run, (None, None))).await?;
     Ok(matches!(posted, Step::ReviewPosted { .. }))
 }
 

@@ -14,6 +14,7 @@ use super::base::Reproduced;
 use super::door::{Door, Turn, Waiting};
 use super::drive::{drive, takes_a_worker};
 use super::interrupt::Working;
+use super::start::Begun;
 use super::stop::stop;
 use super::suggest::can_be_pushed;
 use super::work::Engine;
@@ -26,6 +27,7 @@ use crate::agent::{Live, Model as _, Speech};
 use crate::domain::budget::Left;
 use crate::domain::memory::{self, Memory};
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
+use crate::git::Mirror;
 use crate::metrics::StepTimer;
 use crate::sandbox::Code;
 use crate::suite::Suite;
@@ -72,11 +74,28 @@ pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Resul
     Ok(context.app.append(run, Step::Ended(end)).await?)
 }
 
+/// Drives a run that was just begun, or continues it.
+///
+/// # Errors
+/// As for [`drive_in`].
+pub(super) async fn drive_begun(context: &Context<'_>, begun: Begun) -> Result<(), Broken> {
+    let shown = match begun.is_first_on_head {
+        true => Shown::nothing_on(&begun.run.started.head),
+        false => Shown::default(),
+    };
+    drive_beyond(context, begun.run, shown).await
+}
+
 /// Drives a run. An error on the way ends it, and is posted.
 ///
 /// # Errors
 /// When its end cannot be appended or posted.
-pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
+pub(super) async fn drive_in(context: &Context<'_>, run: Run) -> Result<(), Broken> {
+    drive_beyond(context, run, Shown::default()).await
+}
+
+/// Drives a run, beyond what is shown of it.
+async fn drive_beyond(context: &Context<'_>, mut run: Run, shown: Shown) -> Result<(), Broken> {
     // From here on, every line of the log about this work names it.
     tracing::Span::current().record("run.id", tracing::field::display(run.id()));
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
@@ -90,7 +109,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         context,
         working,
         is_vouched: context.app.journal.is_own(),
-        shown: Mutex::default(),
+        shown: Mutex::new(shown),
         listed: OnceCell::new(),
         timer: StepTimer::default(),
         entered: context.app.activities.enter(run.id()),
@@ -173,13 +192,19 @@ struct OnPullRequest<'a> {
 }
 
 impl OnPullRequest<'_> {
-    /// Fetches what the work on a run is going to need. If that fails, it is fetched again where it is needed.
-    async fn fetch_ahead(&self, run: &Run) {
-        let listed = self.listed.get_or_try_init(|| worktree::list(self.context));
-        let (listed, commits) = tokio::join!(listed, worktree::commits_of(self.context, run));
-        if let Some(error) = listed.err().or(commits.err()) {
-            tracing::debug!(run.id = %run.id(), %error, "the code could not be fetched ahead");
+    /// Lists the files that the work on a run is going to need. If that fails, they are listed where they are needed.
+    async fn list_ahead(&self, run: &Run) {
+        if let Err(error) = self.listed.get_or_try_init(|| worktree::list(self.context)).await {
+            tracing::debug!(run.id = %run.id(), %error, "the files could not be listed ahead");
         }
+    }
+
+    /// Fetches the commits that the work on a run is going to need. If that fails, they are fetched where they are
+    /// needed.
+    async fn fetch_ahead(&self, run: &Run) -> Option<Mirror> {
+        let commits = worktree::commits_of(self.context, run).await;
+        let failed = |error: &Broken| tracing::debug!(run.id = %run.id(), %error, "the code could not be fetched ahead");
+        commits.inspect_err(failed).ok()
     }
 }
 
@@ -283,10 +308,12 @@ impl Door for OnPullRequest<'_> {
 
     async fn read_log(&self, run: &Run) -> Result<JobReading, Broken> {
         // The check run is the first that people see of it.
-        let (read, announced, ()) = tokio::join!(
-            reading::read_log(self.context, run),
+        let fetched = self.fetch_ahead(run).boxed().shared();
+        let (read, announced, (), _) = tokio::join!(
+            reading::read_log(self.context, run, fetched.clone()),
             self.announce(run),
-            self.fetch_ahead(run)
+            self.list_ahead(run),
+            fetched
         );
         announced?;
         read
@@ -322,7 +349,9 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn post_review(&self, run: &Run) -> Result<Step, Broken> {
-        let posted = propose::post_review(self.context, run, self.listed.get().map(Arc::as_ref));
+        let before = self.context.before_review().await;
+        let listed = self.listed.get().map(Arc::as_ref);
+        let posted = propose::post_review(self.context, run, (listed, before.as_ref()));
         // The gate that follows needs the rules. Without an answer, they are asked again there.
         let rules = async {
             match can_be_pushed(&self.context.pull_request) {
@@ -330,7 +359,8 @@ impl Door for OnPullRequest<'_> {
                 false => Ok(()),
             }
         };
-        tokio::join!(posted, rules).0
+        let (posted, _) = tokio::join!(posted, rules);
+        posted
     }
 
     async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {

@@ -1,31 +1,43 @@
 //! Reads a failed CI job: its distilled log, and the step that failed. Nothing is executed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Seek as _, Write as _};
-use std::ops::ControlFlow;
 
-use super::{Broken, Context};
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
+
+use super::{Broken, Context, worktree};
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::run::{JobReading, Log, Origin, Run, Tested};
 use crate::domain::test_run::Location;
-use crate::github::{self, Download, Job, Streamed, WorkflowRun};
-use crate::suite::{self, Distillate, Distiller, GreenLog};
+use crate::git::Mirror;
+use crate::github::{self, Job, WorkflowRun};
+use crate::suite::{self, Distillate};
+
+mod job_log;
 
 /// How many logs of failed jobs are read. Each yields at most `TestRun::MAX_FAILURES` failures.
 const MAX_LOGS: usize = 3;
-/// The maximum size of an archive of logs, in bytes.
-const MAX_ARCHIVE: u64 = 256 << 20;
 /// How many files are read to find the commands of a step: the workflow, the workflows it calls, and local actions.
 const MAX_FILES: usize = 8;
-/// The note in the excerpt of an incomplete log.
-const CUT: &str = "the log is incomplete: the download was interrupted or took too long";
+
+/// The mirror with the commits of a run, once they are fetched. `None` if they could not be.
+pub(super) type Fetched<'a> = Shared<BoxFuture<'a, Option<Mirror>>>;
+
+/// Where no commits are fetched.
+pub(super) fn nothing_fetched<'a>() -> Fetched<'a> {
+    futures::future::ready(None).boxed().shared()
+}
 
 /// Reads the logs of the failed jobs, and the commands of the first failed step.
 ///
 /// # Errors
 /// When GitHub cannot be reached. A log that is gone or forbidden is left out, and the reading says so.
-pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobReading, Broken> {
+pub(super) async fn read_log<'a>(
+    context: &'a Context<'_>,
+    run: &'a Run,
+    fetched: Fetched<'a>,
+) -> Result<JobReading, Broken> {
     let Failed {
         run: failed_run,
         tested,
@@ -35,7 +47,12 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobRead
         Err(unread) => return Ok(unread),
     };
     let red = jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS);
-    let read = futures::future::try_join_all(red.map(|job| read_job(context, &failed_run, job)));
+    let on_base = OnBase {
+        context,
+        base: &run.started.base,
+        fetched,
+    };
+    let read = futures::future::try_join_all(red.map(|job| read_job(&on_base, &failed_run, job)));
     let (read, changed) = tokio::join!(read, foreign(context, &run.started.head, tested));
     let mut reading = unread(Some(tested));
     for (step, distilled) in read? {
@@ -75,7 +92,13 @@ async fn failed(context: &Context<'_>, run: &Run) -> Result<Result<Failed, JobRe
     let (client, repository) = (&context.client, &context.id().repository);
     let (failed_run, tested, jobs) = match run.started.origin {
         Origin::Ci { workflow_run: Some(id) } => {
-            let (failed_run, jobs) = tokio::join!(client.workflow_run(repository, id), client.jobs(repository, id));
+            let of_run = async {
+                match context.failed_run(id) {
+                    Some(told) => Ok(told.clone()),
+                    None => client.workflow_run(repository, id).await,
+                }
+            };
+            let (failed_run, jobs) = tokio::join!(of_run, client.jobs(repository, id));
             match failed_run {
                 // The journal only claims which workflow run it was.
                 Ok(failed_run) if failed_run.head_sha != run.started.head => {
@@ -123,28 +146,23 @@ async fn failed(context: &Context<'_>, run: &Run) -> Result<Result<Failed, JobRe
 
 /// The failed step of a job, and its distilled log.
 async fn read_job(
-    context: &Context<'_>,
+    on_base: &OnBase<'_>,
     run: &WorkflowRun,
     job: &Job,
 ) -> Result<(Option<CiStep>, Result<Distillate, github::Error>), Broken> {
+    let context = on_base.context;
     let step = async {
         match run.workflow() {
-            Some(workflow) => failed_step(context, &workflow, job).await,
+            Some(workflow) => failed_step(on_base, &workflow, job).await,
             None => Ok(None),
         }
     };
     let begun = context.client.job_log(&context.id().repository, job.id);
-    // The log is taken when it is known what to compare it with.
-    let (step, green, begun) = tokio::join!(step, green_log(context, run, job), begun);
+    // The log is read when it is known which step of it matters.
+    let (step, begun) = tokio::join!(step, begun);
     let step = step?;
-    let mut distiller = Distiller::default();
-    if let Some(step) = &step {
-        distiller = distiller.of_script(&step.script);
-    }
-    if let Some(green) = green {
-        distiller = distiller.beside(green);
-    }
-    let distilled = log(context, (run, job), begun, distiller).await;
+    let script = step.as_ref().map(|step| step.script.as_str());
+    let distilled = job_log::distilled(context, (run, job), begun, script).await;
     Ok((step, distilled))
 }
 
@@ -238,8 +256,29 @@ fn refused(error: &github::Error) -> Log {
     }
 }
 
+/// The files of the base branch.
+struct OnBase<'a> {
+    context: &'a Context<'a>,
+    base: &'a CommitSha,
+    fetched: Fetched<'a>,
+}
+
+impl OnBase<'_> {
+    /// One file: from the fetched commit, or from GitHub if it could not be fetched.
+    async fn file(&self, path: &str) -> Result<Option<String>, Broken> {
+        if let Some(mirror) = self.fetched.clone().await {
+            let (base, path) = (self.base.clone(), path.to_string());
+            let read = tokio::task::spawn_blocking(move || worktree::workflow_file(&mirror, &base, &path)).await;
+            return read.map_err(|error| Broken::Bug(error.to_string()));
+        }
+        let (client, base) = (&self.context.client, &self.context.pull_request.base_branch);
+        let bytes = client.file(&self.context.id().repository, path, base).await?;
+        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+}
+
 /// The failed step of a job, as the files of the base branch define it: anybody may have written the head's.
-async fn failed_step(context: &Context<'_>, workflow: &RepoPath, job: &Job) -> Result<Option<CiStep>, Broken> {
+async fn failed_step(on_base: &OnBase<'_>, workflow: &RepoPath, job: &Job) -> Result<Option<CiStep>, Broken> {
     let Some(failed) = job.failed_step() else {
         return Ok(None);
     };
@@ -260,105 +299,8 @@ async fn failed_step(context: &Context<'_>, workflow: &RepoPath, job: &Job) -> R
             files.get(path).cloned().flatten()
         });
         let Some(path) = missing else { return Ok(found) };
-        let base = &context.pull_request.base_branch;
-        let bytes = context.client.file(&context.id().repository, &path, base).await?;
-        files.insert(path, bytes.and_then(|bytes| String::from_utf8(bytes).ok()));
+        let text = on_base.file(&path).await?;
+        files.insert(path, text);
     }
     Ok(None)
-}
-
-/// The distilled log of a job whose download has begun, or from the archive of the run's logs if it is not available
-/// separately.
-async fn log(
-    context: &Context<'_>,
-    (run, job): (&WorkflowRun, &Job),
-    begun: Result<Download, github::Error>,
-    mut distiller: Distiller,
-) -> Result<Distillate, github::Error> {
-    let (client, repository) = (&context.client, &context.id().repository);
-    let mut take = |bytes: &[u8]| distiller.take(bytes);
-    let streamed = match begun {
-        Ok(download) => match download.read(&mut take).await {
-            // The connection may have been closed while the download waited.
-            Err(github::Error::Unclear(_)) => match client.job_log(repository, job.id).await {
-                Ok(download) => download.read(&mut take).await,
-                Err(error) => Err(error),
-            },
-            read => read,
-        },
-        Err(error) => Err(error),
-    };
-    match streamed {
-        Ok(streamed) => {
-            if streamed == Streamed::Cut {
-                distiller.note(CUT);
-            }
-            Ok(distiller.finish())
-        }
-        Err(gone) if matches!(gone.status(), Some(404 | 410)) => match archived(context, run, job, distiller).await? {
-            Some(distillate) => Ok(distillate),
-            None => Err(gone),
-        },
-        Err(error) => Err(error),
-    }
-}
-
-/// The log of a job from the archive of its run. `None` if it is missing, or the archive cannot be read.
-async fn archived(
-    context: &Context<'_>,
-    run: &WorkflowRun,
-    job: &Job,
-    distiller: Distiller,
-) -> Result<Option<Distillate>, github::Error> {
-    let unusable = |error: std::io::Error| {
-        tracing::warn!(%error, "an archive of logs could not be read");
-    };
-    let Ok(mut file) = tempfile::tempfile_in(&context.app.folder).map_err(unusable) else {
-        return Ok(None);
-    };
-    let mut length = 0_u64;
-    let mut keep = |bytes: &[u8]| {
-        length += bytes.len() as u64;
-        if length > MAX_ARCHIVE || file.write_all(bytes).is_err() {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    };
-    let download = context.client.run_logs(&context.id().repository, run.id).await?;
-    let streamed = download.read(&mut keep).await?;
-    // The directory of an archive is at its end, so an incomplete one is useless.
-    if streamed != Streamed::Whole || file.rewind().is_err() {
-        return Ok(None);
-    }
-    let name = job.name.clone();
-    let distilled = tokio::task::spawn_blocking(move || suite::distil_archive(file, &name, distiller)).await;
-    let distilled = distilled.map_err(std::io::Error::other).flatten();
-    Ok(distilled.map_err(unusable).ok().flatten())
-}
-
-/// The log of the same job in the newest green run on the base branch. `None` if it is unavailable.
-async fn green_log(context: &Context<'_>, run: &WorkflowRun, job: &Job) -> Option<GreenLog> {
-    let (client, repository) = (&context.client, &context.id().repository);
-    let branch = &context.pull_request.base_branch;
-    let found = async {
-        let Some(green) = client.green_run(repository, run.workflow_id, branch).await? else {
-            return Ok(None);
-        };
-        let jobs = client.jobs(repository, green.id).await?;
-        let same = |other: &&Job| other.name == job.name && other.conclusion.as_deref() == Some("success");
-        let Some(same) = jobs.iter().find(same) else {
-            return Ok(None);
-        };
-        let mut log = GreenLog::default();
-        let download = client.job_log(repository, same.id).await?;
-        download.read(&mut |bytes| log.take(bytes)).await?;
-        Ok::<_, github::Error>(Some(log))
-    };
-    match found.await {
-        Ok(log) => log,
-        Err(error) => {
-            tracing::debug!(%error, "there is no green log to compare with");
-            None
-        }
-    }
 }

@@ -9,6 +9,14 @@ use crate::domain::id::{Account, PullRequestId, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, Origin, Run, Started, Subject};
 
+/// A run that begins, or began before.
+pub(super) struct Begun {
+    pub(super) run: Run,
+    /// Whether it was begun just now and no other run worked on this head before, so that nothing has been posted about
+    /// it.
+    pub(super) is_first_on_head: bool,
+}
+
 /// Begins a run, or finds the one that the same cause began before.
 ///
 /// # Errors
@@ -18,16 +26,22 @@ pub(super) async fn start(
     config: &RepoConfig,
     (origin, mode): (Origin, Mode),
     consent: Consent,
-) -> Result<Run, Broken> {
+) -> Result<Begun, Broken> {
     let pull_request = &context.pull_request;
     context.app.journal.refuse_newer(&pull_request.id).await?;
     let cause = cause(&origin, &mode, pull_request.head.as_str());
     let known = context.app.journal.runs_of(&pull_request.id).await?;
     // Runs that an earlier version began have other ids.
     let same = |run: &Run| self::cause(&run.started.origin, &run.started.mode, run.started.head.as_str()) == cause;
-    if let Some(begun) = known.into_iter().find(same) {
-        return Ok(begun);
+    if let Some(run) = known.iter().find(|run| same(run)) {
+        return Ok(Begun {
+            run: run.clone(),
+            is_first_on_head: false,
+        });
     }
+    // What others could remove from the journal proves nothing.
+    let is_first_on_head =
+        context.app.journal.is_own() && known.iter().all(|run| run.started.head != pull_request.head);
     let started = Started {
         run: run_id(&pull_request.id, &cause),
         subject: Subject::PullRequest(pull_request.id.clone()),
@@ -51,7 +65,7 @@ pub(super) async fn start(
     tracing::info!(run.id = %started.run, pull_request = %pull_request.id, head = %started.head, "a run begins");
     let run = context.app.journal.begin(started).await?;
     context.app.metrics.runs.begin(&run.started);
-    Ok(run)
+    Ok(Begun { run, is_first_on_head })
 }
 
 /// Whether the configuration allows sandboxed runs before any gate. This needs `execution = "sandbox"` on the base

@@ -9,7 +9,7 @@ use crate::domain::anchor::{self, Cut, DiffFile, Fingerprint, MAX_SUGGESTIONS};
 use crate::domain::id::{Account, CommitSha, PullRequestId};
 use crate::domain::patch::Patch;
 use crate::domain::reply::{self, Layout, Source};
-use crate::github::{self, ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
+use crate::github::{self, BeforeReview, ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
 
 /// How often the diff is read again while it keeps changing.
 const MAX_READINGS: usize = 3;
@@ -88,6 +88,7 @@ pub async fn post(
         source: &words.source,
         as_patch: false,
         listed: None,
+        before: None,
     };
     target.post(patch, &BTreeSet::new(), &body).await
 }
@@ -104,6 +105,8 @@ pub(super) struct Target<'a> {
     pub(super) as_patch: bool,
     /// The files of the pull request, if this step has listed them.
     pub(super) listed: Option<&'a ListedFiles>,
+    /// The pull request right before this, if that was asked.
+    pub(super) before: Option<&'a BeforeReview>,
 }
 
 impl Target<'_> {
@@ -130,7 +133,8 @@ impl Target<'_> {
         match self.put((patch, posted), cut, (hidden, false), body).await {
             // GitHub rejects all comments if one is outside of its diff.
             Err(Broken::GitHub(error @ Error::Refused { status: 422, .. })) => {
-                let (posted, _) = tokio::try_join!(self.posted(), self.still_there())?;
+                let again = Self { before: None, ..*self };
+                let (posted, _) = tokio::try_join!(again.posted(), again.still_there())?;
                 tracing::warn!(%error, "GitHub rejected the suggestions; they are posted as a patch");
                 let cut = anchor::cut(patch, &[]);
                 self.put((patch, posted), cut, (hidden, true), body).await
@@ -141,6 +145,9 @@ impl Target<'_> {
 
     /// What greenlight has posted so far.
     async fn posted(&self) -> Result<github::Posted, Broken> {
+        if self.before.is_some_and(|before| !before.may_have_posted) {
+            return Ok(github::Posted::default());
+        }
         Ok(self.client.posted(&self.pull_request.id, self.me).await?)
     }
 
@@ -187,7 +194,10 @@ impl Target<'_> {
     /// GitHub's own diff of the head, read while neither head nor base moved.
     async fn diff(&self) -> Result<Vec<DiffFile>, Broken> {
         let id: &PullRequestId = &self.pull_request.id;
-        let mut before = self.still_there().await?;
+        let mut before = match self.before {
+            Some(before) => self.as_of(before)?,
+            None => self.still_there().await?,
+        };
         if let Some(listed) = self.listed.filter(|listed| listed.is_of(&before)) {
             return Ok(anchored(&listed.files, &before));
         }
@@ -206,11 +216,24 @@ impl Target<'_> {
 
     /// The current pull request, if its head has not moved.
     async fn still_there(&self) -> Result<PullRequest, Broken> {
-        let now = self.client.pull_request(&self.pull_request.id).await?;
-        if now.head != self.pull_request.head {
-            return Err(Broken::HeadMoved { head: now.head });
+        self.unmoved(self.client.pull_request(&self.pull_request.id).await?)
+    }
+
+    /// The pull request as it was right before this, if its head has not moved.
+    fn as_of(&self, before: &BeforeReview) -> Result<PullRequest, Broken> {
+        self.unmoved(PullRequest {
+            head: before.head.clone(),
+            base: before.base.clone(),
+            changed_files: Some(before.changed_files),
+            ..self.pull_request.clone()
+        })
+    }
+
+    fn unmoved(&self, now: PullRequest) -> Result<PullRequest, Broken> {
+        match now.head == self.pull_request.head {
+            true => Ok(now),
+            false => Err(Broken::HeadMoved { head: now.head }),
         }
-        Ok(now)
     }
 }
 

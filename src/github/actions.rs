@@ -6,6 +6,7 @@ use super::client::Client;
 use super::error::Error;
 use super::escaped;
 use super::stream::Download;
+use crate::domain::event::{CheckSource, FailedChecks};
 use crate::domain::id::{CommitSha, RepoPath, RepositoryName};
 
 /// Pages of jobs that are read, of a hundred each. A matrix has at most 256 jobs.
@@ -48,6 +49,27 @@ pub struct WorkflowRun {
 }
 
 impl WorkflowRun {
+    /// The completed run that an event describes, without its conclusion. `None` if it describes none, or not in full.
+    pub fn told_by(checks: &FailedChecks) -> Option<Self> {
+        let CheckSource::WorkflowRun {
+            id,
+            details: Some(details),
+            ..
+        } = &checks.source
+        else {
+            return None;
+        };
+        Some(Self {
+            id: *id,
+            head_sha: checks.head.clone(),
+            status: Some("completed".into()),
+            conclusion: None,
+            workflow_id: details.workflow,
+            path: Some(details.path.clone()),
+            event: Some(details.event.clone()),
+        })
+    }
+
     /// The file of the workflow, if it is in the repository.
     pub fn workflow(&self) -> Option<RepoPath> {
         let path = self.path.as_deref()?;

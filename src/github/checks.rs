@@ -66,10 +66,21 @@ pub struct Button {
     pub identifier: String,
 }
 
-/// A check run that GitHub has confirmed. It is updated without looking for it again.
+/// What is known of greenlight's check run of a head. What is known is not looked for again.
+#[derive(Debug, Clone, Default)]
+pub enum CheckOnHead {
+    /// It may exist.
+    #[default]
+    Unknown,
+    /// There is none on this head yet.
+    None(CommitSha),
+    /// GitHub has confirmed it on this head.
+    Posted(CommitSha, PostedCheck),
+}
+
+/// A check run that GitHub has confirmed.
 #[derive(Debug, Clone)]
 pub struct PostedCheck {
-    head: CommitSha,
     id: u64,
     /// How many annotations it has.
     annotations: usize,
@@ -94,7 +105,7 @@ struct List {
 
 impl Client {
     /// Creates the check run of a head, or updates it. `external_id` distinguishes it from others of the same name.
-    /// It is looked for first, unless it is the `known` one, which this updates.
+    /// It is looked for first, unless it is `known`, which this updates.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses. A plain user token may not write check runs, which is `Refused` with
@@ -103,11 +114,12 @@ impl Client {
         &self,
         repository: &RepositoryName,
         check: &CheckRun,
-        known: &mut Option<PostedCheck>,
+        known: &mut CheckOnHead,
     ) -> Result<u64, Error> {
-        let existing = match known.take().filter(|known| known.head == check.head) {
-            None => self.existing_check(repository, &check.head).await?,
-            known => known,
+        let existing = match std::mem::take(known) {
+            CheckOnHead::None(head) if head == check.head => None,
+            CheckOnHead::Posted(head, posted) if head == check.head => Some(posted),
+            _ => self.existing_check(repository, &check.head).await?,
         };
         let (mut body, all) = (wire(check), annotations(check));
         let (id, sent) = match existing {
@@ -141,8 +153,7 @@ impl Client {
             }
         };
         let annotations = self.annotate(repository, (id, &body["output"]), &all, sent).await?;
-        let head = check.head.clone();
-        *known = Some(PostedCheck { head, id, annotations });
+        *known = CheckOnHead::Posted(check.head.clone(), PostedCheck { id, annotations });
         Ok(id)
     }
 
@@ -153,7 +164,6 @@ impl Client {
     ) -> Result<Option<PostedCheck>, Error> {
         let found = self.find_check(repository, head).await?;
         Ok(found.map(|existing| PostedCheck {
-            head: head.clone(),
             id: existing.id,
             annotations: existing.output.annotations_count,
         }))

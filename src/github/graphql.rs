@@ -55,6 +55,14 @@ pub(super) enum Swap {
     Unknown,
 }
 
+/// An answer that is not what was asked for.
+pub(super) fn unreadable(what: &dyn std::fmt::Display) -> Error {
+    Error::Unreadable {
+        route: GRAPHQL.into(),
+        message: what.to_string(),
+    }
+}
+
 /// The bound on a GraphQL error message, in bytes.
 const MAX_MESSAGE: usize = 2_000;
 
@@ -149,10 +157,7 @@ impl Client {
             .graphql("query { viewer { login databaseId } }", &json!({}))
             .await?;
         let login = data["viewer"]["login"].as_str().filter(|login| !login.is_empty());
-        let login = login.ok_or_else(|| Error::Unreadable {
-            route: GRAPHQL.into(),
-            message: "it does not say who owns this token".into(),
-        })?;
+        let login = login.ok_or_else(|| unreadable(&"it does not say who owns this token"))?;
         Ok(Account {
             id: data["viewer"]["databaseId"].as_u64().map(AccountId),
             login: Login::new(format!("{}[bot]", login.trim_end_matches("[bot]"))),

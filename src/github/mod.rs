@@ -7,6 +7,7 @@
 mod actions;
 mod answer_cache;
 mod before;
+mod before_review;
 mod checks;
 mod client;
 mod clone_token;
@@ -44,7 +45,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use actions::{Job, JobStep, WorkflowRun};
-pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS, PostedCheck};
+pub use before_review::BeforeReview;
+pub use checks::{Annotation, Button, CheckOnHead, CheckRun, Conclusion, MAX_ANNOTATIONS};
 pub use client::Client;
 pub use clone_token::CloneToken;
 pub use comments::{IssueComment, PostedComment};

@@ -73,7 +73,7 @@ impl Review {
 }
 
 /// What we have posted on a pull request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Posted {
     reviews: Vec<Review>,
     pub suggestions: Vec<SuggestionComment>,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use greenlight::domain::branch_rule::{self, NewCommit};
 use greenlight::domain::id::{Account, PullRequestId};
 use greenlight::domain::permission::Permission;
-use greenlight::github::{Annotation, CheckRun, Error};
+use greenlight::github::{Annotation, CheckOnHead, CheckRun, Error};
 use loopback::Loopback;
 use readers::{Endpoint, Recorded};
 use serde_json::{Value, json};
@@ -174,7 +174,7 @@ async fn a_check_run_of_another_origin_is_not_taken_for_ours() {
         buttons: Vec::new(),
     };
     let client = loopback.client().await;
-    let made = client.check(&id().repository, &check, &mut None).await.unwrap();
+    let made = client.check(&id().repository, &check, &mut CheckOnHead::default()).await.unwrap();
     assert_eq!(made, 34_942_661_139);
 }
 

@@ -113,6 +113,12 @@ fn rulesets(state: &State) -> impl Iterator<Item = (u64, &Protection)> {
     (1_u64..).zip(&state.protections).filter(|(_, one)| one.is_ruleset)
 }
 
+/// How many rules of rulesets apply to a branch.
+pub(super) fn count(state: &State, repository: &Repository, branch: &str) -> usize {
+    let here = rulesets(state).filter(|(_, one)| repository.id == HOME && one.branch == branch);
+    here.flat_map(|(_, one)| one.demands.iter().filter_map(described)).count()
+}
+
 fn of_branch(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     if call.state.predates_rulesets {
         return Err(RestAnswer::not_found());

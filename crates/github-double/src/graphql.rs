@@ -1,5 +1,6 @@
-//! The few GraphQL operations that clients of the REST API need: the viewer, hiding a comment, and moving branches by
-//! compare-and-swap ([`super::update_refs`]). All others fail with a clear error.
+//! The few GraphQL operations that clients of the REST API need: the viewer, hiding a comment, moving branches by
+//! compare-and-swap ([`super::update_refs`]), the history of a comment ([`super::history`]), and a pull request right
+//! before a review ([`super::before_review`]). All others fail with a clear error.
 //!
 //! Errors have status 200, as on GitHub.
 
@@ -9,7 +10,7 @@ use super::answer::RestAnswer;
 use super::auth::{self, Credentials};
 use super::names::Role;
 use super::route::{Needs, Route, RouteCall, post};
-use super::{history, objects, update_refs};
+use super::{before_review, history, objects, update_refs};
 
 pub(super) const PATH: &str = "/graphql";
 
@@ -42,6 +43,9 @@ fn answer(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
         && fields.iter().all(|field| ["login", "databaseId"].contains(field))
     {
         return Ok(viewer(call));
+    }
+    if let Some(answer) = before_review::answer(call, &words) {
+        return Ok(answer);
     }
     if let Some(answer) = update_refs::answer(call, &query) {
         return Ok(answer);

@@ -12,6 +12,7 @@ mod actions;
 mod answer;
 mod apps;
 mod auth;
+mod before_review;
 mod branch_rules;
 mod check_rules;
 mod checks;

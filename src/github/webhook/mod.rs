@@ -6,7 +6,7 @@
 
 use serde::de::IgnoredAny;
 
-use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks, RERUN};
+use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks, RERUN, WorkflowDetails};
 use crate::domain::id::{AccountId, CommitSha, PullRequestId, Repository};
 
 /// GitHub limits comments to 65,536 characters, so a longer one is not genuine.
@@ -193,6 +193,10 @@ fn workflow_run(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError>
     if !ended_red(run.conclusion.as_deref()) {
         return Ok(None);
     }
+    let details = match (run.workflow_id, run.path, run.event) {
+        (Some(workflow), Some(path), Some(event)) => Some(WorkflowDetails { workflow, path, event }),
+        _ => None,
+    };
     Ok(Some(Fact::ChecksFailed(FailedChecks {
         pull_requests: payload::numbers(run.pull_requests, &repository),
         repository: repository.into(),
@@ -202,6 +206,7 @@ fn workflow_run(payload: &mut Payload<'_>) -> Result<Option<Fact>, PayloadError>
         source: CheckSource::WorkflowRun {
             id: run.id,
             name: run.name.unwrap_or_default(),
+            details,
         },
     })))
 }

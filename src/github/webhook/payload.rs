@@ -12,7 +12,7 @@ use crate::domain::id::{self, AccountId, CommitSha, InstallationId, Login, Repos
 const MAXIMUM_REASON: usize = 200;
 
 /// The paths of all fields that are read below.
-pub(super) const PATHS: [&str; 53] = [
+pub(super) const PATHS: [&str; 56] = [
     "action",
     "changes.base",
     "check_run.app.slug",
@@ -59,13 +59,16 @@ pub(super) const PATHS: [&str; 53] = [
     "sha",
     "state",
     "workflow_run.conclusion",
+    "workflow_run.event",
     "workflow_run.head_branch",
     "workflow_run.head_repository.owner.login",
     "workflow_run.head_sha",
     "workflow_run.id",
     "workflow_run.name",
+    "workflow_run.path",
     "workflow_run.pull_requests.base.repo.id",
     "workflow_run.pull_requests.number",
+    "workflow_run.workflow_id",
 ];
 
 pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| Fields::new(&PATHS));
@@ -253,6 +256,9 @@ pub(super) struct WorkflowRun {
     pub head_branch: Option<String>,
     pub head_repository: Option<HeadRepository>,
     pub conclusion: Option<String>,
+    pub workflow_id: Option<u64>,
+    pub path: Option<String>,
+    pub event: Option<String>,
     pub pull_requests: Option<Vec<Mentioned>>,
 }
 

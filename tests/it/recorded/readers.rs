@@ -10,7 +10,7 @@ use greenlight::domain::proposal::{Author, Proposal};
 use greenlight::domain::reply::Source;
 use greenlight::domain::run::{Consent, Origin, Run, Started, Step, Subject};
 use greenlight::github::state::StateRef;
-use greenlight::github::{Branch, CheckRun, Client, Error, LandError, NewReview};
+use greenlight::github::{Branch, CheckOnHead, CheckRun, Client, Error, LandError, NewReview};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -440,7 +440,7 @@ async fn check(loopback: &Loopback, client: &Client, endpoint: Endpoint) -> Resu
         annotations: Vec::new(),
         buttons: Vec::new(),
     };
-    client.check(&repository(), &check, &mut None).await.map(drop)
+    client.check(&repository(), &check, &mut CheckOnHead::default()).await.map(drop)
 }
 
 async fn review(client: &Client) -> Result<(), Error> {

@@ -55,10 +55,10 @@ async fn from_red_ci_to_a_review_and_from_an_approval_to_the_commit() {
         &story,
         story.ci_fails(),
         "GET pulls/* | GET contents/greenlight.toml
-         GET actions/runs/* | GET actions/runs/*/jobs | GET commits/*/check-runs | GET pulls/*/files | POST app/installations/*/access_tokens
-         POST check-runs | GET contents/.github/workflows/ci.yml | GET compare/*...main | GET actions/workflows/*/runs | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
+         POST check-runs | GET actions/runs/*/jobs | GET pulls/*/files | POST app/installations/*/access_tokens
+         GET compare/*...main | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
          GET _logs/*
-         GET pulls/* | GET pulls/*/reviews | GET rules/branches/change
+         POST graphql
          POST pulls/*/reviews
          GET issues/*/comments | PATCH check-runs/*
          POST issues/*/comments",
@@ -103,10 +103,10 @@ async fn from_a_command_to_a_review_and_its_rejection() {
         },
         "GET pulls/* | GET contents/greenlight.toml
          POST issues/comments/*/reactions | GET collaborators/mia/permission
-         GET actions/runs | GET commits/*/check-runs | GET pulls/*/files | POST app/installations/*/access_tokens
-         GET commits/*/check-runs | GET commits/*/status | POST check-runs | POST acme/rail.git/git-upload-pack
+         POST check-runs | GET actions/runs | GET pulls/*/files | POST app/installations/*/access_tokens
+         GET commits/*/check-runs | GET commits/*/status | POST acme/rail.git/git-upload-pack
          GET collaborators/mia/permission | GET pulls/* | GET compare/*...*
-         GET pulls/* | GET pulls/*/reviews | GET rules/branches/change
+         POST graphql
          POST pulls/*/reviews
          GET issues/*/comments | PATCH check-runs/*
          POST issues/*/comments",
@@ -135,11 +135,11 @@ async fn from_red_ci_to_a_tested_review_and_a_rerun() {
         story.ci_fails(),
         "GET pulls/* | GET contents/greenlight.toml
          GET collaborators/ada/permission
-         GET actions/runs/* | GET actions/runs/*/jobs | GET commits/*/check-runs | GET pulls/*/files | POST app/installations/*/access_tokens
-         POST check-runs | GET contents/.github/workflows/ci.yml | GET compare/*...main | GET actions/workflows/*/runs | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
+         POST check-runs | GET actions/runs/*/jobs | GET pulls/*/files | POST app/installations/*/access_tokens
+         GET compare/*...main | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
          GET _logs/*
          GET collaborators/ada/permission | GET pulls/* | GET compare/*...*
-         GET pulls/* | GET pulls/*/reviews | GET rules/branches/change
+         POST graphql
          POST pulls/*/reviews
          GET issues/*/comments | PATCH check-runs/*
          POST issues/*/comments",
