@@ -33,6 +33,13 @@ pub(super) fn rest_path<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(prefix)
 }
 
+/// Whether a request reads or changes something, as a planned fault names it after the path.
+pub(super) fn operation(body: &[u8]) -> &'static str {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let query = body["query"].as_str().unwrap_or_default();
+    if query.trim_start().starts_with("mutation") { " mutation" } else { " query" }
+}
+
 fn answer(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {
     let query = call.text("query")?;
     let words: Vec<&str> = query

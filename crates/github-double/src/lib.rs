@@ -306,7 +306,8 @@ impl Double {
         roles.insert(login.into(), role);
     }
 
-    /// Plans one fault for the next request with this method (`*` for any) whose path contains `path`.
+    /// Plans one fault for the next request with this method (`*` for any) whose path contains `path`. The path of
+    /// GraphQL ends with ` query` or ` mutation`.
     pub fn plan_fault(&self, method: &str, path: &str, fault: Fault) {
         self.shared.lock().faults.plan(method, path, fault);
     }

@@ -12,8 +12,9 @@ const MAX_ARCHIVE: u64 = 256 << 20;
 /// The note in the excerpt of an incomplete log.
 const CUT: &str = "the log is incomplete: the download was interrupted or took too long";
 
-/// The distilled log of a job whose download has begun. `script` is what the failed step ran, if known. Where no failure
-/// is recognised, the lines that a green log has, too, are left out: what remains is more likely the cause.
+/// The distilled log of a job whose download has begun. `script` is what the failed step ran, if known. If it does not
+/// begin with a failure that is recognised, the lines that a green log has, too, are left out: what remains is more
+/// likely the cause.
 ///
 /// # Errors
 /// When the log is gone, forbidden, or cannot be downloaded.
@@ -28,7 +29,7 @@ pub(super) async fn distilled(
         None => Distiller::default(),
     };
     let alone = read(context, (run, job), begun, distiller()).await?;
-    if !alone.failures.is_empty() {
+    if alone.begins_with_failure {
         return Ok(alone);
     }
     let Some(green) = green_log(context, run, job).await else {

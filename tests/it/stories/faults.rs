@@ -1,8 +1,8 @@
 //! Faults of GitHub: no matter what it answers, everything happens exactly once.
 
-use github_double::{Fault, Role, STRANGER};
+use github_double::{AUTHOR, Fault, Role, STRANGER};
 
-use crate::harness::story::{Scene, Story};
+use crate::harness::story::{CHANGE, Scene, Story};
 
 /// Everything that greenlight changes from `fix` to the landed commit.
 const CHANGES: [(&str, &str); 10] = [
@@ -15,7 +15,7 @@ const CHANGES: [(&str, &str); 10] = [
     ("POST", "/git/blobs"),
     ("POST", "/git/trees"),
     ("POST", "/git/commits"),
-    ("POST", "/graphql"),
+    ("POST", "/graphql mutation"),
 ];
 
 async fn lands_once_despite(fault: Fault) {
@@ -71,19 +71,41 @@ async fn reads_that_fail_are_read_again() {
         "/contents/greenlight.toml",
         "/pulls/1/files",
         "/check-runs",
-        "/pulls/1/reviews",
         "/issues/1/comments",
         "/git/ref/",
         "/git/commits/",
     ] {
         story.double.plan_fault("GET", path, Fault::BadGatewayBefore);
     }
+    story.double.plan_fault("POST", "/graphql query", Fault::BadGatewayBefore);
     story
         .double
         .plan_fault("POST", "/access_tokens", Fault::BadGatewayAfter);
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
+    story.finish().await;
+}
+
+/// An Enterprise Server may be too old for what GraphQL is asked before a review.
+#[tokio::test]
+async fn what_graphql_does_not_answer_is_asked_over_rest() {
+    let story = Story::new().await;
+    story.double.predate_rulesets();
+    story
+        .double
+        .plan_fault("GET", "/pulls/1/reviews", Fault::BadGatewayBefore);
+    story.maintainer_says("/greenlight fix").await;
+    let change = format!("{CHANGE}# again\n");
+    let change = [("fare.py", Some(change.as_bytes()))];
+    story.double.push(story.number, AUTHOR, &change).await.unwrap();
+    story.settle().await;
+    story.maintainer_says("/greenlight fix").await;
+    let reviews = story.double.reviews(story.number);
+    let suggestions: usize = reviews.iter().map(|review| review.comments.len()).sum();
+    assert_eq!((reviews.len(), suggestions), (2, 1), "{}", story.told());
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.sticky().contains("Landed as"), "{}", story.sticky());
     story.finish().await;
 }
 

@@ -278,6 +278,7 @@ async fn commits_of_a_person_are_not_signed_and_that_is_seen_beforehand() {
 #[tokio::test]
 async fn rules_that_cannot_be_read_stop_nothing() {
     let story = Story::new().await;
+    story.double.plan_fault("POST", "/graphql query", Fault::NotAccessible);
     story.double.plan_fault("GET", "/rules/branches/", Fault::NotAccessible);
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight approve").await;

@@ -71,6 +71,19 @@ impl Causes {
         !self.certain.all.is_empty()
     }
 
+    /// The first line of the first cause.
+    pub(super) fn first(&self) -> Option<&str> {
+        Some(self.windows().all.first()?.lines.first()?.1.as_str())
+    }
+
+    /// The lines that are certainly causes, or those that may be.
+    fn windows(&self) -> &Windows {
+        match self.are_certain() {
+            true => &self.certain,
+            false => &self.hints,
+        }
+    }
+
     /// Counts a line without keeping it, so that the excerpt shows a gap in its place.
     pub(super) fn pass(&mut self) {
         self.number += 1;
@@ -78,12 +91,7 @@ impl Causes {
 
     /// The first cause, the end, the context of the cause, and further causes, as far as there is room.
     pub(super) fn excerpt(&self, room: usize) -> String {
-        let windows = if self.certain.all.is_empty() {
-            &self.hints
-        } else {
-            &self.certain
-        };
-        let (first, others) = match windows.all.split_first() {
+        let (first, others) = match self.windows().all.split_first() {
             Some((first, others)) => (Some(first), others),
             None => (None, &[][..]),
         };

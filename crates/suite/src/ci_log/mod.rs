@@ -46,6 +46,9 @@ pub struct Distillate {
     pub excerpt: String,
     /// The framework whose output was recognised.
     pub framework: Option<Framework>,
+    /// Whether the first cause in the excerpt is about one of the failures. If not, it may be a line that every run of
+    /// the job prints, which a green log tells: see [`Distiller::beside`].
+    pub begins_with_failure: bool,
 }
 
 /// Distils a log while it is being read.
@@ -169,12 +172,15 @@ impl Distiller {
         let named: Vec<Failure> = part.named.into_iter().filter(is_new).collect();
         failures.extend(named);
         failures.truncate(TestRun::MAX_FAILURES);
+        let first = part.causes.first();
+        let begins_with_failure = first.is_some_and(|line| failures.iter().any(|failure| is_about(line, failure)));
         let tenth = usize::try_from(state.taken / PART).unwrap_or(MAX_EXCERPT);
         let room = tenth.clamp(MIN_EXCERPT, MAX_EXCERPT);
         Distillate {
             excerpt: redact(&excerpt(&part.causes, &failures, (&state.notes, &part.title), room)),
             failures,
             framework,
+            begins_with_failure,
         }
     }
 }
@@ -274,6 +280,12 @@ fn tells(text: &str, failure: &Failure) -> bool {
     certain
         .or_else(|| lines.next())
         .is_none_or(|line| text.contains(causes::shortened(line)))
+}
+
+/// Whether a line names a failing test, or is part of its message.
+fn is_about(line: &str, failure: &Failure) -> bool {
+    let own_name = failure.name.rsplit(['.', ':', '/', '>', '#']).next().unwrap_or_default().trim();
+    (!own_name.is_empty() && line.contains(own_name)) || failure.message.contains(line.trim())
 }
 
 /// Turns a location into a path in the repository: hosted runners check out below a fixed directory.
