@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc workflows scripts book examples test-and-more test-on-more
+check: format-is-right lint doc workflows scripts graphql book examples test-and-more test-on-more
 
 # The soak waits most of its time, and the others wait for tools that are being built.
 [parallel]
@@ -141,6 +141,10 @@ workflows:
 # Lints Python, JavaScript and shell, and the code that greenlight puts into projects. Installs what is missing below target/ci.
 scripts:
     tests/script-linters.sh
+
+# Checks greenlight's GraphQL queries against the schema that GitHub publishes.
+graphql:
+    tests/graphql.sh
 
 # Lints workflow files: https://github.com/rhysd/actionlint
 actionlint *files="workflows/*.yml .github/workflows/*.yml":
