@@ -186,6 +186,12 @@ bench *arguments:
 bench-agent *arguments:
     cargo bench --bench agent -- {{ arguments }}
 
+# Lets other agents do the same repair in turn with greenlight, and other receivers of webhooks take the same deliveries. Installs them below target/ci/peers; takes 10 minutes.
+bench-peers *arguments:
+    cargo build --profile bench --bin greenlight
+    python3 benches/peers/run.py target/release/greenlight {{ arguments }}
+    cargo bench --bench intake -- peers
+
 # What a service costs on SQLite and PostgreSQL, side by side: intake, time until an answer, claims, idling, many runs.
 bench-intake *arguments:
     cargo bench --bench intake -- {{ arguments }}

@@ -38,20 +38,6 @@ const FILES: [(&str, &str); 4] = [
     ("greenlight.toml", "[repair]\nbefore_model = \"0s\"\n"),
 ];
 
-/// Other tools with the same work, in four turns: net s, CPU s, MiB of the tree, s to the first call, KB of prompt,
-/// MB installed.
-const PEERS: [(&str, [f64; 6]); 9] = [
-    ("goose 1.34", [0.24, 1.07, 141.0, 0.18, 67.0, 549.0]),
-    ("codex 0.169", [0.32, 1.28, 219.0, 0.12, 164.0, 404.0]),
-    ("claude-code 2.1", [0.65, 1.53, 465.0, 0.47, 311.0, 235.0]),
-    ("smolagents 1.26", [1.49, 2.30, 98.0, 1.24, 42.0, 78.0]),
-    ("opencode 1.18", [4.36, 5.87, 679.0, 2.50, 131.0, 354.0]),
-    ("llama-index", [5.46, 6.16, 203.0, 4.70, 12.0, 191.0]),
-    ("aider 0.86", [6.09, 6.40, 293.0, 4.86, 13.0, 543.0]),
-    ("mini-swe-agent 2.4", [6.76, 7.31, 244.0, 5.38, 18.0, 535.0]),
-    ("openhands-sdk 1.58", [11.9, 10.9, 276.0, 9.47, 113.0, 517.0]),
-];
-
 /// The measurements, one for each round.
 #[derive(Default)]
 struct Rows(Vec<(&'static str, Vec<f64>)>);
@@ -231,29 +217,8 @@ fn show(rows: &Rows, spent: &Value, prompt: usize, rounds: usize) -> anyhow::Res
         rows.median(TESTS) / rows.median(FLOOR)
     );
     println!(
-        "{:20} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        "", "net s", "x ours", "CPU s", "tree MiB", "first s", "prompt KB", "inst. MB"
-    );
-    let ours = rows.median(BEYOND);
-    let figures = |net| {
-        let [cpu, tree, first] = [CPU, TREE, FIRST].map(|name| rows.median(name));
-        [net, cpu, tree, first, prompt, installed]
-    };
-    let own = [
-        ("greenlight", figures(ours)),
-        ("  by its own clock", figures(rows.median(NET))),
-    ];
-    for (name, [net, cpu, tree, first, prompt, installed]) in own.into_iter().chain(PEERS) {
-        println!(
-            "{name:20} {net:>8.2} {:>8.1} {cpu:>9.2} {tree:>9.0} {first:>9.3} {prompt:>9.0} {installed:>9.0}",
-            net / ours
-        );
-    }
-    println!(
-        "\nNet is wall - floor; by its own clock, wall - tests - model. First call: here without the time of the tests before it.\n\
-         Peers: measured 2026-11 on two cores, other machine state; four turns and two test runs, which are in their CPU.\n\
-         CPU of greenlight is that process; that of tests and sandboxes is what its process waited for.\n\
-         Again: cargo bench --bench agent, or: just bench-agent"
+        "\nCPU of greenlight is that process; that of tests and sandboxes is what its process waited for.\n\
+         Again: cargo bench --bench agent, or: just bench-agent. Beside other agents: just bench-peers"
     );
     Ok(())
 }

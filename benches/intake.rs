@@ -4,7 +4,8 @@
 //!
 //! `cargo bench --bench intake -- [intake|effect|claims|idle|history]… [PAST OPEN]` prints one table. Without names it
 //! does all; `PAST` and `OPEN` are the numbers of runs for `history`, 1,000,000 and 100,000 if not given. Needs
-//! PostgreSQL; see `tests/it/harness/postgres.rs`.
+//! PostgreSQL; see `tests/it/harness/postgres.rs`. With `peers` alone, it compares the intake with that of other
+//! receivers of webhooks.
 
 #![expect(
     clippy::print_stdout,
@@ -18,6 +19,8 @@ mod claims;
 mod filled;
 #[path = "intake/measured.rs"]
 mod measured;
+#[path = "intake/peers.rs"]
+mod peers;
 #[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/it/harness/postgres.rs"]
 mod postgres;
@@ -62,6 +65,9 @@ fn main() -> anyhow::Result<()> {
     let parts = ["intake", "effect", "claims", "idle", "history"];
     let named = |part: &str| arguments.iter().any(|word| word == part);
     let all = !parts.iter().any(|part| named(part));
+    if named("peers") {
+        return runtime.block_on(peers::compare());
+    }
     runtime.block_on(async {
         println!("| what | SQLite | PostgreSQL |\n|---|---:|---:|");
         if all || named("intake") {

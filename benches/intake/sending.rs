@@ -55,7 +55,7 @@ impl Sender {
                     let began = Instant::now();
                     let answer = request.send().await?;
                     times.push(began.elapsed());
-                    ensure!(answer.status() == 202, "{id}: {}", answer.status());
+                    ensure!(answer.status().is_success(), "{id}: {}", answer.status());
                 }
                 anyhow::Ok(times)
             })
