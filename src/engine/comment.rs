@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::begin::{MAX_TAKING_OVER, begin};
 use super::verdict::VerbResult;
-use super::{App, Broken, Context, answer, cancel, pull_request, retry, start, undo, vouch};
+use super::{App, Broken, Context, answer, cancel, pull_request, recall, retry, start, undo, vouch};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
@@ -276,7 +276,7 @@ async fn status(context: &Context<'_>) -> Result<VerbResult, Broken> {
     let id = context.id();
     let unreadable = context.app.journal.unreadable(&id.repository, Some(id.number)).await?;
     let unreadable = unreadable.iter().map(|run| format!("Run `{}`: {}.", run.run, run.why));
-    let memory = reply::memory(&pull_request::recalled(context, None).await?);
+    let memory = reply::memory(&recall::recalled(context, None).await?);
     Ok(Ok(Some(
         [status]
             .into_iter()

@@ -31,6 +31,7 @@ mod model_stream;
 mod propose;
 mod pull_request;
 mod reading;
+mod recall;
 mod reconcile_suggestions;
 mod record;
 pub mod replay;

@@ -25,16 +25,12 @@ use super::{
 };
 use crate::agent::{Live, Model as _, Speech};
 use crate::domain::budget::Left;
-use crate::domain::memory::{self, Memory};
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
 use crate::git::Mirror;
 use crate::metrics::StepTimer;
 use crate::sandbox::Code;
 use crate::suite::Suite;
 use crate::{github, journal, traces};
-
-/// How many runs of a repository its memory is read from, newest first.
-const MAX_RECALLED: usize = 500;
 
 /// Continues a run with the current state of its pull request.
 ///
@@ -83,7 +79,7 @@ pub(super) async fn drive_begun(context: &Context<'_>, begun: Begun) -> Result<(
         true => Shown::nothing_on(&begun.run.started.head),
         false => Shown::default(),
     };
-    drive_beyond(context, begun.run, shown).await
+    drive_from(context, begun.run, shown).await
 }
 
 /// Drives a run. An error on the way ends it, and is posted.
@@ -91,11 +87,11 @@ pub(super) async fn drive_begun(context: &Context<'_>, begun: Begun) -> Result<(
 /// # Errors
 /// When its end cannot be appended or posted.
 pub(super) async fn drive_in(context: &Context<'_>, run: Run) -> Result<(), Broken> {
-    drive_beyond(context, run, Shown::default()).await
+    drive_from(context, run, Shown::default()).await
 }
 
-/// Drives a run, beyond what is shown of it.
-async fn drive_beyond(context: &Context<'_>, mut run: Run, shown: Shown) -> Result<(), Broken> {
+/// Drives a run of which `shown` is known to be on GitHub already.
+async fn drive_from(context: &Context<'_>, mut run: Run, shown: Shown) -> Result<(), Broken> {
     // From here on, every line of the log about this work names it.
     tracing::Span::current().record("run.id", tracing::field::display(run.id()));
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
@@ -203,7 +199,8 @@ impl OnPullRequest<'_> {
     /// needed.
     async fn fetch_ahead(&self, run: &Run) -> Option<Mirror> {
         let commits = worktree::commits_of(self.context, run).await;
-        let failed = |error: &Broken| tracing::debug!(run.id = %run.id(), %error, "the code could not be fetched ahead");
+        let failed =
+            |error: &Broken| tracing::debug!(run.id = %run.id(), %error, "the code could not be fetched ahead");
         commits.inspect_err(failed).ok()
     }
 }
@@ -383,20 +380,6 @@ impl Door for OnPullRequest<'_> {
     async fn end(&self, run: &Run, end: End) -> Result<End, Broken> {
         retry::or_passed_meanwhile(self.context, run, end).await
     }
-}
-
-/// The memory of the repository's runs, except for `but`.
-pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result<Memory, Broken> {
-    let runs = context
-        .app
-        .journal
-        .runs_in(&context.id().repository, MAX_RECALLED)
-        .await?;
-    let forgotten = context.app.journal.forgotten(&context.id().repository).await?;
-    let mut others = runs;
-    // An unreadable run has nothing to contribute.
-    others.retain(|other| other.unreadable.is_none() && but.is_none_or(|run| other.id() != run.id()));
-    Ok(memory::recall(&others, &forgotten))
 }
 
 #[cfg(test)]

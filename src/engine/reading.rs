@@ -24,7 +24,7 @@ const MAX_FILES: usize = 8;
 /// The mirror with the commits of a run, once they are fetched. `None` if they could not be.
 pub(super) type Fetched<'a> = Shared<BoxFuture<'a, Option<Mirror>>>;
 
-/// Where no commits are fetched.
+/// No commits, for a caller that fetches none.
 pub(super) fn nothing_fetched<'a>() -> Fetched<'a> {
     futures::future::ready(None).boxed().shared()
 }

@@ -9,7 +9,9 @@ use crate::domain::anchor::{self, Cut, DiffFile, Fingerprint, MAX_SUGGESTIONS};
 use crate::domain::id::{Account, CommitSha, PullRequestId};
 use crate::domain::patch::Patch;
 use crate::domain::reply::{self, Layout, Source};
-use crate::github::{self, BeforeReview, ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
+use crate::github::{
+    self, BeforeReview, ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment,
+};
 
 /// How often the diff is read again while it keeps changing.
 const MAX_READINGS: usize = 3;

@@ -174,7 +174,10 @@ async fn a_check_run_of_another_origin_is_not_taken_for_ours() {
         buttons: Vec::new(),
     };
     let client = loopback.client().await;
-    let made = client.check(&id().repository, &check, &mut CheckOnHead::default()).await.unwrap();
+    let made = client
+        .check(&id().repository, &check, &mut CheckOnHead::default())
+        .await
+        .unwrap();
     assert_eq!(made, 34_942_661_139);
 }
 

@@ -116,7 +116,8 @@ fn rulesets(state: &State) -> impl Iterator<Item = (u64, &Protection)> {
 /// How many rules of rulesets apply to a branch.
 pub(super) fn count(state: &State, repository: &Repository, branch: &str) -> usize {
     let here = rulesets(state).filter(|(_, one)| repository.id == HOME && one.branch == branch);
-    here.flat_map(|(_, one)| one.demands.iter().filter_map(described)).count()
+    here.flat_map(|(_, one)| one.demands.iter().filter_map(described))
+        .count()
 }
 
 fn of_branch(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {

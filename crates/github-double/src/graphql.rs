@@ -37,7 +37,11 @@ pub(super) fn rest_path<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
 pub(super) fn operation(body: &[u8]) -> &'static str {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let query = body["query"].as_str().unwrap_or_default();
-    if query.trim_start().starts_with("mutation") { " mutation" } else { " query" }
+    if query.trim_start().starts_with("mutation") {
+        " mutation"
+    } else {
+        " query"
+    }
 }
 
 fn answer(call: &mut RouteCall<'_>) -> Result<RestAnswer, RestAnswer> {

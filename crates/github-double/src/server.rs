@@ -87,7 +87,11 @@ fn into_response(answer: RestAnswer) -> Response<HttpBody> {
 /// Answers one request and records it. `None` closes the connection instead.
 fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<RestAnswer> {
     let path = parts.uri.path();
-    let operation = if path.ends_with(graphql::PATH) { graphql::operation(body) } else { "" };
+    let operation = if path.ends_with(graphql::PATH) {
+        graphql::operation(body)
+    } else {
+        ""
+    };
     let effect = state.faults.take(parts.method.as_str(), &format!("{path}{operation}"));
 
     let (mut record, answer) = match &effect {

@@ -36,7 +36,9 @@ pub(super) async fn distilled(
         return Ok(alone);
     };
     let begun = context.client.job_log(&context.id().repository, job.id).await;
-    Ok(read(context, (run, job), begun, distiller().beside(green)).await.unwrap_or(alone))
+    Ok(read(context, (run, job), begun, distiller().beside(green))
+        .await
+        .unwrap_or(alone))
 }
 
 /// The distilled log of a job whose download has begun, or from the archive of the run's logs if it is not available

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use secrecy::SecretString;
 
 use super::super::retention::{self, MIRRORS};
-use super::super::{Broken, Context, pull_request};
+use super::super::{Broken, Context, recall};
 use super::originals::originals;
 use super::{COPIES, EVERYONE, FETCH, INSTALLED, TREES, Worktree};
 use crate::checkout::Checkout;
@@ -124,7 +124,7 @@ pub(in crate::engine) async fn fetch(
         changed: changed_lines(files),
         touched: touched(files),
         originals: originals(files, &worktree.checkout),
-        memory: pull_request::recalled(context, Some(run)).await?,
+        memory: recall::recalled(context, Some(run)).await?,
         hints: Hints { ci, ..known },
         ..worktree
     })

@@ -440,7 +440,10 @@ async fn check(loopback: &Loopback, client: &Client, endpoint: Endpoint) -> Resu
         annotations: Vec::new(),
         buttons: Vec::new(),
     };
-    client.check(&repository(), &check, &mut CheckOnHead::default()).await.map(drop)
+    client
+        .check(&repository(), &check, &mut CheckOnHead::default())
+        .await
+        .map(drop)
 }
 
 async fn review(client: &Client) -> Result<(), Error> {

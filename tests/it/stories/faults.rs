@@ -77,7 +77,9 @@ async fn reads_that_fail_are_read_again() {
     ] {
         story.double.plan_fault("GET", path, Fault::BadGatewayBefore);
     }
-    story.double.plan_fault("POST", "/graphql query", Fault::BadGatewayBefore);
+    story
+        .double
+        .plan_fault("POST", "/graphql query", Fault::BadGatewayBefore);
     story
         .double
         .plan_fault("POST", "/access_tokens", Fault::BadGatewayAfter);

@@ -331,7 +331,9 @@ async fn a_token_that_may_not_hide_comments_is_no_obstacle() {
     story.maintainer_says("/greenlight fix").await;
     // One for the current token, and one for the new one.
     for _ in 0..2 {
-        story.double.plan_fault("POST", "/graphql mutation", Fault::BadCredentials);
+        story
+            .double
+            .plan_fault("POST", "/graphql mutation", Fault::BadCredentials);
     }
     push(&story, "fare.py", FIXED).await;
     assert_eq!(only(&story).minimized, None);

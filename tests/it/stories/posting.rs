@@ -154,7 +154,10 @@ async fn more_than_fifty_annotations_come_in_several_requests_and_none_twice() {
         }
         let repository = story.double.repository().parse().unwrap();
         for _ in 0..3 {
-            client.check(&repository, &check, &mut CheckOnHead::default()).await.unwrap();
+            client
+                .check(&repository, &check, &mut CheckOnHead::default())
+                .await
+                .unwrap();
             let annotations = story.check().annotations;
             let lines = annotations.iter().map(|one| one["start_line"].as_u64().unwrap());
             assert!(lines.eq(1..=shown), "{annotations:?}");

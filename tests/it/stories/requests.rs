@@ -271,7 +271,7 @@ async fn a_token_for_the_code_is_used_until_it_is_refused() {
 }
 
 /// With `GREENLIGHT_LATENCY=150`, prints how long it takes if every answer of GitHub takes 150 ms longer; see
-/// docs/benchmarks.md.
+/// docs/performance.md.
 #[tokio::test]
 async fn red_ci_with_a_far_github() {
     let latency = std::env::var_os("GREENLIGHT_LATENCY");

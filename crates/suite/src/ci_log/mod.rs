@@ -284,7 +284,12 @@ fn tells(text: &str, failure: &Failure) -> bool {
 
 /// Whether a line names a failing test, or is part of its message.
 fn is_about(line: &str, failure: &Failure) -> bool {
-    let own_name = failure.name.rsplit(['.', ':', '/', '>', '#']).next().unwrap_or_default().trim();
+    let own_name = failure
+        .name
+        .rsplit(['.', ':', '/', '>', '#'])
+        .next()
+        .unwrap_or_default()
+        .trim();
     (!own_name.is_empty() && line.contains(own_name)) || failure.message.contains(line.trim())
 }
 

@@ -50,7 +50,12 @@ fn what_the_machine_added_is_taken_away() {
 #[test]
 fn a_cause_that_is_about_no_failure_is_told_apart() {
     for (before, begins_with_failure) in [("", true), ("ERROR: the cache is cold\n", false)] {
-        for file in ["pytest/fail.txt", "unittest/fail.txt", "cargo/fail.txt", "node/fail.txt"] {
+        for file in [
+            "pytest/fail.txt",
+            "unittest/fail.txt",
+            "cargo/fail.txt",
+            "node/fail.txt",
+        ] {
             let distillate = distilled(&stamped(&format!("{before}{}", recorded(file))));
             assert_eq!(
                 distillate.begins_with_failure, begins_with_failure,
