@@ -356,8 +356,7 @@ impl Door for OnPullRequest<'_> {
                 false => Ok(()),
             }
         };
-        let (posted, _) = tokio::join!(posted, rules);
-        posted
+        tokio::join!(posted, rules).0
     }
 
     async fn open_gate(&self, run: &Run, needed: GateNeeded, worktree: Option<&Worktree>) -> Result<Step, Broken> {
