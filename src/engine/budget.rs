@@ -7,7 +7,7 @@ use super::{Broken, Context};
 use crate::config::repository::RunLimits;
 use crate::domain::budget::{self, Allowance, Estimate, Left, Scope, Used};
 use crate::domain::gate::Gate;
-use crate::domain::id::Account;
+use crate::domain::id::{Account, RunId};
 use crate::domain::run::{Consent, Origin, Run, Step};
 use crate::domain::spend::Spend;
 use crate::journal::{Journal, Reservation};
@@ -82,23 +82,57 @@ fn shares_nothing(limits: &RunLimits) -> bool {
     shared.iter().all(|allowed| allowed.allowance() == Allowance::default())
 }
 
-/// The runs with which a run shares limits.
-async fn sharing(context: &Context<'_>, limits: &RunLimits) -> Result<Vec<Run>, Broken> {
-    if shares_nothing(limits) {
-        return Ok(Vec::new());
+/// What counts of a run with which another one shares limits.
+struct Sharing {
+    run: RunId,
+    started: Timestamp,
+    is_on_this_pull_request: bool,
+    on_behalf_of: Option<Account>,
+    used: Used,
+    has_ended: bool,
+}
+
+impl Sharing {
+    fn of(context: &Context<'_>, run: &Run) -> Self {
+        Self {
+            run: run.id().clone(),
+            started: run.started.at,
+            is_on_this_pull_request: run.started.is_on(context.id()),
+            on_behalf_of: on_behalf_of(run).cloned(),
+            used: used(run),
+            has_ended: run.end.is_some(),
+        }
     }
-    Ok(context.app.journal.runs_in(&context.id().repository, MAX_RUNS).await?)
+}
+
+/// The runs with which a run shares limits.
+async fn sharing(context: &Context<'_>, limits: &RunLimits) -> Result<Vec<Sharing>, Broken> {
+    let mut all = Vec::new();
+    if shares_nothing(limits) {
+        return Ok(all);
+    }
+    let mut take = |run: Run| all.push(Sharing::of(context, &run));
+    let journal = &context.app.journal;
+    journal
+        .each_run_in(&context.id().repository, MAX_RUNS, &mut take)
+        .await?;
+    Ok(all)
 }
 
 /// What is left for a run, given the runs of its repository and what some of them have reserved.
-fn of_shared(context: &Context<'_>, run: &Run, limits: &RunLimits, (runs, reserved): (&[Run], &[Reservation])) -> Left {
+fn of_shared(
+    context: &Context<'_>,
+    run: &Run,
+    limits: &RunLimits,
+    (runs, reserved): (&[Sharing], &[Reservation]),
+) -> Left {
     let mut counted = vec![own(run, limits)];
     if shares_nothing(limits) {
         return budget::left(&counted);
     }
     let since = context.app.journal.now().checked_sub(DAY).unwrap_or(Timestamp::MIN);
-    let recent = |other: &&Run| other.started.at >= since;
-    let of_one = runs.iter().filter(|other| other.started.is_on(context.id()));
+    let recent = |other: &&Sharing| other.started >= since;
+    let of_one = runs.iter().filter(|other| other.is_on_this_pull_request);
     counted.push((
         Scope::PullRequest,
         limits.pull_request.allowance(),
@@ -108,7 +142,7 @@ fn of_shared(context: &Context<'_>, run: &Run, limits: &RunLimits, (runs, reserv
         let theirs = runs
             .iter()
             .filter(recent)
-            .filter(|other| on_behalf_of(other).is_some_and(|other| other.is(person)));
+            .filter(|other| other.on_behalf_of.as_ref().is_some_and(|other| other.is(person)));
         counted.push((Scope::User, limits.user.allowance(), sum(theirs, reserved)));
     }
     let of_day = sum(runs.iter().filter(recent), reserved);
@@ -186,16 +220,16 @@ fn used(run: &Run) -> Used {
     }
 }
 
-fn sum<'a>(runs: impl Iterator<Item = &'a Run>, reserved: &[Reservation]) -> Used {
-    let with_reserved = |run: &Run| {
-        let used = used(run);
-        let reservation = reserved.iter().find(|reservation| reservation.run == *run.id());
+fn sum<'a>(runs: impl Iterator<Item = &'a Sharing>, reserved: &[Reservation]) -> Used {
+    let with_reserved = |other: &Sharing| {
+        let Sharing { run, used, .. } = other;
+        let reservation = reserved.iter().find(|reservation| reservation.run == *run);
         let outstanding = reservation
-            .filter(|_| run.end.is_none())
-            .map(|of| outstanding(of, &run.spent));
+            .filter(|_| !other.has_ended)
+            .map(|of| outstanding(of, &used.spend));
         Used {
             spend: used.spend + outstanding.unwrap_or_default(),
-            ..used
+            ..*used
         }
     };
     runs.map(with_reserved).fold(Used::default(), |sum, one| Used {
@@ -222,7 +256,6 @@ fn outstanding(reservation: &Reservation, spent: &Spend) -> Spend {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::RunId;
 
     #[test]
     fn what_was_spent_is_no_longer_reserved() {

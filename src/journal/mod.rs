@@ -304,9 +304,27 @@ impl Journal {
     /// # Errors
     /// When the journal cannot be read.
     pub async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
+        let mut runs = Vec::new();
+        self.each_run_in(repository, limit, &mut |run| runs.push(run)).await?;
+        Ok(runs)
+    }
+
+    /// Hands the same runs one after the other to `take`, so that they need not be in memory at the same time.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn each_run_in(
+        &self,
+        repository: &Repository,
+        limit: usize,
+        take: &mut (dyn FnMut(Run) + Send),
+    ) -> Result<(), Error> {
         match self {
-            Self::Database(database) => database.runs_in(repository, limit).await,
-            Self::Refs(refs) => refs.runs_in(repository, limit).await,
+            Self::Database(database) => database.each_run_in(repository, limit, take).await,
+            Self::Refs(refs) => {
+                refs.runs_in(repository, limit).await?.into_iter().for_each(take);
+                Ok(())
+            }
         }
     }
 

@@ -23,7 +23,6 @@ pub(super) struct Folded {
 /// Folds rows that are grouped by run, each in order. An unreadable run is logged once and left out.
 pub(super) fn fold(rows: &[AnyRow], reported: &ReportedOnce) -> Folded {
     let mut folded = Folded::default();
-    let id = |row: &AnyRow| row.try_get::<String, _>("id").unwrap_or_default();
     for rows in rows.chunk_by(|one, other| id(one) == id(other)) {
         let Some(first) = rows.first() else { continue };
         match run(first, rows) {
@@ -37,6 +36,11 @@ pub(super) fn fold(rows: &[AnyRow], reported: &ReportedOnce) -> Folded {
         }
     }
     folded
+}
+
+/// The id of a row's run.
+pub(super) fn id(row: &AnyRow) -> String {
+    row.try_get("id").unwrap_or_default()
 }
 
 fn run(first: &AnyRow, rows: &[AnyRow]) -> Result<Run, Unread> {

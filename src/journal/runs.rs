@@ -1,7 +1,9 @@
 //! Runs and their steps.
 
+use futures::TryStreamExt as _;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use sqlx::any::AnyRow;
 
 use super::columns::{self, broken};
 use super::database::Database;
@@ -132,7 +134,12 @@ impl Database {
         Ok(rows::fold(&rows, &self.told).runs)
     }
 
-    pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
+    pub(super) async fn each_run_in(
+        &self,
+        repository: &Repository,
+        limit: usize,
+        take: &mut (dyn FnMut(Run) + Send),
+    ) -> Result<(), Error> {
         let selection = match repository.id {
             Some(_) => BriefOf::Repository,
             None => BriefOf::Name,
@@ -142,12 +149,18 @@ impl Database {
             Some(id) => sqlx::query(statement).bind(id),
             None => sqlx::query(statement).bind(repository.name.to_string()),
         };
-        let rows = query
-            .bind(i64::try_from(limit).map_err(broken)?)
-            .fetch_all(&self.pool)
-            .await
-            .map_err(broken)?;
-        Ok(rows::fold(&rows, &self.told).runs)
+        let mut all = query.bind(i64::try_from(limit).map_err(broken)?).fetch(&self.pool);
+        let mut of_run: Vec<AnyRow> = Vec::new();
+        loop {
+            let row = all.try_next().await.map_err(broken)?;
+            let is_next = |row: &AnyRow| of_run.first().is_some_and(|first| rows::id(first) != rows::id(row));
+            if row.as_ref().is_none_or(is_next) {
+                rows::fold(&of_run, &self.told).runs.into_iter().for_each(&mut *take);
+                of_run.clear();
+            }
+            let Some(row) = row else { return Ok(()) };
+            of_run.push(row);
+        }
     }
 
     pub(super) async fn brief(&self, id: &RunId) -> Result<Option<(Run, Option<Timestamp>)>, Error> {
