@@ -86,7 +86,7 @@ impl Client {
         let name = &id.repository.name;
         let variables = json!({ "owner": name.owner(), "name": name.name(), "number": id.number });
         let Answer { repository } =
-            serde_json::from_value(self.graphql(QUERY, &variables).await?).map_err(|error| unreadable(&error))?;
+            serde_json::from_value(self.graphql_once(QUERY, &variables).await?).map_err(|error| unreadable(&error))?;
         // Another repository may have taken the name.
         if id.repository.id.is_some_and(|known| known.0 != repository.database_id) {
             return Err(unreadable(&"it is about another repository"));

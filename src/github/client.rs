@@ -159,6 +159,12 @@ impl Client {
         json(route, &answer.body)
     }
 
+    /// Sends a query once, for a caller that has another way to the answer.
+    pub(super) async fn query_once<T: DeserializeOwned>(&self, route: &str, body: &Value) -> Result<T, Error> {
+        let answer = self.send(Method::POST, route, Some(body), JSON).await?;
+        json(route, &answer.body)
+    }
+
     /// Sets something to a value, which is idempotent.
     pub(super) async fn set<T: DeserializeOwned>(&self, method: Method, route: &str, body: &Value) -> Result<T, Error> {
         let answer = self.again(method, route, Some(body), JSON).await?;

@@ -98,6 +98,16 @@ impl Client {
         self.data(answer)
     }
 
+    /// Sends a query once, for a caller that can ask over REST instead.
+    ///
+    /// # Errors
+    /// As for [`Self::graphql`].
+    pub(super) async fn graphql_once(&self, query: &str, variables: &Value) -> Result<Value, Error> {
+        let body = json!({ "query": query, "variables": variables });
+        let answer = self.for_graphql().await?.query_once(GRAPHQL, &body).await?;
+        self.data(answer)
+    }
+
     async fn query(&self, query: &str, variables: &Value) -> Result<GraphqlAnswer, Error> {
         let body = json!({ "query": query, "variables": variables });
         self.for_graphql().await?.post_again(GRAPHQL, &body).await
