@@ -3,6 +3,8 @@
 //! Memory is only a hint. A remembered fix is tried first and verified like any other. A remembered command is only
 //! preferred among those that the tree offers anyway. A remembered reason is only a remark.
 
+mod recall;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -11,6 +13,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use self::recall::{Recall, recall};
 use super::id::{CommitSha, RunId};
 use super::patch::Patch;
 use super::proposal::Author;
@@ -147,48 +150,6 @@ impl Forgotten {
     pub fn keeps(&self, id: &str, at: Timestamp) -> bool {
         self.entries.get(id).is_none_or(|until| at > *until)
     }
-}
-
-/// Computes the memory from runs, one after the other.
-#[derive(Debug)]
-pub struct Recall<'a> {
-    memory: Memory,
-    forgotten: &'a Forgotten,
-}
-
-impl<'a> Recall<'a> {
-    pub fn new(forgotten: &'a Forgotten) -> Self {
-        Self {
-            memory: Memory::default(),
-            forgotten,
-        }
-    }
-
-    /// Takes the next run. They come newest first.
-    pub fn take(&mut self, run: &Run) {
-        let Self { memory, forgotten } = self;
-        if !forgotten.keeps_run(run.started.at) {
-            return;
-        }
-        memory.learn(run);
-        memory.fixes.retain(|fix| forgotten.keeps(&fix.id(), fix.at));
-        memory.rejections.retain(|down| forgotten.keeps(&down.id(), down.at));
-        memory.forget_the_oldest();
-    }
-
-    /// The memory of the runs so far.
-    pub fn end(self) -> Memory {
-        self.memory
-    }
-}
-
-/// Computes the memory from runs, which come newest first.
-pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>, forgotten: &Forgotten) -> Memory {
-    let mut recall = Recall::new(forgotten);
-    for run in runs {
-        recall.take(run);
-    }
-    recall.end()
 }
 
 impl Memory {

@@ -1,0 +1,46 @@
+//! The fold over runs that makes the memory of a repository.
+
+use super::{Forgotten, Memory};
+use crate::domain::run::Run;
+
+/// Computes the memory from runs, one after the other.
+#[derive(Debug)]
+pub struct Recall<'a> {
+    memory: Memory,
+    forgotten: &'a Forgotten,
+}
+
+impl<'a> Recall<'a> {
+    pub fn new(forgotten: &'a Forgotten) -> Self {
+        Self {
+            memory: Memory::default(),
+            forgotten,
+        }
+    }
+
+    /// Takes the next run. They come newest first.
+    pub fn take(&mut self, run: &Run) {
+        let Self { memory, forgotten } = self;
+        if !forgotten.keeps_run(run.started.at) {
+            return;
+        }
+        memory.learn(run);
+        memory.fixes.retain(|fix| forgotten.keeps(&fix.id(), fix.at));
+        memory.rejections.retain(|down| forgotten.keeps(&down.id(), down.at));
+        memory.forget_the_oldest();
+    }
+
+    /// The memory of the runs so far.
+    pub fn end(self) -> Memory {
+        self.memory
+    }
+}
+
+/// Computes the memory from runs, which come newest first.
+pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>, forgotten: &Forgotten) -> Memory {
+    let mut recall = Recall::new(forgotten);
+    for run in runs {
+        recall.take(run);
+    }
+    recall.end()
+}
