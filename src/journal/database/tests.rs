@@ -17,6 +17,14 @@ const ASKED: &str = r#"{"gate_opened":{"id":"gaaaa2","kind":{"land":{"files":1}}
 const ANSWERED: &str = r#"{"answered":{"gate":"gaaaa2","answer":{"approved":{"by":"ada"}},"comment":12}}"#;
 const DELIVERED: &str = r#"{"installation":77,"received":"2026-03-01T10:02:00Z","fact":{"CommentCreated":{"pull_request":{"repository":"Acme/rail_","number":3},"id":12,"place":"Conversation","author":"ada","author_is_bot":false,"body":"/greenlight approve","written":null}}}"#;
 
+/// The newest runs of a repository.
+async fn runs_in(database: &Database, repository: &Repository) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut take = |run| runs.push(run);
+    database.each_run_in(repository, 10, &mut take).await.unwrap();
+    runs
+}
+
 /// A database of the first version with a run that waits, and a delivery.
 async fn old(folder: &Path) -> std::path::PathBuf {
     let file = folder.join("greenlight.db");
@@ -85,10 +93,10 @@ async fn runs_of_an_older_version_are_filed_under_the_repository_id() {
     let by = Account::new("ada");
     assert_eq!(run.started.origin, Origin::Comment { id: 9, by: by.clone() });
     assert!(run.gates[0].approved_by().eq([&by]));
-    assert_eq!(sqlite.runs_in(&now, 10).await.unwrap(), std::slice::from_ref(&run));
+    assert_eq!(runs_in(&sqlite, &now).await, std::slice::from_ref(&run));
     assert_eq!(sqlite.open_runs().await.unwrap(), std::slice::from_ref(&run));
     assert_eq!(sqlite.find(run.id()).await.unwrap(), Some(run));
-    assert_eq!(sqlite.runs_in(&repository(6, "umbrella/tube"), 10).await.unwrap(), []);
+    assert_eq!(runs_in(&sqlite, &repository(6, "umbrella/tube")).await, []);
 
     // A comment that was handled is recognised when it is redelivered with the id.
     let (_, mut event) = sqlite.unfinished().await.unwrap().remove(0);
@@ -119,7 +127,7 @@ async fn runs_older_than_the_repository_of_that_name_are_over() {
     let made: Timestamp = "2026-04-01T00:00:00Z".parse().unwrap();
     sqlite.identify(&name, &strangers, Some(made)).await.unwrap();
     sqlite.know(&strangers, None).await.unwrap();
-    assert_eq!(sqlite.runs_in(&strangers, 10).await.unwrap(), []);
+    assert_eq!(runs_in(&sqlite, &strangers).await, []);
     assert_eq!(sqlite.open_runs().await.unwrap(), []);
     assert_eq!(sqlite.unidentified().await.unwrap(), []);
 }
@@ -146,7 +154,7 @@ async fn found(sqlite: &Database) -> [Vec<String>; 3] {
     let names = |runs: Vec<Run>| runs.into_iter().map(|run| run.id().0.clone()).collect();
     [
         names(sqlite.open_runs().await.unwrap()),
-        names(sqlite.runs_in(&repository, 10).await.unwrap()),
+        names(runs_in(sqlite, &repository).await),
         names(sqlite.runs_of(&third(repository)).await.unwrap()),
     ]
 }
