@@ -167,6 +167,7 @@ mod tests {
         let checks = json!({
             "id": 5, "name": "test", "conclusion": "failure", "head_sha": sha, "head_branch": "change",
             "app": { "slug": "ci" }, "head_repository": { "owner": { "login": "ada" } },
+            "workflow_id": 6, "path": ".github/workflows/test.yml", "event": "pull_request",
             "pull_requests": [{ "number": 1, "base": { "repo": { "id": 2 } } }],
         });
         let of_checks = |kind: &str| {
