@@ -30,7 +30,7 @@ async fn reread_log(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> 
     let (journal, id, was_read) = (&context.app.journal, run.id().clone(), run.reading.is_some());
     run.forget_sightings(|place| journal.vouches_for(&id, place));
     if was_read && run.reading.is_none() {
-        let reading = reading::read_log(context, run, reading::nothing_fetched()).await?;
+        let reading = reading::read_log(context, run).await?;
         context.app.append(run, Step::Read(reading)).await?;
     }
     Ok(())

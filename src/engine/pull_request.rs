@@ -26,7 +26,6 @@ use super::{
 use crate::agent::{Live, Model as _, Speech};
 use crate::domain::budget::Left;
 use crate::domain::run::{End, GateNeeded, JobReading, Next, Run, Step};
-use crate::git::Mirror;
 use crate::metrics::StepTimer;
 use crate::sandbox::Code;
 use crate::suite::Suite;
@@ -188,20 +187,13 @@ struct OnPullRequest<'a> {
 }
 
 impl OnPullRequest<'_> {
-    /// Lists the files that the work on a run is going to need. If that fails, they are listed where they are needed.
-    async fn list_ahead(&self, run: &Run) {
-        if let Err(error) = self.listed.get_or_try_init(|| worktree::list(self.context)).await {
-            tracing::debug!(run.id = %run.id(), %error, "the files could not be listed ahead");
+    /// Fetches what the work on a run is going to need. If that fails, it is fetched again where it is needed.
+    async fn fetch_ahead(&self, run: &Run) {
+        let listed = self.listed.get_or_try_init(|| worktree::list(self.context));
+        let (listed, commits) = tokio::join!(listed, worktree::commits_of(self.context, run));
+        if let Some(error) = listed.err().or(commits.err()) {
+            tracing::debug!(run.id = %run.id(), %error, "the code could not be fetched ahead");
         }
-    }
-
-    /// Fetches the commits that the work on a run is going to need. If that fails, they are fetched where they are
-    /// needed.
-    async fn fetch_ahead(&self, run: &Run) -> Option<Mirror> {
-        let commits = worktree::commits_of(self.context, run).await;
-        let failed =
-            |error: &Broken| tracing::debug!(run.id = %run.id(), %error, "the code could not be fetched ahead");
-        commits.inspect_err(failed).ok()
     }
 }
 
@@ -305,12 +297,10 @@ impl Door for OnPullRequest<'_> {
 
     async fn read_log(&self, run: &Run) -> Result<JobReading, Broken> {
         // The check run is the first that people see of it.
-        let fetched = self.fetch_ahead(run).boxed().shared();
-        let (read, announced, (), _) = tokio::join!(
-            reading::read_log(self.context, run, fetched.clone()),
+        let (read, announced, ()) = tokio::join!(
+            reading::read_log(self.context, run),
             self.announce(run),
-            self.list_ahead(run),
-            fetched
+            self.fetch_ahead(run)
         );
         announced?;
         read

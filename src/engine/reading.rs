@@ -2,15 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures::FutureExt as _;
-use futures::future::{BoxFuture, Shared};
-
-use super::{Broken, Context, worktree};
+use super::{Broken, Context};
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::run::{JobReading, Log, Origin, Run, Tested};
 use crate::domain::test_run::Location;
-use crate::git::Mirror;
 use crate::github::{self, Job, WorkflowRun};
 use crate::suite::{self, Distillate};
 
@@ -21,23 +17,11 @@ const MAX_LOGS: usize = 3;
 /// How many files are read to find the commands of a step: the workflow, the workflows it calls, and local actions.
 const MAX_FILES: usize = 8;
 
-/// The mirror with the commits of a run, once they are fetched. `None` if they could not be.
-pub(super) type Fetched<'a> = Shared<BoxFuture<'a, Option<Mirror>>>;
-
-/// No commits, for a caller that fetches none.
-pub(super) fn nothing_fetched<'a>() -> Fetched<'a> {
-    futures::future::ready(None).boxed().shared()
-}
-
 /// Reads the logs of the failed jobs, and the commands of the first failed step.
 ///
 /// # Errors
 /// When GitHub cannot be reached. A log that is gone or forbidden is left out, and the reading says so.
-pub(super) async fn read_log<'a>(
-    context: &'a Context<'_>,
-    run: &'a Run,
-    fetched: Fetched<'a>,
-) -> Result<JobReading, Broken> {
+pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<JobReading, Broken> {
     let Failed {
         run: failed_run,
         tested,
@@ -47,12 +31,7 @@ pub(super) async fn read_log<'a>(
         Err(unread) => return Ok(unread),
     };
     let red = jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS);
-    let on_base = OnBase {
-        context,
-        base: &run.started.base,
-        fetched,
-    };
-    let read = futures::future::try_join_all(red.map(|job| read_job(&on_base, &failed_run, job)));
+    let read = futures::future::try_join_all(red.map(|job| read_job(context, &failed_run, job)));
     let (read, changed) = tokio::join!(read, foreign(context, &run.started.head, tested));
     let mut reading = unread(Some(tested));
     for (step, distilled) in read? {
@@ -146,14 +125,13 @@ async fn failed(context: &Context<'_>, run: &Run) -> Result<Result<Failed, JobRe
 
 /// The failed step of a job, and its distilled log.
 async fn read_job(
-    on_base: &OnBase<'_>,
+    context: &Context<'_>,
     run: &WorkflowRun,
     job: &Job,
 ) -> Result<(Option<CiStep>, Result<Distillate, github::Error>), Broken> {
-    let context = on_base.context;
     let step = async {
         match run.workflow() {
-            Some(workflow) => failed_step(on_base, &workflow, job).await,
+            Some(workflow) => failed_step(context, &workflow, job).await,
             None => Ok(None),
         }
     };
@@ -256,29 +234,8 @@ fn refused(error: &github::Error) -> Log {
     }
 }
 
-/// The files of the base branch.
-struct OnBase<'a> {
-    context: &'a Context<'a>,
-    base: &'a CommitSha,
-    fetched: Fetched<'a>,
-}
-
-impl OnBase<'_> {
-    /// One file: from the fetched commit, or from GitHub if it could not be fetched.
-    async fn file(&self, path: &str) -> Result<Option<String>, Broken> {
-        if let Some(mirror) = self.fetched.clone().await {
-            let (base, path) = (self.base.clone(), path.to_string());
-            let read = tokio::task::spawn_blocking(move || worktree::workflow_file(&mirror, &base, &path)).await;
-            return read.map_err(|error| Broken::Bug(error.to_string()));
-        }
-        let (client, base) = (&self.context.client, &self.context.pull_request.base_branch);
-        let bytes = client.file(&self.context.id().repository, path, base).await?;
-        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
-    }
-}
-
 /// The failed step of a job, as the files of the base branch define it: anybody may have written the head's.
-async fn failed_step(on_base: &OnBase<'_>, workflow: &RepoPath, job: &Job) -> Result<Option<CiStep>, Broken> {
+async fn failed_step(context: &Context<'_>, workflow: &RepoPath, job: &Job) -> Result<Option<CiStep>, Broken> {
     let Some(failed) = job.failed_step() else {
         return Ok(None);
     };
@@ -299,8 +256,10 @@ async fn failed_step(on_base: &OnBase<'_>, workflow: &RepoPath, job: &Job) -> Re
             files.get(path).cloned().flatten()
         });
         let Some(path) = missing else { return Ok(found) };
-        let text = on_base.file(&path).await?;
-        files.insert(path, text);
+        // At the branch's tip, which CI merged the head with: the pull request may name an earlier commit.
+        let base = &context.pull_request.base_branch;
+        let bytes = context.client.file(&context.id().repository, &path, base).await?;
+        files.insert(path, bytes.and_then(|bytes| String::from_utf8(bytes).ok()));
     }
     Ok(None)
 }

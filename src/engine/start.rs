@@ -7,7 +7,7 @@ use super::{Broken, Context};
 use crate::config::repository::{Execution, RepoConfig};
 use crate::domain::id::{Account, PullRequestId, RunId};
 use crate::domain::mode::Mode;
-use crate::domain::run::{Consent, Origin, Run, Started, Subject};
+use crate::domain::run::{Consent, End, Origin, Run, Started, Subject};
 
 /// A run that begins, or began before.
 pub(super) struct Begun {
@@ -39,9 +39,11 @@ pub(super) async fn start(
             is_first_on_head: false,
         });
     }
+    // A commit that greenlight landed has its check run already.
+    let head = &pull_request.head;
+    let is_known = |run: &Run| run.started.head == *head || run.end == Some(End::Landed { commit: head.clone() });
     // What others could remove from the journal proves nothing.
-    let is_first_on_head =
-        context.app.journal.is_own() && known.iter().all(|run| run.started.head != pull_request.head);
+    let is_first_on_head = context.app.journal.is_own() && !known.iter().any(is_known);
     let started = Started {
         run: run_id(&pull_request.id, &cause),
         subject: Subject::PullRequest(pull_request.id.clone()),

@@ -37,7 +37,7 @@ mod suites;
 
 pub use configured::{Configured, config};
 pub(super) use configured::{config_of_default, config_with};
-pub(super) use fetched::{ListedFiles, commits_of, fetch, lay_out, list, mirror, workflow_file};
+pub(super) use fetched::{ListedFiles, commits_of, fetch, lay_out, list, mirror};
 pub use merge::{OnMerge, With};
 
 /// The name of the configuration file, at the root of the base branch.

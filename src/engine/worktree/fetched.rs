@@ -215,7 +215,7 @@ async fn of_workflows(mirror: Mirror, base: &CommitSha, checkout: &Checkout) -> 
 }
 
 /// A file of the base branch that says what CI does. `None` if it does not exist, is too large, or is no text.
-pub(in crate::engine) fn workflow_file(mirror: &Mirror, base: &CommitSha, path: &str) -> Option<String> {
+fn workflow_file(mirror: &Mirror, base: &CommitSha, path: &str) -> Option<String> {
     let blob = mirror.file(base, &path.parse().ok()?, MAX_WORKFLOW).ok().flatten()?;
     String::from_utf8(blob.bytes).ok()
 }

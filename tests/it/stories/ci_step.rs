@@ -83,23 +83,6 @@ async fn the_workflow_is_that_of_the_base_branch() {
 }
 
 #[tokio::test]
-async fn the_workflow_is_asked_of_github_if_the_code_cannot_be_fetched() {
-    let story = scene(WORKFLOW).begin().await;
-    story
-        .double
-        .plan_fault("POST", "/git-upload-pack", Fault::BadCredentials);
-    story
-        .double
-        .plan_fault("POST", "/git-upload-pack", Fault::BadCredentials);
-    ci_fails(&story).await;
-    let requests = story.double.requests();
-    let asked = requests.iter().filter(|one| one.path.ends_with("/workflows/ci.yml"));
-    assert_eq!(asked.count(), 1, "{}", story.told());
-    assert!(story.sticky().contains(COMMAND), "{}", story.sticky());
-    story.finish().await;
-}
-
-#[tokio::test]
 async fn without_a_failed_step_the_workflows_of_the_base_branch_name_the_command() {
     let evil = WORKFLOW.replace("python3 -m unittest", "python3 -m unittest evil");
     let story = scene(WORKFLOW).adds(FILE, &evil).begin().await;

@@ -56,7 +56,7 @@ async fn from_red_ci_to_a_review_and_from_an_approval_to_the_commit() {
         story.ci_fails(),
         "GET pulls/* | GET contents/greenlight.toml
          POST check-runs | GET actions/runs/*/jobs | GET pulls/*/files | POST app/installations/*/access_tokens
-         GET compare/*...main | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
+         GET contents/.github/workflows/ci.yml | GET compare/*...main | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
          GET _logs/*
          POST graphql
          POST pulls/*/reviews
@@ -136,7 +136,7 @@ async fn from_red_ci_to_a_tested_review_and_a_rerun() {
         "GET pulls/* | GET contents/greenlight.toml
          GET collaborators/ada/permission
          POST check-runs | GET actions/runs/*/jobs | GET pulls/*/files | POST app/installations/*/access_tokens
-         GET compare/*...main | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
+         GET contents/.github/workflows/ci.yml | GET compare/*...main | GET actions/jobs/*/logs | POST acme/rail.git/git-upload-pack
          GET _logs/*
          GET collaborators/ada/permission | GET pulls/* | GET compare/*...*
          POST graphql

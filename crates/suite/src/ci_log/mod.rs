@@ -168,12 +168,13 @@ impl Distiller {
             failure.location = failure.location.take().and_then(in_repository);
             failure.message = redact(&failure.message);
         }
+        // Errors that are named by their location alone may be in every run of the job.
+        let first = part.causes.first();
+        let begins_with_failure = first.is_some_and(|line| failures.iter().any(|failure| is_about(line, failure)));
         let is_new = |named: &Failure| failures.iter().all(|failure| failure.location != named.location);
         let named: Vec<Failure> = part.named.into_iter().filter(is_new).collect();
         failures.extend(named);
         failures.truncate(TestRun::MAX_FAILURES);
-        let first = part.causes.first();
-        let begins_with_failure = first.is_some_and(|line| failures.iter().any(|failure| is_about(line, failure)));
         let tenth = usize::try_from(state.taken / PART).unwrap_or(MAX_EXCERPT);
         let room = tenth.clamp(MIN_EXCERPT, MAX_EXCERPT);
         Distillate {
@@ -282,6 +283,9 @@ fn tells(text: &str, failure: &Failure) -> bool {
         .is_none_or(|line| text.contains(causes::shortened(line)))
 }
 
+/// A shorter name of a test, such as `1`, is in many lines.
+const MIN_NAME: usize = 4;
+
 /// Whether a line names a failing test, or is part of its message.
 fn is_about(line: &str, failure: &Failure) -> bool {
     let own_name = failure
@@ -290,7 +294,7 @@ fn is_about(line: &str, failure: &Failure) -> bool {
         .next()
         .unwrap_or_default()
         .trim();
-    (!own_name.is_empty() && line.contains(own_name)) || failure.message.contains(line.trim())
+    (own_name.len() >= MIN_NAME && line.contains(own_name)) || failure.message.contains(line.trim())
 }
 
 /// Turns a location into a path in the repository: hosted runners check out below a fixed directory.
