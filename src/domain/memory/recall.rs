@@ -20,19 +20,18 @@ impl<'a> Recall<'a> {
 
     /// Takes the next run. They come newest first.
     pub fn take(&mut self, run: &Run) {
-        let Self { memory, forgotten } = self;
-        if !forgotten.keeps_run(run.started.at) {
-            return;
+        if self.forgotten.keeps_run(run.started.at) {
+            self.memory.learn(run);
         }
-        memory.learn(run);
+    }
+
+    /// The memory of the runs so far, without what people told greenlight to forget.
+    pub fn end(self) -> Memory {
+        let Self { mut memory, forgotten } = self;
         memory.fixes.retain(|fix| forgotten.keeps(&fix.id(), fix.at));
         memory.rejections.retain(|down| forgotten.keeps(&down.id(), down.at));
         memory.forget_the_oldest();
-    }
-
-    /// The memory of the runs so far.
-    pub fn end(self) -> Memory {
-        self.memory
+        memory
     }
 }
 

@@ -208,16 +208,15 @@ pub(super) async fn over<E: Send + 'static>(
 async fn of_workflows(mirror: Mirror, base: &CommitSha, checkout: &Checkout) -> Result<Vec<CiStep>, Broken> {
     let paths: Vec<RepoPath> = checkout.paths().into_iter().cloned().collect();
     let base = base.clone();
-    let read = move || suite::test_steps(&paths, &mut |path| workflow_file(&mirror, &base, path));
+    let read = move || {
+        suite::test_steps(&paths, &mut |path| {
+            let blob = mirror.file(&base, &path.parse().ok()?, MAX_WORKFLOW).ok().flatten()?;
+            String::from_utf8(blob.bytes).ok()
+        })
+    };
     tokio::task::spawn_blocking(read)
         .await
         .map_err(|error| Broken::Bug(error.to_string()))
-}
-
-/// A file of the base branch that says what CI does. `None` if it does not exist, is too large, or is no text.
-fn workflow_file(mirror: &Mirror, base: &CommitSha, path: &str) -> Option<String> {
-    let blob = mirror.file(base, &path.parse().ok()?, MAX_WORKFLOW).ok().flatten()?;
-    String::from_utf8(blob.bytes).ok()
 }
 
 /// What the reading of a failed job says about how its tests are run. The reading is in the journal, so that the
