@@ -46,6 +46,8 @@ pub(super) struct DriverReply {
 /// A driver's message while a cell runs.
 #[derive(Debug)]
 pub(super) enum Heard {
+    /// The cell's code runs from now on, and can be interrupted.
+    Begun,
     Answer(DriverReply),
     /// Code of the cell calls greenlight, and waits for the answer. The driver assigns the number; the text is
     /// untrusted, and at most [`MAX_VALUE`] bytes long.
@@ -127,7 +129,7 @@ impl Channel {
         format!("={number} {}\n", STANDARD.encode(text))
     }
 
-    /// Sends one line and waits for a message about the last cell. If this is dropped midway, the channel can only be
+    /// Sends one line, or nothing, and waits for a message about the last cell. If this is dropped midway, the channel can only be
     /// used to wait for the same message.
     ///
     /// # Errors
@@ -184,6 +186,7 @@ fn parse(line: &[u8], language: Language) -> Option<(u64, Heard)> {
     let mut words = line.splitn(3, |byte| *byte == b' ');
     let about = number(words.next()?)?;
     let status = match words.next()? {
+        b"run" => return Some((about, Heard::Begun)),
         b"ok" => Status::Ok,
         b"err" => Status::Error,
         b"int" => Status::Interrupted,
@@ -224,7 +227,7 @@ mod tests {
         let parsed = parse(line.as_bytes(), Language::Python);
         let seen = parsed.and_then(|(number, heard)| match heard {
             Heard::Answer(answer) => Some((number, answer.status, answer.value)),
-            Heard::Call { .. } => None,
+            Heard::Begun | Heard::Call { .. } => None,
         });
         assert_eq!(
             seen,
@@ -250,6 +253,12 @@ mod tests {
             assert_eq!(parsed(line, Language::Python), None, "{line}");
         }
         assert_eq!(parsed("7 call 3 NDI=", Language::Bash), None);
+    }
+
+    #[test]
+    fn a_cell_begins() {
+        assert!(matches!(parse(b"7 run", Language::Bash), Some((7, Heard::Begun))));
+        assert!(parse(b"run", Language::Bash).is_none());
     }
 
     #[test]

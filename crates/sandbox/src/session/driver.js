@@ -1,7 +1,8 @@
 // Runs cells of JavaScript one after another in one context.
 //
-// Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with one line in the pipe
-// `responses`, `<id> ok|err|int <base64 of the value or of the error>`. The output of cells goes elsewhere.
+// Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with two lines in the pipe
+// `responses`: `<id> run` when it begins, and `<id> ok|err|int <base64 of the value or of the error>`. The output of
+// cells goes elsewhere.
 'use strict';
 
 const fs = require('node:fs');
@@ -47,9 +48,13 @@ function capped(text) {
   return Buffer.concat([bytes.subarray(0, half), Buffer.from('\n[...]\n'), bytes.subarray(-half)]);
 }
 
-function answer(id, status, text) {
-  let line = Buffer.from(`${id} ${status} ${capped(text).toString('base64')}\n`);
+function respond(text) {
+  let line = Buffer.from(`${text}\n`);
   while (line.length > 0) line = line.subarray(writeSync(responses, line));
+}
+
+function answer(id, status, text) {
+  respond(`${id} ${status} ${capped(text).toString('base64')}`);
 }
 
 function show(value) {
@@ -97,6 +102,7 @@ const flushed = (stream) => new Promise((resolve) => write.call(stream, '', reso
 async function perform(id, code) {
   try {
     const [script, asynchronous] = compile(code, `<cell ${id}>`);
+    respond(`${id} run`);
     let value = script.runInThisContext({ breakOnSigint: true });
     if (asynchronous) {
       const interruption = new Promise((_, reject) => {

@@ -1,7 +1,8 @@
 """Runs cells of Python one after another in one namespace.
 
-Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with one line in the pipe `responses`,
-`<id> ok|err|int <base64 of the value or of the error>`. The output of cells goes elsewhere.
+Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with two lines in the pipe
+`responses`: `<id> run` when it begins, and `<id> ok|err|int <base64 of the value or of the error>`. The output of cells
+goes elsewhere.
 
 A cell calls greenlight with `_call_tool`: `<id> call <number> <base64 of JSON>`, answered by
 `=<number> <base64 of a text>`. It runs under Python 3.7 and later.
@@ -52,7 +53,7 @@ def main(directory):
         number, _, code = line.partition(b" ")
         number = number.decode()
         calls.cell = number
-        status, text, code = perform(cells, number, base64.b64decode(code).decode())
+        status, text, code = perform(cells, responses, number, base64.b64decode(code).decode())
         if os.getpid() != session:
             # The cell forked, and this is the child, which has reached its end.
             if status != "ok":
@@ -114,7 +115,10 @@ class Calls:
 
 
 def answer(responses, number, status, text):
-    line = b"%s %s %s\n" % (number.encode(), status.encode(), base64.b64encode(encode(text)))
+    respond(responses, b"%s %s %s\n" % (number.encode(), status.encode(), base64.b64encode(encode(text))))
+
+
+def respond(responses, line):
     while line:
         line = line[os.write(responses, line) :]
 
@@ -131,11 +135,12 @@ def ignore(*_):
     """Ignores a signal. Unlike SIG_IGN, other programs do not inherit this."""
 
 
-def perform(cells, number, code):
+def perform(cells, responses, number, code):
     """Runs one cell; all code that may call back into it can be interrupted."""
     status, text, exit_code = "ok", "", 0
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        respond(responses, b"%s run\n" % number.encode())
         try:
             value = evaluate(cells, f"<cell {number}>", code)
             text = "" if value is None else repr(value)

@@ -1,7 +1,7 @@
 # Runs cells of bash one after another in one shell.
 #
-# Each line of the pipe `requests` is `<id> <code>`, with escapes for `printf %b`; each is answered with one line in the
-# pipe `responses`, `<id> ok|err|int <exit code>`. The output of cells goes elsewhere.
+# Each line of the pipe `requests` is `<id> <code>`, with escapes for `printf %b`; each is answered with two lines in the
+# pipe `responses`: `<id> run` when it begins, and `<id> ok|err|int <exit code>`. The output of cells goes elsewhere.
 #
 # Names begin with two underscores because cells share this shell. Cells do not run in a function, so that `declare`
 # makes global variables. The script sources itself for each cell, so that `return` leaves the cell.
@@ -41,6 +41,7 @@ while builtin :; do
     builtin printf -v __greenlight_code %b "$__greenlight_code"
     __greenlight_interrupted=
     builtin trap "$__greenlight_interrupt" INT
+    builtin echo "$__greenlight_id run" >&4 || builtin exit 70
     # A loop with one iteration, so that a stray `break` ends only the cell. Left of `||`, `set -e` has no effect,
     # unless the command is `builtin`.
     # shellcheck disable=SC2043

@@ -229,8 +229,9 @@ async fn converse(
         Err(silence) => return Ok(Err(silence)),
     }
     *began = Instant::now();
-    let (mut line, mut left) = (channel.request(request.code), request.limit);
-    let (mut late, mut calls) = (false, 0);
+    // An interrupt that arrives before the code runs would be lost, so its time counts from there on.
+    let (mut line, mut left) = (channel.request(request.code), START);
+    let (mut begun, mut late, mut calls) = (false, false, 0);
     loop {
         let since = Instant::now();
         let heard = {
@@ -247,6 +248,13 @@ async fn converse(
         // The time for answering a call does not count.
         left = if late { GRACE } else { left }.saturating_sub(since.elapsed());
         line = match heard {
+            Ok(Some(Heard::Begun)) => {
+                if !begun && !late {
+                    (begun, left) = (true, request.limit);
+                    *began = Instant::now();
+                }
+                String::new()
+            }
             Ok(Some(Heard::Answer(answer))) => return Ok(Ok((answer, late))),
             Ok(Some(Heard::Call { number, text })) => {
                 calls += 1;
