@@ -21,6 +21,7 @@ pub mod lenient;
 mod missing;
 pub mod native;
 mod node;
+mod node_tap;
 mod parsed_run;
 mod printed;
 mod prove;

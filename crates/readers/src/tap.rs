@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::javascript::{FRAME, compared, frame, joined, not_loaded, notice_memory};
 use super::node::place;
-use super::{MAX_MESSAGE, ParsedRun, Printed, location, node, prove, sums, yaml};
+use super::{MAX_MESSAGE, ParsedRun, Printed, location, node, node_tap, prove, sums, yaml};
 use crate::text::{pattern, tail};
 
 /// The deepest nesting that is read, and the maximum number of lines about one result.
@@ -53,7 +53,7 @@ pub fn parse(printed: &Printed<'_>) -> ParsedRun {
     };
     if is_by_node(text) {
         take_totals(text, &mut parsed);
-    } else if is_tap {
+    } else if is_tap && !node_tap::take_totals(text, &mut parsed) {
         record_counts(&mut parsed);
         if text.lines().any(|line| line == "# tests 0") {
             nothing_was_loaded(&mut parsed);

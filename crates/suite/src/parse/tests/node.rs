@@ -275,6 +275,15 @@ fn tap() {
         passed: adds, known, passes
     "#,
     );
+    check(
+        "tap/node_tap_fail",
+        1,
+        r#"
+        Failed: 3 passed, 1 failed, 2 skipped
+        passed: test/zz/a.mjs > nothing in it, test/zz/a.mjs > sums > two, test/zz/a.mjs > top
+        test/zz/a.mjs > sums > three at test/zz/a.mjs:5: --- expected
+    "#,
+    );
     check("tap/tape_exit", 1, "Crashed: 0 passed, 0 failed, 0 skipped");
     check(
         "tap/tape_report_fail",
