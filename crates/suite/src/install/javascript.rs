@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
+use super::other_node::other_node;
 use super::steps::{Phase, Plan, Project, Step, StepDirectory, VisibleFiles, owned};
 use crate::discover::workspaces;
 
@@ -109,7 +110,7 @@ fn plan_in(project: &Project<'_>) -> Option<Plan> {
         modules: Some(format!("{INSTALLED}/tree")),
         path: node
             .into_iter()
-            .map(|(_, directory)| directory)
+            .flat_map(|(_, directories)| directories)
             .chain(manager)
             .collect(),
         ..Plan::default()
@@ -221,76 +222,6 @@ impl Chosen {
     }
 }
 
-/// Installs another Node for the tests, and says where its programs are: the one that CI sets up, or one that
-/// `package.json` accepts. `None` if this machine's is as good, or there is none for it in npm's registry.
-fn other_node(project: &Project<'_>, package: &serde_json::Value) -> Option<(Step, String)> {
-    let architecture = match std::env::consts::ARCH {
-        "x86_64" => "x64",
-        "aarch64" => "arm64",
-        _ => return None,
-    };
-    let major = wanted_node(
-        project.node?,
-        project.ci.versions.get("node").map(String::as_str),
-        package.get("engines").and_then(|engines| engines.get("node")?.as_str()),
-    )?;
-    let name = format!("node-linux-{architecture}");
-    let here = StepDirectory::Workspace(None);
-    let npm = [
-        "npm",
-        "install",
-        "--prefix",
-        NODE,
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--",
-    ];
-    let step = Step::new(Phase::Online, here, &[&npm[..], &[&format!("{name}@{major}")]].concat());
-    Some((step.optional(), format!("{NODE}/node_modules/{name}/bin")))
-}
-
-/// Where another Node is installed.
-const NODE: &str = "/installed/node";
-
-/// The major version of Node to install besides this machine's. `None` if this machine's is as good.
-fn wanted_node(machine: &str, ci: Option<&str>, engines: Option<&str>) -> Option<u64> {
-    let machine = semver::Version::parse(machine).ok()?;
-    if let Some(ci) = ci {
-        let majors = ci
-            .split(',')
-            .filter_map(|version| version.split('.').next()?.parse::<u64>().ok());
-        let nearest = majors.min_by_key(|major| major.abs_diff(machine.major))?;
-        return (nearest != machine.major).then_some(nearest);
-    }
-    // npm separates conditions by spaces, the parser by commas.
-    let alternatives: Vec<semver::VersionReq> = engines?
-        .split("||")
-        .map(|range| semver::VersionReq::parse(&spaced(range)).ok())
-        .collect::<Option<_>>()?;
-    let accepts = |version: &semver::Version| alternatives.iter().any(|range| range.matches(version));
-    if accepts(&machine) {
-        return None;
-    }
-    // Releases with long-term support have even numbers; npm chooses the newest of a major version.
-    (18..=40)
-        .step_by(2)
-        .find(|major| accepts(&semver::Version::new(*major, 999, 0)))
-}
-
-/// `>= 18 <21` as `>=18,<21`.
-fn spaced(range: &str) -> String {
-    let mut joined = String::new();
-    for word in range.split_whitespace() {
-        let follows_sign = joined.ends_with(['<', '>', '=', '^', '~']);
-        if !joined.is_empty() && !follows_sign {
-            joined.push(',');
-        }
-        joined.push_str(word);
-    }
-    joined
-}
-
 /// The version of a package manager that `package.json` asks for, without its hash, or the newest of the major version
 /// that it needs at least:
 /// <https://nodejs.org/api/packages.html#packagemanager>, <https://docs.npmjs.com/cli/configuring-npm/package-json#engines>
@@ -364,26 +295,6 @@ mod tests {
         ] {
             assert_eq!(asked(none), None, "{none}");
         }
-    }
-
-    #[test]
-    fn another_node_is_installed_where_this_one_is_not_accepted() {
-        #[track_caller]
-        fn check(ci: Option<&str>, engines: Option<&str>, expected: Option<u64>) {
-            assert_eq!(wanted_node("20.20.2", ci, engines), expected);
-        }
-        check(None, None, None);
-        check(None, Some(">=18"), None);
-        check(None, Some("^18 || >= 20.1.0"), None);
-        check(None, Some(">=22.12.0"), Some(22));
-        check(None, Some(">= 16 <19"), Some(18));
-        check(None, Some("18.x"), Some(18));
-        check(None, Some("latest; rm -rf"), None);
-        check(Some("24"), Some(">=18"), Some(24));
-        check(Some("20.x"), None, None);
-        check(Some("18,20,22"), None, None);
-        check(Some("22,24,18.x"), None, Some(22));
-        check(Some("lts/*"), None, None);
     }
 
     #[test]
