@@ -21,7 +21,7 @@ use crate::domain::proposal::Bounds;
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 use crate::domain::weakening::{AllowedFinding, Weakening};
-use crate::git::{FetchLimits, history, tracked};
+use crate::git::{FetchLimits, LocalRepository, history, tracked};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
@@ -111,6 +111,11 @@ impl Worktree {
         stores: Stores,
     ) -> Result<Self, crate::checkout::Error> {
         let checkout = Checkout::open(root)?.with_tracked(&tracked(root));
+        let repository = LocalRepository::open(root).ok();
+        let checkout = match repository.and_then(|repository| repository.origin_address()) {
+            Some(address) => checkout.with_origin(&address),
+            None => checkout,
+        };
         // The person who starts it owns the tree, with its workflows.
         let ci = suite::test_steps(checkout.paths(), &mut |path| checkout.read_text(path));
         Ok(Self {

@@ -24,6 +24,18 @@ impl LocalRepository {
         Some(format!("{owner}/{name}"))
     }
 
+    /// The address of the remote `origin` over HTTPS, without credentials, as a job of CI has it. `None` if it is not
+    /// hosted.
+    pub fn origin_address(&self) -> Option<String> {
+        let address = self.address_of("origin")?;
+        let (host, _) = host(&address)?;
+        let (_, path) = match address.split_once("://") {
+            Some((_, rest)) => rest.split_once('/')?,
+            None => address.split_once(':')?,
+        };
+        Some(format!("https://{host}/{}", path.trim_start_matches('/')))
+    }
+
     /// The remote `origin` and where it is hosted; without an `origin`, the only remote. `None` if there is neither.
     pub fn hosted(&self) -> Option<HostedRemote> {
         let name = self.main_remote()?;
@@ -109,6 +121,28 @@ fn host(address: &str) -> Option<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_address_of_origin_has_no_credentials() {
+        let directory = tempfile::tempdir().unwrap();
+        let repository = Repository::init(directory.path()).unwrap();
+        let local = LocalRepository::open(directory.path()).unwrap();
+        assert_eq!(local.origin_address(), None);
+        repository.remote("origin", "https://github.com/a/b").unwrap();
+        for (address, expected) in [
+            ("https://github.com/a/b.git", Some("https://github.com/a/b")),
+            (
+                "https://ada:secret@github.example.org:8443/a/b/",
+                Some("https://github.example.org/a/b"),
+            ),
+            ("git@github.com:a/b.git", Some("https://github.com/a/b")),
+            ("ssh://git@gitlab.com:22/a/b/c.git", Some("https://gitlab.com/a/b/c")),
+            ("/srv/git/a", None),
+        ] {
+            repository.remote_set_url("origin", address).unwrap();
+            assert_eq!(local.origin_address().as_deref(), expected, "{address}");
+        }
+    }
 
     #[test]
     fn hosts_of_remotes() {

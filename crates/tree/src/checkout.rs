@@ -22,6 +22,8 @@ pub const MAX_FILE_BYTES: u64 = 4 << 20;
 const MAX_FILES: usize = 200_000;
 /// The maximum number of directory entries, including folders and special files.
 const MAX_ENTRIES: usize = 1_000_000;
+/// Maximum length of the address of `origin`, in bytes.
+const MAX_ADDRESS: usize = 500;
 
 /// Why a tree could not be worked on.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +49,8 @@ pub struct Checkout {
     /// Paths that git has, but the directory does not.
     left_out: Arc<BTreeSet<RepoPath>>,
     edits: BTreeMap<RepoPath, Option<Blob>>,
+    /// The address of the remote `origin` in workspaces.
+    origin: Option<Arc<str>>,
 }
 
 impl Checkout {
@@ -126,7 +130,20 @@ impl Checkout {
             files: Arc::new(files),
             left_out: Arc::default(),
             edits: BTreeMap::new(),
+            origin: None,
         })
+    }
+
+    /// Names where the project is hosted, which builds and tests ask git for, as in a job of its CI. An address that git
+    /// could read as anything else, or that contains credentials, is left out.
+    #[must_use]
+    pub fn with_origin(mut self, address: &str) -> Self {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/:".contains(c);
+        let is_http = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
+        if is_http && address.len() <= MAX_ADDRESS && address.chars().all(is_plain) {
+            self.origin = Some(address.into());
+        }
+        self
     }
 
     /// The directory; only greenlight writes to it.
@@ -308,22 +325,23 @@ impl Checkout {
             }
         }
         let repository = workspace.directory.join(".git");
-        empty_repository(&repository).map_err(at(&repository))?;
+        empty_repository(&repository, self.origin.as_deref()).map_err(at(&repository))?;
         Ok(workspace)
     }
 }
 
 /// Creates a repository without commits. Tests and builds of projects ask git where the repository begins and what it is
 /// configured to, and install hooks; without any repository, git refuses all of that.
-fn empty_repository(directory: &Path) -> io::Result<()> {
+fn empty_repository(directory: &Path, origin: Option<&str>) -> io::Result<()> {
     for name in ["objects", "refs/heads"] {
         fs::create_dir_all(directory.join(name))?;
     }
     fs::write(directory.join("HEAD"), "ref: refs/heads/main\n")?;
-    fs::write(
-        directory.join("config"),
-        "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n",
-    )
+    let mut config = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n".to_owned();
+    if let Some(origin) = origin {
+        config += &format!("[remote \"origin\"]\n\turl = {origin}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n");
+    }
+    fs::write(directory.join("config"), config)
 }
 
 /// A copy of the tree that untrusted code may write to; deleted when dropped.

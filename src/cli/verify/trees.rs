@@ -63,6 +63,8 @@ impl Named {
 pub(super) async fn of_commit(root: &Path, named: Named, (own, stores): (PathBuf, Stores)) -> Result<Start, Exit> {
     let tree = own.join("tree");
     let (root, into) = (root.to_path_buf(), tree.clone());
+    let origin = LocalRepository::open(&root).ok();
+    let origin = origin.and_then(|repository| repository.origin_address());
     let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
     let Trees {
         head,
@@ -72,7 +74,9 @@ pub(super) async fn of_commit(root: &Path, named: Named, (own, stores): (PathBuf
         left_out,
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     let mut worktree = app::worktree(&tree, own, stores).await?;
-    worktree.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
+    worktree.checkout = Checkout::exported(&tree, &left_out)
+        .map_err(|error| Exit::Fault(error.to_string()))?
+        .with_origin(&origin.unwrap_or_default());
     Ok(Start {
         worktree,
         place: head.short().to_string(),

@@ -165,6 +165,7 @@ pub(super) async fn over<E: Send + 'static>(
     export: impl FnOnce(&Path) -> Result<Result<Exported, E>, git::Error> + Send + 'static,
 ) -> Result<Result<Worktree, E>, Broken> {
     let trees = context.app.folder.join(TREES);
+    let address = context.app.github.clone_url(&context.id().repository);
     let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
         let disk = |error| Broken::Disk(trees.display().to_string(), error);
         private::folder(&trees).map_err(disk)?;
@@ -174,7 +175,10 @@ pub(super) async fn over<E: Send + 'static>(
             .map_err(disk)?;
         let root = folder.path().join("tree");
         Ok(match export(&root)? {
-            Ok(exported) => Ok((Checkout::exported(&root, &exported.skipped)?, folder)),
+            Ok(exported) => {
+                let checkout = Checkout::exported(&root, &exported.skipped)?;
+                Ok((checkout.with_origin(address.as_str().trim_end_matches(".git")), folder))
+            }
             Err(error) => Err(error),
         })
     });

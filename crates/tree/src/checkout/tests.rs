@@ -90,3 +90,24 @@ fn a_copy_is_a_repository_without_anything_of_the_original() {
     assert!(config.contains("bare = false") && !config.contains("evil"), "{config}");
     assert!(!copy.path().join(".git/hooks").exists());
 }
+
+#[test]
+fn a_copy_says_where_the_project_is_hosted() {
+    let dir = tree(&[("a.txt", "1\n")]);
+    let workspaces = tempfile::tempdir().unwrap();
+    for (address, expected) in [
+        ("https://github.com/a/b", Some("https://github.com/a/b")),
+        ("https://ada:secret@github.com/a/b", None),
+        ("https://github.com/a\n[core]\n\tfsmonitor = evil", None),
+        ("https://github.com/a#b", None),
+        ("ext::evil", None),
+        ("", None),
+    ] {
+        let checkout = Checkout::open(dir.path()).unwrap().with_origin(address);
+        let copy = checkout.workspace(workspaces.path()).unwrap();
+        let config = fs::read_to_string(copy.path().join(".git/config")).unwrap();
+        let url = config.lines().find_map(|line| line.strip_prefix("\turl = "));
+        assert_eq!(url, expected, "{config}");
+        assert!(!config.contains("evil"), "{config}");
+    }
+}
