@@ -1,8 +1,8 @@
 //! Confirms that the fixed tests pass repeatedly: a test that usually fails may pass once by luck, and trying many
 //! patches makes such luck likely.
 //!
-//! The runs at the head and on the base count, too: together they have to rule out a flaky test. Only named tests can be run alone. A failed build or a
-//! linter is deterministic and needs no confirmation.
+//! The runs at the head and on the base count, too: together they have to rule out a flaky test. Only named tests can be
+//! run alone. A failed build or a linter is deterministic and needs no confirmation.
 
 use std::time::Instant;
 
