@@ -1,5 +1,5 @@
-//! The totals of node-tap, in one line at the end: `# { total: 3, pass: 1, fail: 1, skip: 1 }`. They also count what is
-//! no point of its own.
+//! The totals of node-tap, in one line at the end: `# { total: 3, pass: 1, fail: 1, skip: 1 }`. They also count results
+//! for which no line is printed.
 
 use super::parsed_run::ParsedRun;
 
@@ -38,7 +38,6 @@ pub(crate) fn take_totals(text: &str, parsed: &mut ParsedRun) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::{Printed, tap};
 
     #[test]

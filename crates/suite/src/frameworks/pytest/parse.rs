@@ -2,7 +2,7 @@
 
 mod report;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use greenlight_readers::test_run::Location;
@@ -41,7 +41,13 @@ pub(super) fn parse(printed: &Printed<'_>) -> ParsedRun {
         parsed.complete(named(text));
     }
     outside_of_tests(text, &mut parsed);
-    match text.lines().rev().find_map(sums) {
+    let last = || text.lines().rev().find_map(sums);
+    // A script may run pytest several times. There is one report at most, so it is about the last.
+    let totals = match printed.reports.is_empty() {
+        true => of_sessions(text).or_else(last),
+        false => last(),
+    };
+    match totals {
         Some(sums) => settle(&sums, &mut parsed),
         None => last_words(text, &mut parsed),
     }
@@ -187,6 +193,30 @@ fn sums(line: &str) -> Option<Vec<(String, u32)>> {
             Some((word.to_string(), count[1].parse().ok()?))
         })
         .collect()
+}
+
+/// The totals of all sessions together. A session inside another, whose output a failing test of a plugin repeats, does
+/// not count. `None` if no session has a heading.
+fn of_sessions(text: &str) -> Option<Vec<(String, u32)>> {
+    let mut all: BTreeMap<String, u32> = BTreeMap::new();
+    let (mut depth, mut seen) = (0u32, false);
+    for line in text.lines() {
+        if line.starts_with("===") && line.contains(" test session starts ===") {
+            depth = depth.saturating_add(1);
+        } else if depth > 0
+            && let Some(sums) = sums(line)
+        {
+            depth -= 1;
+            if depth == 0 {
+                seen = true;
+                for (word, count) in sums {
+                    let sum = all.entry(word).or_default();
+                    *sum = sum.saturating_add(count);
+                }
+            }
+        }
+    }
+    seen.then(|| all.into_iter().collect())
 }
 
 /// Applies pytest's own totals, which count unexpected passes separately and errors apart from failures.

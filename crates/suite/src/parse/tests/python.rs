@@ -31,6 +31,26 @@ fn pytest_reports() {
 }
 
 #[test]
+fn a_script_that_runs_pytest_twice() {
+    let text = |name: &str| String::from_utf8(fixture(name)).unwrap();
+    let (pass, fail) = (text("pytest/pass.txt"), text("pytest/fail.txt"));
+    let counts = |text: &str| {
+        let run = read(Framework::Pytest, &exited(1, text.as_bytes()));
+        (run.passed, run.failed, run.skipped)
+    };
+    assert_eq!(counts(&format!("{pass}{fail}")), (18, 4, 2));
+    assert_eq!(counts(&format!("{fail}{fail}")), (14, 8, 2));
+    // A test of a plugin repeats the output of the session that it ran.
+    let heading = "=== test session starts ===\n";
+    assert_eq!(
+        counts(&format!("{heading}{pass}=== 1 failed, 2 passed in 0.10s ===\n")),
+        (2, 1, 0)
+    );
+    // The first was killed.
+    assert_eq!(counts(&format!("{heading}{pass}")), (11, 0, 1));
+}
+
+#[test]
 fn pytest_text() {
     assert_snapshot!(read_file(Framework::Pytest, "pytest/pass.txt", 0), @"Passed: 11 passed, 0 failed, 1 skipped");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/fail.txt", 1), @"
