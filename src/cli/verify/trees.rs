@@ -43,6 +43,8 @@ struct Trees {
     on_tree: Patch,
     /// What the tree that was written leaves out.
     left_out: Vec<String>,
+    /// Where the project is hosted.
+    origin: Option<String>,
 }
 
 impl Named {
@@ -63,8 +65,6 @@ impl Named {
 pub(super) async fn of_commit(root: &Path, named: Named, (own, stores): (PathBuf, Stores)) -> Result<Start, Exit> {
     let tree = own.join("tree");
     let (root, into) = (root.to_path_buf(), tree.clone());
-    let origin = LocalRepository::open(&root).ok();
-    let origin = origin.and_then(|repository| repository.origin_address());
     let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
     let Trees {
         head,
@@ -72,6 +72,7 @@ pub(super) async fn of_commit(root: &Path, named: Named, (own, stores): (PathBuf
         patch,
         on_tree,
         left_out,
+        origin,
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     let mut worktree = app::worktree(&tree, own, stores).await?;
     worktree.checkout = Checkout::exported(&tree, &left_out)
@@ -132,6 +133,7 @@ fn read(root: &Path, named: &Named, into: &Path) -> Result<Trees, Exit> {
         (None, None) => repository.working_patch(&head),
     };
     let patch = patch.map_err(not_there)?;
+    let origin = repository.origin_address();
     let Some(tip) = &named.merged_with else {
         let exported = repository.export(&head, into).map_err(not_there)?;
         return Ok(Trees {
@@ -140,6 +142,7 @@ fn read(root: &Path, named: &Named, into: &Path) -> Result<Trees, Exit> {
             on_tree: patch.clone(),
             patch,
             left_out: exported.skipped,
+            origin,
         });
     };
     let tip = repository.resolve(tip).map_err(not_there)?;
@@ -156,6 +159,7 @@ fn read(root: &Path, named: &Named, into: &Path) -> Result<Trees, Exit> {
         patch,
         on_tree,
         left_out: exported.skipped,
+        origin,
     })
 }
 

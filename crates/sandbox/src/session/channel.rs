@@ -129,8 +129,8 @@ impl Channel {
         format!("={number} {}\n", STANDARD.encode(text))
     }
 
-    /// Sends one line, or nothing, and waits for a message about the last cell. If this is dropped midway, the channel can only be
-    /// used to wait for the same message.
+    /// Sends one line, or nothing, and waits for a message about the last cell. If this is dropped midway, the channel
+    /// can only be used to wait for the same message.
     ///
     /// # Errors
     /// When the driver has closed its side, or sends neither an answer nor a call.
