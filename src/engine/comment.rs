@@ -96,7 +96,7 @@ async fn answer_commands(
             Ok(Ok(Some(text))) => answers.push(text),
             Ok(Err(refusal)) => answers.push(reply::refusal(&refusal)),
             // It is retried later, so an error message would be premature.
-            Err(broken) if broken.may_pass() => return Err(broken),
+            Err(broken) if broken.may_pass() || broken.must_wait() => return Err(broken),
             Err(broken) => {
                 answers.push(error_answer(&broken));
                 return Ok((answers, Some(broken)));

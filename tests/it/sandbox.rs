@@ -181,6 +181,10 @@ impl Lab {
         self.sandbox.backend() == Backend::Landlock
     }
 
+    fn is_native(&self) -> bool {
+        self.sandbox.backend() == Backend::Native
+    }
+
     /// The path at which the command sees a file or directory of the host, preferably `target`.
     fn shown(&self, source: &Path, target: &str) -> PathBuf {
         if self.is_landlock() { source } else { Path::new(target) }.into()

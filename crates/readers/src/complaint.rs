@@ -51,7 +51,7 @@ fn telling(printed: &str) -> Vec<&str> {
 fn reports(line: &str) -> bool {
     static ERROR: std::sync::LazyLock<Option<regex::Regex>> = std::sync::LazyLock::new(|| {
         text::pattern(
-            r"(?i)^\W*(?:\S+ )?(?:error|err!|fatal|failed|cannot|could not)\b|× |: (?:command )?not found$|: No such file or directory$",
+            r"(?i)^\W*(?:\S+ )?(?:error|err!|err_\w+|fatal|failed|cannot|could not)\b|× |: (?:command )?not found$|: No such file or directory$",
         )
     });
     ERROR.as_ref().is_some_and(|error| error.is_match(line))
@@ -67,6 +67,16 @@ mod tests {
         assert_eq!(
             complaint(npm, 12),
             "npm error code EUSAGE\nnpm error `npm ci` can only install packages when your package.json and package-lock.json are in sync.\nnpm error Missing: vitest@3.2.4 from lock file"
+        );
+    }
+
+    #[test]
+    fn the_progress_of_pnpm_comes_before_its_error() {
+        let pnpm = "Progress: resolved 1\n ERR_PNPM_FETCH_404  GET https://x/y.tgz: Not Found\nNo authorization header was set\n";
+        assert!(
+            complaint(pnpm, 12).starts_with(" ERR_PNPM_FETCH_404"),
+            "{}",
+            complaint(pnpm, 12)
         );
     }
 

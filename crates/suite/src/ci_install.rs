@@ -8,6 +8,7 @@ use greenlight_readers::ci_step::CiScript;
 use serde::{Deserialize, Serialize};
 
 use crate::ci_build::BuildCommand;
+use crate::ci_configure::configures;
 use crate::shell::{self, expanded, line_directory, python_module};
 
 /// Maximum number of words that are kept of all lines.
@@ -91,7 +92,7 @@ pub struct CiInstall {
     pub versions: BTreeMap<String, String>,
 }
 
-/// Whether a script has a line that installs packages, or builds something.
+/// Whether a script has a line that installs packages, or configures or builds something.
 pub(crate) fn installs(script: &str) -> bool {
     let lines = shell::lines(script, |_| false).unwrap_or_default();
     let builds = |words: &[String]| {
@@ -99,7 +100,7 @@ pub(crate) fn installs(script: &str) -> bool {
             .or_else(|| BuildCommand::of_make(words, None))
             .is_some()
     };
-    let is_useful = |words: &[String]| Line::of(words).is_some() || builds(words);
+    let is_useful = |words: &[String]| Line::of(words).is_some() || builds(words) || configures(words);
     lines.iter().any(|line| is_useful(&line.words))
 }
 

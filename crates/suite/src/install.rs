@@ -14,6 +14,7 @@
 mod install_tree;
 mod javascript;
 mod maven_distribution;
+mod node_headers;
 mod other_node;
 mod others;
 pub(super) mod plan;

@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod ci_build;
+mod ci_configure;
 mod ci_install;
 mod ci_log;
 mod discover;

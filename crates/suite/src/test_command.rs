@@ -102,6 +102,11 @@ impl TestCommand {
     }
 }
 
+/// Whether a variable of a command is one that its tests must not have: `CI` without a value.
+pub(crate) fn is_unset(name: &str, value: &str) -> bool {
+    name == "CI" && value.is_empty()
+}
+
 impl fmt::Display for TestCommand {
     /// Writes the command as a person would type it, with its variables and what is built before it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,11 +116,12 @@ impl fmt::Display for TestCommand {
         if let Some(directory) = &self.directory {
             write!(f, "cd {} && ", quoted(directory.as_str()))?;
         }
-        for (name, value) in &self.env {
+        let shown = self.env.iter().filter(|(name, value)| !is_unset(name, value));
+        for (name, value) in shown.clone() {
             write!(f, "{name}={} ", quoted(value))?;
         }
         match self.argv.as_slice() {
-            [shell, flag, script] if shell == "sh" && flag == "-c" && self.env.is_empty() => f.write_str(script),
+            [shell, flag, script] if shell == "sh" && flag == "-c" && shown.count() == 0 => f.write_str(script),
             argv => {
                 let words: Vec<_> = argv.iter().map(|word| quoted(word)).collect();
                 f.write_str(&words.join(" "))

@@ -143,6 +143,8 @@ async fn two_runs_at_once_do_not_both_spend_what_is_left_of_a_day() {
         .unwrap();
     story.until_logged(&["other runs have reserved what is left"]).await;
     assert_eq!(story.run().await.end, None);
+    let mut comments = story.comments().into_iter();
+    assert!(!comments.any(|comment| comment.body.contains("Something broke")));
     story
         .double
         .comment(busy, MAINTAINER, "/greenlight cancel")

@@ -4,6 +4,7 @@
 //! tests come first; a job for a part of the tests says nothing about the others. A target or script in which no such
 //! command is found is used only where the project's files know nothing better.
 
+mod configuration;
 mod own;
 mod purpose;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeSet;
 use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
-use self::purpose::{is_for_another_machine, is_maven, is_partial, is_toolchain};
+use self::purpose::{is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_own_target};
 use super::directory::Directory;
 use super::step::Unset;
 use super::{javascript, python, recipes, step};
@@ -259,6 +260,13 @@ pub(super) fn installed(checkout: &Checkout, steps: &[CiStep]) -> CiInstall {
         .unwrap_or_default()
 }
 
+/// Configures builds with the options that CI uses.
+pub(super) fn configure(commands: &mut [TestCommand], steps: &[&CiStep]) {
+    for command in commands {
+        configuration::configured(command, steps);
+    }
+}
+
 /// Whether two commands run tests of the same directory and ecosystem.
 pub(super) fn is_alike(one: &TestCommand, other: &TestCommand) -> bool {
     one.directory == other.directory && one.framework.spec().ecosystem == other.framework.spec().ecosystem
@@ -270,6 +278,7 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
         checkout,
         directory: command.directory.clone(),
     };
+    leave_out_own_target(&mut command);
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }
@@ -300,6 +309,8 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
     if is_maven(&command) {
         // Goals of plugins, such as `javadoc:jar`, come after the tests and test nothing.
         command.argv.retain(|word| word.starts_with('-') || !word.contains(':'));
+        // Another job has compiled the code, and passes it on.
+        command.argv.retain(|word| !word.starts_with("-Dmaven.main.skip"));
     }
     Some(command)
 }

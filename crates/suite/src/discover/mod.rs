@@ -115,6 +115,8 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                     command.argv = argv;
                 }
             }
+            let of_ci: Vec<_> = hints.step.iter().chain(&hints.ci).collect();
+            ci::configure(&mut all, &of_ci);
             let installed = ci::installed(checkout, &hints.ci);
             for command in all.iter_mut().filter(|command| command.ci_install.is_empty()) {
                 command.ci_install = installed.clone();

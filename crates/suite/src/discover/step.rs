@@ -17,7 +17,7 @@ use crate::discover::directory::Directory;
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
 use crate::shell::{self, SimpleCommand, VARIABLE, expanded, line_directory, quoted};
-use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand};
+use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, is_unset};
 
 /// Variables that belong to the machine, or only colour the output.
 const NOT_TAKEN: [&str; 14] = [
@@ -179,7 +179,10 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
         },
         timeout: DEFAULT_TIMEOUT,
         ci_install: installed_by(step),
-        env: env.into_iter().filter(|(name, _)| is_taken(name)).collect(),
+        env: env
+            .into_iter()
+            .filter(|(name, value)| is_taken(name) || is_unset(name, value))
+            .collect(),
     })
 }
 

@@ -27,6 +27,7 @@ pub(super) const SPEC: Spec = Spec {
     also_uses: &[Ecosystem::Python],
     looks_for: Some("CTest"),
     discover,
+    configure: Some("cmake -S . -B .greenlight-build"),
     is_program: |line| line.program() == "ctest",
     is_check: |line| line.program() == "ctest",
     reporter,

@@ -26,6 +26,7 @@ pub(super) const SPEC: Spec = Spec {
     also_uses: &[Ecosystem::Python],
     looks_for: Some("Meson tests"),
     discover,
+    configure: Some("meson setup .greenlight-build"),
     is_program: |line| line.program() == "meson" && line.has("test"),
     is_check: |line| line.program() == "meson" && line.subcommand() == "test",
     reporter,

@@ -99,6 +99,8 @@ pub(crate) struct Spec {
     pub(crate) modules: &'static [&'static str],
     /// Finds the command that runs the tests of a directory, from the files in it.
     pub(crate) discover: fn(&Directory<'_>) -> Option<TestCommand>,
+    /// How the command that `discover` returns begins, if it configures a build. Options may follow.
+    pub(crate) configure: Option<&'static str>,
     /// Whether a configured command runs it, judged by the first program. Words have no paths.
     pub(crate) is_program: fn(CommandLine<'_>) -> bool,
     /// Words that identify it anywhere in a configured command.
@@ -150,6 +152,7 @@ impl Spec {
         looks_for: None,
         modules: &[],
         discover: |_| None,
+        configure: None,
         is_program: |_| false,
         words: &[],
         is_check: |_| false,

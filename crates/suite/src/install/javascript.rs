@@ -156,13 +156,20 @@ impl Chosen {
     }
 
     fn pnpm(project: &Project<'_>, lock: &str, package: &serde_json::Value) -> Self {
+        // Since version 10, the file that lists the packages of a workspace may have settings alone.
+        let lists_no_packages = project
+            .text("pnpm-workspace.yaml")
+            .is_some_and(|text| !text.lines().any(|line| line.starts_with("packages:")));
         // <https://pnpm.io/installation#compatibility>
         let of_lock = match lock.lines().find_map(|line| line.strip_prefix("lockfileVersion:")) {
             Some(version) if version.contains("5.") => "7",
             Some(version) if version.contains("6.") => "8",
+            _ if lists_no_packages => "10",
             _ => "9",
         };
-        let (pnpm, fetch) = provided(project, "pnpm", asked_for(package, "pnpm"), of_lock);
+        let of_ci = || project.ci.versions.get("pnpm")?.split(',').next().map(String::from);
+        let wanted = asked_for(package, "pnpm").or_else(of_ci);
+        let (pnpm, fetch) = provided(project, "pnpm", wanted, of_lock);
         let install = [
             "install",
             "--frozen-lockfile",

@@ -12,9 +12,10 @@ use super::{INSTALLED, InstallSettings, javascript, others, python};
 use crate::test_command::TestCommand;
 
 /// Variables that are set during the installation but not for the tests.
-pub(super) const ONLY_WHILE_INSTALLING: [&str; 9] = [
+pub(super) const ONLY_WHILE_INSTALLING: [&str; 10] = [
     "TMPDIR",
     "npm_config_cache",
+    "npm_config_nodedir",
     "npm_config_store_dir",
     "YARN_CACHE_FOLDER",
     "YARN_GLOBAL_FOLDER",

@@ -7,6 +7,7 @@ use greenlight_sandbox::Sandbox;
 use greenlight_tree::checkout::Checkout;
 
 use super::INSTALLED;
+use super::node_headers::node_headers;
 use crate::ci_install::CiInstall;
 use crate::framework::Framework;
 use crate::shell::quoted;
@@ -270,6 +271,8 @@ impl Plan {
             env.push(("YARN_IGNORE_PATH", "1".into()));
             env.push(("YARN_NODE_LINKER", "node-modules".into()));
             env.extend(NO_BROWSERS.map(|(name, value)| (name, value.to_owned())));
+            let headers = node_headers(&self.path, sandbox.search_path());
+            env.extend(headers.map(|folder| ("npm_config_nodedir", folder)));
         }
         if uses(&["cargo"]) {
             env.push(("CARGO_HOME", format!("{INSTALLED}/cargo")));

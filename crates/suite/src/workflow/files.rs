@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::ReadFile;
+use greenlight_anchor::RepoPath;
+
 use super::node::{self, Node};
+use super::{ReadFile, WORKSPACE};
 
 /// Maximum number of files that describe a step.
 const MAX_FILES: usize = 50;
@@ -62,5 +64,21 @@ impl<'r, 'f> WorkflowFiles<'r, 'f> {
     pub(super) fn look_at(&mut self, count: usize) -> Option<()> {
         self.looks = self.looks.saturating_add(count);
         (self.looks <= MAX_LOOKS).then_some(())
+    }
+}
+
+/// A directory as a path of the tree, where the inner `None` is the root. `None` if it is outside.
+pub(super) fn in_tree(directory: &str) -> Option<Option<RepoPath>> {
+    let path = directory.trim().trim_start_matches(WORKSPACE).trim_start_matches('/');
+    if directory.starts_with('/') {
+        return None;
+    }
+    let parts: Vec<&str> = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
+    match parts.as_slice() {
+        [] => Some(None),
+        parts => parts.join("/").parse().ok().map(Some),
     }
 }

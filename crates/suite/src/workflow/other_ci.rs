@@ -1,7 +1,7 @@
 //! Jobs of other CI systems that run tests, for repositories without GitHub Actions: GitLab, CircleCI, Azure Pipelines,
 //! Buildkite and Travis CI.
 //!
-//! Only plain scripts are read. Templates, orbs, tasks and plugins from elsewhere are unknown, and so are the variables
+//! Only plain scripts are read, and tasks of Azure that test. Templates, orbs and plugins from elsewhere are unknown, and so are the variables
 //! that a system sets: a line that needs one yields no command.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
-use super::files::WorkflowFiles;
+use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
 use super::purpose::{is_usual, rank};
-use super::steps::{self, in_tree};
+use super::steps;
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
 
@@ -22,6 +22,8 @@ const MAX_JOBS: usize = 200;
 /// Maximum number of templates that a job extends, one after another. GitLab allows 11 levels.
 /// <https://docs.gitlab.com/ci/yaml/#extends>
 const MAX_EXTENDS: usize = 11;
+/// Maximum length of the name of a variable.
+const MAX_NAME: usize = 100;
 
 /// Reads the jobs of a file.
 type Jobs = fn(&Node) -> Vec<OtherJob>;
@@ -127,14 +129,19 @@ fn script(nodes: &[Option<&Node>]) -> OtherScript {
     }
 }
 
-/// Variables with plain values. A value may be in a map with a description.
+/// Variables with plain values: a map, or a list of names and values. A value of a map may have a description.
 fn variables(node: Option<&Node>) -> BTreeMap<String, String> {
     let entries = node.map(Node::entries).unwrap_or_default();
+    let items = node.map(Node::items).unwrap_or_default();
     let value = |node: &Node| node.get("value").unwrap_or(node).scalar();
     let all = entries
         .iter()
         .filter_map(|(name, node)| Some((name.clone(), value(node)?)));
-    all.filter(|(_, value)| value.len() <= steps::MAX_VALUE && !value.contains('$'))
+    let listed = items
+        .iter()
+        .filter_map(|node| Some((node.get("name")?.scalar()?, node.get("value")?.scalar()?)));
+    all.chain(listed)
+        .filter(|(_, value)| value.len() <= steps::MAX_VALUE && !value.contains('$'))
         .take(steps::MAX_VARIABLES)
         .collect()
 }
@@ -266,22 +273,23 @@ fn azure(document: &Node) -> Vec<OtherJob> {
         let image = pool.and_then(|pool| pool.get("vmImage")).and_then(Node::text);
         image.is_some_and(|image| image.starts_with("windows") || image.starts_with("macos"))
     };
+    // What is tested on another system alone is tested all the same, if a task says how.
+    jobs.sort_by_key(is_elsewhere);
     jobs.iter()
-        .filter(|job| !is_elsewhere(job))
         .map(|job| {
+            let mut known = variables(document.get("variables"));
+            known.extend(variables(job.get("variables")));
             let steps = job.get("steps").map(Node::items).unwrap_or_default();
-            let scripts = steps.iter().filter_map(|step| {
-                let run = step.get("script").or_else(|| step.get("bash"))?;
-                Some(OtherScript {
-                    directory: step.get("workingDirectory").and_then(Node::scalar).unwrap_or_default(),
-                    env: variables(step.get("env")),
-                    ..script(&[Some(run)])
-                })
-            });
+            let steps = steps
+                .iter()
+                .filter(|step| !is_elsewhere(job) || step.get("task").is_some());
             OtherJob {
                 name: job.get("job").and_then(Node::text).unwrap_or("test").to_string(),
-                scripts: scripts.take(MAX_SCRIPTS).collect(),
-                env: variables(job.get("variables").or_else(|| document.get("variables"))),
+                scripts: steps
+                    .filter_map(|step| azure_script(step, &known))
+                    .take(MAX_SCRIPTS)
+                    .collect(),
+                env: known.clone(),
                 services: job
                     .get("services")
                     .map(Node::entries)
@@ -292,6 +300,56 @@ fn azure(document: &Node) -> Vec<OtherJob> {
             }
         })
         .collect()
+}
+
+/// The script of a step, or the command of a task that tests.
+fn azure_script(step: &Node, known: &BTreeMap<String, String>) -> Option<OtherScript> {
+    let run = step.get("script").or_else(|| step.get("bash"));
+    let directory = step.get("workingDirectory").and_then(Node::scalar);
+    let text = match run {
+        Some(run) => script(&[Some(run)]).text,
+        None => dotnet_task(step)?,
+    };
+    Some(OtherScript {
+        directory: directory.unwrap_or_default(),
+        env: variables(step.get("env")),
+        text: with_macros(&text, known),
+    })
+}
+
+/// <https://learn.microsoft.com/azure/devops/pipelines/tasks/reference/dotnet-core-cli-v2>
+fn dotnet_task(step: &Node) -> Option<String> {
+    step.get("task")?.text()?.strip_prefix("DotNetCoreCLI@")?;
+    let inputs = step.get("inputs")?;
+    let input = |name: &str| inputs.get(name).and_then(Node::scalar).unwrap_or_default();
+    // A pattern, or several lines: the project's files say which tests there are.
+    let projects = input("projects");
+    let is_plain = !projects.contains(['*', '\n', '!']);
+    let projects = if is_plain { projects } else { String::new() };
+    (input("command") == "test").then(|| ["dotnet test", projects.trim(), &input("arguments")].join(" "))
+}
+
+/// Replaces `$(name)` where the value is known: <https://learn.microsoft.com/azure/devops/pipelines/process/variables>
+fn with_macros(text: &str, known: &BTreeMap<String, String>) -> String {
+    let mut whole = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("$(") {
+        whole.push_str(before);
+        let end = after.bytes().take(MAX_NAME).position(|byte| byte == b')');
+        let value = end.and_then(|end| Some((known.get(&after[..end])?, &after[end + 1..])));
+        match value {
+            Some((value, after)) => {
+                whole.push_str(value);
+                rest = after;
+            }
+            None => {
+                whole.push_str("$(");
+                rest = after;
+            }
+        }
+    }
+    whole.push_str(rest);
+    whole
 }
 
 /// <https://buildkite.com/docs/pipelines/configure/step-types/command-step>

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
+use super::actions::{checkout_path, installed_by_action, set_up};
 use super::expression::is_false;
+use super::files::in_tree;
 use super::shown::find;
-use super::{Failed, JobMatch, Node, Scope, WORKSPACE, WorkflowFiles, inputs, interpolate, local};
+use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, inputs, interpolate, local};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
 
@@ -201,6 +203,14 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut WorkflowFi
         add_variables(&mut scope, env);
     }
     if let Some(uses) = step.get("uses").and_then(Node::text) {
+        if let Some(text) = installed_by_action(step, uses, &scope) {
+            return Some(Script {
+                text,
+                directory: None,
+                env: scope.env,
+                own_env: BTreeSet::new(),
+            });
+        }
         return in_action(&local(uses)?, (step, scope), (around, depth), files);
     }
     let run = step.get("run")?.text()?;
@@ -244,17 +254,6 @@ fn is_plain(script: &str) -> bool {
     script.trim().chars().all(is_usual)
 }
 
-/// The `path` of a checkout of the repository itself: <https://github.com/actions/checkout>
-fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
-    step.get("uses")?.text()?.strip_prefix("actions/checkout@")?;
-    let with = step.get("with")?;
-    if with.get("repository").is_some() {
-        return None;
-    }
-    let path = in_tree(&interpolate(&with.get("path")?.scalar()?, scope)?)??;
-    Some(path.to_string())
-}
-
 /// A directory below the workspace as one of the tree, where the inner `None` is the root. `None` if it is outside of
 /// the checkout.
 fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Option<RepoPath>> {
@@ -264,43 +263,6 @@ fn in_checkout(directory: Option<RepoPath>, checkout: Option<&str>) -> Option<Op
     match path.as_str().strip_prefix(checkout) {
         Some("") => Some(None),
         Some(rest) if rest.starts_with('/') => rest[1..].parse().ok().map(Some),
-        _ => None,
-    }
-}
-
-/// The language and the version that a step sets up: <https://github.com/actions/setup-node>
-fn set_up(step: &Node, scope: &Scope, files: &mut WorkflowFiles<'_, '_>) -> Option<(String, String)> {
-    let action = step.get("uses")?.text()?.strip_prefix("actions/setup-")?;
-    let language = action.split('@').next()?;
-    if !matches!(language, "node" | "python" | "go") {
-        return None;
-    }
-    let with = step.get("with")?;
-    let version = match with.get(&format!("{language}-version")) {
-        Some(version) => interpolate(&version.scalar()?, scope)?,
-        None => {
-            let file = interpolate(&with.get(&format!("{language}-version-file"))?.scalar()?, scope)?;
-            files.line(&in_tree(&file)??.to_string())?
-        }
-    };
-    let version = match (language, version.trim_start_matches('v')) {
-        ("node", name) => named_node(name).unwrap_or(name),
-        (_, version) => version,
-    };
-    // `20.x`, as people write for Node.
-    let version = version.strip_suffix(".x").unwrap_or(version).to_owned();
-    let is_version =
-        !version.is_empty() && version.len() < 20 && version.chars().all(|c| c.is_ascii_digit() || c == '.');
-    is_version.then(|| (language.to_owned(), version))
-}
-
-/// The major version behind a name. Of Node, the newest with long-term support is what most names stand for:
-/// <https://nodejs.org/en/about/previous-releases>
-fn named_node(name: &str) -> Option<&'static str> {
-    match name.to_ascii_lowercase().as_str() {
-        "lts/*" | "lts" | "latest" | "current" | "node" | "lts/krypton" => Some("24"),
-        "lts/-1" | "lts/jod" => Some("22"),
-        "lts/-2" | "lts/iron" => Some("20"),
         _ => None,
     }
 }
@@ -371,20 +333,4 @@ fn runner_os(job: &Node, scope: &Scope) -> Option<&'static str> {
     let systems = [("ubuntu", "Linux"), ("macos", "macOS"), ("windows", "Windows")];
     let system = systems.iter().find(|(prefix, _)| label.starts_with(prefix));
     system.map(|(_, system)| *system)
-}
-
-/// A directory as a path of the tree, where the inner `None` is the root. `None` if it is outside.
-pub(super) fn in_tree(directory: &str) -> Option<Option<RepoPath>> {
-    let path = directory.trim().trim_start_matches(WORKSPACE).trim_start_matches('/');
-    if directory.starts_with('/') {
-        return None;
-    }
-    let parts: Vec<&str> = path
-        .split('/')
-        .filter(|part| !part.is_empty() && *part != ".")
-        .collect();
-    match parts.as_slice() {
-        [] => Some(None),
-        parts => parts.join("/").parse().ok().map(Some),
-    }
 }

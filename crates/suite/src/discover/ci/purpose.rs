@@ -20,6 +20,9 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
                     "--bench",
                     "--doc",
                     "--lib",
+                    "--bins",
+                    "--examples",
+                    "--benches",
                     "--no-default-features",
                 ])
         }
@@ -92,6 +95,20 @@ fn names_packages(argv: &[String]) -> bool {
         "-vet",
     ];
     arguments(argv, &VALUED).any(|word| word != "test" && word != "." && !word.ends_with("..."))
+}
+
+/// Leaves out the target of this machine, for which Cargo builds in any case.
+pub(super) fn leave_out_own_target(command: &mut TestCommand) {
+    if command.framework.spec().ecosystem != Ecosystem::Rust {
+        return;
+    }
+    let own = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let argv = &mut command.argv;
+    argv.retain(|word| word.strip_prefix("--target=") != Some(&own));
+    let is_own = |pair: &[String]| pair[0] == "--target" && pair[1] == own;
+    if let Some(at) = argv.windows(2).position(is_own) {
+        argv.drain(at..at + 2);
+    }
 }
 
 /// Whether a command builds for another target, or without instructions that this machine has.

@@ -119,6 +119,7 @@ fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
     for part in [
         "cargo test -p a",
         "cargo test --no-default-features",
+        "cargo test --examples",
         "cargo test --verbose byte_order -- --nocapture",
         "RUSTFLAGS='-C target-feature=-sse' cargo test",
         "cargo test --target i586-unknown-linux-gnu",
@@ -129,6 +130,9 @@ fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
     }
     let all = "cargo test --features a -j 2 -- --nocapture b";
     check(&[all], &[all]);
+    let own = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    check(&[&format!("cargo test --target {own} -F a")], &["cargo test -F a"]);
+    check(&[&format!("cargo test --target={own}")], &["cargo test"]);
     for all in ["go test -parallel 1 -race -tags a ./...", "go test -timeout 60s ."] {
         check(&[all], &[all]);
     }
@@ -143,7 +147,10 @@ fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
         check(&[part, all], &[all]);
     }
     check(&["php ./phpunit -v", all], &["php ./phpunit -v"]);
-    check(&["mvn verify javadoc:jar -B", "mvn test"], &["mvn verify -B"]);
+    check(
+        &["mvn verify javadoc:jar -B -Dmaven.main.skip=true", "mvn test"],
+        &["mvn verify -B"],
+    );
     check(&["vendor/bin/phpunit\nvendor/bin/pest"], &[all, "vendor/bin/pest"]);
     check(&["pytest -o addopts= tests/test_a.py tests/test_b.py"], &[]);
     let all = "go test -race ./...";

@@ -20,6 +20,37 @@ pub(crate) fn spec<'a>(place: &'a Directory<'_>) -> Option<&'a str> {
 
 /// Whether the files below `spec` are written for Minitest.
 pub(crate) fn has_minitest_specs(place: &Directory<'_>) -> bool {
-    let says_minitest = |file: &str| place.text(file).is_some_and(|text| text.contains("minitest"));
-    ["spec/spec_helper.rb", "spec/helper.rb"].into_iter().any(says_minitest) || spec(place).is_some_and(says_minitest)
+    let loads_minitest = |file: &str| place.text(file).is_some_and(|text| text.lines().any(loads_minitest));
+    ["spec/spec_helper.rb", "spec/helper.rb"]
+        .into_iter()
+        .any(loads_minitest)
+        || spec(place).is_some_and(loads_minitest)
+}
+
+/// Whether a line loads Minitest. The comments that `rspec --init` writes mention it as well.
+fn loads_minitest(line: &str) -> bool {
+    let library = line.trim_start().strip_prefix("require");
+    library.is_some_and(|library| {
+        library
+            .trim_start_matches([' ', '(', '"', '\''])
+            .starts_with("minitest")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_does_not_load_minitest() {
+        for (line, expected) in [
+            ("require 'minitest/autorun'", true),
+            ("  require(\"minitest/spec\")", true),
+            ("# such as the assertions of stdlib/minitest", false),
+            ("require 'rspec'", false),
+            ("minitest", false),
+        ] {
+            assert_eq!(loads_minitest(line), expected, "{line}");
+        }
+    }
 }

@@ -131,6 +131,9 @@ struct Environment<'s> {
 impl Environment<'_> {
     fn script(&self) -> Option<String> {
         let mut script = String::new();
+        if !self.passes("CI") {
+            script += "export CI=\n";
+        }
         let variables = self.lines("setenv").into_iter().chain(self.lines("set_env"));
         for line in variables {
             // A value with placeholders would have to be computed.
@@ -159,6 +162,20 @@ impl Environment<'_> {
             script.push('\n');
         }
         (!self.lines("commands").is_empty()).then_some(script)
+    }
+
+    /// Whether a variable that is set reaches the commands: <https://tox.wiki/en/latest/config.html#pass_env>
+    fn passes(&self, name: &str) -> bool {
+        let lines = self.lines("passenv").into_iter().chain(self.lines("pass_env"));
+        let matches = |pattern: &str| match pattern.split_once('*') {
+            Some((start, end)) => {
+                name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+            }
+            None => pattern == name,
+        };
+        lines
+            .into_iter()
+            .any(|line| line.split([',', ' ', '\t']).any(|pattern| matches(pattern.trim())))
     }
 
     /// The commands of a setting, as far as their placeholders can be filled in.

@@ -6,11 +6,16 @@ use crate::framework::Framework;
 use crate::test_command::TestCommand;
 
 /// References and properties that identify a test project.
-const MARKS: [&str; 4] = [
+const MARKS: [&str; 7] = [
     "Microsoft.NET.Test.Sdk",
     "<IsTestProject>true",
     "MSTest.Sdk",
     "\"TUnit\"",
+    // Projects that are run without the SDK's test host:
+    // <https://learn.microsoft.com/dotnet/core/testing/microsoft-testing-platform-intro>
+    "\"xunit.v3",
+    "<UseMicrosoftTestingPlatformRunner>true",
+    "<TestingPlatformDotnetTestSupport>true",
 ];
 
 /// Maximum number of folders above a project in which a solution is looked for, of solutions in one, and size of one.

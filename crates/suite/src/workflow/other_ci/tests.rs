@@ -123,6 +123,26 @@ stages:
 }
 
 #[test]
+fn a_task_of_azure_may_test_on_windows_alone() {
+    let task = "
+variables: [{name: Configuration, value: Release}]
+pool: {vmImage: windows-latest}
+steps:
+  - script: dotnet test other
+  - task: DotNetCoreCLI@2
+    inputs: {command: test, projects: PROJECTS, arguments: -c $(Configuration) -v $(Other)}
+";
+    for (projects, expected) in [
+        ("a.slnx", "dotnet test a.slnx -c Release -v $(Other)"),
+        ("'**/*.csproj'", "dotnet test  -c Release -v $(Other)"),
+    ] {
+        let step = only("azure-pipelines.yml", &task.replace("PROJECTS", projects));
+        assert_eq!(step.script, expected);
+    }
+    assert!(steps_of(&[("azure-pipelines.yml", &task.replace("command: test", "command: pack"))]).is_empty());
+}
+
+#[test]
 fn buildkite_and_travis() {
     let text =
         "env: {A: '1'}\nsteps:\n  - label: ':go: Test'\n    commands: ['go vet ./...', 'go test ./...']\n  - wait\n";

@@ -26,7 +26,7 @@ fn lines_of_table(keys: &toml::Table) -> BTreeMap<String, String> {
             lines.insert(key.into(), commands.collect::<Vec<_>>().join("\n"));
         }
     }
-    for key in ["deps", "extras", "dependency_groups"] {
+    for key in ["deps", "extras", "dependency_groups", "pass_env"] {
         if let Some(listed) = keys.get(key).and_then(toml::Value::as_array) {
             let listed = listed.iter().filter_map(toml::Value::as_str);
             lines.insert(key.into(), listed.collect::<Vec<_>>().join("\n"));

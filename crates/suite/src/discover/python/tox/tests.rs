@@ -9,7 +9,33 @@ fn check(settings: &str, name: &str, expected: Option<&str>) {
         sections: &sections,
         name,
     };
-    assert_eq!(environment.script().as_deref(), expected, "{name}: {settings}");
+    let expected = expected.map(|script| format!("{WITHOUT_CI}{script}"));
+    assert_eq!(environment.script(), expected, "{name}: {settings}");
+}
+
+/// What every script begins with, unless the variable is passed on.
+const WITHOUT_CI: &str = "export CI=\n";
+
+#[test]
+fn ci_is_unset_unless_it_is_passed_on() {
+    for (passed, is_unset) in [
+        ("", true),
+        ("pass_env = LANG\n", true),
+        ("passenv = CIRCLE_*\n", true),
+        ("pass_env = CI\n", false),
+        ("passenv =\n    A, CI\n", false),
+        ("passenv = A *\n", false),
+        ("pass_env = C*\n", false),
+        ("set_env = CI = 1\n", true),
+    ] {
+        let sections = sections(&format!("[testenv]\n{passed}commands = pytest\n"));
+        let environment = Environment {
+            sections: &sections,
+            name: "py",
+        };
+        let script = environment.script().unwrap();
+        assert_eq!(script.starts_with(WITHOUT_CI), is_unset, "{passed}");
+    }
 }
 
 #[test]
@@ -50,7 +76,7 @@ fn what_an_environment_needs_is_installed_before_its_commands() {
     };
     let script = "pip install pytest\npip install -r test.txt\npip install -e '.[cli]'\npip install --group unit\n\
                   make ready\npytest\n";
-    assert_eq!(environment.script().as_deref(), Some(script));
+    assert_eq!(environment.script(), Some(format!("{WITHOUT_CI}{script}")));
 }
 
 #[test]
@@ -121,9 +147,10 @@ fn settings_in_toml_say_the_same() {
         }
         .script()
     };
-    assert_eq!(script("py").as_deref(), Some("export A='b c'\npytest -q tests\n"));
-    assert_eq!(
-        script("slow").as_deref(),
-        Some("export A='b c'\ncd src\npytest -m slow\n")
-    );
+    for (name, expected) in [
+        ("py", "export A='b c'\npytest -q tests\n"),
+        ("slow", "export A='b c'\ncd src\npytest -m slow\n"),
+    ] {
+        assert_eq!(script(name), Some(format!("{WITHOUT_CI}{expected}")));
+    }
 }

@@ -1,0 +1,123 @@
+//! What well-known actions of a workflow do, as far as tests need it.
+
+use super::files::in_tree;
+use super::{Node, Scope, WorkflowFiles, interpolate};
+use crate::shell::quoted;
+
+/// The `path` of a checkout of the repository itself: <https://github.com/actions/checkout>
+pub(super) fn checkout_path(step: &Node, scope: &Scope) -> Option<String> {
+    step.get("uses")?.text()?.strip_prefix("actions/checkout@")?;
+    let with = step.get("with")?;
+    if with.get("repository").is_some() {
+        return None;
+    }
+    let path = in_tree(&interpolate(&with.get("path")?.scalar()?, scope)?)??;
+    Some(path.to_string())
+}
+
+/// The language or package manager that a step sets up, and the version: <https://github.com/actions/setup-node>,
+/// <https://github.com/pnpm/action-setup>
+pub(super) fn set_up(step: &Node, scope: &Scope, files: &mut WorkflowFiles<'_, '_>) -> Option<(String, String)> {
+    let action = step.get("uses")?.text()?.split('@').next()?;
+    let language = match action {
+        "actions/setup-node" => "node",
+        "actions/setup-python" => "python",
+        "actions/setup-go" => "go",
+        "pnpm/action-setup" | "pnpm/setup" => "pnpm",
+        _ => return None,
+    };
+    let with = step.get("with")?;
+    let key = match language {
+        "pnpm" => "version".to_owned(),
+        language => format!("{language}-version"),
+    };
+    let version = match with.get(&key) {
+        Some(version) => interpolate(&version.scalar()?, scope)?,
+        None => {
+            let file = interpolate(&with.get(&format!("{key}-file"))?.scalar()?, scope)?;
+            files.line(&in_tree(&file)??.to_string())?
+        }
+    };
+    let version = match (language, version.trim_start_matches('v')) {
+        ("node", name) => named_node(name).unwrap_or(name),
+        (_, version) => version,
+    };
+    // `20.x`, as people write for Node.
+    let version = version.strip_suffix(".x").unwrap_or(version).to_owned();
+    let is_version =
+        !version.is_empty() && version.len() < 20 && version.chars().all(|c| c.is_ascii_digit() || c == '.');
+    is_version.then(|| (language.to_owned(), version))
+}
+
+/// The major version behind a name. Of Node, the newest with long-term support is what most names stand for:
+/// <https://nodejs.org/en/about/previous-releases>
+fn named_node(name: &str) -> Option<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
+        "lts/*" | "lts" | "latest" | "current" | "node" | "lts/krypton" => Some("24"),
+        "lts/-1" | "lts/jod" => Some("22"),
+        "lts/-2" | "lts/iron" => Some("20"),
+        _ => None,
+    }
+}
+
+/// What an action installs that does nothing else, as a line for a shell:
+/// <https://github.com/py-actions/py-dependency-install>
+pub(super) fn installed_by_action(step: &Node, uses: &str, scope: &Scope) -> Option<String> {
+    uses.strip_prefix("py-actions/py-dependency-install@")?;
+    let path = step.get("with").and_then(|with| with.get("path"));
+    let path = match path {
+        Some(path) => interpolate(&path.scalar()?, scope)?,
+        None => "requirements.txt".into(),
+    };
+    Some(format!("pip install -r {}", quoted(&path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use greenlight_anchor::RepoPath;
+
+    use crate::workflow::test_steps;
+
+    #[test]
+    fn what_actions_install_and_set_up_is_known() {
+        let path: RepoPath = ".github/workflows/ci.yml".parse().unwrap();
+        let of = |action: &str, with: &str| {
+            let text = format!(
+                "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    strategy: {{matrix: {{file: [a.txt]}}}}\n    \
+                 steps: [{{uses: '{action}', with: {{{with}}}}}, {{run: pytest}}]\n"
+            );
+            let steps = test_steps([&path], &mut |_| Some(text.clone()));
+            let before: Vec<String> = steps[0].before.iter().map(|script| script.script.clone()).collect();
+            let versions: Vec<String> = steps[0]
+                .versions
+                .iter()
+                .map(|(tool, version)| format!("{tool} {version}"))
+                .collect();
+            [before, versions].concat().join(", ")
+        };
+        for (action, with, expected) in [
+            ("pnpm/action-setup@v4", "version: 10", "pnpm 10"),
+            ("pnpm/setup@v2", "version: '11.2.0'", "pnpm 11.2.0"),
+            ("pnpm/action-setup@v4", "version: latest", ""),
+            ("actions/setup-node@v4", "node-version: 22.x", "node 22"),
+            (
+                "py-actions/py-dependency-install@v4",
+                "path: '${{ matrix.file }}'",
+                "pip install -r a.txt",
+            ),
+            (
+                "py-actions/py-dependency-install@v4",
+                "path: a.txt; id",
+                "pip install -r 'a.txt; id'",
+            ),
+            (
+                "py-actions/py-dependency-install@v4",
+                "",
+                "pip install -r requirements.txt",
+            ),
+            ("someone/else@v4", "path: a.txt", ""),
+        ] {
+            assert_eq!(of(action, with), expected, "{action} {with}");
+        }
+    }
+}
