@@ -105,6 +105,7 @@ pub(super) static GO: TemplateLanguage = TemplateLanguage {
         suffixes: &[],
         logical: ["&&", "||"],
         division: "/",
+        power: "",
         sizes: &["len({})"],
         parts: &["{}[{bound}:]", "{}[:{bound}]"],
         rearranged: &[],

@@ -150,6 +150,7 @@ pub(super) static JAVA: TemplateLanguage = TemplateLanguage {
         suffixes: &[".trim()", ".toLowerCase()", ".length()", ".size()"],
         logical: ["&&", "||"],
         division: "/",
+        power: "",
         sizes: &["{}.length()", "{}.length", "{}.size()"],
         parts: &[
             "{}.substring({bound})",

@@ -203,6 +203,7 @@ const SCRIPT: TemplateLanguage = TemplateLanguage {
         ],
         logical: ["&&", "||"],
         division: "/",
+        power: "{} ** {power}",
         sizes: &["{}.length"],
         parts: &["{}.slice({bound})", "{}.slice(0, {bound})", "{}.slice(0, -{bound})"],
         rearranged: &["[...{}].reverse()", "[...new Set({})]", "[...{}].sort()"],

@@ -184,6 +184,7 @@ pub(super) static PYTHON: TemplateLanguage = TemplateLanguage {
         suffixes: &[".strip()", ".lower()", ".upper()", ".copy()", ".items()"],
         logical: ["and", "or"],
         division: "//",
+        power: "{} ** {power}",
         sizes: &["len({})"],
         parts: &["{}[{bound}:]", "{}[:{bound}]", "{}[:-{bound}]"],
         rearranged: &["{}[::-1]", "list(set({}))", "sorted(set({}))"],

@@ -157,6 +157,7 @@ pub(super) static RUST: TemplateLanguage = TemplateLanguage {
         ],
         logical: ["&&", "||"],
         division: "/",
+        power: "{}.pow({power})",
         sizes: &["{}.len()"],
         parts: &["&{}[{bound}..]", "&{}[..{bound}]"],
         rearranged: &[],

@@ -62,7 +62,7 @@ pub(crate) fn runs_plain_programs(script: &str) -> bool {
 
 /// The simple commands of a script. `None` if it cannot be followed, or if the tests may run in a branch.
 pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
-    shell::lines(script, |words| tool::of(words).is_some())
+    shell::lines(&python::tox::without_package(script), |words| tool::of(words).is_some())
 }
 
 /// A line of a step's script that runs tests or checks.

@@ -28,7 +28,7 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     let follows_loop = place
         .node()
         .prev_named_sibling()
-        .is_some_and(|previous| LOOPS.iter().any(|kind| previous.kind().starts_with(kind)));
+        .is_some_and(|previous| is_loop(previous.kind()));
     if place.node().prev_named_sibling().is_none() && !is_return {
         for (rank, statement) in remembered(place, known, own).into_iter().enumerate() {
             found.push(before(place, &statement, Template::Missing).similar(nearness(rank)));
@@ -36,6 +36,9 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     }
     if let Some(statement) = exchange(place) {
         found.push(before(place, &statement, Template::Missing));
+    }
+    for (rank, statement) in for_last_element(place).into_iter().enumerate() {
+        found.push(before(place, &statement, Template::Missing).similar(nearness(rank)));
     }
     // Where a block ends, and what comes after a loop: elsewhere a missing statement would rather break the rest.
     if !(is_last || follows_loop) {
@@ -66,6 +69,69 @@ fn exchange(place: &Site<'_, '_>) -> Option<String> {
     let [first, second, third] = [first, second, third].map(str::trim);
     let is_exchange = third == name && first != second && !first.is_empty() && first.len() <= MAX_STATEMENT;
     (is_exchange && !first.starts_with('=') && !second.contains(' ')).then(|| format!("{first} = {second}{end}"))
+}
+
+/// What a loop leaves to do for the last element: a statement of its body, with that element in place of the loop's, as
+/// in `out.append(items[-1])` after `for item in items[:-1]: out.append(item)`.
+fn for_last_element(place: &Site<'_, '_>) -> Vec<String> {
+    let Some(each) = place.node().prev_named_sibling() else {
+        return Vec::new();
+    };
+    let text = |names: &[&str]| {
+        let part = names.iter().find_map(|name| each.child_by_field_name(name));
+        part.map(|part| place.source.text_of(part))
+    };
+    let (Some(body), Some(last)) = (
+        each.child_by_field_name("body").filter(|_| is_loop(each.kind())),
+        place.source.language.style.elements.get(1),
+    ) else {
+        return Vec::new();
+    };
+    let element = text(&["left", "pattern", "name"]).filter(|name| is_name(name));
+    let collection = text(&["right", "value"]).map(|text| {
+        let end = text.find(['[', '(']).unwrap_or(text.len());
+        let base = text[..end].trim_start_matches('&');
+        base.strip_suffix(".slice").unwrap_or(base)
+    });
+    let statements = body
+        .named_children(&mut body.walk())
+        .take(MAX_COPIED)
+        .collect::<Vec<_>>();
+    let texts = statements
+        .into_iter()
+        .map(|statement| place.source.text_of(statement))
+        .filter(|text| text.len() <= MAX_STATEMENT && !text.contains('\n'));
+    match (element, collection.filter(|name| is_name(name))) {
+        (Some(element), Some(collection)) => texts
+            .filter_map(|text| with_word(text, element, &last.replace("{}", collection)))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_loop(kind: &str) -> bool {
+    LOOPS.iter().any(|known| kind.starts_with(known))
+}
+
+/// The text with another word in place of every such word. `None` if it has none.
+fn with_word(text: &str, word: &str, other: &str) -> Option<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut made, mut rest, mut is_changed) = (String::new(), text, false);
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let is_whole = !made
+            .chars()
+            .chain(before.chars())
+            .next_back()
+            .is_some_and(|c| is_part(c) || c == '.')
+            && !after.starts_with(is_part);
+        made += before;
+        made += if is_whole { other } else { word };
+        is_changed |= is_whole;
+        rest = after;
+    }
+    made += rest;
+    is_changed.then_some(made)
 }
 
 /// What the function looks for in a collection may never have been put there: `seen.add(x);` for `seen.contains(x)`.
@@ -114,9 +180,12 @@ fn assembled(place: &Site<'_, '_>, known: &KnownNames, own: usize) -> Vec<String
     made
 }
 
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
 /// Whether the statement assigns one variable to another.
 fn is_copy(statement: &str) -> bool {
-    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
     let sides = statement.trim_end_matches(';').split_once(" = ");
     sides.is_some_and(|(target, value)| is_name(target) && is_name(value) && !value.starts_with(char::is_numeric))
 }
@@ -174,4 +243,21 @@ fn versions(statement: &str, variables: &[&String]) -> Vec<String> {
         return vec![statement.to_string()];
     }
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_replaced_as_a_whole() {
+        for (text, expected) in [
+            ("b.append(x)", Some("b.append(y)")),
+            ("x.x(xx, x)", Some("y.x(xx, y)")),
+            ("xx", None),
+            ("é.x", None),
+        ] {
+            assert_eq!(with_word(text, "x", "y").as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -12,6 +12,8 @@ use crate::template::Template;
 
 /// Maximum number of sequences whose element is offered.
 const MAX_SEQUENCES: usize = 4;
+/// Maximum length of an expression that is raised to a power.
+const MAX_RAISED: usize = 60;
 /// Lists and texts, which are joined rather than added.
 const LISTS: &[&str] = &["list", "list_comprehension", "array", "string", "tuple"];
 
@@ -71,6 +73,9 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
             replaced(place, known, found);
         }
         scaled(place, role, found);
+        if role == Role::Compared {
+            raised(place, known, found);
+        }
         if place.kind() == "identifier" {
             element(place, known, found);
         }
@@ -150,6 +155,27 @@ fn scaled(place: &Site<'_, '_>, role: Role, found: &mut Vec<Edit>) {
         let wanted = made.into_iter().take(if text.len() > 20 { 0 } else { count });
         found.extend(wanted.map(|(made, share)| place.edit(made, Template::Combined).similar(share)));
     }
+}
+
+/// What is compared is raised to a power that the function mentions: a root is checked by its power.
+fn raised(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
+    let power = place.source.language.style.power;
+    if power.is_empty() || place.text().len() > MAX_RAISED || place.text().starts_with(|c: char| c.is_ascii_digit()) {
+        return;
+    }
+    let own = functions(place).next().unwrap_or(0);
+    let mentioned = around(&known.numbers, place.node().start_byte()).iter();
+    let mentioned = mentioned.filter(|piece| piece.function == own && is_power(&piece.text));
+    let powers: BTreeSet<&str> = mentioned.map(|piece| piece.text.as_str()).collect();
+    for number in powers {
+        let made = power.replace("{power}", number).replace("{}", place.text());
+        found.push(place.edit(made, Template::Combined).similar(0.8));
+    }
+}
+
+/// `2` to `9`.
+fn is_power(number: &str) -> bool {
+    matches!(number.as_bytes(), [b'2'..=b'9'])
 }
 
 /// `i` becomes `a[i]` for a sequence that the function reads elements of.

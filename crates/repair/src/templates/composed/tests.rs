@@ -241,6 +241,25 @@ fn a_missing_statement_is_assembled_like_others_nearby() {
 }
 
 #[test]
+fn what_a_loop_leaves_out_is_done_for_the_last_element() {
+    for (path, fault, last) in [
+        (
+            "f.py",
+            "def f(a):\n    b = []\n    for x in a[:-1]:\n        b.append(x)\n    return b\n",
+            "    b.append(a[-1])\n    return b",
+        ),
+        (
+            "f.js",
+            "function f(a) {\n  const b = [];\n  for (const x of a.slice(0, -1)) {\n    b.push(x, 1);\n  }\n  return b;\n}\n",
+            "  b.push(a[a.length - 1], 1);\n  return b;",
+        ),
+    ] {
+        let returned = last.rsplit('\n').next().unwrap();
+        offers(path, fault, &[&fault.replace(returned, last)]);
+    }
+}
+
+#[test]
 fn the_same_slip_in_two_places_is_one_edit() {
     let fault = "def f(a):\n    if a == 'x' and a.b and a.c:\n        return True\n    return False\n";
     for fix in [
@@ -330,6 +349,12 @@ fn numbers_are_off_by_more_than_one() {
 fn a_slip_in_two_of_three_places_is_one_edit() {
     let script = "function f(s) {\n  let t = ','\n  if (s == ',') {\n    t = ','\n  }\n  return t\n}\n";
     offers("f.js", script, &[&script.replace("t = ','", "t = ''")]);
+}
+
+#[test]
+fn a_root_is_checked_by_its_power() {
+    let root = ("round(a ** (1. / 3)) == a", "round(a ** (1. / 3)) ** 3 == a");
+    all_offered("f.py", "def f(a):\n    return LINE\n", &[root]);
 }
 
 #[test]

@@ -111,6 +111,10 @@ fn tox_runs_what_its_environment_says() {
         &["cd snake && python3 -m pytest"],
     );
     check(&["cd snake && tox run -e py311"], &["cd snake && python3 -m pytest"]);
+    check(
+        &["cd snake && uvx --with tox-uv tox run --installpkg `ls dist` -f unit"],
+        &[unit],
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod installs;
 mod table;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -43,6 +44,18 @@ static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+
 static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
 /// `{[testenv]commands}`
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\]{}]+)\]([\w-]+)\}$"));
+
+/// `--installpkg dist/*.whl` and `` --installpkg `find dist/*.tar.gz` ``.
+static PACKAGE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r#"--installpkg(?: +|=)(?:`[^`\n]*`|\$\([^()\n]*\)|"[^"\n]*"|'[^'\n]*'|[^\s"'`$]+)"#));
+
+/// A script in which tox is told no package of another job: here, the project itself is installed.
+pub(in crate::discover) fn without_package(script: &str) -> Cow<'_, str> {
+    match PACKAGE.as_ref().filter(|_| script.contains("tox")) {
+        Some(package) => package.replace_all(script, ""),
+        None => Cow::Borrowed(script),
+    }
+}
 
 /// The text with the names that tox has for the project's folder, and for the separator of paths.
 fn in_root(text: &str) -> String {
@@ -104,7 +117,8 @@ fn environment<'a>(arguments: &'a [String], set: Option<&'a str>) -> Option<&'a 
         match word {
             "--" => return None,
             _ if WITH_VALUE.contains(&word) => _ = words.next()?,
-            "-e" | "--env" => named.push(words.next()?),
+            // Factors name the environments that have all of them, such as the one with that name.
+            "-e" | "--env" | "-f" => named.push(words.next()?),
             "run" | "r" => {}
             _ => match word.strip_prefix("-e").or_else(|| word.strip_prefix("--env=")) {
                 Some(name) => named.push(name),

@@ -6,7 +6,9 @@ use crate::shell;
 
 /// Tools that run another one in their own environment, with their options that take no value and those that take
 /// one. In the sandbox, the installed packages replace that environment.
-const RUNNERS: [(&[&str], &[&str], &[&str]); 6] = [
+const RUNNERS: [(&[&str], &[&str], &[&str]); 8] = [
+    (&["uvx"], &["--isolated"], &["--with", "--python", "-p"]),
+    (&["uv", "tool", "run"], &["--isolated"], &["--with", "--python", "-p"]),
     (&["poetry", "run"], &[], &[]),
     (&["pipenv", "run"], &[], &[]),
     (&["pdm", "run"], &[], &[]),

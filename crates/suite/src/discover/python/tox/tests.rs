@@ -82,7 +82,14 @@ fn what_an_environment_needs_is_installed_before_its_commands() {
 #[test]
 fn the_environment_is_the_one_that_is_named() {
     let named = |line: &str| environment(&shlex::split(line).unwrap(), None).map(String::from);
-    for line in ["-e unit", "-eunit", "run -e unit", "r --env=unit -v", "-v --env unit"] {
+    for line in [
+        "-e unit",
+        "-eunit",
+        "-f unit",
+        "run -e unit",
+        "r --env=unit -v",
+        "-v --env unit",
+    ] {
         assert_eq!(named(line).as_deref(), Some("unit"), "{line}");
     }
     for line in ["", "run -p auto", "--installpkg dist/a.whl"] {
@@ -93,6 +100,20 @@ fn the_environment_is_the_one_that_is_named() {
     assert_eq!(environment(&[], Some("a,b")), None);
     for line in ["-e a,b", "-e a -e b", "-e", "list", "-e a -- -k b", "devenv -e a"] {
         assert_eq!(named(line), None, "{line}");
+    }
+}
+
+#[test]
+fn the_package_of_another_job_is_left_out() {
+    for (script, expected) in [
+        ("tox run --installpkg dist/*.whl -e a", "tox run  -e a"),
+        ("tox -e a --installpkg `find dist/*.tar.gz`", "tox -e a "),
+        ("tox --installpkg=\"$(ls dist/*.whl)\" -e a", "tox  -e a"),
+        ("tox --installpkg $(ls dist) -e a", "tox  -e a"),
+        ("tox --installpkg", "tox --installpkg"),
+        ("pytest --installpkg a", "pytest --installpkg a"),
+    ] {
+        assert_eq!(without_package(script), expected);
     }
 }
 
