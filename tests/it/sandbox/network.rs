@@ -97,6 +97,8 @@ refused('elsewhere', lambda: socket.create_connection(('1.1.1.1', 53), timeout=2
     let names = "
 for family in [socket.AF_INET, socket.AF_INET6]:
     assert socket.getaddrinfo('localhost', 80, family, flags=socket.AI_ADDRCONFIG)
+found = {found[4][0] for found in socket.getaddrinfo('localhost', 80, flags=socket.AI_ADDRCONFIG)}
+assert found == {'127.0.0.1', '::1'}, found
 ";
     let names = if lab.is_native() { names } else { "" };
     lab.network(Network::Loopback).attack(&format!("{script}{names}")).await;

@@ -194,7 +194,7 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
 }
 
 /// Files in `/etc` that only the sandbox has.
-pub(crate) fn own_files(uid: u32, home: &Path) -> [(&'static str, String); 6] {
+pub(crate) fn own_files(uid: u32, home: &Path) -> [(&'static str, String); 7] {
     let home = home.display();
     [
         (
@@ -205,6 +205,8 @@ pub(crate) fn own_files(uid: u32, home: &Path) -> [(&'static str, String); 6] {
         ),
         ("group", format!("root:x:0:\nsandbox:x:{uid}:\nnogroup:x:65534:\n")),
         ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n".into()),
+        // Without it, a name has only the first of its addresses; see host.conf(5).
+        ("host.conf", "multi on\n".into()),
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".into()),
         ("hostname", "sandbox\n".into()),
         ("resolv.conf", String::new()),

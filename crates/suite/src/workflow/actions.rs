@@ -38,15 +38,29 @@ pub(super) fn set_up(step: &Node, scope: &Scope, files: &mut WorkflowFiles<'_, '
             files.line(&in_tree(&file)??.to_string())?
         }
     };
+    Some((language.to_owned(), plain_version(language, &version)?))
+}
+
+/// The runtime and its version that `pnpm/setup` installs beside pnpm, as in `runtime: node@24`:
+/// <https://github.com/pnpm/setup>
+pub(super) fn runtime(step: &Node, scope: &Scope) -> Option<(String, String)> {
+    step.get("uses")?.text()?.strip_prefix("pnpm/setup@")?;
+    let named = interpolate(&step.get("with")?.get("runtime")?.scalar()?, scope)?;
+    let (language, version) = named.split_once('@')?;
+    (language == "node").then(|| Some((language.to_owned(), plain_version(language, version)?)))?
+}
+
+/// A version without what people write around it. `None` if it is no number.
+fn plain_version(language: &str, version: &str) -> Option<String> {
     let version = match (language, version.trim_start_matches('v')) {
         ("node", name) => named_node(name).unwrap_or(name),
         (_, version) => version,
     };
     // `20.x`, as people write for Node.
-    let version = version.strip_suffix(".x").unwrap_or(version).to_owned();
+    let version = version.strip_suffix(".x").unwrap_or(version);
     let is_version =
         !version.is_empty() && version.len() < 20 && version.chars().all(|c| c.is_ascii_digit() || c == '.');
-    is_version.then(|| (language.to_owned(), version))
+    is_version.then(|| version.to_owned())
 }
 
 /// The major version behind a name. Of Node, the newest with long-term support is what most names stand for:
@@ -98,6 +112,8 @@ mod tests {
         for (action, with, expected) in [
             ("pnpm/action-setup@v4", "version: 10", "pnpm 10"),
             ("pnpm/setup@v2", "version: '11.2.0'", "pnpm 11.2.0"),
+            ("pnpm/setup@v2", "version: 11, runtime: node@26", "node 26, pnpm 11"),
+            ("pnpm/setup@v2", "runtime: deno@2", ""),
             ("pnpm/action-setup@v4", "version: latest", ""),
             ("actions/setup-node@v4", "node-version: 22.x", "node 22"),
             (

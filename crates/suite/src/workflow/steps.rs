@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
-use super::actions::{checkout_path, installed_by_action, set_up};
+use super::actions::{checkout_path, installed_by_action, runtime, set_up};
 use super::expression::is_false;
 use super::files::in_tree;
 use super::shown::find;
@@ -92,7 +92,8 @@ impl<'w> WorkflowJob<'w> {
     /// The versions of languages that its first steps set up.
     fn versions(&self, count: usize, files: &mut WorkflowFiles<'_, '_>) -> BTreeMap<String, String> {
         let steps = self.steps.iter().take(count);
-        steps.filter_map(|step| set_up(step, &self.scope, files)).collect()
+        let set_up = |step| [set_up(step, &self.scope, files), runtime(step, &self.scope)];
+        steps.flat_map(set_up).flatten().collect()
     }
 
     fn around(&self) -> Around<'w> {

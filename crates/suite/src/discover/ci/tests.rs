@@ -96,21 +96,27 @@ fn check(scripts: &[&str], expected: &[&str]) {
     let found: Vec<String> = commands(&checkout, &steps.collect::<Vec<_>>())
         .known
         .iter()
-        .map(ToString::to_string)
+        .map(|command| match command.env.get("CI") {
+            Some(value) => format!("CI='{value}': {command}"),
+            None => command.to_string(),
+        })
         .collect();
     assert_eq!(found, expected, "{scripts:?}");
 }
 
 #[test]
 fn tox_runs_what_its_environment_says() {
-    let unit = "cd snake && MODE=fast python3 -m pytest -W error tests";
+    let unit = "CI='': cd snake && MODE=fast python3 -m pytest -W error tests";
     check(&["cd snake && tox -e unit"], &[unit]);
     check(&["cd snake && python -m tox -e unit"], &[unit]);
     check(
         &["cd snake && uv run --no-default-groups --only-group ci tox"],
-        &["cd snake && python3 -m pytest"],
+        &["CI='': cd snake && python3 -m pytest"],
     );
-    check(&["cd snake && tox run -e py311"], &["cd snake && python3 -m pytest"]);
+    check(
+        &["cd snake && tox run -e py311"],
+        &["CI='': cd snake && python3 -m pytest"],
+    );
     check(
         &["cd snake && uvx --with tox-uv tox run --installpkg `ls dist` -f unit"],
         &[unit],

@@ -146,7 +146,7 @@ impl Environment<'_> {
     fn script(&self) -> Option<String> {
         let mut script = String::new();
         if !self.passes("CI") {
-            script += "export CI=\n";
+            script += "export CI=''\n";
         }
         let variables = self.lines("setenv").into_iter().chain(self.lines("set_env"));
         for line in variables {

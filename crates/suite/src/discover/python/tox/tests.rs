@@ -14,7 +14,7 @@ fn check(settings: &str, name: &str, expected: Option<&str>) {
 }
 
 /// What every script begins with, unless the variable is passed on.
-const WITHOUT_CI: &str = "export CI=\n";
+const WITHOUT_CI: &str = "export CI=''\n";
 
 #[test]
 fn ci_is_unset_unless_it_is_passed_on() {
