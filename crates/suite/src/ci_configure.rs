@@ -1,10 +1,14 @@
 //! Lines of CI scripts that configure a build, and their options.
 
+use std::collections::BTreeMap;
+
+use crate::shell::{WORKSPACE, expanded};
+
 /// Maximum number of options, and maximum length of one of them.
 const MAX_OPTIONS: usize = 40;
 const MAX_OPTION: usize = 200;
 /// Modes of `cmake` that configure nothing: <https://cmake.org/cmake/help/latest/manual/cmake.1.html>
-const OTHER_MODES: [&str; 8] = [
+const OTHER_MODES: [&str; 11] = [
     "--build",
     "--install",
     "--open",
@@ -13,9 +17,41 @@ const OTHER_MODES: [&str; 8] = [
     "--find-package",
     "--workflow",
     "--help",
+    "--version",
+    "--list-presets",
+    "--system-information",
 ];
-/// Options of `cmake` and `meson` with a value that is no source directory.
-const WITH_VALUE: [&str; 8] = ["-B", "-G", "-A", "-T", "-C", "-U", "--preset", "--prefix"];
+/// Options whose value is the next word, and no source directory.
+const OF_CMAKE: [&str; 11] = [
+    "-B",
+    "-G",
+    "-A",
+    "-T",
+    "-C",
+    "-U",
+    "--preset",
+    "--toolchain",
+    "--install-prefix",
+    "--log-level",
+    "--graphviz",
+];
+/// The same of `meson setup`: <https://mesonbuild.com/Commands.html#setup>
+const OF_MESON: [&str; 14] = [
+    "--prefix",
+    "--libdir",
+    "--bindir",
+    "--buildtype",
+    "--backend",
+    "--default-library",
+    "--native-file",
+    "--cross-file",
+    "--optimization",
+    "--unity",
+    "--warnlevel",
+    "--wrap-mode",
+    "--pkg-config-path",
+    "--auto-features",
+];
 /// Settings of the machine that CI runs on: where things are installed, and the tools that build.
 const OF_MACHINE: [&str; 8] = [
     "CMAKE_INSTALL_PREFIX",
@@ -28,58 +64,67 @@ const OF_MACHINE: [&str; 8] = [
     "prefix",
 ];
 /// Parts of the names of such settings.
-const PARTS_OF_MACHINE: [&str; 4] = ["_COMPILER", "_LINKER", "CMAKE_SYSTEM", "VCPKG"];
+const PARTS_OF_MACHINE: [&str; 4] = ["_COMPILER_LAUNCHER", "_LINKER", "CMAKE_SYSTEM", "VCPKG"];
 
-/// Whether a line configures a build.
-pub(crate) fn configures(words: &[String]) -> bool {
-    ["cmake", "meson"].iter().any(|program| is_configuring(words, program))
-}
-
-/// Whether it does so with this program.
-pub(crate) fn is_configuring(words: &[String], program: &str) -> bool {
-    let Some((first, rest)) = words.split_first() else {
-        return false;
-    };
-    first == program
-        && match program {
-            "meson" => rest.first().is_some_and(|word| word == "setup"),
-            _ => !rest.iter().any(|word| OTHER_MODES.contains(&word.as_str())),
+/// The program with which a line configures a build.
+pub(crate) fn is_configuring(words: &[String]) -> Option<&'static str> {
+    let (first, rest) = words.split_first()?;
+    match first.as_str() {
+        "meson" => rest.first().is_some_and(|word| word == "setup").then_some("meson"),
+        "cmake" => {
+            let is_other = |word: &String| OTHER_MODES.contains(&word.as_str()) || word.starts_with("--help-");
+            (!rest.iter().any(is_other)).then_some("cmake")
         }
+        _ => None,
+    }
 }
 
-/// The options among the words of a line that define something, and the source directory. A word that only a shell
-/// would know is left out.
-pub(crate) fn taken_apart(words: &[Option<String>], program: &str) -> (Vec<String>, String) {
-    let (mut options, mut source, mut named) = (Vec::new(), Vec::new(), None);
-    let mut words = words.iter().skip(if program == "meson" { 2 } else { 1 });
+/// The options among the words of a line that define something, and the source directory as it is written. `None` if
+/// only a shell would know that. Other words that only a shell would know are left out.
+pub(crate) fn taken_apart(
+    words: &[String],
+    env: &BTreeMap<String, String>,
+    program: &str,
+) -> Option<(Vec<String>, String)> {
+    let (skipped, with_value): (usize, &[&str]) = match program {
+        "meson" => (2, &OF_MESON),
+        _ => (1, &OF_CMAKE),
+    };
+    let (mut options, mut plain, mut named) = (Vec::new(), Vec::new(), None);
+    let mut words = words.iter().skip(skipped);
     while let Some(word) = words.next() {
-        let Some(word) = word else { continue };
         match word.as_str() {
-            "-D" => options.extend(words.next().cloned().flatten()),
-            "-S" => named = words.next().cloned().flatten(),
-            word if WITH_VALUE.contains(&word) => {
+            "-D" => options.extend(words.next().and_then(|word| expanded(word, env))),
+            "-S" => named = words.next(),
+            name if with_value.contains(&name) => {
                 words.next();
             }
-            word if word.starts_with("-D") => options.push(word[2..].to_owned()),
-            word if word.starts_with("-S") => named = Some(word[2..].to_owned()),
-            word if word.starts_with('-') => {}
-            word => source.push(word.to_owned()),
+            name if name.starts_with("-D") => options.extend(expanded(&word[2..], env)),
+            name if name.starts_with('-') => {}
+            _ => plain.push(word),
         }
     }
     options.retain(|option| is_taken(option));
     options.truncate(MAX_OPTIONS);
-    // The only directory of `meson setup` is that of the build.
-    let source = match (program, source.len()) {
-        ("meson", 0 | 1) => None,
-        _ => source.pop(),
-    };
     let options = options.into_iter().map(|option| format!("-D{option}")).collect();
-    (options, named.or(source).unwrap_or_else(|| ".".into()))
+    let is_known = |word: &&String| {
+        let is_below_root = WORKSPACE.iter().any(|root| word.starts_with(root));
+        is_below_root || expanded(word, env).is_some()
+    };
+    // The only directory of `meson setup` is that of the build.
+    let source = match (named, program, plain.len()) {
+        (Some(named), ..) => Some(named),
+        (None, _, 0) | (None, "meson", 1) => None,
+        (None, "meson", _) => plain.pop(),
+        // Where one word is unknown, it may be an option.
+        (None, ..) => Some(plain.into_iter().rfind(is_known)?),
+    };
+    Some((options, source.map_or_else(|| ".".into(), String::clone)))
 }
 
 /// Whether a definition says something about the project, and not about the machine that CI runs on.
 fn is_taken(option: &str) -> bool {
-    let Some((name, _)) = option.split_once('=') else {
+    let Some((name, value)) = option.split_once('=') else {
         return false;
     };
     let name = name.split(':').next().unwrap_or_default();
@@ -87,10 +132,12 @@ fn is_taken(option: &str) -> bool {
         && name
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    is_name
-        && option.len() <= MAX_OPTION
-        && !OF_MACHINE.contains(&name)
-        && !PARTS_OF_MACHINE.iter().any(|part| name.contains(part))
+    let is_of_machine = OF_MACHINE.contains(&name)
+        || name.ends_with("_COMPILER")
+        || PARTS_OF_MACHINE.iter().any(|part| name.contains(part))
+        || value.starts_with(['/', '~']);
+    // A word that ends like this would be taken for the program that runs the tests.
+    is_name && !is_of_machine && option.len() <= MAX_OPTION && !option.contains("ctest")
 }
 
 #[cfg(test)]
@@ -99,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_build_directory_of_meson_is_not_the_source() {
-        let words = |line: &str| -> Vec<Option<String>> { line.split(' ').map(|word| Some(word.into())).collect() };
+        let words = |line: &str| -> Vec<String> { line.split(' ').map(String::from).collect() };
         for (line, options, source) in [
             ("meson setup build -Dtests=true", "-Dtests=true", "."),
             (
@@ -107,9 +154,9 @@ mod tests {
                 "-Dtests=true",
                 "sub",
             ),
-            ("meson setup build", "", "."),
+            ("meson setup build --buildtype debug", "", "."),
         ] {
-            let (found, directory) = taken_apart(&words(line), "meson");
+            let (found, directory) = taken_apart(&words(line), &BTreeMap::new(), "meson").unwrap();
             assert_eq!(
                 (found.join(" ").as_str(), directory.as_str()),
                 (options, source),

@@ -8,7 +8,7 @@ use greenlight_readers::ci_step::CiScript;
 use serde::{Deserialize, Serialize};
 
 use crate::ci_build::BuildCommand;
-use crate::ci_configure::configures;
+use crate::ci_configure::is_configuring;
 use crate::shell::{self, expanded, line_directory, python_module};
 
 /// Maximum number of words that are kept of all lines.
@@ -100,7 +100,7 @@ pub(crate) fn installs(script: &str) -> bool {
             .or_else(|| BuildCommand::of_make(words, None))
             .is_some()
     };
-    let is_useful = |words: &[String]| Line::of(words).is_some() || builds(words) || configures(words);
+    let is_useful = |words: &[String]| Line::of(words).is_some() || builds(words) || is_configuring(words).is_some();
     lines.iter().any(|line| is_useful(&line.words))
 }
 

@@ -17,7 +17,7 @@ use super::{filter, parse, reporters, reports, text};
 use crate::framework::{Ecosystem, Framework};
 use crate::prebuild;
 use crate::suite::Suite;
-use crate::test_command::{TestCommand, is_unset};
+use crate::test_command::TestCommand;
 use crate::wrapper::{OWN_VARIABLES, environment, in_wrapper};
 
 /// Maximum size of the output that is kept, in bytes; enough for some ten thousand tests.
@@ -95,7 +95,6 @@ pub async fn run(
         .chain(not_our_own(&command.env))
         .chain(invocation.env)
         .collect();
-    env.retain(|name, value| !is_unset(name, value));
     if command.framework == Framework::Maven {
         reporters::jvm::start_quickly(&mut env);
     }
@@ -199,7 +198,6 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::SessionP
     env.remove("NO_COLOR");
     env.extend(not_our_own(&suite.installed.env));
     env.extend(not_our_own(&command.env));
-    env.retain(|name, value| !is_unset(name, value));
     env.insert("GREENLIGHT_UP".into(), up.join("/"));
     if let Some(root) = &command.import_root {
         let theirs = env

@@ -59,6 +59,13 @@ async fn the_environment_is_built_from_scratch(lab: Lab) {
         foreign.is_empty() && !names.iter().any(|name| name == "CARGO_MANIFEST_DIR"),
         "{names:?}"
     );
+    command.env.insert("CI".into(), String::new());
+    let output = lab.exec(&command).await;
+    let text = output.stdout.text();
+    assert!(
+        text.contains("GIVEN=") && !text.lines().any(|line| line.starts_with("CI=")),
+        "{text}"
+    );
 }
 
 async fn proc_one_environ_holds_no_secret(lab: Lab) {

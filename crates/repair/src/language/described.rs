@@ -102,7 +102,7 @@ pub(crate) struct Style {
     pub(crate) logical: [&'static str; 2],
     /// The operator that divides integers.
     pub(crate) division: &'static str,
-    /// A number to the power of `{power}`. Empty if that takes more than an operator.
+    /// A number to the power of `{power}`. Empty if the language has no short form.
     pub(crate) power: &'static str,
     /// The size of a collection, of each kind.
     pub(crate) sizes: &'static [&'static str],

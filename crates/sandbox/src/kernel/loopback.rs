@@ -5,7 +5,8 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 /// The loopback interface is the first one in every network namespace.
 const LOOPBACK: u32 = 1;
-/// Addresses besides 127.0.0.1 and ::1: any other one of the loopback network, and one of the link.
+/// Addresses besides 127.0.0.1 and ::1, with the lengths of their prefixes: a second loopback address, and a
+/// link-local one.
 const OTHERS: [(AddressFamily, &[u8], u8); 2] = [
     (AddressFamily::INET, &[127, 0, 0, 2], 8),
     (
@@ -15,7 +16,7 @@ const OTHERS: [(AddressFamily, &[u8], u8); 2] = [
     ),
 ];
 
-/// Brings up the loopback interface; the kernel then gives it 127.0.0.1 and ::1.
+/// Brings up the loopback interface. The kernel then gives it 127.0.0.1 and ::1, and two more are added.
 pub(crate) fn loopback_up() -> anyhow::Result<()> {
     const RTM_NEWLINK: u16 = 16;
     const UP: u32 = 1;

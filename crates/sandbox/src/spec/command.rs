@@ -24,7 +24,8 @@ pub struct Command {
     pub changes: Changes,
     /// Where in the workspace the command starts; empty means its root.
     pub cwd: PathBuf,
-    /// Added to the environment that the sandbox builds from scratch; no other variables get in.
+    /// Added to the environment that the sandbox builds from scratch; no other variables get in. `CI` is `true` unless
+    /// it is set here, and unset if it is empty here.
     pub env: BTreeMap<String, String>,
     /// Further files and directories of the host.
     pub mounts: Vec<Mount>,

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
+pub(super) use self::configuration::configure;
 use self::purpose::{is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_own_target};
 use super::directory::Directory;
 use super::step::Unset;
@@ -260,13 +261,6 @@ pub(super) fn installed(checkout: &Checkout, steps: &[CiStep]) -> CiInstall {
         .unwrap_or_default()
 }
 
-/// Configures builds with the options that CI uses.
-pub(super) fn configure(commands: &mut [TestCommand], steps: &[&CiStep]) {
-    for command in commands {
-        configuration::configured(command, steps);
-    }
-}
-
 /// Whether two commands run tests of the same directory and ecosystem.
 pub(super) fn is_alike(one: &TestCommand, other: &TestCommand) -> bool {
     one.directory == other.directory && one.framework.spec().ecosystem == other.framework.spec().ecosystem
@@ -278,7 +272,7 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
         checkout,
         directory: command.directory.clone(),
     };
-    leave_out_own_target(&mut command);
+    leave_out_own_target(checkout, &mut command);
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }

@@ -115,6 +115,7 @@ pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> 
                     command.argv = argv;
                 }
             }
+            all.truncate(MAX_COMMANDS);
             let of_ci: Vec<_> = hints.step.iter().chain(&hints.ci).collect();
             ci::configure(&mut all, &of_ci);
             let installed = ci::installed(checkout, &hints.ci);

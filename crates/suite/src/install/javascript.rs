@@ -168,7 +168,9 @@ impl Chosen {
             _ => "9",
         };
         let of_ci = || project.ci.versions.get("pnpm")?.split(',').next().map(String::from);
-        let wanted = asked_for(package, "pnpm").or_else(of_ci);
+        let wanted = named(package, "pnpm")
+            .or_else(of_ci)
+            .or_else(|| needed(package, "pnpm"));
         let (pnpm, fetch) = provided(project, "pnpm", wanted, of_lock);
         let install = [
             "install",
@@ -229,25 +231,28 @@ impl Chosen {
     }
 }
 
-/// The version of a package manager that `package.json` asks for, without its hash, or the newest of the major version
-/// that it needs at least:
-/// <https://nodejs.org/api/packages.html#packagemanager>, <https://docs.npmjs.com/cli/configuring-npm/package-json#engines>
+/// The version of a package manager that `package.json` asks for.
 fn asked_for(package: &serde_json::Value, tool: &str) -> Option<String> {
-    let exact = || {
-        let text = package.get("packageManager")?.as_str()?;
-        let version = text.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?;
-        let is_version = version
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
-        (is_version && !version.is_empty()).then(|| version.to_owned())
-    };
-    let at_least = || {
-        let range = package.get("engines")?.get(tool)?.as_str()?;
-        let version = range.trim().trim_start_matches(['>', '=', '^', '~', 'v', ' ']);
-        let major: String = version.chars().take_while(char::is_ascii_digit).take(3).collect();
-        (!major.is_empty()).then_some(major)
-    };
-    exact().or_else(at_least)
+    named(package, tool).or_else(|| needed(package, tool))
+}
+
+/// The version that it names, without its hash: <https://nodejs.org/api/packages.html#packagemanager>
+fn named(package: &serde_json::Value, tool: &str) -> Option<String> {
+    let text = package.get("packageManager")?.as_str()?;
+    let version = text.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?;
+    let is_version = version
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    (is_version && !version.is_empty()).then(|| version.to_owned())
+}
+
+/// The major version that it needs at least, which stands for the newest such one:
+/// <https://docs.npmjs.com/cli/configuring-npm/package-json#engines>
+fn needed(package: &serde_json::Value, tool: &str) -> Option<String> {
+    let range = package.get("engines")?.get(tool)?.as_str()?;
+    let version = range.trim().trim_start_matches(['>', '=', '^', '~', 'v', ' ']);
+    let major: String = version.chars().take_while(char::is_ascii_digit).take(3).collect();
+    (!major.is_empty()).then_some(major)
 }
 
 /// A package manager of this machine, or a step that installs it: the version that the project asks for, else another.

@@ -46,14 +46,11 @@ impl Invocation {
             && shell == "sh"
             && flag == "-c"
         {
-            let Some(word) = script
-                .split_whitespace()
-                .find(|word| is_program(word))
-                .map(ToString::to_string)
-            else {
+            let at = |word: &str| word.as_ptr().addr() - script.as_ptr().addr() + word.len();
+            let Some(end) = script.split_whitespace().find(|word| is_program(word)).map(at) else {
                 return false;
             };
-            *script = script.replacen(&word, &format!("{word} {}", options.join(" ")), 1);
+            script.insert_str(end, &format!(" {}", options.join(" ")));
             return true;
         }
         let Some(at) = argv.iter().position(|word| is_program(word)) else {
@@ -138,6 +135,12 @@ mod tests {
             Framework::Ctest,
             &["sh", "-c", "cd build && ctest -j2"],
             "sh -c cd build && ctest --output-junit .greenlight-report.xml -j2 [CTEST_OUTPUT_ON_FAILURE=1] \
+             **/.greenlight-report.xml",
+        );
+        check_all(
+            Framework::Ctest,
+            &["sh", "-c", "cmake -DTESTS=doctest && ctest"],
+            "sh -c cmake -DTESTS=doctest && ctest --output-junit .greenlight-report.xml [CTEST_OUTPUT_ON_FAILURE=1] \
              **/.greenlight-report.xml",
         );
         check_all(

@@ -1,29 +1,30 @@
 //! Jobs of other CI systems that run tests, for repositories without GitHub Actions: GitLab, CircleCI, Azure Pipelines,
 //! Buildkite and Travis CI.
 //!
-//! Only plain scripts are read, and tasks of Azure that test. Templates, orbs and plugins from elsewhere are unknown, and so are the variables
-//! that a system sets: a line that needs one yields no command.
+//! Only plain scripts are read, and tasks of Azure that run `dotnet test`. Templates, orbs and plugins from elsewhere
+//! are unknown, and so are the variables that a system sets: a line that needs one yields no command.
+
+mod azure;
+mod job;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
+use self::azure::azure;
+use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, images, lines, script, variables};
 use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
 use super::purpose::{is_usual, rank};
-use super::steps;
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
 
-/// Maximum number of scripts of one job, and of jobs of one file.
-const MAX_SCRIPTS: usize = 100;
+/// Maximum number of jobs of one file.
 const MAX_JOBS: usize = 200;
 /// Maximum number of templates that a job extends, one after another. GitLab allows 11 levels.
 /// <https://docs.gitlab.com/ci/yaml/#extends>
 const MAX_EXTENDS: usize = 11;
-/// Maximum length of the name of a variable.
-const MAX_NAME: usize = 100;
 
 /// Reads the jobs of a file.
 type Jobs = fn(&Node) -> Vec<OtherJob>;
@@ -39,23 +40,6 @@ const SYSTEMS: [(&str, Jobs); 8] = [
     (".buildkite/pipeline.yaml", buildkite),
     (".travis.yml", travis),
 ];
-
-/// A job, as far as it can be read.
-#[derive(Default)]
-struct OtherJob {
-    name: String,
-    /// Its scripts, in the order in which they run.
-    scripts: Vec<OtherScript>,
-    env: BTreeMap<String, String>,
-    services: Vec<String>,
-}
-
-#[derive(Clone, Default)]
-struct OtherScript {
-    text: String,
-    directory: String,
-    env: BTreeMap<String, String>,
-}
 
 /// The steps that run tests, at most one of each job; those of jobs that are named after tests first.
 pub(super) fn test_steps<'p>(
@@ -86,10 +70,13 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
     let at = tests.or_else(|| with(&runs_tests))?;
     let mut before = Vec::new();
     for earlier in job.scripts.iter().take(at).filter(|script| installs(&script.text)) {
-        before.push(CiScript {
-            script: earlier.text.clone(),
-            directory: in_tree(&earlier.directory)?,
-        });
+        // What it prepares elsewhere does not matter.
+        if let Some(directory) = in_tree(&earlier.directory) {
+            before.push(CiScript {
+                script: earlier.text.clone(),
+                directory,
+            });
+        }
     }
     let script = job.scripts.into_iter().nth(at)?;
     let mut env = job.env;
@@ -107,53 +94,6 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
         versions: BTreeMap::new(),
         services: job.services,
     })
-}
-
-/// The lines of a script, which is one text or a list of texts, possibly nested.
-fn lines(node: &Node) -> Vec<&str> {
-    let mut lines = Vec::new();
-    let mut rest = vec![node];
-    while let Some(node) = rest.pop() {
-        lines.extend(node.text());
-        rest.extend(node.items().iter().rev());
-    }
-    lines.truncate(MAX_SCRIPTS);
-    lines
-}
-
-fn script(nodes: &[Option<&Node>]) -> OtherScript {
-    let lines: Vec<&str> = nodes.iter().flatten().flat_map(|node| lines(node)).collect();
-    OtherScript {
-        text: lines.join("\n"),
-        ..OtherScript::default()
-    }
-}
-
-/// Variables with plain values: a map, or a list of names and values. A value of a map may have a description.
-fn variables(node: Option<&Node>) -> BTreeMap<String, String> {
-    let entries = node.map(Node::entries).unwrap_or_default();
-    let items = node.map(Node::items).unwrap_or_default();
-    let value = |node: &Node| node.get("value").unwrap_or(node).scalar();
-    let all = entries
-        .iter()
-        .filter_map(|(name, node)| Some((name.clone(), value(node)?)));
-    let listed = items
-        .iter()
-        .filter_map(|node| Some((node.get("name")?.scalar()?, node.get("value")?.scalar()?)));
-    all.chain(listed)
-        .filter(|(_, value)| value.len() <= steps::MAX_VALUE && !value.contains('$'))
-        .take(steps::MAX_VARIABLES)
-        .collect()
-}
-
-/// The names of service images: texts, or maps with a name.
-fn images(node: Option<&Node>) -> Vec<String> {
-    let items = node.map(Node::items).unwrap_or_default();
-    let image = |node: &Node| {
-        let name = node.get("name").or_else(|| node.get("image"));
-        name.unwrap_or(node).text().map(str::to_string)
-    };
-    items.iter().filter_map(image).collect()
 }
 
 /// <https://docs.gitlab.com/ci/yaml/>
@@ -256,100 +196,6 @@ fn circle_scripts(job: &Node) -> Vec<OtherScript> {
         }
     });
     scripts.take(MAX_SCRIPTS).collect()
-}
-
-/// <https://learn.microsoft.com/azure/devops/pipelines/yaml-schema/>
-fn azure(document: &Node) -> Vec<OtherJob> {
-    let items = |node: &'_ Node, name: &str| node.get(name).map(Node::items).unwrap_or_default().to_vec();
-    let mut jobs = items(document, "jobs");
-    for stage in items(document, "stages") {
-        jobs.extend(items(&stage, "jobs"));
-    }
-    if document.get("steps").is_some() {
-        jobs.push(document.clone());
-    }
-    let is_elsewhere = |job: &Node| {
-        let pool = job.get("pool").or_else(|| document.get("pool"));
-        let image = pool.and_then(|pool| pool.get("vmImage")).and_then(Node::text);
-        image.is_some_and(|image| image.starts_with("windows") || image.starts_with("macos"))
-    };
-    // What is tested on another system alone is tested all the same, if a task says how.
-    jobs.sort_by_key(is_elsewhere);
-    jobs.iter()
-        .map(|job| {
-            let mut known = variables(document.get("variables"));
-            known.extend(variables(job.get("variables")));
-            let steps = job.get("steps").map(Node::items).unwrap_or_default();
-            let steps = steps
-                .iter()
-                .filter(|step| !is_elsewhere(job) || step.get("task").is_some());
-            OtherJob {
-                name: job.get("job").and_then(Node::text).unwrap_or("test").to_string(),
-                scripts: steps
-                    .filter_map(|step| azure_script(step, &known))
-                    .take(MAX_SCRIPTS)
-                    .collect(),
-                env: known.clone(),
-                services: job
-                    .get("services")
-                    .map(Node::entries)
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|(name, _)| name.clone())
-                    .collect(),
-            }
-        })
-        .collect()
-}
-
-/// The script of a step, or the command of a task that tests.
-fn azure_script(step: &Node, known: &BTreeMap<String, String>) -> Option<OtherScript> {
-    let run = step.get("script").or_else(|| step.get("bash"));
-    let directory = step.get("workingDirectory").and_then(Node::scalar);
-    let text = match run {
-        Some(run) => script(&[Some(run)]).text,
-        None => dotnet_task(step)?,
-    };
-    Some(OtherScript {
-        directory: directory.unwrap_or_default(),
-        env: variables(step.get("env")),
-        text: with_macros(&text, known),
-    })
-}
-
-/// <https://learn.microsoft.com/azure/devops/pipelines/tasks/reference/dotnet-core-cli-v2>
-fn dotnet_task(step: &Node) -> Option<String> {
-    step.get("task")?.text()?.strip_prefix("DotNetCoreCLI@")?;
-    let inputs = step.get("inputs")?;
-    let input = |name: &str| inputs.get(name).and_then(Node::scalar).unwrap_or_default();
-    // A pattern, or several lines: the project's files say which tests there are.
-    let projects = input("projects");
-    let is_plain = !projects.contains(['*', '\n', '!']);
-    let projects = if is_plain { projects } else { String::new() };
-    (input("command") == "test").then(|| ["dotnet test", projects.trim(), &input("arguments")].join(" "))
-}
-
-/// Replaces `$(name)` where the value is known: <https://learn.microsoft.com/azure/devops/pipelines/process/variables>
-fn with_macros(text: &str, known: &BTreeMap<String, String>) -> String {
-    let mut whole = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("$(") {
-        whole.push_str(before);
-        let end = after.bytes().take(MAX_NAME).position(|byte| byte == b')');
-        let value = end.and_then(|end| Some((known.get(&after[..end])?, &after[end + 1..])));
-        match value {
-            Some((value, after)) => {
-                whole.push_str(value);
-                rest = after;
-            }
-            None => {
-                whole.push_str("$(");
-                rest = after;
-            }
-        }
-    }
-    whole.push_str(rest);
-    whole
 }
 
 /// <https://buildkite.com/docs/pipelines/configure/step-types/command-step>

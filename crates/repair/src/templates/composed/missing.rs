@@ -101,9 +101,11 @@ fn for_last_element(place: &Site<'_, '_>) -> Vec<String> {
         .into_iter()
         .map(|statement| place.source.text_of(statement))
         .filter(|text| text.len() <= MAX_STATEMENT && !text.contains('\n'));
-    match (element, collection.filter(|name| is_name(name))) {
+    let collection = collection.filter(|name| is_name(name) && name.len() <= MAX_STATEMENT);
+    match (element, collection) {
         (Some(element), Some(collection)) => texts
             .filter_map(|text| with_word(text, element, &last.replace("{}", collection)))
+            .filter(|made| made.len() <= 4 * MAX_STATEMENT)
             .collect(),
         _ => Vec::new(),
     }

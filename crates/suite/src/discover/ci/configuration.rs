@@ -5,61 +5,106 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiStep;
 
 use crate::ci_configure::{is_configuring, taken_apart};
-use crate::discover::step::own_script;
-use crate::shell::{self, expanded, line_directory, quoted};
+use crate::discover::step::{own_script, tool};
+use crate::framework::Framework;
+use crate::shell::{self, line_directory, quoted};
 use crate::test_command::{Source, TestCommand};
 
-/// Adds the options of CI to a command of the project's files that configures the build, as CI does.
-pub(super) fn configured(command: &mut TestCommand, steps: &[&CiStep]) {
-    let Some(configure) = command.framework.spec().configure else {
-        return;
-    };
-    let [shell, flag, script] = command.argv.as_mut_slice() else {
-        return;
-    };
-    let is_own = shell == "sh" && flag == "-c" && matches!(command.source, Source::File(_));
-    let Some(rest) = script.strip_prefix(configure).filter(|_| is_own) else {
-        return;
-    };
-    let program = configure.split(' ').next().unwrap_or_default();
-    let mut found = steps
-        .iter()
-        .filter_map(|step| options(step, program, command.directory.as_ref()));
-    if let Some(options) = found.next().filter(|options| !options.is_empty()) {
-        let is_plain = |option: &str| {
-            option
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_=.:/+".contains(c))
+/// Programs that may run the tests of a build of any framework.
+const BUILD_TOOLS: [&str; 4] = ["cmake", "make", "meson", "ninja"];
+
+/// Adds the options of CI to commands of the project's files that configure a build, as the job does that tests it.
+pub(in crate::discover) fn configure(commands: &mut [TestCommand], steps: &[&CiStep]) {
+    // Scripts are parsed once for all commands.
+    let mut found: Option<Vec<Configuration>> = None;
+    for command in commands {
+        let framework = command.framework;
+        let Some(configure) = framework.spec().configure else {
+            continue;
         };
-        let options: Vec<_> = options
-            .iter()
-            .map(|option| {
-                if is_plain(option) {
-                    option.into()
-                } else {
-                    quoted(option)
-                }
-            })
-            .collect();
-        *script = format!("{configure} {}{rest}", options.join(" "));
+        let is_of_file = matches!(command.source, Source::File(_));
+        let [shell, flag, script] = command.argv.as_mut_slice() else {
+            continue;
+        };
+        let is_own = shell == "sh" && flag == "-c" && is_of_file;
+        let Some(rest) = script.strip_prefix(configure).filter(|_| is_own) else {
+            continue;
+        };
+        let found = found.get_or_insert_with(|| steps.iter().flat_map(|step| configurations(step)).collect());
+        let fits = |one: &&Configuration| configure.starts_with(one.program) && one.directory == command.directory;
+        // The job that runs this framework knows best.
+        let runs_it = |one: &&Configuration| one.runs.contains(&framework);
+        let chosen = found.iter().filter(fits).find(runs_it).or(found.iter().find(fits));
+        if let Some(options) = chosen.map(|one| &one.options).filter(|options| !options.is_empty()) {
+            *script = format!("{configure} {}{rest}", in_shell(options));
+        }
     }
 }
 
-/// The options with which a job configures the build of a directory. `None` if it does not.
-fn options(step: &CiStep, program: &str, wanted: Option<&RepoPath>) -> Option<Vec<String>> {
-    step.before.iter().chain([&own_script(step)]).find_map(|script| {
-        let lines = shell::lines(&script.script, |_| false)?;
-        lines
-            .into_iter()
-            .filter(|line| is_configuring(&line.words, program))
-            .find_map(|line| {
-                let words: Vec<Option<String>> = line.words.iter().map(|word| expanded(word, &step.env)).collect();
-                let (options, source) = taken_apart(&words, program);
-                let changes = [line.directory, vec![source]].concat();
-                let directory = line_directory(script.directory.as_ref(), &changes, &step.env)?;
-                (directory.as_ref() == wanted).then_some(options)
-            })
-    })
+/// How a job configures a build.
+struct Configuration {
+    program: &'static str,
+    /// The directory of its sources.
+    directory: Option<RepoPath>,
+    options: Vec<String>,
+    /// The frameworks that the step of the tests runs.
+    runs: Vec<Framework>,
+}
+
+/// What a step, or the steps before it, configure. None if the step does not test a build.
+fn configurations(step: &CiStep) -> Vec<Configuration> {
+    let own = own_script(step);
+    let lines = |script: &str| shell::lines(script, |_| false).unwrap_or_default();
+    let tests = lines(&own.script);
+    let runs: Vec<Framework> = tests
+        .iter()
+        .filter_map(|line| tool::of(&line.words).flatten())
+        .collect();
+    let is_build_tool = |line: &shell::SimpleCommand| {
+        let program = line.words.first();
+        program.is_some_and(|program| BUILD_TOOLS.contains(&program.as_str()))
+    };
+    if !runs.iter().any(|framework| framework.spec().configure.is_some()) && !tests.iter().any(is_build_tool) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for script in step.before.iter().chain([&own]) {
+        for line in lines(&script.script) {
+            let Some(program) = is_configuring(&line.words) else {
+                continue;
+            };
+            let Some((options, source)) = taken_apart(&line.words, &step.env, program) else {
+                continue;
+            };
+            let changes = [line.directory, vec![source]].concat();
+            if let Some(directory) = line_directory(script.directory.as_ref(), &changes, &step.env) {
+                found.push(Configuration {
+                    program,
+                    directory,
+                    options,
+                    runs: runs.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Options as a shell reads them.
+fn in_shell(options: &[String]) -> String {
+    let is_plain = |option: &str| {
+        option
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_=.:/+".contains(c))
+    };
+    let words: Vec<_> = options
+        .iter()
+        .map(|option| match is_plain(option) {
+            true => option.into(),
+            false => quoted(option),
+        })
+        .collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -69,7 +114,6 @@ mod tests {
     use greenlight_readers::ci_step::CiScript;
 
     use super::*;
-    use crate::framework::Framework;
 
     fn found(before: &str, script: &str) -> String {
         let step = CiStep {
@@ -95,7 +139,7 @@ mod tests {
             Framework::Ctest,
             Source::File("CMakeLists.txt".parse().unwrap()),
         );
-        configured(&mut command, &[&step]);
+        configure(std::slice::from_mut(&mut command), &[&step]);
         command.argv[2].clone()
     }
 
@@ -110,7 +154,22 @@ mod tests {
             ),
             ("cmake -B build -G Ninja -DFLAGS='-O2 -g'", "ctest", " '-DFLAGS=-O2 -g'"),
             ("", "cmake -DB=1 . && make && ctest", " -DB=1"),
+            // No source directory, or one that only the machine of CI knows.
+            ("cmake --version\ncmake -B build -DA=ON", "ctest", " -DA=ON"),
+            ("cmake -S \"$GITHUB_WORKSPACE/examples\" -B build -DA=ON", "ctest", ""),
+            ("cmake \"$PWD/other\" -DA=ON", "ctest", ""),
+            ("cmake -S $ELSEWHERE -DA=ON", "ctest", ""),
+            ("cmake -B build $FLAGS -DA=ON", "ctest", ""),
+            ("mkdir b && cd b && cmake $GITHUB_WORKSPACE -DA=ON", "ctest", " -DA=ON"),
+            // Something else is tested.
+            ("cmake -B build -DA=ON", "pytest", ""),
+            ("cmake -B build -DA=ON", "make -C build test", " -DA=ON"),
             // Of the machine, or unknown.
+            (
+                "cmake . -DROOT=/opt/x -DHOME_DIR=~/x -DX_COMPILER_WARNINGS=ON",
+                "ctest",
+                " -DX_COMPILER_WARNINGS=ON",
+            ),
             (
                 "cmake . -DCMAKE_C_COMPILER=icc -DCMAKE_INSTALL_PREFIX=/opt -DA=$B",
                 "ctest",

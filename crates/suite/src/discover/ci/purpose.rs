@@ -1,5 +1,8 @@
 //! What a command of CI is for: all tests or a part of them, this machine or another one, the tests or the machine.
 
+use greenlight_tree::checkout::Checkout;
+
+use crate::discover::directory::Directory;
 use crate::framework::Ecosystem;
 use crate::test_command::TestCommand;
 
@@ -97,16 +100,38 @@ fn names_packages(argv: &[String]) -> bool {
     arguments(argv, &VALUED).any(|word| word != "test" && word != "." && !word.ends_with("..."))
 }
 
-/// Leaves out the target of this machine, for which Cargo builds in any case.
-pub(super) fn leave_out_own_target(command: &mut TestCommand) {
-    if command.framework.spec().ecosystem != Ecosystem::Rust {
+/// Leaves out the target of this machine, for which Cargo builds without it, too, unless the project sets another one.
+/// The flags of a sanitizer are only for code that is built for a named target.
+pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestCommand) {
+    let is_rust = command.framework.spec().ecosystem == Ecosystem::Rust;
+    let needs_target = command.argv.iter().any(|word| word.starts_with("-Z"))
+        || command
+            .env
+            .get("RUSTFLAGS")
+            .is_some_and(|flags| flags.contains("sanitizer"));
+    let sets_target = || {
+        let root = Directory {
+            checkout,
+            directory: None,
+        };
+        [".cargo/config.toml", ".cargo/config"]
+            .iter()
+            .filter_map(|file| root.text(file))
+            .any(|text| text.lines().any(|line| line.trim_start().starts_with("target")))
+    };
+    if !is_rust || needs_target || sets_target() {
         return;
     }
     let own = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let argv = &mut command.argv;
-    argv.retain(|word| word.strip_prefix("--target=") != Some(&own));
-    let is_own = |pair: &[String]| pair[0] == "--target" && pair[1] == own;
-    if let Some(at) = argv.windows(2).position(is_own) {
+    let end = argv.iter().position(|word| word == "--").unwrap_or(argv.len());
+    let is_joined = |word: &String| word.strip_prefix("--target=") == Some(&own);
+    if let Some(at) = argv[..end].iter().position(is_joined) {
+        argv.remove(at);
+    } else if let Some(at) = argv[..end]
+        .windows(2)
+        .position(|pair| pair[0] == "--target" && pair[1] == own)
+    {
         argv.drain(at..at + 2);
     }
 }

@@ -118,7 +118,7 @@ fn tox_runs_what_its_environment_says() {
         &["CI='': cd snake && python3 -m pytest"],
     );
     check(
-        &["cd snake && uvx --with tox-uv tox run --installpkg `ls dist` -f unit"],
+        &["cd snake && uvx --with tox-uv tox run --installpkg `ls dist` -e unit"],
         &[unit],
     );
 }
@@ -143,6 +143,8 @@ fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
     let own = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     check(&[&format!("cargo test --target {own} -F a")], &["cargo test -F a"]);
     check(&[&format!("cargo test --target={own}")], &["cargo test"]);
+    check(&[&format!("cargo test -Zbuild-std --target {own}")], &[]);
+    check(&[&format!("cargo test -- --target {own}")], &[]);
     for all in ["go test -parallel 1 -race -tags a ./...", "go test -timeout 60s ."] {
         check(&[all], &[all]);
     }

@@ -20,21 +20,14 @@ pub(crate) fn spec<'a>(place: &'a Directory<'_>) -> Option<&'a str> {
 
 /// Whether the files below `spec` are written for Minitest.
 pub(crate) fn has_minitest_specs(place: &Directory<'_>) -> bool {
-    let loads_minitest = |file: &str| place.text(file).is_some_and(|text| text.lines().any(loads_minitest));
-    ["spec/spec_helper.rb", "spec/helper.rb"]
-        .into_iter()
-        .any(loads_minitest)
-        || spec(place).is_some_and(loads_minitest)
+    let says_minitest = |file: &str| place.text(file).is_some_and(|text| text.lines().any(says_minitest));
+    let helpers = ["spec/spec_helper.rb", "spec/helper.rb"];
+    !place.has(".rspec") && (helpers.into_iter().any(says_minitest) || spec(place).is_some_and(says_minitest))
 }
 
-/// Whether a line loads Minitest. The comments that `rspec --init` writes mention it as well.
-fn loads_minitest(line: &str) -> bool {
-    let library = line.trim_start().strip_prefix("require");
-    library.is_some_and(|library| {
-        library
-            .trim_start_matches([' ', '(', '"', '\''])
-            .starts_with("minitest")
-    })
+/// Whether a line of code mentions Minitest. The comments that `rspec --init` writes mention it as well.
+fn says_minitest(line: &str) -> bool {
+    !line.trim_start().starts_with('#') && ["minitest", "maxitest"].iter().any(|name| line.contains(name))
 }
 
 #[cfg(test)]
@@ -42,15 +35,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_does_not_load_minitest() {
+    fn a_comment_about_minitest_does_not_count() {
         for (line, expected) in [
             ("require 'minitest/autorun'", true),
-            ("  require(\"minitest/spec\")", true),
-            ("# such as the assertions of stdlib/minitest", false),
+            ("  require_relative(\"minitest_helper\")", true),
+            ("require 'maxitest/autorun'", true),
+            ("  # such as the assertions of stdlib/minitest", false),
             ("require 'rspec'", false),
-            ("minitest", false),
         ] {
-            assert_eq!(loads_minitest(line), expected, "{line}");
+            assert_eq!(says_minitest(line), expected, "{line}");
         }
     }
 }

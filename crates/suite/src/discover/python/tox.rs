@@ -47,7 +47,7 @@ static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\
 
 /// `--installpkg dist/*.whl` and `` --installpkg `find dist/*.tar.gz` ``.
 static PACKAGE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r#"--installpkg(?: +|=)(?:`[^`\n]*`|\$\([^()\n]*\)|"[^"\n]*"|'[^'\n]*'|[^\s"'`$]+)"#));
+    LazyLock::new(|| pattern(r#"--installpkg(?: +|=)(?:`[^`\n]*`|\$\([^()\n]*\)|"[^"\n]*"|'[^'\n]*'|[^\s"'`$\\]+)"#));
 
 /// A script in which tox is told no package of another job: here, the project itself is installed.
 pub(in crate::discover) fn without_package(script: &str) -> Cow<'_, str> {
@@ -117,8 +117,7 @@ fn environment<'a>(arguments: &'a [String], set: Option<&'a str>) -> Option<&'a 
         match word {
             "--" => return None,
             _ if WITH_VALUE.contains(&word) => _ = words.next()?,
-            // Factors name the environments that have all of them, such as the one with that name.
-            "-e" | "--env" | "-f" => named.push(words.next()?),
+            "-e" | "--env" => named.push(words.next()?),
             "run" | "r" => {}
             _ => match word.strip_prefix("-e").or_else(|| word.strip_prefix("--env=")) {
                 Some(name) => named.push(name),
@@ -178,14 +177,18 @@ impl Environment<'_> {
         (!self.lines("commands").is_empty()).then_some(script)
     }
 
-    /// Whether a variable that is set reaches the commands: <https://tox.wiki/en/latest/config.html#pass_env>
+    /// Whether a variable that is set reaches the commands. It does where that has to be computed:
+    /// <https://tox.wiki/en/latest/config.html#pass_env>
     fn passes(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
         let lines = self.lines("passenv").into_iter().chain(self.lines("pass_env"));
-        let matches = |pattern: &str| match pattern.split_once('*') {
-            Some((start, end)) => {
-                name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-            }
-            None => pattern == name,
+        let matches = |pattern: &str| {
+            let pattern = pattern.to_ascii_lowercase();
+            let mut parts = pattern.split('*');
+            let start = parts.next().unwrap_or_default();
+            pattern.contains(['{', '[', '?'])
+                || pattern == name
+                || pattern.contains('*') && name.starts_with(start) && parts.all(|part| name.contains(part))
         };
         lines
             .into_iter()

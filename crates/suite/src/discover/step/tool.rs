@@ -168,7 +168,7 @@ pub(super) fn is_check(words: &[String]) -> bool {
 
 /// What a command runs, if it runs tests or checks. The inner `None` means that its words do not tell which
 /// framework.
-pub(super) fn of(words: &[String]) -> Option<Option<Framework>> {
+pub(in crate::discover) fn of(words: &[String]) -> Option<Option<Framework>> {
     let words = unwrapped(words.to_vec());
     let names: Vec<&str> = words
         .iter()

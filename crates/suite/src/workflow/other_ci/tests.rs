@@ -130,16 +130,32 @@ pool: {vmImage: windows-latest}
 steps:
   - script: dotnet test other
   - task: DotNetCoreCLI@2
-    inputs: {command: test, projects: PROJECTS, arguments: -c $(Configuration) -v $(Other)}
+    inputs: {command: test, projects: PROJECTS, arguments: --no-build -c $(configuration) -v $(Other), workingDirectory: src}
 ";
     for (projects, expected) in [
         ("a.slnx", "dotnet test a.slnx -c Release -v $(Other)"),
-        ("'**/*.csproj'", "dotnet test  -c Release -v $(Other)"),
+        ("'**/*.csproj'", "dotnet test -c Release -v $(Other)"),
+        (
+            "'my tests\\a.csproj'",
+            "dotnet test 'my tests/a.csproj' -c Release -v $(Other)",
+        ),
     ] {
         let step = only("azure-pipelines.yml", &task.replace("PROJECTS", projects));
         assert_eq!(step.script, expected);
+        assert_eq!(step.directory.as_ref().map(RepoPath::as_str), Some("src"));
     }
     assert!(steps_of(&[("azure-pipelines.yml", &task.replace("command: test", "command: pack"))]).is_empty());
+}
+
+#[test]
+fn values_of_variables_do_not_multiply_a_script() {
+    let script = "$(A)".repeat(10_000);
+    let text = format!(
+        "variables: {{A: {}}}\nsteps: [{{script: 'make test {script}'}}]\n",
+        "a".repeat(4_000)
+    );
+    let steps = steps_of(&[("azure-pipelines.yml", &text)]);
+    assert!(steps.iter().all(|step| step.script.len() < 50_000));
 }
 
 #[test]

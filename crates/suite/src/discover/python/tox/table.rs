@@ -26,11 +26,20 @@ fn lines_of_table(keys: &toml::Table) -> BTreeMap<String, String> {
             lines.insert(key.into(), commands.collect::<Vec<_>>().join("\n"));
         }
     }
-    for key in ["deps", "extras", "dependency_groups", "pass_env"] {
+    for key in ["deps", "extras", "dependency_groups"] {
         if let Some(listed) = keys.get(key).and_then(toml::Value::as_array) {
             let listed = listed.iter().filter_map(toml::Value::as_str);
             lines.insert(key.into(), listed.collect::<Vec<_>>().join("\n"));
         }
+    }
+    if let Some(passed) = keys.get("pass_env") {
+        // What is not a plain list has to be computed, and may pass anything.
+        let names = passed
+            .as_array()
+            .map_or_else(Vec::new, |names| names.iter().map(toml::Value::as_str).collect());
+        let is_known = passed.is_array() && names.iter().all(Option::is_some);
+        let names = names.into_iter().flatten().collect::<Vec<_>>().join("\n");
+        lines.insert("pass_env".into(), if is_known { names } else { "*".into() });
     }
     if let Some(variables) = keys.get("set_env").and_then(toml::Value::as_table) {
         let set = variables

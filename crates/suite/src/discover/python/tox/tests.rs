@@ -26,6 +26,10 @@ fn ci_is_unset_unless_it_is_passed_on() {
         ("passenv =\n    A, CI\n", false),
         ("passenv = A *\n", false),
         ("pass_env = C*\n", false),
+        ("pass_env = ci\n", false),
+        ("pass_env = *I*\n", false),
+        ("pass_env = *X\n", true),
+        ("passenv = {[other]passenv}, X\n", false),
         ("set_env = CI = 1\n", true),
     ] {
         let sections = sections(&format!("[testenv]\n{passed}commands = pytest\n"));
@@ -82,14 +86,7 @@ fn what_an_environment_needs_is_installed_before_its_commands() {
 #[test]
 fn the_environment_is_the_one_that_is_named() {
     let named = |line: &str| environment(&shlex::split(line).unwrap(), None).map(String::from);
-    for line in [
-        "-e unit",
-        "-eunit",
-        "-f unit",
-        "run -e unit",
-        "r --env=unit -v",
-        "-v --env unit",
-    ] {
+    for line in ["-e unit", "-eunit", "run -e unit", "r --env=unit -v", "-v --env unit"] {
         assert_eq!(named(line).as_deref(), Some("unit"), "{line}");
     }
     for line in ["", "run -p auto", "--installpkg dist/a.whl"] {
@@ -111,6 +108,7 @@ fn the_package_of_another_job_is_left_out() {
         ("tox --installpkg=\"$(ls dist/*.whl)\" -e a", "tox  -e a"),
         ("tox --installpkg $(ls dist) -e a", "tox  -e a"),
         ("tox --installpkg", "tox --installpkg"),
+        ("tox --installpkg \\\n a.whl -e a", "tox --installpkg \\\n a.whl -e a"),
         ("pytest --installpkg a", "pytest --installpkg a"),
     ] {
         assert_eq!(without_package(script), expected);

@@ -1,0 +1,73 @@
+//! A job of any of these systems, and how its parts are read.
+
+use std::collections::BTreeMap;
+
+use super::super::node::Node;
+use super::super::steps;
+
+/// Maximum number of scripts of one job.
+pub(super) const MAX_SCRIPTS: usize = 100;
+
+/// A job, as far as it can be read.
+#[derive(Default)]
+pub(super) struct OtherJob {
+    pub(super) name: String,
+    /// Its scripts, in the order in which they run.
+    pub(super) scripts: Vec<OtherScript>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) services: Vec<String>,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct OtherScript {
+    pub(super) text: String,
+    pub(super) directory: String,
+    pub(super) env: BTreeMap<String, String>,
+}
+
+/// The lines of a script, which is one text or a list of texts, possibly nested.
+pub(super) fn lines(node: &Node) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut rest = vec![node];
+    while let Some(node) = rest.pop() {
+        lines.extend(node.text());
+        rest.extend(node.items().iter().rev());
+    }
+    lines.truncate(MAX_SCRIPTS);
+    lines
+}
+
+pub(super) fn script(nodes: &[Option<&Node>]) -> OtherScript {
+    let lines: Vec<&str> = nodes.iter().flatten().flat_map(|node| lines(node)).collect();
+    OtherScript {
+        text: lines.join("\n"),
+        ..OtherScript::default()
+    }
+}
+
+/// Variables with plain values: a map, or a list of names and values. A value of a map may have a description.
+pub(super) fn variables(node: Option<&Node>) -> BTreeMap<String, String> {
+    let entries = node.map(Node::entries).unwrap_or_default();
+    let items = node.map(Node::items).unwrap_or_default();
+    let value = |node: &Node| node.get("value").unwrap_or(node).scalar();
+    let all = entries
+        .iter()
+        .filter_map(|(name, node)| Some((name.clone(), value(node)?)));
+    let listed = items
+        .iter()
+        .filter_map(|node| Some((node.get("name")?.scalar()?, node.get("value")?.scalar()?)));
+    all.chain(listed)
+        .filter(|(_, value)| value.len() <= steps::MAX_VALUE && !value.contains('$'))
+        .take(steps::MAX_VARIABLES)
+        .collect()
+}
+
+/// The names of service images: texts, or maps with a name.
+pub(super) fn images(node: Option<&Node>) -> Vec<String> {
+    let items = node.map(Node::items).unwrap_or_default();
+    let image = |node: &Node| {
+        let name = node.get("name").or_else(|| node.get("image"));
+        name.unwrap_or(node).text().map(str::to_string)
+    };
+    items.iter().filter_map(image).collect()
+}
