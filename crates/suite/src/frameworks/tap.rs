@@ -29,7 +29,12 @@ const SCRIPT: Script = Script {
     options: |program| match program {
         "ava" => &["--tap"],
         "tap" | "borp" => &["--reporter=tap"],
-        "bnt" => &["--test-reporter=tap"],
+        // It always has a reporter for people, and Node wants a destination for each.
+        "bnt" => &[
+            "--test-reporter=tap",
+            "--test-reporter-destination=stderr",
+            "--test-reporter-destination=stdout",
+        ],
         // It prints nothing else.
         _ => &[],
     },

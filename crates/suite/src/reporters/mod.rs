@@ -150,6 +150,11 @@ mod tests {
              .greenlight-report.json",
         );
         check_all(
+            Framework::Tap,
+            &["npx", "bnt"],
+            "npx bnt --test-reporter=tap --test-reporter-destination=stderr --test-reporter-destination=stdout ",
+        );
+        check_all(
             Framework::Minitest,
             &["rake", "test"],
             "rake test [TESTOPTS=--verbose] ",
