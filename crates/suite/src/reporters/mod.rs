@@ -152,7 +152,7 @@ mod tests {
         check_all(
             Framework::Tap,
             &["npx", "bnt"],
-            "npx bnt --test-reporter=tap --test-reporter-destination=stderr --test-reporter-destination=stdout ",
+            "npx bnt --test-reporter=tap --test-reporter-destination=stderr --test-reporter-destination=stdout [] ",
         );
         check_all(
             Framework::Minitest,
