@@ -30,15 +30,15 @@ pub(crate) fn loopback_up() -> anyhow::Result<()> {
         error.map_or_else(|| "unknown".into(), |number| (-number).to_string())
     );
     // A machine with a network has more addresses than these two. Without any other, the C library finds no address of
-    // `localhost` for programs that only want ones they can use (`AI_ADDRCONFIG`, see getaddrinfo(3)). A kernel without
-    // IPv6 refuses the second.
+    // `localhost` for programs that only want ones they can use (`AI_ADDRCONFIG`, see getaddrinfo(3)). A kernel may
+    // refuse them, as one without IPv6 does the second, and everything else works without them.
     for (family, address, prefix) in OTHERS {
-        add(family, address, prefix)?;
+        add(family, address, prefix).ok();
     }
     Ok(())
 }
 
-/// Gives the interface another address. A kernel that refuses it is no error.
+/// Gives the interface another address.
 fn add(family: AddressFamily, address: &[u8], prefix: u8) -> anyhow::Result<()> {
     const RTM_NEWADDR: u16 = 20;
     const IFA_LOCAL: u16 = 2;
