@@ -136,8 +136,9 @@ fn is_taken(option: &str) -> bool {
         || name.ends_with("_COMPILER")
         || PARTS_OF_MACHINE.iter().any(|part| name.contains(part))
         || value.starts_with(['/', '~']);
-    // A word that ends like this would be taken for the program that runs the tests.
-    is_name && !is_of_machine && option.len() <= MAX_OPTION && !option.contains("ctest")
+    // Its report is requested behind the first word that is a path of this program.
+    let names_ctest = option.split([' ', '\t', '\n', '/']).any(|part| part == "ctest");
+    is_name && !is_of_machine && option.len() <= MAX_OPTION && !names_ctest
 }
 
 #[cfg(test)]

@@ -138,6 +138,7 @@ impl Inner {
     pub(crate) fn spec(&self, command: &Command, policy: &Policy) -> Spec {
         let mut env = self.toolchains.env.clone();
         env.extend(command.env.clone());
+        // See `Command::env`.
         env.retain(|name, value| !(name == "CI" && value.is_empty()));
         // A tool that was removed in the meantime is not mounted; commands that need it fail.
         let tools = self.toolchains.mounts.iter().filter(|mount| mount.source.exists());

@@ -10,7 +10,7 @@ use crate::framework::Framework;
 use crate::shell::{self, line_directory, quoted};
 use crate::test_command::{Source, TestCommand};
 
-/// Programs that may run the tests of a build of any framework.
+/// Build tools, which may run tests of any framework.
 const BUILD_TOOLS: [&str; 4] = ["cmake", "make", "meson", "ninja"];
 
 /// Adds the options of CI to commands of the project's files that configure a build, as the job does that tests it.
@@ -67,9 +67,10 @@ fn configurations(step: &CiStep) -> Vec<Configuration> {
     if !runs.iter().any(|framework| framework.spec().configure.is_some()) && !tests.iter().any(is_build_tool) {
         return Vec::new();
     }
+    let earlier = step.before.iter().map(|script| (script, lines(&script.script)));
     let mut found = Vec::new();
-    for script in step.before.iter().chain([&own]) {
-        for line in lines(&script.script) {
+    for (script, lines) in earlier.chain([(&own, tests)]) {
+        for line in lines {
             let Some(program) = is_configuring(&line.words) else {
                 continue;
             };
@@ -161,9 +162,8 @@ mod tests {
             ("cmake -S $ELSEWHERE -DA=ON", "ctest", ""),
             ("cmake -B build $FLAGS -DA=ON", "ctest", ""),
             ("mkdir b && cd b && cmake $GITHUB_WORKSPACE -DA=ON", "ctest", " -DA=ON"),
-            // Something else is tested.
-            ("cmake -B build -DA=ON", "pytest", ""),
             ("cmake -B build -DA=ON", "make -C build test", " -DA=ON"),
+            ("cmake -B build -DTESTS=doctest", "ctest", " -DTESTS=doctest"),
             // Of the machine, or unknown.
             (
                 "cmake . -DROOT=/opt/x -DHOME_DIR=~/x -DX_COMPILER_WARNINGS=ON",
@@ -175,7 +175,10 @@ mod tests {
                 "ctest",
                 "",
             ),
-            // Something else.
+            // Would be taken for the program that runs the tests.
+            ("cmake . -DRUNNER=bin/ctest '-DA=b bin/ctest c'", "ctest", ""),
+            // Something else is tested or configured.
+            ("cmake -B build -DA=ON", "pytest", ""),
             ("cmake --build build -DA=ON", "ctest", ""),
             ("cmake -S examples -B build -DA=ON", "ctest", ""),
             ("cmake -S \"$GITHUB_WORKSPACE\" -B build -DA=ON", "ctest", " -DA=ON"),

@@ -100,8 +100,8 @@ fn names_packages(argv: &[String]) -> bool {
     arguments(argv, &VALUED).any(|word| word != "test" && word != "." && !word.ends_with("..."))
 }
 
-/// Leaves out the target of this machine, for which Cargo builds without it, too, unless the project sets another one.
-/// The flags of a sanitizer are only for code that is built for a named target.
+/// Leaves out a `--target` that is this machine: Cargo builds for it anyway, unless the project sets another target.
+/// Unstable options and sanitizers need a target that is named.
 pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestCommand) {
     let is_rust = command.framework.spec().ecosystem == Ecosystem::Rust;
     let needs_target = command.argv.iter().any(|word| word.starts_with("-Z"))
