@@ -20,7 +20,7 @@ check() {
   esac
 }
 
-mapfile -t shell < <(git ls-files '*.sh' .ci/run .ci/tool .ci/describe .ci/formula)
+mapfile -t shell < <(git ls-files '*.sh' .ci/run .ci/tool .ci/describe .ci/formula .ci/rustdoc)
 check "ruff format" .ci/tool ruff format --check
 check "ruff check" .ci/tool ruff check
 check "biome" .ci/tool biome ci
