@@ -13,6 +13,7 @@ use greenlight_suite as suite;
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
+use super::exit_code::changes_exit_code;
 use super::runner::Runner;
 use super::same_answer::answers_the_same;
 use super::same_argument::passes_a_variable_twice;
@@ -216,6 +217,9 @@ impl Gate<'_, '_> {
         if answers_the_same(candidate, &original) {
             risks.push("with it, the function returns the same value everywhere");
         }
+        if changes_exit_code(candidate, &original) {
+            risks.push("it only changes the code with which the program exits");
+        }
         if passes_a_variable_twice(candidate, &original) {
             risks.push("with it, a call gets the same variable twice");
         }
@@ -291,7 +295,7 @@ impl Gate<'_, '_> {
             return true;
         }
         match compared {
-            Some(compared) => alike(&compared.candidates),
+            Some(compared) => agreed(compared),
             None => rivals.iter().all(|rival| rival.score < candidate.score * UNCOMPARED),
         }
     }
@@ -332,8 +336,15 @@ impl Gate<'_, '_> {
     }
 }
 
-fn alike(behaviours: &[Behaviour]) -> bool {
-    behaviours.windows(2).all(|pair| pair[0] == pair[1])
+/// Whether all behave as the first one does. Those that have become a constant are left out if the code as it is and the
+/// first one have different answers: that an edit passes by answering everything alike says more about the tests.
+fn agreed(compared: &BehaviourComparison) -> bool {
+    let Some((first, rivals)) = compared.candidates.split_first() else {
+        return true;
+    };
+    let is_degenerate =
+        |rival: &Behaviour| rival.is_constant_beside(first) && rival.is_constant_beside(&compared.original);
+    rivals.iter().all(|rival| rival == first || is_degenerate(rival))
 }
 
 /// The run of the whole suite on a fresh copy with the candidate, if it is an improvement.
@@ -352,11 +363,32 @@ mod tests {
 
     #[test]
     fn one_different_answer_is_a_different_behaviour() {
-        let of = |answers: &[&str]| Behaviour {
-            answers: answers.iter().map(ToString::to_string).collect(),
+        for (candidates, expected) in [
+            (&[][..], true),
+            (&[&["1", "2"], &["1", "2"]], true),
+            (&[&["1", "2"], &["1", "2"], &["1", "3"]], false),
+            // One that answers everything alike.
+            (&[&["1", "2"], &["2", "2"]], true),
+            (&[&["1", "2"], &["2", "raises TypeError"]], false),
+            // The likeliest one does, and then it is one opinion among others.
+            (&[&["2", "2"], &["1", "2"]], false),
+        ] {
+            let compared = BehaviourComparison {
+                original: of(&["2", "1"]),
+                candidates: candidates.iter().map(|answers| of(*answers)).collect(),
+            };
+            assert_eq!(agreed(&compared), expected, "{candidates:?}");
+        }
+        let was_constant = BehaviourComparison {
+            original: of(&["1", "1"]),
+            candidates: vec![of(&["1", "2"]), of(&["2", "2"])],
         };
-        assert!(alike(&[of(&["1", "2"]), of(&["1", "2"])]));
-        assert!(!alike(&[of(&["1", "2"]), of(&["1", "2"]), of(&["1", "3"])]));
-        assert!(alike(&[]));
+        assert!(!agreed(&was_constant));
+    }
+
+    fn of(answers: &[&str]) -> Behaviour {
+        Behaviour {
+            answers: answers.iter().map(ToString::to_string).collect(),
+        }
     }
 }

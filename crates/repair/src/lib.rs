@@ -16,6 +16,7 @@ mod apart;
 mod candidates;
 mod dead_branch;
 mod evidence;
+mod exit_code;
 mod expected;
 mod explain;
 mod found;

@@ -4,10 +4,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use tree_sitter::Node;
+
 use super::candidates::Candidate;
 use super::syntax::{Below, Source};
 
-/// Whether all returns of the edited function have the same constant, and had different values before.
+/// Whether all returns of the edited function have the same constant, and had different values before, or one that is
+/// computed.
 pub(super) fn answers_the_same(candidate: &Candidate, original: &str) -> bool {
     let (path, start) = (candidate.path.as_str(), candidate.range.start);
     let of = |text: String, end: usize| {
@@ -15,11 +18,20 @@ pub(super) fn answers_the_same(candidate: &Candidate, original: &str) -> bool {
         let function = function(&source, &(start..end))?;
         Some(returned(&source, function))
     };
-    let Some((after, true)) = of(candidate.text.clone(), start + candidate.replacement.len()) else {
+    let after = of(candidate.text.clone(), start + candidate.replacement.len());
+    let Some(after) = after.filter(|after| after.are_constants && after.values.len() == 1) else {
         return false;
     };
     let before = of(original.to_owned(), candidate.range.end);
-    after.len() == 1 && before.is_some_and(|(before, _)| before.len() > 1)
+    before.is_some_and(|before| before.values.len() > 1 || (after.is_last && !before.are_constants))
+}
+
+/// What a function returns.
+struct Returned {
+    values: BTreeSet<String>,
+    are_constants: bool,
+    /// Whether there is one `return`, at the end of the function, so that nothing else is returned.
+    is_last: bool,
 }
 
 /// The innermost function around a range.
@@ -40,10 +52,9 @@ fn function(source: &Source, around: &Range<usize>) -> Option<usize> {
     found
 }
 
-/// The values that a function returns, and whether they are at least two constants.
-fn returned(source: &Source, function: usize) -> (BTreeSet<String>, bool) {
+fn returned(source: &Source, function: usize) -> Returned {
     let language = source.language;
-    let (mut values, mut count, mut are_constants) = (BTreeSet::new(), 0, true);
+    let (mut values, mut count, mut are_constants, mut is_last) = (BTreeSet::new(), 0, true, false);
     source.walk(|steps| {
         let Some(node) = steps.last().map(|step| step.node) else {
             return Below::Enter;
@@ -56,6 +67,11 @@ fn returned(source: &Source, function: usize) -> (BTreeSet<String>, bool) {
             return Below::Enter;
         }
         count += 1;
+        let block = node.parent();
+        let is_of_function = block
+            .and_then(|block| block.parent())
+            .is_some_and(|around| around.id() == function);
+        is_last = is_of_function && block.is_some_and(|block| last_child(block) == Some(node.id()));
         let text = source.text_of(node);
         let value = text.strip_prefix(language.returns.1).unwrap_or(text);
         let value = value.trim_end_matches(';').trim();
@@ -69,7 +85,16 @@ fn returned(source: &Source, function: usize) -> (BTreeSet<String>, bool) {
         values.insert(value.to_owned());
         Below::Skip
     });
-    (values, count > 1 && are_constants)
+    Returned {
+        values,
+        are_constants: count > 0 && are_constants,
+        is_last: count == 1 && is_last,
+    }
+}
+
+fn last_child(block: Node<'_>) -> Option<usize> {
+    let last = block.named_child_count().checked_sub(1)?;
+    Some(block.named_child(u32::try_from(last).ok()?)?.id())
 }
 
 #[cfg(test)]
@@ -113,6 +138,16 @@ mod tests {
         // It had one answer before.
         let same = "def f(n):\n    if n > 1:\n        return True\n    return True\n";
         check("f.py", same, ("n > 1", "n > 2"), false);
+        // It computed its answer before.
+        let one = "def f(t, n):\n    return t.get(n)\n";
+        check("f.py", one, ("t.get(n)", "True"), true);
+        check("f.py", one, ("t.get(n)", "t.get(t)"), false);
+        check("f.py", "def f(n):\n    return 1\n", ("1", "2"), false);
+        let last = "exports.f = function f(t, n) {\n  const v = t[n];\n  return v;\n};\n";
+        check("f.js", last, ("v;\n}", "true;\n}"), true);
+        // Without an answer, it has another one.
+        let early = "def f(t, n):\n    if n in t:\n        return t.get(n)\n";
+        check("f.py", early, ("t.get(n)", "True"), false);
         // The inner function has another.
         let inner = "def f(n):\n    def g():\n        return True\n    if n:\n        return 0\n    return g()\n";
         check("f.py", inner, ("if n", "if not n"), false);

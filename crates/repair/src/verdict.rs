@@ -1,5 +1,7 @@
 //! The verdict on a candidate, and how many candidates are tried in parallel.
 
+use std::collections::HashSet;
+
 /// Maximum number of candidates tried in parallel, regardless of the machine.
 const MAX_WORKERS: usize = 8;
 
@@ -24,6 +26,22 @@ pub(super) enum CandidateVerdict {
 pub(super) struct Behaviour {
     /// One for each input: a value, an error or a timeout, as a digest or as text.
     pub(super) answers: Vec<String>,
+}
+
+impl Behaviour {
+    /// Whether it returned the same value for all inputs for which it returned one, while another returned several.
+    pub(super) fn is_constant_beside(&self, other: &Behaviour) -> bool {
+        self.values().count() > 1 && self.differing_values() == 1 && other.differing_values() > 1
+    }
+
+    fn differing_values(&self) -> usize {
+        self.values().collect::<HashSet<_>>().len()
+    }
+
+    fn values(&self) -> impl Iterator<Item = &str> {
+        let answers = self.answers.iter().map(String::as_str);
+        answers.filter(|answer| !NO_VALUE.iter().any(|word| answer.starts_with(word)))
+    }
 }
 
 /// The same inputs for the code as it is and for each candidate.
