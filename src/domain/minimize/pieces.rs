@@ -17,6 +17,8 @@ pub struct PatchPiece {
     pub(super) is_silent: bool,
     /// What a silent piece stays with: the pieces that have the same number.
     group: usize,
+    /// The words that it replaces by others in lines that otherwise stay much the same.
+    replaced: BTreeSet<String>,
     /// `None`: the change of the whole file, because it is added, deleted, changes its mode or is not text.
     pub(super) lines: Option<LineChange>,
 }
@@ -44,6 +46,7 @@ pub fn hunks(patch: &Patch, silent: &SilentLines) -> Vec<PatchPiece> {
                 path: path.clone(),
                 is_silent: false,
                 group,
+                replaced: BTreeSet::new(),
                 lines: None,
             });
             continue;
@@ -54,6 +57,7 @@ pub fn hunks(patch: &Patch, silent: &SilentLines) -> Vec<PatchPiece> {
             is_silent: is_silent(path, &lines, silent)
                 || trimmed(&old[lines.old.clone()]) == trimmed(&new[lines.new.clone()]),
             group,
+            replaced: replaced(&old[lines.old.clone()], &new[lines.new.clone()]),
             lines: Some(lines),
         };
         let diff = similar::TextDiff::from_slices(&old, &new);
@@ -110,6 +114,23 @@ pub fn lines(hunks: &[PatchPiece], leftovers: &Leftovers) -> Vec<PatchPiece> {
     pieces
 }
 
+/// The words of the old lines that are missing in the new ones, where each line keeps most of its words.
+fn replaced(old: &[&str], new: &[&str]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (old, new) in old.iter().zip(new).filter(|_| old.len() == new.len()) {
+        let words = |line: &str| -> BTreeSet<String> {
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            words.filter(|word| !word.is_empty()).map(str::to_string).collect()
+        };
+        let (old, new) = (words(old), words(new));
+        let gone: BTreeSet<String> = old.difference(&new).cloned().collect();
+        if gone.len() * 2 <= old.len() {
+            found.extend(gone);
+        }
+    }
+    found
+}
+
 /// The lines without what a new block around them changes.
 fn trimmed<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     lines.iter().map(|line| line.trim_start()).collect()
@@ -130,21 +151,30 @@ pub fn judged(pieces: &[PatchPiece]) -> Vec<PatchPiece> {
 pub type Functions = BTreeMap<RepoPath, Vec<Range<usize>>>;
 
 /// The pieces that tests can judge, in groups that are only left out together: what changes in one function is one
-/// thought, of which the tests may need only a part.
+/// thought, of which the tests may need only a part, and so is replacing the same word in several places of a file.
 pub fn units(pieces: &[PatchPiece], functions: &Functions) -> Vec<Vec<PatchPiece>> {
-    let mut units = Vec::<(Option<_>, Vec<PatchPiece>)>::new();
-    for piece in pieces.iter().filter(|piece| !piece.is_silent) {
-        let around = piece.lines.as_ref().and_then(|lines| {
-            let mut functions = functions.get(&piece.path)?.iter();
-            let around = functions.find(|around| around.contains(&lines.new.start) && lines.new.end <= around.end)?;
-            Some((&piece.path, around))
-        });
-        match units.iter_mut().find(|(other, _)| around.is_some() && *other == around) {
-            Some((_, unit)) => unit.push(piece.clone()),
-            None => units.push((around, vec![piece.clone()])),
-        }
+    let around = |piece: &PatchPiece| {
+        let lines = piece.lines.as_ref()?;
+        let mut functions = functions.get(&piece.path)?.iter();
+        functions.position(|around| around.contains(&lines.new.start) && lines.new.end <= around.end)
+    };
+    let belong_together = |(one, function): &(PatchPiece, Option<usize>),
+                           (other, its): &(PatchPiece, Option<usize>)| {
+        let is_same_function = function.is_some() && function == its;
+        one.path == other.path && (is_same_function || !one.replaced.is_disjoint(&other.replaced))
+    };
+    let mut units: Vec<Vec<(PatchPiece, Option<usize>)>> = Vec::new();
+    for piece in judged(pieces) {
+        let function = around(&piece);
+        let found = (piece, function);
+        let (with, others): (Vec<_>, Vec<_>) = std::mem::take(&mut units)
+            .into_iter()
+            .partition(|unit| unit.iter().any(|other| belong_together(&found, other)));
+        units = others;
+        units.push(with.into_iter().flatten().chain([found]).collect());
     }
-    units.into_iter().map(|(_, unit)| unit).collect()
+    let pieces = |unit: Vec<(PatchPiece, _)>| unit.into_iter().map(|(piece, _)| piece).collect();
+    units.into_iter().map(pieces).collect()
 }
 
 /// The chosen pieces, with the silent ones that belong to any of them, or only to other silent ones.
@@ -265,6 +295,15 @@ mod tests {
                 "a\nb\nc\nd\ne\nf\nG\n"
             ]
         );
+    }
+
+    #[test]
+    fn what_replaces_the_same_word_is_left_out_together() {
+        let before = "for k in self.list:\n\nreturn repr(self.list)\n\nother(a, b)\n\ndrop\n";
+        let now = "for k in self.items():\n\nreturn repr(list(self))\n\nother(b, b)\n\n";
+        let patch = patch(before, &now.replace("list(self)", "tuple(self)"));
+        let units = units(&hunks(&patch, &SilentLines::new()), &Functions::new());
+        assert_eq!(units.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1]);
     }
 
     #[test]

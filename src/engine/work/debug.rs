@@ -1,7 +1,7 @@
 //! The rule of debug: the failing tests pass, nothing new fails, and no test is weakened.
 
 use super::judge::{Judge, Judged, Submission};
-use super::minimize::minimize;
+use super::minimize::prove_smallest;
 use super::{Broken, Red, WorkOutcome, prove};
 use crate::domain::proposal::Claim;
 use crate::domain::reply;
@@ -39,18 +39,24 @@ async fn executed(
         on_head: None,
     };
     let Submission { patch, summary, claim } = submission;
-    let evidence = match Box::pin(prove(worktree, suite, (&patch, claim), &red, cancel)).await? {
-        Ok(evidence) => evidence,
-        Err(unfit) => return Ok(Err(unfit.into())),
-    };
     if claim == Claim::TestMayBeWrong {
+        let evidence = match Box::pin(prove(worktree, suite, (&patch, claim), &red, cancel)).await? {
+            Ok(evidence) => evidence,
+            Err(unfit) => return Ok(Err(unfit.into())),
+        };
         let weakens = guard::weakenings(&patch, &worktree.inputs(Some(before)));
         let submission = Submission { patch, summary, claim };
         let mut proposal = bench.proposal(submission, Some(evidence));
         proposal.weakens = weakens;
         return Ok(Ok(WorkOutcome::Proposed(Box::new(proposal))));
     }
-    let (patch, evidence) = Box::pin(minimize(worktree, suite, (patch, evidence), &red, cancel)).await?;
+    if let Err(unfit) = bench.fits(&patch) {
+        return Ok(Err(unfit.into()));
+    }
+    let (patch, evidence) = match Box::pin(prove_smallest(worktree, suite, patch, &red, cancel)).await? {
+        Ok(proved) => proved,
+        Err(unfit) => return Ok(Err(unfit.into())),
+    };
     if cancel.is_cancelled() {
         return Ok(Ok(WorkOutcome::Interrupted));
     }

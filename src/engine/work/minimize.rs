@@ -1,7 +1,8 @@
-//! Removes unnecessary parts of a proved patch, within a small budget, and proves the rest.
+//! Removes unnecessary parts of a patch, within a small budget, and proves the rest.
 //!
 //! Candidates are tried in one workspace with only the failing tests, which is quick but can be wrong. The result
-//! counts only if the whole suite passes on a fresh copy, as for any other patch. What does not parse is not tried.
+//! counts only if the whole suite passes on a fresh copy, as for any other patch. That is the only run of the whole
+//! suite, unless it shows that a part is needed after all. What does not parse is not tried.
 //! Whole hunks are left out, and single lines only if nothing can need them: comments, and cases that no test covers,
 //! may be right.
 
@@ -16,13 +17,13 @@ use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
 use crate::domain::minimize::{self, Functions, Minimization, PatchPiece};
 use crate::domain::patch::{FileChange, Patch};
-use crate::domain::proposal::{Claim, Evidence, LeftOut};
+use crate::domain::proposal::{Claim, Evidence, LeftOut, Unfit};
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::guard;
 use crate::suite::{self, Purpose, Suite};
 
 /// How many test runs the minimization may take, including the last ones on fresh copies.
-const MAX_RUNS: u32 = 9;
+const MAX_RUNS: u32 = 10;
 /// The divisor of a run's time limit that it may take.
 const PART_OF_WALL: u32 = 5;
 /// Runs reserved for the final proofs, of at most three candidates.
@@ -43,28 +44,61 @@ struct Trial<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// Returns a smaller patch with its proof, or the original if none is found.
+/// Proves a fix without the parts that the tests do not need, or else the whole of it.
 ///
 /// # Errors
-/// When the sandbox cannot be used.
-pub(super) async fn minimize(
+/// When the sandbox cannot be used. A patch that cannot be proved is `Ok(Err(why))`.
+pub(super) async fn prove_smallest(
     worktree: &Worktree,
     suite: &Suite,
-    (patch, evidence): (Patch, Evidence),
+    patch: Patch,
     red: &Red<'_>,
     cancel: &CancellationToken,
-) -> Result<(Patch, Evidence), Broken> {
-    let silent = guard::silent_lines(&patch);
-    let hunks = minimize::hunks(&patch, &silent);
-    let noise = minimize::noise(&patch, &hunks);
-    let (functions, leftovers) = (guard::functions(&patch), guard::leftovers(&patch));
+) -> Result<Result<(Patch, Evidence), Unfit>, Broken> {
+    for (smaller, left_out) in Box::pin(smaller(worktree, suite, &patch, red, cancel)).await? {
+        if cancel.is_cancelled() {
+            break;
+        }
+        if let Ok(proof) = Box::pin(prove(worktree, suite, (&smaller, Claim::Fix), red, cancel)).await? {
+            tracing::info!(
+                hunks = left_out.hunks,
+                of = left_out.of,
+                lines = left_out.lines,
+                "a patch was minimized"
+            );
+            let left_out = Some(left_out);
+            let evidence = Evidence { left_out, ..proof };
+            return Ok(Ok((smaller, evidence)));
+        }
+    }
+    let proved = Box::pin(prove(worktree, suite, (&patch, Claim::Fix), red, cancel)).await?;
+    Ok(proved.map(|evidence| (patch, evidence)))
+}
+
+/// Smaller patches with which the failing tests pass, from the smallest to the most likely one: if one breaks a test that
+/// was not tried, the next is to be proved. None if they fail with the whole patch, too.
+async fn smaller(
+    worktree: &Worktree,
+    suite: &Suite,
+    patch: &Patch,
+    red: &Red<'_>,
+    cancel: &CancellationToken,
+) -> Result<Vec<(Patch, LeftOut)>, Broken> {
+    let silent = guard::silent_lines(patch);
+    let hunks = minimize::hunks(patch, &silent);
+    let noise = minimize::noise(patch, &hunks);
+    let (functions, leftovers) = (guard::functions(patch), guard::leftovers(patch));
     let has_nothing = minimize::units(&hunks, &functions).len() < 2
         && minimize::judged(&minimize::lines(&hunks, &leftovers)).is_empty();
     // No test depends on another, so new tests would be removed first.
-    if has_nothing || evidence.own_tests.is_some() {
-        return Ok((patch, evidence));
+    let has_tests = || patch.files().any(|(path, change)| guard::touches_tests(path, change));
+    if has_nothing || has_tests() {
+        return Ok(Vec::new());
     }
-    let mut trial = Trial::new(worktree, suite, (&patch, red.before), cancel).await?;
+    let mut trial = Trial::new(worktree, suite, (patch, red.before), cancel).await?;
+    if !trial.passes_with(&hunks).await? {
+        return Ok(Vec::new());
+    }
     // Changes of formatting alone are removed in one step.
     let without_noise = select(&hunks, |at| !noise[at]);
     let mut kept = hunks.clone();
@@ -85,32 +119,15 @@ pub(super) async fn minimize(
         of: hunks.len(),
         lines,
     };
-    // The candidates, from the smallest to the most likely one. If one breaks a test that was not tried, the next is
-    // proved.
     let fewer_lines =
         (lines.len() < all_lines.len()).then(|| (lines.clone(), gone(hunks_kept, all_lines.len() - lines.len())));
     let fewer_hunks = (hunks_kept < hunks.len()).then(|| (kept.clone(), gone(hunks_kept, 0)));
     let no_noise = (hunks_kept < without_noise.len() && without_noise.len() < hunks.len())
         .then(|| (without_noise.clone(), gone(without_noise.len(), 0)));
     let candidates = [fewer_lines, fewer_hunks, no_noise].into_iter().flatten();
-    for (pieces, left_out) in candidates {
-        if cancel.is_cancelled() {
-            break;
-        }
-        let smaller = minimize::only(&patch, &pieces);
-        if let Ok(proof) = Box::pin(prove(worktree, suite, (&smaller, Claim::Fix), red, cancel)).await? {
-            tracing::info!(
-                hunks = left_out.hunks,
-                of = left_out.of,
-                lines = left_out.lines,
-                "a patch was minimized"
-            );
-            let left_out = Some(left_out);
-            let evidence = Evidence { left_out, ..proof };
-            return Ok((smaller, evidence));
-        }
-    }
-    Ok((patch, evidence))
+    Ok(candidates
+        .map(|(pieces, left_out)| (minimize::only(patch, &pieces), left_out))
+        .collect())
 }
 
 impl<'a> Trial<'a> {

@@ -16,8 +16,15 @@ fn door(model: &ScriptedModel) -> Door {
         .with("GREENLIGHT_MODEL_API_KEY", KEY)
 }
 
-/// Lets a model rewrite one file, and accepts what comes of it.
+/// Lets a model rewrite one file, which is accepted as it is.
 async fn fixed(checkout: &TempDir, path: &str, content: &str) -> Value {
+    let fixed = rewritten(checkout, path, content).await;
+    assert_eq!(std::fs::read_to_string(checkout.path().join(path)).unwrap(), content);
+    fixed
+}
+
+/// Lets a model rewrite one file, and accepts what comes of it.
+async fn rewritten(checkout: &TempDir, path: &str, content: &str) -> Value {
     let model = ScriptedModel::start([]).await;
     let before = std::fs::read_to_string(checkout.path().join(path)).unwrap();
     model.edits(path, &before, content);
@@ -29,7 +36,6 @@ async fn fixed(checkout: &TempDir, path: &str, content: &str) -> Value {
         checkout.path().as_os_str(),
     ];
     let fixed = document(&door(&model).run(arguments).await.with(0));
-    assert_eq!(std::fs::read_to_string(checkout.path().join(path)).unwrap(), content);
     model.finish();
     fixed
 }
@@ -45,6 +51,31 @@ async fn comments_and_blank_lines_stay_and_cost_no_test_run() {
     assert_eq!(fixed["spent"]["test_runs"], 4, "{fixed}");
     let each = serde_json::json!({ "reproduction": 1, "triage": 1, "proof": 1, "confirmation": 1 });
     assert_eq!(fixed["spent"]["test_runs_for"], each);
+}
+
+/// A file with a second function, which no test calls.
+fn with_a_name(program: &str, name: &str) -> String {
+    format!("{program}\n\ndef name(numbers):\n    return {name}\n")
+}
+
+#[tokio::test]
+async fn a_function_that_no_test_needs_is_left_out_and_the_whole_suite_runs_once() {
+    let before = with_a_name(RED, "str(numbers)");
+    let checkout = sums(&before, &[]);
+    let fixed = rewritten(&checkout, "sums.py", &with_a_name(GREEN, "'sum'")).await;
+    let now = std::fs::read_to_string(checkout.path().join("sums.py")).unwrap();
+    assert_eq!(now, with_a_name(GREEN, "str(numbers)"));
+    // The whole fix and the half of it.
+    let each = serde_json::json!({ "reproduction": 1, "triage": 1, "minimization": 2, "proof": 1, "confirmation": 1 });
+    assert_eq!(fixed["spent"]["test_runs_for"], each);
+}
+
+#[tokio::test]
+async fn the_same_word_is_replaced_where_no_test_needs_it_too() {
+    let program = |word: &str| format!("def total(numbers):\n    return sum(map({word}, numbers))\n");
+    let checkout = sums(&with_a_name(&program("str"), "repr(str(numbers[0]))"), &[]);
+    let content = with_a_name(&program("int"), "repr(int(numbers[0]))");
+    fixed(&checkout, "sums.py", &content).await;
 }
 
 #[tokio::test]
