@@ -67,7 +67,7 @@ const PYTEST: (&str, &str) = ("tests/test_a.py", "def test_a(): pass\n");
 #[test]
 fn python_projects() {
     const PIP: &str =
-        "/installed/venv/bin/python -m pip install --no-input --no-warn-script-location '--only-binary=:all:'";
+        "/installed/venv/bin/python -m pip install --no-input --no-warn-script-location --only-binary=:all:";
     let venv = "python3 -m venv /installed/venv";
     check(
         &[
@@ -101,7 +101,7 @@ fn python_projects() {
         &[PYTEST, ("pyproject.toml", described)],
         &[
             venv,
-            &format!("{PIP} -- 'requests>=2' '--index-url=https://evil.example' mock pytest"),
+            &format!("{PIP} -- 'requests>=2' --index-url=https://evil.example mock pytest"),
             // With dependencies for tests, those for development are optional.
             &format!("{PIP} -- hypothesis"),
         ],
@@ -138,7 +138,7 @@ fn a_lock_file_counts_without_the_tool_that_wrote_it() {
     let lock = "[[package]]\nname = \"requests\"\nversion = \"2.31.0\"\n";
     let (commands, _) = planned(&[PYTEST, ("pyproject.toml", project), ("poetry.lock", lock)], &[]);
     assert!(commands[1].ends_with("sh 'requests==2.31.0'"), "{commands:#?}");
-    let pip = "'--only-binary=:all:' -c /installed/tmp/constraints.txt -- 'requests>=2,<3' pytest";
+    let pip = "--only-binary=:all: -c /installed/tmp/constraints.txt -- 'requests>=2,<3' pytest";
     assert!(commands[2].ends_with(pip), "{commands:#?}");
 }
 
@@ -171,7 +171,7 @@ fn what_ci_installs_is_installed() {
     );
     let present = BTreeSet::from(["python3".to_owned()]);
     let plan = plan(&checkout, &command, &InstallSettings::default(), &present, None).unwrap();
-    let pip = "'--only-binary=:all:' -r ci/needs.txt -- orjson 'attrs<24' pytest";
+    let pip = "--only-binary=:all: -r ci/needs.txt -- orjson 'attrs<24' pytest";
     assert!(plan.commands()[1].ends_with(pip), "{:#?}", plan.commands());
     let sees = plan.sees().unwrap();
     let sees: Vec<&str> = sees.iter().map(|path| path.as_str()).collect();
@@ -220,7 +220,7 @@ fn node_projects_run_no_scripts_while_there_is_a_network() {
         &[
             // Neither Yarn 1 nor the program in the tree can do it.
             "sh -c 'npm install --prefix /installed/tools --ignore-scripts",
-            "/installed/tools/node_modules/.bin/yarn install --immutable '--mode=skip-build'",
+            "/installed/tools/node_modules/.bin/yarn install --immutable --mode=skip-build",
         ],
         &[".yarnrc.yml", "package.json", "yarn.lock"],
     );

@@ -38,7 +38,7 @@ pub struct Missing {
 }
 
 /// Messages that name what is missing, each in one group.
-const MESSAGES: [(PackageKind, &str); 17] = [
+const MESSAGES: [(PackageKind, &str); 18] = [
     // A module "that is not a package" is there, but lacks a part.
     (
         PackageKind::Python,
@@ -67,6 +67,10 @@ const MESSAGES: [(PackageKind, &str); 17] = [
         r"(?:no required module provides|cannot find module providing) package ([^\s;:]+)",
     ),
     (PackageKind::Go, r"([^\s:@]+)@v[^\s:]+: module lookup disabled"),
+    (
+        PackageKind::Go,
+        r"/mod/cache/download/([^\s:@]+)/@v/[^\s:]+: read-only file system",
+    ),
     // Ruby and Bundler.
     (PackageKind::Ruby, r"cannot load such file -- (\S+)"),
     (
@@ -164,6 +168,10 @@ mod tests {
                 "a.b/c",
             ),
             ("go: a.b/c@v1.6.0: module lookup disabled by GOPROXY=off", "a.b/c"),
+            (
+                "a_test.go:2:8: open /root/go/pkg/mod/cache/download/a.b/c/@v/v1.3.1.lock: read-only file system",
+                "a.b/c",
+            ),
             (
                 "kernel_require.rb:85:in `require': cannot load such file -- rake/testtask (LoadError)",
                 "rake/testtask",

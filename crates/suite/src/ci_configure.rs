@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::shell::{WORKSPACE, expanded};
+use crate::shell::{below_workspace, expanded, split_line};
 
 /// Maximum number of options, and maximum length of one of them.
 const MAX_OPTIONS: usize = 40;
@@ -91,6 +91,7 @@ pub(crate) fn taken_apart(
         _ => (1, &OF_CMAKE),
     };
     let (mut options, mut plain, mut named) = (Vec::new(), Vec::new(), None);
+    let words = split_line(words, env, |word| Some(vec![word.to_string()]))?;
     let mut words = words.iter().skip(skipped);
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -107,10 +108,7 @@ pub(crate) fn taken_apart(
     options.retain(|option| is_taken(option));
     options.truncate(MAX_OPTIONS);
     let options = options.into_iter().map(|option| format!("-D{option}")).collect();
-    let is_known = |word: &&String| {
-        let is_below_root = WORKSPACE.iter().any(|root| word.starts_with(root));
-        is_below_root || expanded(word, env).is_some()
-    };
+    let is_known = |word: &&String| below_workspace(word).is_some() || expanded(word, env).is_some();
     // The only directory of `meson setup` is that of the build.
     let source = match (named, program, plain.len()) {
         (Some(named), ..) => Some(named),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ci_build::BuildCommand;
 use crate::ci_configure::is_configuring;
-use crate::shell::{self, expanded, line_directory, python_module};
+use crate::shell::{self, line_directory, python_module, split_line};
 
 /// Maximum number of words that are kept of all lines.
 const MAX_WORDS: usize = 200;
@@ -162,7 +162,12 @@ impl CiInstall {
                 continue;
             };
             // A word that only a shell would know is left out.
-            let words: Vec<String> = line.words.iter().filter_map(|word| expanded(word, env)).collect();
+            let mut is_known = true;
+            let words = split_line(&line.words, env, |_| {
+                is_known = false;
+                Some(Vec::new())
+            });
+            let Some(words) = words else { continue };
             match Line::of(&words) {
                 Some(Line::Pip(words)) => self.pip(words, directory.as_ref()),
                 Some(Line::Project(words)) => self.project(words),
@@ -171,7 +176,7 @@ impl CiInstall {
                     flags.for_each(|flag| add(&mut self.npm_flags, flag));
                 }
                 // A word that is left out may change what is built.
-                None if words.len() == line.words.len() && self.builds.len() < MAX_BUILDS => {
+                None if is_known && self.builds.len() < MAX_BUILDS => {
                     let is_configured = self.builds.iter().any(BuildCommand::configures);
                     let of_make = || BuildCommand::of_make(&words, directory.clone()).filter(|_| is_configured);
                     let build = BuildCommand::of(&words, directory.clone()).or_else(of_make);

@@ -14,7 +14,10 @@ use greenlight_readers::ci_step::CiStep;
 use greenlight_tree::checkout::Checkout;
 
 pub(super) use self::configuration::configure;
-use self::purpose::{is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_own_target};
+use self::purpose::{
+    enter_directory, is_for_another_machine, is_maven, is_partial, is_toolchain, leave_out_coverage,
+    leave_out_own_target,
+};
 use super::directory::Directory;
 use super::step::Unset;
 use super::{javascript, python, recipes, step};
@@ -273,6 +276,8 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
         directory: command.directory.clone(),
     };
     leave_out_own_target(checkout, &mut command);
+    leave_out_coverage(&mut command);
+    enter_directory(&mut command);
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }

@@ -11,7 +11,7 @@ use greenlight_tree::checkout::Checkout;
 use super::step::{lines, patterned, tool};
 use super::{javascript, recipes};
 use crate::discover::directory::Directory;
-use crate::shell::{SimpleCommand, expanded, line_directory, substituted};
+use crate::shell::{SimpleCommand, expanded, line_directory, split_line, substituted};
 use crate::test_command::TestCommand;
 
 /// Maximum number of programs that are listed.
@@ -131,9 +131,8 @@ fn of_line(whole: &CommandPart, line: SimpleCommand) -> Option<CommandPart> {
         let value = expanded(value, &env)?;
         env.insert(name.clone(), value);
     }
-    let words = line.words.iter().map(|word| expanded(word, &env));
     Some(CommandPart {
-        argv: words.collect::<Option<_>>()?,
+        argv: split_line(&line.words, &env, |_| None)?,
         directory: line_directory(whole.directory.as_ref(), &line.directory, &env)?,
         env,
         has_pattern: line.has_pattern,
@@ -191,14 +190,14 @@ mod tests {
             &["sh", "-c", "cd web && npm run lint"],
             &[
                 "web: eslint|.",
-                "web: A=b sh|-c|prettier --check src/*.js *.md '--log-level=warn'",
+                "web: A=b sh|-c|prettier --check src/*.js *.md --log-level=warn",
             ],
         );
         check(
             &["make", "lint"],
             &[
                 "web: eslint|.",
-                "web: A=b sh|-c|prettier --check src/*.js *.md '--log-level=warn'",
+                "web: A=b sh|-c|prettier --check src/*.js *.md --log-level=warn",
                 "ruff|check|.",
             ],
         );

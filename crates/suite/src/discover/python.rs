@@ -159,6 +159,14 @@ fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
     place.files().filter(|path| is_test(path)).filter(is_own).collect()
 }
 
+/// Whether all tests of a project are below one of its directories, so that a command there runs them all.
+pub(super) fn has_tests_only_in(place: &Directory<'_>, directory: &str) -> bool {
+    own_tests(place).iter().all(|path| {
+        let rest = path.strip_prefix(directory);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
 /// The file in which a project lists pytest as a dependency.
 fn asks_for_pytest(place: &Directory<'_>) -> Option<String> {
     let lists = |text: String| {

@@ -235,7 +235,9 @@ fn covers(checkout: &Checkout, outer: &TestCommand, inner: &TestCommand) -> bool
         return true;
     }
     let Some(below) = below(outer, inner) else {
-        return false;
+        let is_chosen = is_of_ci(outer) && !is_of_ci(inner) && of_outer == Ecosystem::Python;
+        let deeper = below(inner, outer).filter(|_| is_chosen);
+        return deeper.is_some_and(|deeper| python::has_tests_only_in(&place_of(checkout, inner), deeper));
     };
     let place = place_of(checkout, outer);
     let names = names_of(checkout, inner);

@@ -16,7 +16,7 @@ use crate::ci_install::CiInstall;
 use crate::discover::directory::Directory;
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
-use crate::shell::{self, SimpleCommand, VARIABLE, expanded, line_directory, quoted};
+use crate::shell::{self, SimpleCommand, expanded, line_directory, only_variable, quoted, split_line};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, is_unset};
 
 /// Variables that belong to the machine, or only colour the output.
@@ -89,14 +89,12 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
     let mut found = Vec::new();
     for line in lines(&step.script)? {
         // An argument may say what a script of the project does.
-        let known: Vec<String> = line
-            .words
-            .iter()
-            .map(|word| expanded(word, &step.env).unwrap_or_else(|| word.clone()))
-            .collect();
+        let known = split_line(&line.words, &step.env, |word| Some(vec![word.to_string()]))?;
         let Some(tool) = tool::of(&known) else { continue };
         let is_check = tool::is_check(&known);
-        let own_env = line.env.iter().map(|(name, _)| name.clone()).collect();
+        let own_env = line.env.iter().map(|(name, _)| name.clone());
+        let own_env = own_env.chain(of_env(&known).into_iter().map(|(name, _)| name.to_string()));
+        let own_env = own_env.collect();
         let command = of_line(checkout, step, line, unset).map(|command| {
             let framework = match command.framework {
                 Framework::Other => tool.unwrap_or(Framework::Other),
@@ -139,17 +137,21 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
         let value = expanded(value, &env)?;
         env.insert(name.clone(), value);
     }
-    let words = line.words.iter().map(|word| {
-        let is_empty = unset == Unset::Empty && is_variable(word);
-        let value = expanded(word, &env).or_else(|| is_empty.then(String::new));
-        Some((word, value?))
-    });
-    let words: Vec<(&String, String)> = words.collect::<Option<_>>()?;
-    // A shell drops a variable that is empty, unless it is quoted.
-    let words = words
-        .into_iter()
-        .filter(|(word, value)| word.is_empty() || !value.is_empty());
-    let words: Vec<String> = words.map(|(_, value)| value).collect();
+    let empty = |word: &str| match (unset, only_variable(word)?) {
+        (Unset::Unknown, _) => None,
+        (Unset::Empty, true) => Some(vec![String::new()]),
+        (Unset::Empty, false) => Some(Vec::new()),
+    };
+    let mut words = split_line(&line.words, &env, empty)?;
+    let set = of_env(&words);
+    let taken = set.len();
+    if taken > 0 {
+        env.extend(
+            set.into_iter()
+                .map(|(name, value)| (name.to_string(), value.to_string())),
+        );
+        words.drain(..=taken);
+    }
     let directory = line_directory(step.directory.as_ref(), &line.directory, &env)?;
     let exists = |directory: &RepoPath| {
         let inside = format!("{directory}/");
@@ -186,10 +188,16 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
     })
 }
 
-/// Whether a word consists of one variable.
-fn is_variable(word: &str) -> bool {
-    let name = word.strip_prefix(VARIABLE).and_then(|word| word.strip_suffix(VARIABLE));
-    name.is_some_and(shell::is_name)
+/// The variables that `env A=b COMMAND` sets.
+fn of_env(words: &[String]) -> Vec<(&str, &str)> {
+    let Some((program, rest)) = words.split_first() else {
+        return Vec::new();
+    };
+    if !matches!(program.as_str(), "env" | "/usr/bin/env") {
+        return Vec::new();
+    }
+    let set = rest.iter().map_while(|word| word.split_once('='));
+    set.take_while(|(name, _)| shell::is_name(name)).collect()
 }
 
 /// The step's own script, as those before it are described.

@@ -4,27 +4,120 @@ use std::collections::BTreeMap;
 
 use greenlight_anchor::RepoPath;
 
-use super::word::DEFAULT;
-use super::{VARIABLE, WORKSPACE};
+use super::is_name;
+use super::word::{DEFAULT, QUOTED, VARIABLE};
+
+/// Variables with the root of the checkout.
+const WORKSPACE: [&str; 2] = ["GITHUB_WORKSPACE", "PWD"];
+/// Maximum number of words of a line, because the same long value may be in it many times.
+const MAX_WORDS: usize = 2_000;
 
 /// A word with its variables replaced. `None` if one of them is unknown.
 pub(crate) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
     let mut whole = String::new();
-    let mut rest = word;
-    while let Some((before, after)) = rest.split_once(VARIABLE) {
-        whole.push_str(before);
-        let (name, after) = after.split_once(VARIABLE)?;
-        match name.split_once(DEFAULT) {
-            None => whole.push_str(env.get(name)?),
-            Some((name, default)) => {
-                let set = env.get(name).filter(|value| !value.is_empty());
-                whole.push_str(set.map_or(default, String::as_str));
+    each_piece(word, env, |piece| match piece {
+        Piece::Whole(text) | Piece::Split(text) => whole.push_str(text),
+    })?;
+    Some(whole)
+}
+
+/// The words of a line with its variables replaced. A shell splits the value of a variable outside of quotes at white
+/// space, and drops a word of which nothing is left. Words with an unknown variable become what `unknown` makes of them.
+/// `None` if that is nothing, or if there are too many words.
+/// <https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_06_05>
+pub(crate) fn split_line(
+    words: &[String],
+    env: &BTreeMap<String, String>,
+    mut unknown: impl FnMut(&str) -> Option<Vec<String>>,
+) -> Option<Vec<String>> {
+    let mut line = Vec::new();
+    for word in words {
+        line.extend(split(word, env).or_else(|| unknown(word))?);
+        if line.len() > MAX_WORDS {
+            return None;
+        }
+    }
+    Some(line)
+}
+
+fn split(word: &str, env: &BTreeMap<String, String>) -> Option<Vec<String>> {
+    if word.is_empty() {
+        return Some(vec![String::new()]);
+    }
+    let mut words: Vec<String> = Vec::new();
+    let mut current: Option<String> = None;
+    each_piece(word, env, |piece| match piece {
+        Piece::Whole(text) => current.get_or_insert_default().push_str(text),
+        Piece::Split(text) => {
+            for part in text.split_inclusive(char::is_whitespace) {
+                let plain = part.trim_end();
+                if !plain.is_empty() {
+                    current.get_or_insert_default().push_str(plain);
+                }
+                if plain.len() < part.len() {
+                    words.extend(current.take());
+                }
             }
         }
+    })?;
+    words.extend(current);
+    Some(words)
+}
+
+/// A piece of a word whose variables are replaced.
+enum Piece<'a> {
+    Whole(&'a str),
+    /// The value of a variable outside of quotes.
+    Split(&'a str),
+}
+
+/// The pieces of a word, in order. `None` if a variable is unknown.
+fn each_piece(word: &str, env: &BTreeMap<String, String>, mut found: impl FnMut(Piece<'_>)) -> Option<()> {
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once(VARIABLE) {
+        if !before.is_empty() {
+            found(Piece::Whole(before));
+        }
+        let (name, after) = after.split_once(VARIABLE)?;
+        let (name, is_quoted) = unquoted(name);
+        let value = match name.split_once(DEFAULT) {
+            None => env.get(name)?,
+            Some((name, default)) => {
+                let set = env.get(name).filter(|value| !value.is_empty());
+                set.map_or(default, String::as_str)
+            }
+        };
+        found(match is_quoted {
+            true => Piece::Whole(value),
+            false => Piece::Split(value),
+        });
         rest = after;
     }
-    whole.push_str(rest);
-    Some(whole)
+    if !rest.is_empty() {
+        found(Piece::Whole(rest));
+    }
+    Some(())
+}
+
+/// The name of a variable, and whether it is in quotes.
+fn unquoted(name: &str) -> (&str, bool) {
+    match name.strip_prefix(QUOTED) {
+        Some(name) => (name, true),
+        None => (name, false),
+    }
+}
+
+/// Whether a word is only one variable, and then whether it is in quotes.
+pub(crate) fn only_variable(word: &str) -> Option<bool> {
+    let name = word.strip_prefix(VARIABLE)?.strip_suffix(VARIABLE)?;
+    let (name, is_quoted) = unquoted(name);
+    is_name(name).then_some(is_quoted)
+}
+
+/// The rest of a path that begins at the root of the checkout.
+pub(crate) fn below_workspace(word: &str) -> Option<&str> {
+    let (name, rest) = word.strip_prefix(VARIABLE)?.split_once(VARIABLE)?;
+    WORKSPACE.contains(&unquoted(name).0).then_some(rest)
 }
 
 /// The directory in which a line runs, after the `cd` commands before it. `None` if that is outside of the tree or
@@ -36,8 +129,7 @@ pub(crate) fn line_directory(
 ) -> Option<Option<RepoPath>> {
     let mut parts: Vec<String> = start.map_or(Vec::new(), |start| start.as_str().split('/').map(Into::into).collect());
     for change in changes {
-        let below_root = WORKSPACE.iter().find_map(|root| change.strip_prefix(root));
-        let path = match below_root {
+        let path = match below_workspace(change) {
             Some(path) if path.is_empty() || path.starts_with('/') => {
                 parts.clear();
                 expanded(path.trim_start_matches('/'), env)?
@@ -61,4 +153,53 @@ pub(crate) fn line_directory(
         return Some(None);
     }
     parts.join("/").parse().ok().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines;
+    use super::*;
+
+    fn words(script: &str, env: &[(&str, &str)]) -> Option<Vec<String>> {
+        let env = env
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        let line = lines(script, |_| true)?.pop()?;
+        split_line(&line.words, &env, |_| None)
+    }
+
+    /// The words that `sh -c "printf '%s|' …"` prints.
+    #[test]
+    fn a_value_outside_of_quotes_is_split() {
+        let env = [("A", "b  c "), ("E", ""), ("S", "s")];
+        for (line, expected) in [
+            (r#"cargo test $A"#, "cargo|test|b|c"),
+            (r#"cargo test $A$S"#, "cargo|test|b|c|s"),
+            (r#"cargo test $S$A"#, "cargo|test|sb|c"),
+            (r#"cargo test x$A-y"#, "cargo|test|xb|c|-y"),
+            (r#"cargo test "$A""#, "cargo|test|b  c "),
+            (r#"cargo test "x $A" '$A'"#, "cargo|test|x b  c |$A"),
+            (r#"cargo test $E "$E" ''"#, "cargo|test||"),
+            (
+                r#"cargo test --features=$E --features="$A""#,
+                "cargo|test|--features=|--features=b  c ",
+            ),
+            (r#"cargo test ${A:-d} ${E:-d e} "${E:-d e}""#, "cargo|test|b|c|d|e|d e"),
+        ] {
+            assert_eq!(words(line, &env).unwrap().join("|"), expected, "{line}");
+        }
+        assert_eq!(words("cargo test $UNKNOWN", &env), None);
+    }
+
+    /// A short line with a long value would fill the memory.
+    #[test]
+    fn a_value_that_is_repeated_is_bounded() {
+        let long = "a ".repeat(MAX_WORDS / 2);
+        assert!(words("cargo test $A", &[("A", &long)]).is_some());
+        assert_eq!(
+            words(&format!("cargo test{}", " $A".repeat(1_000)), &[("A", &long)]),
+            None
+        );
+    }
 }

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-pub(super) use self::directory::{expanded, line_directory};
+pub(super) use self::directory::{below_workspace, expanded, line_directory, only_variable, split_line};
 pub(super) use self::python::python_module;
-pub(super) use self::script::{SimpleCommand, WORKSPACE, lines};
+pub(super) use self::script::{SimpleCommand, lines};
 pub(super) use self::sequence::commands;
-pub(super) use self::word::{VARIABLE, Word, is_name, quoted};
+pub(super) use self::word::{Word, is_name, quoted};
 
 /// Maximum size of a script in bytes.
 const MAX_BYTES: usize = 100_000;

@@ -7,8 +7,6 @@ use tree_sitter::Node;
 use super::word::{Word, has_gaps, is_redirection, words};
 use super::{MAX_DEPTH, Parsed, children};
 
-/// Words that start a path at the root of the checkout.
-pub(crate) const WORKSPACE: [&str; 2] = ["\u{1}GITHUB_WORKSPACE\u{1}", "\u{1}PWD\u{1}"];
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 500;
 

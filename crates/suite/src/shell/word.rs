@@ -9,6 +9,8 @@ use super::{MAX_DEPTH, Parsed, children};
 
 /// Encloses the name of a variable in a word. No script contains it: control characters are rejected.
 pub(crate) const VARIABLE: char = '\u{1}';
+/// Precedes the name of a variable in double quotes: its value is one word, even if it is empty or has spaces.
+pub(super) const QUOTED: char = '"';
 /// Separates the name of a variable from what is used in its place if it is empty or not set.
 pub(crate) const DEFAULT: &str = ":-";
 /// Unknown text: a variable without a name, which is never set.
@@ -57,7 +59,7 @@ impl Word {
             raw: parsed.raw(node).to_string(),
             ..Self::default()
         };
-        word.take(parsed, node, MAX_DEPTH)?;
+        word.take(parsed, node, MAX_DEPTH, false)?;
         Some(word)
     }
 
@@ -76,7 +78,8 @@ impl Word {
         self.marked.push_str(text);
     }
 
-    fn take(&mut self, parsed: &Parsed<'_>, node: Node<'_>, depth: usize) -> Option<()> {
+    /// Adds a node, which is in double quotes if `quoted`.
+    fn take(&mut self, parsed: &Parsed<'_>, node: Node<'_>, depth: usize, quoted: bool) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let raw = parsed.raw(node);
         match node.kind() {
@@ -84,14 +87,14 @@ impl Word {
             "string" => self.parts(parsed, node, depth, true)?,
             "string_content" => self.unescaped(raw, true),
             "concatenation" | "command_name" | "variable_assignment" => self.parts(parsed, node, depth, false)?,
-            "simple_expansion" => self.variable(raw, raw.strip_prefix('$')?),
-            "expansion" => self.variable(raw, raw.strip_prefix("${")?.strip_suffix('}')?),
+            "simple_expansion" => self.variable(raw, raw.strip_prefix('$')?, quoted),
+            "expansion" => self.variable(raw, raw.strip_prefix("${")?.strip_suffix('}')?, quoted),
             "command_substitution" | "process_substitution" | "arithmetic_expansion" => {
                 self.runs_a_command = true;
-                self.variable(raw, "");
+                self.variable(raw, "", quoted);
             }
             "ansi_c_string" | "translated_string" | "array" | "brace_expression" | "subscript" => {
-                self.variable(raw, "");
+                self.variable(raw, "", quoted);
             }
             "extglob_pattern" | "regex" => {
                 self.has_pattern = true;
@@ -102,7 +105,7 @@ impl Word {
             // Tokens, such as `=` and `"`.
             _ if !node.is_named() => match raw {
                 "\"" => {}
-                "+=" => self.variable(raw, ""),
+                "+=" => self.variable(raw, "", quoted),
                 _ => self.push(raw),
             },
             _ => return None,
@@ -115,14 +118,14 @@ impl Word {
         let mut end = node.start_byte();
         for part in children(node) {
             self.unescaped(parsed.text.get(end..part.start_byte())?, quoted);
-            self.take(parsed, part, depth)?;
+            self.take(parsed, part, depth, quoted)?;
             end = part.end_byte();
         }
         self.unescaped(parsed.text.get(end..node.end_byte())?, quoted);
         Some(())
     }
 
-    fn variable(&mut self, raw: &str, name: &str) {
+    fn variable(&mut self, raw: &str, name: &str, quoted: bool) {
         self.is_for_shell = true;
         self.plain.push_str(raw);
         self.marked.push(VARIABLE);
@@ -131,6 +134,9 @@ impl Word {
         let (own, default) = name.split_once(DEFAULT).unwrap_or((name, ""));
         let is_literal = |c: char| c.is_ascii_alphanumeric() || " _-./=,:+@".contains(c);
         if is_plain(name) || (is_plain(own) && default.chars().all(is_literal)) {
+            if quoted {
+                self.marked.push(QUOTED);
+            }
             self.marked.push_str(name);
         }
         self.marked.push(VARIABLE);
@@ -236,7 +242,12 @@ pub(super) fn is_redirection(node: Node<'_>) -> bool {
     )
 }
 
-/// A word as a person would type it in a shell.
+/// A word as a person would type it in a shell. Unlike `try_quote`, it leaves `--features=a,b` as it is: `=` is special
+/// only in the first word of a command.
 pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,@+%=".contains(c);
+    if word.starts_with('-') && word.chars().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
     try_quote(word).unwrap_or(Cow::Borrowed("…"))
 }

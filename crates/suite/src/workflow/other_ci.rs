@@ -13,7 +13,7 @@ use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use self::azure::azure;
-use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, images, lines, script, variables};
+use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, assignments, images, lines, script, variables};
 use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
 use super::purpose::{is_usual, rank};
@@ -232,9 +232,24 @@ fn travis(document: &Node) -> Vec<OtherJob> {
     vec![OtherJob {
         name: "test".into(),
         scripts: vec![script(&parts), script(&[document.get("script")])],
-        env: BTreeMap::new(),
+        env: travis_variables(document.get("env")),
         services: services.unwrap_or_default(),
     }]
+}
+
+/// The variables of all jobs, and those of the first job of a matrix. Encrypted ones are unknown.
+/// <https://docs.travis-ci.com/user/environment-variables>
+fn travis_variables(env: Option<&Node>) -> BTreeMap<String, String> {
+    let Some(env) = env else {
+        return BTreeMap::new();
+    };
+    let global = env.get("global").map(lines).unwrap_or_default();
+    let of_jobs = env.get("jobs").or_else(|| env.get("matrix")).unwrap_or(env);
+    let first = lines(of_jobs).into_iter().take(1);
+    let mut found = variables(Some(env));
+    found.extend(variables(env.get("global")));
+    found.extend(assignments(global.into_iter().chain(first)));
+    found
 }
 
 #[cfg(test)]

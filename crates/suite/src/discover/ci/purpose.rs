@@ -136,6 +136,52 @@ pub(super) fn leave_out_own_target(checkout: &Checkout, command: &mut TestComman
     }
 }
 
+/// Leaves out what makes `go test` measure coverage, which compiles all packages once more:
+/// <https://pkg.go.dev/cmd/go#hdr-Testing_flags>
+pub(super) fn leave_out_coverage(command: &mut TestCommand) {
+    if command.framework.spec().ecosystem != Ecosystem::Go {
+        return;
+    }
+    let (mut is_value, mut is_for_tests) = (false, false);
+    command.argv.retain(|word| {
+        is_for_tests |= matches!(word.as_str(), "-args" | "--args");
+        if is_for_tests {
+            return true;
+        }
+        let name = word.trim_start_matches('-');
+        let name = name.strip_prefix("test.").unwrap_or(name);
+        let is_option = word.starts_with('-') && !is_value;
+        let takes_value = matches!(name, "covermode" | "coverpkg" | "coverprofile");
+        let is_joined = ["cover=", "covermode=", "coverpkg=", "coverprofile="]
+            .iter()
+            .any(|option| name.starts_with(option));
+        let goes = is_value || is_option && (name == "cover" || takes_value || is_joined);
+        is_value = is_option && takes_value;
+        !goes
+    });
+}
+
+/// Replaces `go test -C a` by `go test` in that directory: the option has to be the first one, before greenlight's own.
+pub(super) fn enter_directory(command: &mut TestCommand) {
+    let is_go = command.framework.spec().ecosystem == Ecosystem::Go;
+    let Some(at) = command.argv.iter().position(|word| word == "-C").filter(|_| is_go) else {
+        return;
+    };
+    let inner = command
+        .argv
+        .get(at + 1)
+        .map(|word| word.trim_start_matches("./").trim_end_matches('/'));
+    let path = match (&command.directory, inner) {
+        (_, None) => return,
+        (Some(outer), Some(inner)) => format!("{outer}/{inner}").parse(),
+        (None, Some(inner)) => inner.parse(),
+    };
+    if let Ok(path) = path {
+        command.directory = Some(path);
+        command.argv.drain(at..at + 2);
+    }
+}
+
 /// Whether a command builds for another target, or without instructions that this machine has.
 pub(super) fn is_for_another_machine(command: &TestCommand) -> bool {
     let value = |name: &str| command.env.get(name).map_or("", String::as_str);

@@ -165,6 +165,10 @@ fn jobs_for_a_part_of_the_tests_or_another_machine_do_not_count() {
     );
     check(&["vendor/bin/phpunit\nvendor/bin/pest"], &[all, "vendor/bin/pest"]);
     check(&["pytest -o addopts= tests/test_a.py tests/test_b.py"], &[]);
+    check(
+        &["go test -cover -covermode atomic -v -coverprofile=a.out ./... -coverpkg=./... -args -cover"],
+        &["go test -v ./... -args -cover"],
+    );
     let all = "go test -race ./...";
     for part in [
         "go test -run TestA ./...",
@@ -185,7 +189,7 @@ fn the_scripts_and_targets_that_ci_calls_are_read() {
     check(&["./ci/run.sh test", "cargo test"], &["cargo test --all-features"]);
     check(&["./ci/run.sh check test", "cargo test"], &["cargo test"]);
     check(&["make test-all all"], &["cargo test --all-features"]);
-    let of_composer = "vendor/bin/phpunit '--colors=always'";
+    let of_composer = "vendor/bin/phpunit --colors=always";
     check(&["composer test"], &[of_composer]);
     check(&["composer phpunit"], &[of_composer]);
     check(&["composer run-script unit-test", "composer run test"], &[of_composer]);
@@ -359,6 +363,16 @@ fn a_build_program_of_the_tree_runs_the_tests() {
 #[test]
 fn what_no_step_sets_is_empty_and_what_the_line_sets_is_kept() {
     check(&["cargo test $FLAGS --all-features"], &["cargo test --all-features"]);
+    check(&["go test -C inner -race ./..."], &["cd inner && go test -race ./..."]);
+    check(&["cargo test --no-run\ncargo test"], &["cargo test"]);
+    check(
+        &["go test -list . ./...\ngo test -c ./...\ngo test ./..."],
+        &["go test ./..."],
+    );
+    check(&["timeout -k 5 60s go test ./..."], &["go test ./..."]);
+    check(&["nice -n 5 go test ./..."], &["go test ./..."]);
+    check(&["env A=1 SIZE=2 go test ./..."], &["A=1 SIZE=2 go test ./..."]);
+    check(&["cargo test --features \"$FEATURES\""], &["cargo test --features ''"]);
     check(
         &["export SIZE=1\nBUFFER=4096 go test ./..."],
         &["BUFFER=4096 SIZE=1 go test ./..."],

@@ -23,17 +23,36 @@ const FLAGS: [&str; 8] = [
 ];
 /// Options that select tests with the word after them, or decide when a test fails.
 const WITH_VALUE: [&str; 7] = ["-m", "-k", "-W", "-o", "--ignore", "--deselect", "--import-mode"];
-/// Options of pytest that take the word after them and do not affect which tests run.
-const SKIPPED_WITH_VALUE: [&str; 8] = [
+/// Those of them that may be joined with their value.
+const JOINED: [&str; 4] = ["-m", "-k", "-W", "-o"];
+/// Options of pytest and its plugins that take the word after them, even if it is the name of a directory, and do not
+/// affect which tests run.
+const SKIPPED_WITH_VALUE: [&str; 20] = [
     "-n",
     "-p",
-    "-c",
-    "--tb",
-    "--maxfail",
-    "--durations",
-    "--cov-report",
+    "-r",
+    "--basetemp",
+    "--capture",
+    "--color",
+    "--cov",
     "--cov-config",
+    "--cov-report",
+    "--durations",
+    "--html",
+    "--junit-xml",
+    "--junitxml",
+    "--log-level",
+    "--maxfail",
+    "--reruns",
+    "--rootdir",
+    "--tb",
+    "--timeout",
+    "--verbosity",
 ];
+/// Options with a file of settings.
+const SETTINGS: [&str; 2] = ["-c", "--config-file"];
+/// Maximum number of files that are read to find out which options a project has.
+const MAX_CONFTESTS: usize = 20;
 
 /// The command that runs a project's tests, taken from a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,16 +196,34 @@ fn is_own_runner(word: &str) -> bool {
 /// The arguments that select tests. `None` if one of them is a path that the tree does not have.
 fn chosen(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
     let mut chosen = Vec::new();
-    let mut words = arguments.iter();
+    let mut words = arguments.iter().peekable();
+    let is_plain = |word: &&String| !word.starts_with('-');
     while let Some(word) = words.next() {
+        let (name, joined) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.as_str(), None),
+        };
         if WITH_VALUE.contains(&word.as_str()) {
             chosen.extend([word.clone(), words.next()?.clone()]);
+        } else if SETTINGS.contains(&name) {
+            let value = joined.or_else(|| words.next().map(String::as_str));
+            if let Some(file) = value.filter(|file| has(place, file)) {
+                chosen.extend([name.to_string(), file.to_string()]);
+            }
+        } else if word.len() > 2 && JOINED.iter().any(|option| word.starts_with(option)) {
+            chosen.push(word.clone());
+        } else if word == "-p"
+            && let Some(plugin) = words.next_if(|plugin| has(place, &format!("{}.py", plugin.replace('.', "/"))))
+        {
+            chosen.extend([word.clone(), plugin.clone()]);
         } else if SKIPPED_WITH_VALUE.contains(&word.as_str()) {
-            words.next();
+            words.next_if(is_plain);
         } else if word.starts_with('-') {
-            let name = word.split('=').next().unwrap_or(word);
-            if FLAGS.contains(&name) {
-                chosen.push(word.clone());
+            let is_own = FLAGS.contains(&name) || is_declared(place, name);
+            // The value of an option that is not known, or else a path.
+            let value = words.next_if(|next| joined.is_none() && is_plain(next) && !has(place, next));
+            if is_own {
+                chosen.extend([word].into_iter().chain(value).cloned());
             }
         } else {
             let path = word.split("::").next().unwrap_or(word);
@@ -200,11 +237,90 @@ fn chosen(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
     (!chosen.iter().any(|word| word.contains(['{', '\0']))).then_some(chosen)
 }
 
+/// Whether the project adds an option to pytest:
+/// <https://docs.pytest.org/en/stable/reference/reference.html#pytest.hookspec.pytest_addoption>
+fn is_declared(place: &Directory<'_>, option: &str) -> bool {
+    let quoted = ['"', '\''].map(|quote| format!("{quote}{option}{quote}"));
+    let is_conftest = |path: &&str| path.rsplit('/').next() == Some("conftest.py");
+    let mut files = place.files().filter(is_conftest).take(MAX_CONFTESTS);
+    option.starts_with("--")
+        && files.any(|file| {
+            let text = place.text(file).unwrap_or_default();
+            text.contains("addoption") && quoted.iter().any(|quoted| text.contains(quoted))
+        })
+}
+
 /// Whether a path is a file or a directory of the tree.
 fn has(place: &Directory<'_>, path: &str) -> bool {
-    let path = path.trim_start_matches("./");
+    let path = path.trim_start_matches("./").trim_end_matches('/');
     place.has(path)
         || place
             .files()
             .any(|file| file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use greenlight_tree::checkout::Checkout;
+
+    use super::*;
+
+    #[test]
+    fn the_words_of_pytest_that_choose_tests_are_kept() {
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("tests/test_a.py", ""),
+            ("src/a.py", ""),
+            ("ci.ini", ""),
+            (
+                "tests/conftest.py",
+                "def pytest_addoption(parser):\n    parser.addoption('--slow')\n    parser.addoption(\"--on\")\n",
+            ),
+        ] {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let checkout = Checkout::open(tree.path()).unwrap();
+        let place = Directory {
+            checkout: &checkout,
+            directory: None,
+        };
+        for (given, expected) in [
+            ("tests -n 4", "tests"),
+            ("-n 4 tests", "tests"),
+            // The value of an option of a plugin, which may be a directory.
+            ("--cov src --cov-report xml tests", "tests"),
+            ("--cov --cov-report=xml tests", "tests"),
+            ("--reruns 3 --color yes -v tests/", "tests/"),
+            // Of an option that nobody knows.
+            ("--record file tests", "tests"),
+            ("--record tests", "tests"),
+            // Of options that the project has.
+            ("--slow tests", "--slow tests"),
+            ("--on linux tests", "--on linux tests"),
+            ("--on=linux tests", "--on=linux tests"),
+            ("-c ci.ini tests", "-c ci.ini tests"),
+            ("--config-file=ci.ini tests", "--config-file ci.ini tests"),
+            ("-c ../other.ini tests", "tests"),
+            ("-k slow -W error", "-k slow -W error"),
+            ("-kslow -Werror tests", "-kslow -Werror tests"),
+            ("-p tests.conftest -p no:warnings tests", "-p tests.conftest tests"),
+            // All, because what is chosen is not in the tree.
+            ("dist/tests", ""),
+        ] {
+            let words: Vec<String> = ["pytest"]
+                .into_iter()
+                .chain(given.split(' '))
+                .map(String::from)
+                .collect();
+            let (framework, argv) = runner(&place, &words).unwrap();
+            let expected = format!("python3 -m pytest {expected}");
+            assert_eq!(
+                (framework, argv.join(" ").as_str()),
+                (Framework::Pytest, expected.trim_end()),
+                "{given}"
+            );
+        }
+    }
 }

@@ -1,14 +1,15 @@
 //! Reads the settings of tox, and never executes them.
 
 mod installs;
+mod package;
 mod table;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+pub(in crate::discover) use self::package::without_package;
 use self::table::of_table;
 pub(super) use self::table::tox_table;
 use crate::discover::directory::Directory;
@@ -42,25 +43,21 @@ const MAX_READ: usize = 2_000;
 static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+(?:, *[\w.!,{}-]+)*: +"));
 /// `{posargs:tests}` and `{args:tests}`
 static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
+/// Maximum number of directories above the one in which commands run.
+const MAX_DIRECTORIES: usize = 20;
+
 /// `{[testenv]commands}`
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\]{}]+)\]([\w-]+)\}$"));
 
-/// `--installpkg dist/*.whl` and `` --installpkg `find dist/*.tar.gz` ``.
-static PACKAGE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r#"--installpkg(?: +|=)(?:`[^`\n]*`|\$\([^()\n]*\)|"[^"\n]*"|'[^'\n]*'|[^\s"'`$\\]+)"#));
-
-/// A script in which tox is told no package of another job: here, the project itself is installed.
-pub(in crate::discover) fn without_package(script: &str) -> Cow<'_, str> {
-    match PACKAGE.as_ref().filter(|_| script.contains("tox")) {
-        Some(package) => package.replace_all(script, ""),
-        None => Cow::Borrowed(script),
-    }
-}
-
 /// The text with the names that tox has for the project's folder, and for the separator of paths.
 fn in_root(text: &str) -> String {
-    text.replace("{toxinidir}", ".")
-        .replace("{tox_root}", ".")
+    rooted(text, ".")
+}
+
+/// The same where the project's folder has this path.
+fn rooted(text: &str, root: &str) -> String {
+    text.replace("{toxinidir}", root)
+        .replace("{tox_root}", root)
         .replace("{/}", "/")
 }
 
@@ -147,12 +144,22 @@ impl Environment<'_> {
         if !self.passes("CI") {
             script += "export CI=''\n";
         }
+        let directory = self
+            .value("changedir")
+            .or_else(|| self.value("change_dir"))
+            .map(in_root);
+        // Where the commands run, the project's folder has another relative path.
+        let parts = directory.iter().flat_map(|directory| directory.trim().split('/'));
+        let parts = parts.filter(|part| !matches!(*part, "" | ".")).take(MAX_DIRECTORIES);
+        let above = vec![".."; parts.count()].join("/");
+        let root = if above.is_empty() { "." } else { above.as_str() };
         let variables = self.lines("setenv").into_iter().chain(self.lines("set_env"));
         for line in variables {
-            // A value with placeholders would have to be computed.
-            let set = line.split_once('=').filter(|(_, value)| !value.contains('{'));
-            let set = set.map(|(name, value)| (name.trim(), shlex::try_quote(value.trim())));
-            if let Some((name, Ok(value))) = set
+            let (name, value) = line.split_once('=').unwrap_or_default();
+            let (name, value) = (name.trim(), rooted(value.trim(), root));
+            // A value with other placeholders would have to be computed.
+            if let Ok(value) = shlex::try_quote(&value)
+                && !value.contains('{')
                 && is_name(name)
             {
                 script += &format!("export {name}={value}\n");
@@ -162,9 +169,7 @@ impl Environment<'_> {
             script += &shlex::try_join(line.iter().map(String::as_str)).ok()?;
             script.push('\n');
         }
-        let directory = self.value("changedir").or_else(|| self.value("change_dir"));
         if let Some(directory) = directory {
-            let directory = in_root(directory);
             if directory.contains(['{', '\n']) {
                 return None;
             }

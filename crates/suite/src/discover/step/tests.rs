@@ -92,7 +92,7 @@ fn the_line_with_the_tests_is_found() {
     check("composer exec php-cs-fixer -- fix", None);
     check(
         "set -euo pipefail\npip install -e .[test]\npython -m pytest tests \\\n  --maxfail=1 # slow\necho done",
-        Some(("python -m pytest tests '--maxfail=1'", Pytest)),
+        Some(("python -m pytest tests --maxfail=1", Pytest)),
     );
     check(
         "cd py && pytest \"tests/test a.py\" 2>&1 | tee log.txt",

@@ -1,12 +1,15 @@
 //! Recognises tools that run tests or checks, also behind wrappers.
 
+mod passive;
+
+use self::passive::runs_nothing;
 use crate::framework::Framework;
 use crate::frameworks::spec::CommandLine;
 use crate::shell;
 
 /// Tools that run another one in their own environment, with their options that take no value and those that take
 /// one. In the sandbox, the installed packages replace that environment.
-const RUNNERS: [(&[&str], &[&str], &[&str]); 8] = [
+const RUNNERS: [(&[&str], &[&str], &[&str]); 11] = [
     (&["uvx"], &["--isolated"], &["--with", "--python", "-p"]),
     (&["uv", "tool", "run"], &["--isolated"], &["--with", "--python", "-p"]),
     (&["poetry", "run"], &[], &[]),
@@ -40,6 +43,27 @@ const RUNNERS: [(&[&str], &[&str], &[&str]); 8] = [
         ],
     ),
     (&["time"], &["-p", "-v"], &[]),
+    (&["nice"], &[], &["-n"]),
+    (
+        &["timeout"],
+        &["--foreground", "--preserve-status", "-v"],
+        &["-k", "-s", "--kill-after", "--signal"],
+    ),
+    // The module that it runs comes next.
+    (
+        &["coverage", "run"],
+        &["--append", "--branch", "--parallel-mode", "-a", "-m", "-p"],
+        &[
+            "--concurrency",
+            "--context",
+            "--data-file",
+            "--include",
+            "--omit",
+            "--rcfile",
+            "--source",
+            "--source-pkgs",
+        ],
+    ),
 ];
 /// Words that may precede a tool and are kept.
 const WRAPPERS: [&[&str]; 12] = [
@@ -126,6 +150,9 @@ fn runner(words: &[String]) -> Option<usize> {
                 _ => return None,
             };
         }
+        // How long it may take comes before the command.
+        let is_duration = |word: &&String| runner == &["timeout"] && word.starts_with(|c: char| c.is_ascii_digit());
+        at += usize::from(words.get(at).filter(is_duration).is_some());
         (at < words.len()).then_some(at)
     })
 }
@@ -200,7 +227,7 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
         .copied()
         .unwrap_or_default();
     let informs = rest.iter().any(|word| matches!(*word, "--version" | "--help" | "-V"));
-    if informs {
+    if informs || runs_nothing(first, rest, sub) {
         return None;
     }
     let known = Framework::ALL

@@ -56,7 +56,21 @@ pub(super) fn variables(node: Option<&Node>) -> BTreeMap<String, String> {
     let listed = items
         .iter()
         .filter_map(|node| Some((node.get("name")?.scalar()?, node.get("value")?.scalar()?)));
-    all.chain(listed)
+    taken(all.chain(listed))
+}
+
+/// Variables with plain values in texts such as `A=1 B="2 3"`.
+pub(super) fn assignments<'a>(texts: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let words = texts.filter_map(shlex::split).flatten();
+    taken(words.filter_map(|word| {
+        let (name, value) = word.split_once('=')?;
+        Some((name.to_string(), value.to_string()))
+    }))
+}
+
+/// Those whose values are short and need no shell.
+fn taken(found: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
+    found
         .filter(|(_, value)| value.len() <= steps::MAX_VALUE && !value.contains('$'))
         .take(steps::MAX_VARIABLES)
         .collect()

@@ -172,6 +172,23 @@ fn buildkite_and_travis() {
     );
 }
 
+#[test]
+fn the_variables_of_the_first_job_of_travis() {
+    for (env, expected) in [
+        ("[A=1 B='2 3', A=2]", "A=1 B=2 3"),
+        ("A=1", "A=1"),
+        ("{A: 1}", "A=1"),
+        ("{global: [B=2, {secure: abc}], jobs: [A=1, A=2]}", "A=1 B=2"),
+        ("{global: {B: 2}, matrix: [A=1]}", "A=1 B=2"),
+        ("['A=$HOME B=2', A=1]", "B=2"),
+        ("[\"A='1\"]", ""),
+    ] {
+        let step = only(".travis.yml", &format!("env: {env}\nscript: pytest\n"));
+        let shown: Vec<String> = step.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(shown.join(" "), expected, "{env}");
+    }
+}
+
 /// Workflows of GitHub count before everything else.
 #[test]
 fn other_systems_count_only_without_github_actions() {

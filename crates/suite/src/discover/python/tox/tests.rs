@@ -173,3 +173,23 @@ fn settings_in_toml_say_the_same() {
         assert_eq!(script(name), Some(format!("{WITHOUT_CI}{expected}")));
     }
 }
+
+/// Commands run in another directory, from which the project's folder has another path.
+#[test]
+fn a_variable_may_name_the_folder_of_the_project() {
+    for (directory, path) in [
+        ("", "./src"),
+        ("changedir = tests\n", "../src"),
+        ("changedir = {toxinidir}/tests/unit\n", "../../src"),
+        ("changedir = .\n", "./src"),
+    ] {
+        let settings = format!("[testenv]\nsetenv = PYTHONPATH = {{toxinidir}}/src\n{directory}commands = pytest\n");
+        let sections = sections(&settings);
+        let environment = Environment {
+            sections: &sections,
+            name: "py",
+        };
+        let script = environment.script().unwrap();
+        assert!(script.contains(&format!("export PYTHONPATH={path}\n")), "{script}");
+    }
+}

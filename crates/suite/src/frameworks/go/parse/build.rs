@@ -32,6 +32,11 @@ const MISSING: [&str; 6] = [
 /// A different version of Go is needed.
 const OTHER_GO: [&str; 3] = ["GOTOOLCHAIN=local", "toolchain not available", "download go1."];
 
+/// A module that was not downloaded, and cannot be: the cache for it is read-only here.
+fn is_unwritable_cache(message: &str) -> bool {
+    message.contains("/mod/cache/download/") && message.ends_with(": read-only file system")
+}
+
 pub(super) fn read(text: &str, parsed: &mut ParsedRun) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -43,7 +48,7 @@ pub(super) fn read(text: &str, parsed: &mut ParsedRun) {
         let has = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
         if has(&MISSING) {
             parsed.anomaly = Some(Anomaly::MissingModule);
-        } else if has(&UNAVAILABLE) || (line.starts_with("go: ") && has(&OTHER_GO)) {
+        } else if has(&UNAVAILABLE) || is_unwritable_cache(message) || (line.starts_with("go: ") && has(&OTHER_GO)) {
             parsed.anomaly = parsed.anomaly.or(Some(Anomaly::Environment));
             continue;
         }
