@@ -109,6 +109,8 @@ def judge(ended, model, into, path, after):
         return ("same", "") if is_same and not others else ("other", f"left out: {left_out}, also: {others}")
     if ended["outcome"] == "nothing_to_fix":
         return "not red", message
+    if ended["outcome"] == "limit":
+        return "time", message
     refusals = [said for said in model.told if "not accepted" in said or "not good enough" in said.lower()]
     after_submission = model.told[-1:] if not model.turns else []
     told = " ".join(" ".join(refusals[-1:] or after_submission).split())
