@@ -308,6 +308,9 @@ impl Worktree {
             let names: Vec<&str> = passed.map(String::as_str).chain(run.failing_names()).collect();
             inputs.note_ran(&names);
         }
+        for (path, text) in self.originals.iter().filter(|(_, text)| text.len() < MAX_TEST_FILE) {
+            inputs.note_base(path, text);
+        }
         let paths = self.checkout.paths();
         let files = paths
             .into_iter()

@@ -50,6 +50,8 @@ const MAX_FILES: usize = 300;
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     literals: BTreeSet<String>,
+    /// What the code on the merge base recognises: to restore it is no special case.
+    on_base: BTreeSet<String>,
     /// Whether the examples in the documentation of Rust and of Python are only read and never run.
     unrun_examples: Vec<Language>,
 }
@@ -59,6 +61,13 @@ impl Inputs {
     pub fn note(&mut self, path: &RepoPath, text: &str, names: &[&str]) {
         if let Some(file) = Language::of(path.as_str()).and_then(|language| Parsed::parse(language, text)) {
             special::note(&file, is_test_path(path.as_str()), names, self);
+        }
+    }
+
+    /// Adds the code of a file as it is on the merge base.
+    pub fn note_base(&mut self, path: &RepoPath, text: &str) {
+        if let Some(file) = Language::of(path.as_str()).and_then(|language| Parsed::parse(language, text)) {
+            self.on_base.extend(special::branches(&file));
         }
     }
 

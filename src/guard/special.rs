@@ -98,7 +98,7 @@ pub(super) fn compare(
     for branch in after
         .branches
         .iter()
-        .filter(|branch| !known.contains(branch.text.as_str()))
+        .filter(|branch| !known.contains(branch.text.as_str()) && !inputs.on_base.contains(&branch.text))
     {
         let of_tests = |literals: &[String]| {
             let known: BTreeSet<&String> = literals
@@ -120,6 +120,11 @@ pub(super) fn compare(
             );
         }
     }
+}
+
+/// The branches of a file, as text.
+pub(super) fn branches(file: &Parsed<'_>) -> impl Iterator<Item = String> + use<> {
+    recognised(file).branches.into_iter().map(|branch| branch.text)
 }
 
 /// Functions that distinguish inputs without naming them.

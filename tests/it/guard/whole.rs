@@ -159,6 +159,25 @@ fn code(path: &str, before: &str, after: &str, kinds: &[WeakeningKind]) {
     assert_eq!(named(&found), kinds, "{after}: {found:#?}");
 }
 
+/// What the pull request changed is restored, although a test passes it in.
+#[test]
+fn what_the_base_recognises_is_no_special_case() {
+    let limits = |free: u32| format!("LIMITS = {{\n    \"free\": {free},\n    \"pro\": 100,\n}}\n");
+    let path = "limits.py".parse().unwrap();
+    let mut inputs = Inputs::default();
+    let test = "def test_limits():\n    assert allowed(\"free\", 10)\n    assert not allowed(\"free\", 11)\n";
+    inputs.note(&"test_limits.py".parse().unwrap(), test, &[]);
+    let (changed, restored, other) = (limits(9), limits(10), limits(11));
+    let to = |after: &str, inputs: &Inputs| {
+        let patch = patch(&[("limits.py", Some(changed.as_str()), Some(after))]);
+        named(&weakenings(&patch, inputs))
+    };
+    assert_eq!(to(&restored, &inputs), [SpecialCased]);
+    inputs.note_base(&path, &restored);
+    assert_eq!(to(&restored, &inputs), []);
+    assert_eq!(to(&other, &inputs), [SpecialCased]);
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn code_that_knows_the_tests() {
