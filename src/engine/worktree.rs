@@ -308,7 +308,8 @@ impl Worktree {
             let names: Vec<&str> = passed.map(String::as_str).chain(run.failing_names()).collect();
             inputs.note_ran(&names);
         }
-        for (path, text) in self.originals.iter().filter(|(_, text)| text.len() < MAX_TEST_FILE) {
+        let is_code = |path: &RepoPath, text: &str| !is_test_path(path.as_str()) && text.len() < MAX_TEST_FILE;
+        for (path, text) in self.originals.iter().filter(|(path, text)| is_code(path, text)) {
             inputs.note_base(path, text);
         }
         let paths = self.checkout.paths();

@@ -22,7 +22,7 @@ mod silent;
 mod special;
 mod statements;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greenlight_syntax::{Language, Parsed};
 
@@ -50,8 +50,8 @@ const MAX_FILES: usize = 300;
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     literals: BTreeSet<String>,
-    /// What the code on the merge base recognises: to restore it is no special case.
-    on_base: BTreeSet<String>,
+    /// What a file's code recognises on the merge base: to restore it is no special case.
+    on_base: BTreeMap<RepoPath, BTreeSet<String>>,
     /// Whether the examples in the documentation of Rust and of Python are only read and never run.
     unrun_examples: Vec<Language>,
 }
@@ -67,7 +67,7 @@ impl Inputs {
     /// Adds the code of a file as it is on the merge base.
     pub fn note_base(&mut self, path: &RepoPath, text: &str) {
         if let Some(file) = Language::of(path.as_str()).and_then(|language| Parsed::parse(language, text)) {
-            self.on_base.extend(special::branches(&file));
+            self.on_base.insert(path.clone(), special::branches(&file).collect());
         }
     }
 

@@ -94,11 +94,17 @@ pub(super) fn compare(
             );
         }
     }
-    let known: BTreeSet<&str> = before.branches.iter().map(|branch| branch.text.as_str()).collect();
+    let on_base = inputs.on_base.get(path).into_iter().flatten().map(String::as_str);
+    let known: BTreeSet<&str> = before
+        .branches
+        .iter()
+        .map(|branch| branch.text.as_str())
+        .chain(on_base)
+        .collect();
     for branch in after
         .branches
         .iter()
-        .filter(|branch| !known.contains(branch.text.as_str()) && !inputs.on_base.contains(&branch.text))
+        .filter(|branch| !known.contains(branch.text.as_str()))
     {
         let of_tests = |literals: &[String]| {
             let known: BTreeSet<&String> = literals

@@ -145,7 +145,7 @@ fn a_lock_file_counts_without_the_tool_that_wrote_it() {
 #[test]
 fn what_ci_installs_is_installed() {
     let workflow = "on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      \
-                    - run: pip install -U tox 'attrs<24' -r ci/needs.txt -e .[fast]\n      - run: pytest --cov tests\n";
+                    - run: pip install -U tox 'attrs<24' -r ci/needs.txt -e .[fast]\n      - run: pytest --cov a tests\n";
     let files = [
         PYTEST,
         (".github/workflows/ci.yml", workflow),

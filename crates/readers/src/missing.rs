@@ -104,12 +104,25 @@ fn named(line: &str) -> Option<Missing> {
     let first = set.matches(line).into_iter().next()?;
     let found = each.get(first)?.as_ref()?.captures(line)?;
     let name = found.iter().skip(1).flatten().next()?.as_str();
+    let name = &with_capitals(name);
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "@/._-+:~#$%".contains(c);
     let is_name = name.len() <= MAX_NAME && name.chars().all(is_allowed);
     is_name.then(|| Missing {
         name: name.replace("%2f", "/"),
         kind: MESSAGES[first].0,
     })
+}
+
+/// The name of a module of Go, whose cache has `!b` for `B`: <https://go.dev/ref/mod#module-cache>
+fn with_capitals(name: &str) -> String {
+    let mut parts = name.split('!');
+    let mut whole = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let mut letters = part.chars();
+        whole.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        whole.push_str(letters.as_str());
+    }
+    whole
 }
 
 #[cfg(test)]
@@ -168,6 +181,10 @@ mod tests {
                 "a.b/c",
             ),
             ("go: a.b/c@v1.6.0: module lookup disabled by GOPROXY=off", "a.b/c"),
+            (
+                "a.go:2: open /go/pkg/mod/cache/download/a.b/!c!d/@v/v1.3.1.lock: read-only file system",
+                "a.b/CD",
+            ),
             (
                 "a_test.go:2:8: open /root/go/pkg/mod/cache/download/a.b/c/@v/v1.3.1.lock: read-only file system",
                 "a.b/c",

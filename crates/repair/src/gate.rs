@@ -218,7 +218,7 @@ impl Gate<'_, '_> {
             risks.push("with it, the function returns the same value everywhere");
         }
         if changes_exit_code(candidate, &original) {
-            risks.push("it only changes the code with which the program exits");
+            risks.push("it only changes the exit code of the program");
         }
         if passes_a_variable_twice(candidate, &original) {
             risks.push("with it, a call gets the same variable twice");

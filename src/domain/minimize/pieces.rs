@@ -101,6 +101,7 @@ pub fn lines(hunks: &[PatchPiece], leftovers: &Leftovers) -> Vec<PatchPiece> {
             pieces.push(PatchPiece {
                 is_silent: false,
                 group: 0,
+                replaced: BTreeSet::new(),
                 lines: part(old.end..old.end, *line..line + 1),
                 ..stays.clone()
             });
@@ -120,7 +121,9 @@ fn replaced(old: &[&str], new: &[&str]) -> BTreeSet<String> {
     for (old, new) in old.iter().zip(new).filter(|_| old.len() == new.len()) {
         let words = |line: &str| -> BTreeSet<String> {
             let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.filter(|word| !word.is_empty()).map(str::to_string).collect()
+            // Two numbers may be the same by chance.
+            let names = words.filter(|word| word.starts_with(|c: char| !c.is_ascii_digit()));
+            names.map(str::to_string).collect()
         };
         let (old, new) = (words(old), words(new));
         let gone: BTreeSet<String> = old.difference(&new).cloned().collect();

@@ -53,13 +53,14 @@ async fn executed(
     if let Err(unfit) = bench.fits(&patch) {
         return Ok(Err(unfit.into()));
     }
-    let (patch, evidence) = match Box::pin(prove_smallest(worktree, suite, patch, &red, cancel)).await? {
-        Ok(proved) => proved,
-        Err(unfit) => return Ok(Err(unfit.into())),
-    };
+    let proved = Box::pin(prove_smallest(worktree, suite, patch, &red, cancel)).await?;
     if cancel.is_cancelled() {
         return Ok(Ok(WorkOutcome::Interrupted));
     }
+    let (patch, evidence) = match proved {
+        Ok(proved) => proved,
+        Err(unfit) => return Ok(Err(unfit.into())),
+    };
     let left_out = evidence.left_out.and_then(reply::left_out);
     let overruled = reply::overruled(&worktree.overruled(&patch, &worktree.inputs(Some(before))));
     let summary = [summary]

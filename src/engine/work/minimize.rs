@@ -44,7 +44,8 @@ struct Trial<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// Proves a fix without the parts that the tests do not need, or else the whole of it.
+/// Proves a fix without the parts that the tests do not need, or else the whole of it. If that passes, but not without
+/// those parts, some of them may still be needless.
 ///
 /// # Errors
 /// When the sandbox cannot be used. A patch that cannot be proved is `Ok(Err(why))`.
@@ -55,24 +56,39 @@ pub(super) async fn prove_smallest(
     red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<Result<(Patch, Evidence), Unfit>, Broken> {
-    for (smaller, left_out) in Box::pin(smaller(worktree, suite, &patch, red, cancel)).await? {
-        if cancel.is_cancelled() {
-            break;
-        }
-        if let Ok(proof) = Box::pin(prove(worktree, suite, (&smaller, Claim::Fix), red, cancel)).await? {
-            tracing::info!(
-                hunks = left_out.hunks,
-                of = left_out.of,
-                lines = left_out.lines,
-                "a patch was minimized"
-            );
-            let left_out = Some(left_out);
-            let evidence = Evidence { left_out, ..proof };
-            return Ok(Ok((smaller, evidence)));
+    let mut candidates = Box::pin(smaller(worktree, suite, &patch, red, cancel))
+        .await?
+        .into_iter();
+    let proved = async |(smaller, left_out): (Patch, LeftOut)| -> Result<Option<(Patch, Evidence)>, Broken> {
+        let proved = Box::pin(prove(worktree, suite, (&smaller, Claim::Fix), red, cancel)).await?;
+        tracing::info!(
+            hunks = left_out.hunks,
+            of = left_out.of,
+            lines = left_out.lines,
+            is_proved = proved.is_ok(),
+            "a patch was minimized"
+        );
+        let evidence = proved.ok().map(|proof| Evidence {
+            left_out: Some(left_out),
+            ..proof
+        });
+        Ok(evidence.map(|evidence| (smaller, evidence)))
+    };
+    if let Some(smallest) = candidates.next()
+        && let Some(proved) = proved(smallest).await?
+    {
+        return Ok(Ok(proved));
+    }
+    let whole = match Box::pin(prove(worktree, suite, (&patch, Claim::Fix), red, cancel)).await? {
+        Ok(evidence) => (patch, evidence),
+        Err(unfit) => return Ok(Err(unfit)),
+    };
+    for smaller in candidates.take_while(|_| !cancel.is_cancelled()) {
+        if let Some(proved) = proved(smaller).await? {
+            return Ok(Ok(proved));
         }
     }
-    let proved = Box::pin(prove(worktree, suite, (&patch, Claim::Fix), red, cancel)).await?;
-    Ok(proved.map(|evidence| (patch, evidence)))
+    Ok(Ok(whole))
 }
 
 /// Smaller patches with which the failing tests pass, from the smallest to the most likely one: if one breaks a test that

@@ -209,3 +209,17 @@ async fn names_are_held_against_what_a_command_of_ones_own_ran() {
     let one = tests(checkout.path(), &["--json", "--only", "test_adds"]).await.with(0);
     assert_eq!(document(&one)["total"], 1);
 }
+
+/// In a run of all tests, others came before it.
+#[tokio::test]
+async fn a_test_that_is_meant_by_a_part_of_its_name_runs_alone() {
+    let suite =
+        b"import unittest\n\nCACHE = {}\n\n\nclass Cache(unittest.TestCase):\n    def test_a_put(self):\n        \
+                  CACHE['x'] = 1\n\n    def test_b_empty(self):\n        self.assertEqual(CACHE, {})\n";
+    let checkout = written(&[("test_cache.py", suite)]);
+    tests(checkout.path(), &[]).await.with(1);
+    let alone = tests(checkout.path(), &["--json", "--only", "test_b_empty"])
+        .await
+        .with(0);
+    assert_eq!(document(&alone)["passed"], 1);
+}

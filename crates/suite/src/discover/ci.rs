@@ -277,7 +277,7 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
     };
     leave_out_own_target(checkout, &mut command);
     leave_out_coverage(&mut command);
-    enter_directory(&mut command);
+    enter_directory(checkout, &mut command);
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }

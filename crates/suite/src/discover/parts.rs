@@ -11,7 +11,7 @@ use greenlight_tree::checkout::Checkout;
 use super::step::{lines, patterned, tool};
 use super::{javascript, recipes};
 use crate::discover::directory::Directory;
-use crate::shell::{SimpleCommand, expanded, line_directory, split_line, substituted};
+use crate::shell::{SimpleCommand, assigned, line_directory, split_line, substituted};
 use crate::test_command::TestCommand;
 
 /// Maximum number of programs that are listed.
@@ -126,11 +126,7 @@ fn shell_script(argv: &[String]) -> Option<&str> {
 }
 
 fn of_line(whole: &CommandPart, line: SimpleCommand) -> Option<CommandPart> {
-    let mut env = whole.env.clone();
-    for (name, value) in &line.env {
-        let value = expanded(value, &env)?;
-        env.insert(name.clone(), value);
-    }
+    let env = assigned(&whole.env, &line.env)?;
     Some(CommandPart {
         argv: split_line(&line.words, &env, |_| None)?,
         directory: line_directory(whole.directory.as_ref(), &line.directory, &env)?,

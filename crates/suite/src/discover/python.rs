@@ -26,6 +26,9 @@ const MANIFESTS: [&str; 9] = [
     "manage.py",
 ];
 
+/// Files with the settings of pytest.
+const SETTINGS: [&str; 5] = ["pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"];
+
 /// Maximum number of test files that are read to find out which framework they use.
 const MAX_READ: usize = 50;
 const DISCOVER: [&str; 4] = ["python3", "-m", "unittest", "discover"];
@@ -144,10 +147,7 @@ pub(super) fn searches_all(place: &Directory<'_>, argv: &[String]) -> bool {
     let mut plain = argv.iter().skip(1).filter(|word| !word.starts_with('-'));
     let names_paths = plain.any(|word| !is_runner(word));
     let limits = |file: &&str| place.text(file).is_some_and(|text| text.contains("testpaths"));
-    !names_paths
-        && !["pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"]
-            .iter()
-            .any(limits)
+    !names_paths && !SETTINGS.iter().any(limits)
 }
 
 /// The tests below a directory, without those of nested projects.
@@ -159,12 +159,13 @@ fn own_tests<'a>(place: &'a Directory<'_>) -> Vec<&'a str> {
     place.files().filter(|path| is_test(path)).filter(is_own).collect()
 }
 
-/// Whether all tests of a project are below one of its directories, so that a command there runs them all.
+/// Whether all tests of a project are below one of its directories, so that a command there runs them all. Not where its
+/// settings say which files are tests.
 pub(super) fn has_tests_only_in(place: &Directory<'_>, directory: &str) -> bool {
-    own_tests(place).iter().all(|path| {
-        let rest = path.strip_prefix(directory);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    })
+    let tests = own_tests(place);
+    let is_below = |path: &&str| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+    let names_files = |file: &&str| place.text(file).is_some_and(|text| text.contains("python_files"));
+    !tests.is_empty() && tests.iter().all(is_below) && !SETTINGS.iter().any(names_files)
 }
 
 /// The file in which a project lists pytest as a dependency.

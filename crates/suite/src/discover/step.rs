@@ -16,7 +16,7 @@ use crate::ci_install::CiInstall;
 use crate::discover::directory::Directory;
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
-use crate::shell::{self, SimpleCommand, expanded, line_directory, only_variable, quoted, split_line};
+use crate::shell::{self, SimpleCommand, assigned, line_directory, only_variable, quoted, split_line};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, is_unset};
 
 /// Variables that belong to the machine, or only colour the output.
@@ -132,11 +132,7 @@ pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand>
 
 /// A line as a separate command. `None` if it cannot run alone.
 fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset) -> Option<TestCommand> {
-    let mut env = step.env.clone();
-    for (name, value) in &line.env {
-        let value = expanded(value, &env)?;
-        env.insert(name.clone(), value);
-    }
+    let mut env = assigned(&step.env, &line.env)?;
     let empty = |word: &str| match (unset, only_variable(word)?) {
         (Unset::Unknown, _) => None,
         (Unset::Empty, true) => Some(vec![String::new()]),

@@ -9,8 +9,10 @@ use super::word::{DEFAULT, QUOTED, VARIABLE};
 
 /// Variables with the root of the checkout.
 const WORKSPACE: [&str; 2] = ["GITHUB_WORKSPACE", "PWD"];
-/// Maximum number of words of a line, because the same long value may be in it many times.
+/// Maximum number of words of a line, and size of a word, a line or its variables in bytes, because the same long value
+/// may be in them many times.
 const MAX_WORDS: usize = 2_000;
+const MAX_BYTES: usize = 100_000;
 
 /// A word with its variables replaced. `None` if one of them is unknown.
 pub(crate) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
@@ -30,14 +32,28 @@ pub(crate) fn split_line(
     env: &BTreeMap<String, String>,
     mut unknown: impl FnMut(&str) -> Option<Vec<String>>,
 ) -> Option<Vec<String>> {
-    let mut line = Vec::new();
+    let (mut line, mut size) = (Vec::new(), 0);
     for word in words {
-        line.extend(split(word, env).or_else(|| unknown(word))?);
-        if line.len() > MAX_WORDS {
+        let found = split(word, env).or_else(|| unknown(word))?;
+        size += found.iter().map(String::len).sum::<usize>();
+        line.extend(found);
+        if line.len() > MAX_WORDS || size > MAX_BYTES {
             return None;
         }
     }
     Some(line)
+}
+
+/// The variables of a line: those that are set already, and its own. `None` if one of its values is unknown, or if they
+/// are too long together.
+pub(crate) fn assigned(env: &BTreeMap<String, String>, own: &[(String, String)]) -> Option<BTreeMap<String, String>> {
+    let mut env = env.clone();
+    for (name, value) in own {
+        let value = expanded(value, &env)?;
+        env.insert(name.clone(), value);
+    }
+    let size: usize = env.iter().map(|(name, value)| name.len() + value.len()).sum();
+    (size <= MAX_BYTES).then_some(env)
 }
 
 fn split(word: &str, env: &BTreeMap<String, String>) -> Option<Vec<String>> {
@@ -49,8 +65,9 @@ fn split(word: &str, env: &BTreeMap<String, String>) -> Option<Vec<String>> {
     each_piece(word, env, |piece| match piece {
         Piece::Whole(text) => current.get_or_insert_default().push_str(text),
         Piece::Split(text) => {
-            for part in text.split_inclusive(char::is_whitespace) {
-                let plain = part.trim_end();
+            let is_space = |c: char| matches!(c, ' ' | '\t' | '\n');
+            for part in text.split_inclusive(is_space) {
+                let plain = part.trim_end_matches(is_space);
                 if !plain.is_empty() {
                     current.get_or_insert_default().push_str(plain);
                 }
@@ -71,9 +88,9 @@ enum Piece<'a> {
     Split(&'a str),
 }
 
-/// The pieces of a word, in order. `None` if a variable is unknown.
+/// The pieces of a word, in order. `None` if a variable is unknown, or if it becomes too long.
 fn each_piece(word: &str, env: &BTreeMap<String, String>, mut found: impl FnMut(Piece<'_>)) -> Option<()> {
-    let mut rest = word;
+    let (mut rest, mut size) = (word, word.len());
     while let Some((before, after)) = rest.split_once(VARIABLE) {
         if !before.is_empty() {
             found(Piece::Whole(before));
@@ -87,6 +104,10 @@ fn each_piece(word: &str, env: &BTreeMap<String, String>, mut found: impl FnMut(
                 set.map_or(default, String::as_str)
             }
         };
+        size += value.len();
+        if size > MAX_BYTES {
+            return None;
+        }
         found(match is_quoted {
             true => Piece::Whole(value),
             false => Piece::Split(value),
@@ -197,9 +218,18 @@ mod tests {
     fn a_value_that_is_repeated_is_bounded() {
         let long = "a ".repeat(MAX_WORDS / 2);
         assert!(words("cargo test $A", &[("A", &long)]).is_some());
-        assert_eq!(
-            words(&format!("cargo test{}", " $A".repeat(1_000)), &[("A", &long)]),
-            None
-        );
+        for line in [
+            " $A".repeat(1_000),
+            format!(" {}", "$A".repeat(1_000)),
+            format!(" \"{}\"", "$A".repeat(1_000)),
+        ] {
+            assert_eq!(words(&format!("cargo test{line}"), &[("A", &long)]), None);
+        }
+        let ten: Vec<(String, String)> = (0..10)
+            .map(|n| (format!("A{}", n + 1), format!("{VARIABLE}A{n}{VARIABLE}").repeat(10)))
+            .collect();
+        let env = BTreeMap::from([("A0".to_string(), "a".repeat(10))]);
+        assert_eq!(assigned(&env, &ten[..3]).unwrap()["A3"].len(), 10_000);
+        assert_eq!(assigned(&env, &ten), None);
     }
 }

@@ -1,5 +1,6 @@
 //! What a command of CI is for: all tests or a part of them, this machine or another one, the tests or the machine.
 
+use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
 use crate::discover::directory::Directory;
@@ -162,9 +163,11 @@ pub(super) fn leave_out_coverage(command: &mut TestCommand) {
 }
 
 /// Replaces `go test -C a` by `go test` in that directory: the option has to be the first one, before greenlight's own.
-pub(super) fn enter_directory(command: &mut TestCommand) {
+pub(super) fn enter_directory(checkout: &Checkout, command: &mut TestCommand) {
     let is_go = command.framework.spec().ecosystem == Ecosystem::Go;
-    let Some(at) = command.argv.iter().position(|word| word == "-C").filter(|_| is_go) else {
+    let at = command.argv.iter().position(|word| word == "test").map(|at| at + 1);
+    let is_first = |at: &usize| is_go && command.argv.get(*at).is_some_and(|word| word == "-C");
+    let Some(at) = at.filter(is_first) else {
         return;
     };
     let inner = command
@@ -176,7 +179,12 @@ pub(super) fn enter_directory(command: &mut TestCommand) {
         (Some(outer), Some(inner)) => format!("{outer}/{inner}").parse(),
         (None, Some(inner)) => inner.parse(),
     };
-    if let Ok(path) = path {
+    let path: Option<RepoPath> = path.ok();
+    let exists = |path: &RepoPath| {
+        let inside = format!("{path}/");
+        checkout.paths().iter().any(|path| path.as_str().starts_with(&inside))
+    };
+    if let Some(path) = path.filter(exists) {
         command.directory = Some(path);
         command.argv.drain(at..at + 2);
     }

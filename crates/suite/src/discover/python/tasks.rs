@@ -3,6 +3,9 @@
 //! These files are read, never executed. Of a command, only the test runner and the arguments that select tests are
 //! used: a run in the sandbox needs no coverage, no reports and no paths of the tool's environment.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
 use super::nox;
 use super::tox::{MAX_TEXT, resolved, tox, tox_table};
 use crate::discover::directory::Directory;
@@ -48,6 +51,28 @@ const SKIPPED_WITH_VALUE: [&str; 20] = [
     "--tb",
     "--timeout",
     "--verbosity",
+];
+/// Options of pytest that take no word and do not affect which tests run.
+const WITHOUT_VALUE: [&str; 19] = [
+    "-v",
+    "-vv",
+    "-vvv",
+    "-q",
+    "-qq",
+    "-s",
+    "-x",
+    "-l",
+    "--exitfirst",
+    "--ff",
+    "--lf",
+    "--no-header",
+    "--no-summary",
+    "--pyargs",
+    "--quiet",
+    "--showlocals",
+    "--strict-config",
+    "--strict-markers",
+    "--verbose",
 ];
 /// Options with a file of settings.
 const SETTINGS: [&str; 2] = ["-c", "--config-file"];
@@ -198,6 +223,7 @@ fn chosen(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
     let mut chosen = Vec::new();
     let mut words = arguments.iter().peekable();
     let is_plain = |word: &&String| !word.starts_with('-');
+    let declared = OnceCell::new();
     while let Some(word) = words.next() {
         let (name, joined) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -207,8 +233,10 @@ fn chosen(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
             chosen.extend([word.clone(), words.next()?.clone()]);
         } else if SETTINGS.contains(&name) {
             let value = joined.or_else(|| words.next().map(String::as_str));
-            if let Some(file) = value.filter(|file| has(place, file)) {
-                chosen.extend([name.to_string(), file.to_string()]);
+            match value.filter(|file| has(place, file)) {
+                Some(file) if name.starts_with("--") => chosen.push(format!("{name}={file}")),
+                Some(file) => chosen.extend([name.to_string(), file.to_string()]),
+                None => {}
             }
         } else if word.len() > 2 && JOINED.iter().any(|option| word.starts_with(option)) {
             chosen.push(word.clone());
@@ -218,36 +246,45 @@ fn chosen(place: &Directory<'_>, arguments: &[String]) -> Option<Vec<String>> {
             chosen.extend([word.clone(), plugin.clone()]);
         } else if SKIPPED_WITH_VALUE.contains(&word.as_str()) {
             words.next_if(is_plain);
+        } else if WITHOUT_VALUE.contains(&name) {
+            // How much is printed, and when the run ends.
         } else if word.starts_with('-') {
-            let is_own = FLAGS.contains(&name) || is_declared(place, name);
+            let is_own = FLAGS.contains(&name) || declared.get_or_init(|| options(place)).contains(name);
             // The value of an option that is not known, or else a path.
-            let value = words.next_if(|next| joined.is_none() && is_plain(next) && !has(place, next));
-            if is_own {
-                chosen.extend([word].into_iter().chain(value).cloned());
+            let value = words.next_if(|next| joined.is_none() && is_plain(next) && !is_path(place, next));
+            match value {
+                _ if !is_own => {}
+                Some(value) => chosen.push(format!("{word}={value}")),
+                None => chosen.push(word.clone()),
             }
-        } else {
-            let path = word.split("::").next().unwrap_or(word);
-            let path = path.trim_start_matches("./").trim_end_matches('/');
-            if !(path.is_empty() || path == "." || has(place, path)) {
-                return None;
-            }
+        } else if is_path(place, word) {
             chosen.push(word.clone());
+        } else {
+            return None;
         }
     }
     (!chosen.iter().any(|word| word.contains(['{', '\0']))).then_some(chosen)
 }
 
-/// Whether the project adds an option to pytest:
+/// The options that the project adds to pytest:
 /// <https://docs.pytest.org/en/stable/reference/reference.html#pytest.hookspec.pytest_addoption>
-fn is_declared(place: &Directory<'_>, option: &str) -> bool {
-    let quoted = ['"', '\''].map(|quote| format!("{quote}{option}{quote}"));
+fn options(place: &Directory<'_>) -> BTreeSet<String> {
     let is_conftest = |path: &&str| path.rsplit('/').next() == Some("conftest.py");
-    let mut files = place.files().filter(is_conftest).take(MAX_CONFTESTS);
-    option.starts_with("--")
-        && files.any(|file| {
-            let text = place.text(file).unwrap_or_default();
-            text.contains("addoption") && quoted.iter().any(|quoted| text.contains(quoted))
-        })
+    let files = place.files().filter(is_conftest).take(MAX_CONFTESTS);
+    let texts = files.filter_map(|file| place.text(file));
+    let mut found = BTreeSet::new();
+    for text in texts.filter(|text| text.len() <= MAX_TEXT && text.contains("addoption")) {
+        let quoted = text.split(['"', '\'', '\n']).filter(|part| part.starts_with("--"));
+        found.extend(quoted.map(str::to_string));
+    }
+    found
+}
+
+/// Whether a word is a path in the tree, with the name of a test behind it or not.
+fn is_path(place: &Directory<'_>, word: &str) -> bool {
+    let path = word.split("::").next().unwrap_or(word);
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    path.is_empty() || path == "." || has(place, path)
 }
 
 /// Whether a path is a file or a directory of the tree.
@@ -298,10 +335,14 @@ mod tests {
             ("--record tests", "tests"),
             // Of options that the project has.
             ("--slow tests", "--slow tests"),
-            ("--on linux tests", "--on linux tests"),
+            ("--on linux tests", "--on=linux tests"),
             ("--on=linux tests", "--on=linux tests"),
             ("-c ci.ini tests", "-c ci.ini tests"),
-            ("--config-file=ci.ini tests", "--config-file ci.ini tests"),
+            ("--config-file=ci.ini tests", "--config-file=ci.ini tests"),
+            ("--config-file ci.ini tests", "--config-file=ci.ini tests"),
+            ("-v tests/test_a.py::test_b tests", "tests/test_a.py::test_b tests"),
+            ("--unknown tests/test_a.py::test_b", "tests/test_a.py::test_b"),
+            ("-v .", "."),
             ("-c ../other.ini tests", "tests"),
             ("-k slow -W error", "-k slow -W error"),
             ("-kslow -Werror tests", "-kslow -Werror tests"),

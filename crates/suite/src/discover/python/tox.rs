@@ -21,6 +21,8 @@ pub(super) const MAX_TEXT: usize = 200_000;
 /// Maximum number of names that the conditions of one line expand to, and of lines of an environment.
 const MAX_NAMES: usize = 64;
 const MAX_LINES: usize = 200;
+/// Maximum number of directories above the one in which commands run.
+const MAX_DIRECTORIES: usize = 20;
 /// The variables that name environments: <https://tox.wiki/en/latest/config.html#environment-variables>
 pub(in crate::discover) const ENVIRONMENT: [&str; 2] = ["TOXENV", "TOX_ENV"];
 /// Options of tox that take the word after them and choose no environment.
@@ -43,9 +45,6 @@ const MAX_READ: usize = 2_000;
 static FACTOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\w.!,{}-]+(?:, *[\w.!,{}-]+)*: +"));
 /// `{posargs:tests}` and `{args:tests}`
 static DEFAULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\{(?:posargs|args)(?::([^{}]*))?\}"));
-/// Maximum number of directories above the one in which commands run.
-const MAX_DIRECTORIES: usize = 20;
-
 /// `{[testenv]commands}`
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\{\[([^\]{}]+)\]([\w-]+)\}$"));
 
@@ -170,7 +169,7 @@ impl Environment<'_> {
             script.push('\n');
         }
         if let Some(directory) = directory {
-            if directory.contains(['{', '\n']) {
+            if directory.contains(['{', '\n']) || directory.split('/').any(|part| part == "..") {
                 return None;
             }
             script += &format!("cd {}\n", shlex::try_quote(directory.trim()).ok()?);

@@ -9,7 +9,7 @@ use crate::shell;
 
 /// Tools that run another one in their own environment, with their options that take no value and those that take
 /// one. In the sandbox, the installed packages replace that environment.
-const RUNNERS: [(&[&str], &[&str], &[&str]); 11] = [
+const RUNNERS: [(&[&str], &[&str], &[&str]); 10] = [
     (&["uvx"], &["--isolated"], &["--with", "--python", "-p"]),
     (&["uv", "tool", "run"], &["--isolated"], &["--with", "--python", "-p"]),
     (&["poetry", "run"], &[], &[]),
@@ -49,21 +49,6 @@ const RUNNERS: [(&[&str], &[&str], &[&str]); 11] = [
         &["--foreground", "--preserve-status", "-v"],
         &["-k", "-s", "--kill-after", "--signal"],
     ),
-    // The module that it runs comes next.
-    (
-        &["coverage", "run"],
-        &["--append", "--branch", "--parallel-mode", "-a", "-m", "-p"],
-        &[
-            "--concurrency",
-            "--context",
-            "--data-file",
-            "--include",
-            "--omit",
-            "--rcfile",
-            "--source",
-            "--source-pkgs",
-        ],
-    ),
 ];
 /// Words that may precede a tool and are kept.
 const WRAPPERS: [&[&str]; 12] = [
@@ -102,7 +87,8 @@ pub(in crate::discover) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
         start += length;
     }
     let words = words.split_off(start);
-    of_composer(&words).unwrap_or(words)
+    let inner = of_composer(&words).or_else(|| passive::of_coverage(&words));
+    inner.unwrap_or(words)
 }
 
 /// What `composer exec -v phpunit -- --group a` runs, where Composer puts the programs of packages:

@@ -1,9 +1,9 @@
-//! Recognises commands that build tests, or list them, without running any.
+//! Recognises commands that build tests, or list them, without running any, and what a tool for coverage runs.
 
 /// Whether a program of tests is told to build or list them only.
 pub(super) fn runs_nothing(program: &str, arguments: &[&str], subcommand: &str) -> bool {
     let options: &[&str] = match (program, subcommand) {
-        ("cargo", "nextest") => &["list", "--no-run"],
+        ("cargo", "nextest") if arguments.get(1) == Some(&"list") => return true,
         ("cargo", _) => &["--no-run", "--list"],
         ("go", "test") => &["-c", "-list", "-n", "--list"],
         ("pytest" | "py.test", _) => &["--collect-only", "--co"],
@@ -14,6 +14,41 @@ pub(super) fn runs_nothing(program: &str, arguments: &[&str], subcommand: &str) 
         ("ctest", _) => &["-N", "--show-only"],
         _ => return false,
     };
-    let mut names = arguments.iter().map(|word| word.split('=').next().unwrap_or(word));
+    // What comes after it is for the tests.
+    let arguments = arguments
+        .iter()
+        .take_while(|word| program != "go" || !matches!(**word, "-args" | "--args"));
+    let mut names = arguments.map(|word| word.split('=').next().unwrap_or(word));
     names.any(|name| options.contains(&name))
+}
+
+/// What `coverage run --branch -m pytest` runs: coverage is not measured here.
+/// <https://coverage.readthedocs.io/en/latest/cmd.html#execution-coverage-run>
+pub(super) fn of_coverage(words: &[String]) -> Option<Vec<String>> {
+    const WITH_VALUE: [&str; 8] = [
+        "--concurrency",
+        "--context",
+        "--data-file",
+        "--include",
+        "--omit",
+        "--rcfile",
+        "--source",
+        "--source-pkgs",
+    ];
+    let [tool, run, arguments @ ..] = words else {
+        return None;
+    };
+    if tool != "coverage" || run != "run" {
+        return None;
+    }
+    let mut rest = arguments;
+    while let [option, more @ ..] = rest
+        && option.starts_with('-')
+        && option != "-m"
+    {
+        let skipped = usize::from(WITH_VALUE.contains(&option.as_str()));
+        rest = more.get(skipped..)?;
+    }
+    let program = "python3".to_string();
+    (!rest.is_empty()).then(|| [program].into_iter().chain(rest.iter().cloned()).collect())
 }
