@@ -104,7 +104,10 @@ fn named(line: &str) -> Option<Missing> {
     let first = set.matches(line).into_iter().next()?;
     let found = each.get(first)?.as_ref()?.captures(line)?;
     let name = found.iter().skip(1).flatten().next()?.as_str();
-    let name = &with_capitals(name);
+    let name = match MESSAGES[first].0 {
+        PackageKind::Go => &with_capitals(name),
+        _ => name,
+    };
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "@/._-+:~#$%".contains(c);
     let is_name = name.len() <= MAX_NAME && name.chars().all(is_allowed);
     is_name.then(|| Missing {

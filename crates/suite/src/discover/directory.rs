@@ -12,6 +12,12 @@ pub(crate) struct Directory<'a> {
     pub(crate) directory: Option<RepoPath>,
 }
 
+/// Whether the tree has files below a path.
+pub(super) fn is_directory(checkout: &Checkout, path: &RepoPath) -> bool {
+    let inside = format!("{path}/");
+    checkout.paths().iter().any(|path| path.as_str().starts_with(&inside))
+}
+
 impl Directory<'_> {
     pub(super) fn path(&self, name: &str) -> String {
         match &self.directory {

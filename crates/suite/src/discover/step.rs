@@ -7,13 +7,12 @@ pub(crate) mod tool;
 
 use std::collections::BTreeSet;
 
-use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
 
 use super::python;
 use crate::ci_install::CiInstall;
-use crate::discover::directory::Directory;
+use crate::discover::directory::{Directory, is_directory};
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
 use crate::shell::{self, SimpleCommand, assigned, line_directory, only_variable, quoted, split_line};
@@ -149,11 +148,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
         words.drain(..=taken);
     }
     let directory = line_directory(step.directory.as_ref(), &line.directory, &env)?;
-    let exists = |directory: &RepoPath| {
-        let inside = format!("{directory}/");
-        checkout.paths().iter().any(|path| path.as_str().starts_with(&inside))
-    };
-    if !directory.as_ref().is_none_or(exists) {
+    if !directory.as_ref().is_none_or(|path| is_directory(checkout, path)) {
         return None;
     }
     let place = Directory { checkout, directory };

@@ -3,7 +3,7 @@
 use greenlight_anchor::RepoPath;
 use greenlight_tree::checkout::Checkout;
 
-use crate::discover::directory::Directory;
+use crate::discover::directory::{Directory, is_directory};
 use crate::framework::Ecosystem;
 use crate::test_command::TestCommand;
 
@@ -170,21 +170,15 @@ pub(super) fn enter_directory(checkout: &Checkout, command: &mut TestCommand) {
     let Some(at) = at.filter(is_first) else {
         return;
     };
-    let inner = command
-        .argv
-        .get(at + 1)
-        .map(|word| word.trim_start_matches("./").trim_end_matches('/'));
-    let path = match (&command.directory, inner) {
-        (_, None) => return,
-        (Some(outer), Some(inner)) => format!("{outer}/{inner}").parse(),
-        (None, Some(inner)) => inner.parse(),
+    let Some(inner) = command.argv.get(at + 1) else {
+        return;
     };
-    let path: Option<RepoPath> = path.ok();
-    let exists = |path: &RepoPath| {
-        let inside = format!("{path}/");
-        checkout.paths().iter().any(|path| path.as_str().starts_with(&inside))
+    let inner = inner.trim_start_matches("./").trim_end_matches('/');
+    let path: Result<RepoPath, _> = match &command.directory {
+        Some(outer) => format!("{outer}/{inner}").parse(),
+        None => inner.parse(),
     };
-    if let Some(path) = path.filter(exists) {
+    if let Some(path) = path.ok().filter(|path| is_directory(checkout, path)) {
         command.directory = Some(path);
         command.argv.drain(at..at + 2);
     }
