@@ -15,6 +15,10 @@ use crate::shell::quoted;
 /// The time limit of a test command, unless another one is configured.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// How many commands that do not run are named, and how much of each, in characters.
+const MAX_NAMED: usize = 4;
+const MAX_SHOWN: usize = 100;
+
 /// The `[test]` table of `greenlight.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestSettings {
@@ -45,6 +49,9 @@ pub struct TestCommand {
     /// What the CI job that it comes from installs.
     #[serde(default, skip_serializing_if = "CiInstall::is_empty")]
     pub ci_install: CiInstall,
+    /// Checks that the project runs together with these tests, as people type them. They do not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 impl TestCommand {
@@ -59,6 +66,7 @@ impl TestCommand {
             import_root: None,
             env: BTreeMap::new(),
             ci_install: CiInstall::default(),
+            left_out: Vec::new(),
         }
     }
 
@@ -83,22 +91,57 @@ impl TestCommand {
         self.framework.spec().ecosystem.name()
     }
 
+    /// Whether these tests are likely to run the code of a file: those of Go run no Python. What CI builds before them
+    /// may be written in any language.
+    pub fn may_run(&self, path: &RepoPath) -> bool {
+        let endings: &[&str] = match self.framework.spec().ecosystem {
+            Ecosystem::Rust => &["rs"],
+            Ecosystem::Python => &["py"],
+            Ecosystem::JavaScript => &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"],
+            Ecosystem::Go => &["go"],
+            Ecosystem::Java => &["java"],
+            Ecosystem::Ruby | Ecosystem::Php | Ecosystem::Dotnet | Ecosystem::C | Ecosystem::Any => return true,
+        };
+        let ending = path.as_str().rsplit('.').next().unwrap_or_default();
+        endings.contains(&ending) || self.builds().next().is_some()
+    }
+
     /// Whether CI starts services for these tests.
     pub fn has_services(&self) -> bool {
         !self.ci_install.services.is_empty()
     }
 
-    /// What the tests have in CI and lack here, as sentences.
+    /// What the tests have in CI and lack here, and which checks do not run with them, as sentences.
     pub fn lacks(&self) -> Vec<String> {
-        if !self.has_services() {
-            return Vec::new();
-        }
-        let services = &self.ci_install.services;
-        vec![format!(
-            "in CI, these tests have the services {}; greenlight does not start services, so tests that need them fail \
-             here",
-            services.join(", ")
-        )]
+        let services = (self.has_services()).then(|| {
+            format!(
+                "in CI, these tests have the services {}; greenlight does not start services, so tests that need them \
+                 fail here",
+                self.ci_install.services.join(", ")
+            )
+        });
+        let named: Vec<String> = self.left_out.iter().take(MAX_NAMED).map(|line| shown(line)).collect();
+        let more = match self.left_out.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let left_out = (!named.is_empty()).then(|| {
+            format!(
+                "not run, although the project runs it together with these tests: {}{more}; `[test] command` in \
+                 greenlight.toml can run more",
+                named.join(", ")
+            )
+        });
+        services.into_iter().chain(left_out).collect()
+    }
+}
+
+/// A command in a sentence.
+fn shown(line: &str) -> String {
+    let line: String = line.replace('`', "'");
+    match line.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("`{}…`", &line[..end]),
+        None => format!("`{line}`"),
     }
 }
 
@@ -164,5 +207,18 @@ impl fmt::Display for Source {
             Self::Ci { workflow, job } => write!(f, "the job `{job}` in `{workflow}`"),
             Self::File(path) => write!(f, "`{path}`"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_run_code_of_their_own_language() {
+        let command = |framework| TestCommand::new(vec!["x".into()], framework, Source::Settings);
+        let may = |framework, path: &str| command(framework).may_run(&path.parse().unwrap());
+        assert!(may(Framework::Go, "a/b.go") && may(Framework::Jest, "a.test.tsx") && may(Framework::Other, "a.py"));
+        assert!(!may(Framework::Go, "a.py") && !may(Framework::Pytest, "go") && !may(Framework::Cargo, "a.rs.js"));
     }
 }

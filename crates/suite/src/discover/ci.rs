@@ -19,7 +19,7 @@ use self::purpose::{
     leave_out_own_target,
 };
 use super::directory::Directory;
-use super::step::Unset;
+use super::step::{StepLineKind, Unset};
 use super::{javascript, python, recipes, step};
 use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
@@ -38,10 +38,18 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
         known: Vec::new(),
         parts: Vec::new(),
         other: Vec::new(),
+        checks: Vec::new(),
         scripts: MAX_SCRIPTS,
     };
     for step in steps {
+        let before = all.known.len();
         all.read(step, MAX_DEPTH);
+        let checks = std::mem::take(&mut all.checks);
+        for command in all.known.iter_mut().skip(before) {
+            let is_built = |line: &&String| command.builds().any(|build| build.line() == **line);
+            let left_out: Vec<String> = checks.iter().filter(|line| !is_built(line)).cloned().collect();
+            command.left_out.extend(left_out);
+        }
     }
     all.add_parts();
     all.add_own();
@@ -57,6 +65,8 @@ pub(super) struct StepCommands<'a> {
     parts: Vec<TestCommand>,
     /// Targets, tasks and scripts of the project, as they are called.
     other: Vec<TestCommand>,
+    /// The checks of the current step and of the targets that it calls, and other programs. They do not run.
+    checks: Vec<String>,
     scripts: usize,
 }
 
@@ -156,9 +166,8 @@ impl StepCommands<'_> {
         for mut line in step::commands(self.checkout, step, Unset::Empty).into_iter().flatten() {
             line.own_env.extend(step.own_env.iter().cloned());
             match line.command {
-                Some(command) if !line.is_check => self.add(step, command, line.own_env, depth),
-                Some(_) => {}
-                None if line.is_check => {}
+                _ if line.kind != StepLineKind::Tests => self.checks.push(line.shown),
+                Some(command) => self.add(step, command, line.own_env, depth),
                 // It may run the tests that a later line runs in part.
                 None => return,
             }
@@ -281,13 +290,15 @@ fn usable(checkout: &Checkout, mut command: TestCommand, own_env: &BTreeSet<Stri
     if is_partial(&command) || is_for_another_machine(&command) {
         return None;
     }
-    let own = match command.framework.spec().ecosystem {
-        Ecosystem::JavaScript | Ecosystem::Any => javascript::taken_apart(&place, &command.argv),
-        Ecosystem::Python => Some(python::selected(&place, &command.argv)?),
-        _ => None,
-    };
-    if let Some((argv, framework)) = own {
-        (command.argv, command.framework) = (argv, framework);
+    match command.framework.spec().ecosystem {
+        Ecosystem::JavaScript | Ecosystem::Any => {
+            if let Some(tests) = javascript::taken_apart(&place, &command.argv) {
+                (command.argv, command.framework) = (tests.argv, tests.framework);
+                command.left_out = tests.left_out;
+            }
+        }
+        Ecosystem::Python => (command.argv, command.framework) = python::selected(&place, &command.argv)?,
+        _ => {}
     }
     // A plugin of Cargo that this machine may lack: `cargo test` runs the same tests.
     let is_extra = matches!(command.framework, Framework::Other | Framework::Nextest) && !own::tests_features(&command);

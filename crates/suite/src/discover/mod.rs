@@ -279,16 +279,24 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
         directory: None,
     };
     let words = if needs_shell(line) { None } else { shlex::split(line) };
-    let (argv, framework) = match words {
-        Some(words) if !words.is_empty() => javascript::taken_apart(&root, &words).unwrap_or_else(|| {
-            let framework = framework_of(&root, &words);
-            (words, framework)
-        }),
-        _ => (vec!["sh".into(), "-c".into(), line.into()], Framework::Other),
+    let tests = match words {
+        Some(words) if !words.is_empty() => {
+            javascript::taken_apart(&root, &words).unwrap_or_else(|| javascript::Tests {
+                framework: framework_of(&root, &words),
+                argv: words,
+                left_out: Vec::new(),
+            })
+        }
+        _ => javascript::Tests {
+            argv: vec!["sh".into(), "-c".into(), line.into()],
+            framework: Framework::Other,
+            left_out: Vec::new(),
+        },
     };
     TestCommand {
         import_root: python::import_root(&root),
-        ..TestCommand::new(argv, framework, Source::Settings)
+        left_out: tests.left_out,
+        ..TestCommand::new(tests.argv, tests.framework, Source::Settings)
     }
 }
 

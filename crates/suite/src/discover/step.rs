@@ -7,6 +7,7 @@ pub(crate) mod tool;
 
 use std::collections::BTreeSet;
 
+use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 use greenlight_tree::checkout::Checkout;
 
@@ -15,12 +16,16 @@ use crate::ci_install::CiInstall;
 use crate::discover::directory::{Directory, is_directory};
 use crate::discover::words::framework_of;
 use crate::framework::Framework;
-use crate::shell::{self, SimpleCommand, assigned, line_directory, only_variable, quoted, split_line};
+use crate::shell::{
+    self, SimpleCommand, assigned, for_people, line_directory, only_variable, quoted, split_line, with_workspace,
+};
 use crate::test_command::{DEFAULT_TIMEOUT, Source, TestCommand, is_unset};
+use crate::workflow::WORKSPACE;
 
 /// Variables that belong to the machine, or only colour the output.
-const NOT_TAKEN: [&str; 14] = [
+const NOT_TAKEN: [&str; 15] = [
     "PATH",
+    "PWD",
     // Shells source these files before they run a command.
     "ENV",
     "BASH_ENV",
@@ -64,10 +69,22 @@ pub(super) fn lines(script: &str) -> Option<Vec<SimpleCommand>> {
     shell::lines(&python::tox::without_package(script), |words| tool::of(words).is_some())
 }
 
-/// A line of a step's script that runs tests or checks.
+/// What a line of a script does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepLineKind {
+    /// It runs tests.
+    Tests,
+    /// It only checks.
+    Check,
+    /// It runs a program of the tree, which may do anything.
+    Other,
+}
+
+/// A line of a step's script that runs tests or checks, or a program of the tree.
 pub(super) struct StepLine {
-    /// Whether it only checks.
-    pub(super) is_check: bool,
+    pub(super) kind: StepLineKind,
+    /// Its words, for people.
+    pub(super) shown: String,
     /// The names of the variables that the line, or one before it, sets.
     pub(super) own_env: BTreeSet<String>,
     /// `None` if it cannot run alone.
@@ -83,14 +100,26 @@ pub(super) enum Unset {
     Empty,
 }
 
-/// The lines of a step's script that run tests or checks, in order. `None` if the script cannot be followed.
+/// The lines of a step's script that run tests, checks or programs of the tree, in order. `None` if the script cannot be followed.
 pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Option<Vec<StepLine>> {
     let mut found = Vec::new();
     for line in lines(&step.script)? {
         // An argument may say what a script of the project does.
         let known = split_line(&line.words, &step.env, |word| Some(vec![word.to_string()]))?;
-        let Some(tool) = tool::of(&known) else { continue };
-        let is_check = tool::is_check(&known);
+        let shown = for_people(&known);
+        let Some(tool) = tool::of(&known) else {
+            found.extend(runs_the_tree(checkout, step, &known).then_some(StepLine {
+                kind: StepLineKind::Other,
+                shown,
+                own_env: BTreeSet::new(),
+                command: None,
+            }));
+            continue;
+        };
+        let kind = match tool::is_check(&known) {
+            true => StepLineKind::Check,
+            false => StepLineKind::Tests,
+        };
         let own_env = line.env.iter().map(|(name, _)| name.clone());
         let own_env = own_env.chain(of_env(&known).into_iter().map(|(name, _)| name.to_string()));
         let own_env = own_env.collect();
@@ -107,7 +136,8 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
             }
         });
         found.push(StepLine {
-            is_check,
+            kind,
+            shown,
             own_env,
             command,
         });
@@ -115,12 +145,41 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
     Some(found)
 }
 
+/// Whether a line runs a program of the tree. Those that prepare the machine do not count.
+fn runs_the_tree(checkout: &Checkout, step: &CiStep, words: &[String]) -> bool {
+    const INTERPRETERS: [&str; 8] = ["python", "python3", "node", "ruby", "perl", "php", "sh", "bash"];
+    const PREPARE: [&str; 8] = [
+        "setup",
+        "install",
+        "bootstrap",
+        "deps",
+        "dependencies",
+        "download",
+        "prepare",
+        "fetch",
+    ];
+    let program = match words {
+        [interpreter, script, ..] if INTERPRETERS.contains(&interpreter.as_str()) => script,
+        [program, ..] if program.starts_with("./") => program,
+        _ => return false,
+    };
+    let place = Directory {
+        checkout,
+        directory: step.directory.clone(),
+    };
+    let mut parts = program.split(['/', '.', '-', '_']);
+    place.has(program.trim_start_matches("./")) && !parts.any(|part| PREPARE.contains(&part))
+}
+
 /// The part of a step's script that runs tests.
 pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand> {
-    let found = commands(checkout, step, Unset::Unknown)?
-        .into_iter()
+    let found = commands(checkout, step, Unset::Unknown)?.into_iter();
+    let found = found
+        .filter(|line| line.kind != StepLineKind::Other)
         .map(|line| line.command);
-    let found: Vec<TestCommand> = found.collect::<Option<_>>()?;
+    let found: Vec<TestCommand> = found
+        .map(|command| command.map(with_own_paths))
+        .collect::<Option<_>>()?;
     // What the log shows comes first, then tests before checks, then earlier commands.
     let rank = |command: &TestCommand| {
         let shown = step.shows.as_ref() == Some(&command.framework.to_string());
@@ -129,9 +188,40 @@ pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand>
     found.into_iter().min_by_key(rank)
 }
 
+/// The command with paths of this checkout instead of those of the runner. Programs that search for modules also take
+/// relative ones. What others do with a path is unknown.
+pub(super) fn with_own_paths(mut command: TestCommand) -> TestCommand {
+    let is_kept = |name: &str, value: &str| {
+        let searches = matches!(name, "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB");
+        searches || !value.contains(WORKSPACE)
+    };
+    command.env.retain(|name, value| is_kept(name, value));
+    for value in command.env.values_mut() {
+        *value = seen_from(command.directory.as_ref(), value);
+    }
+    command
+}
+
+/// A text with paths of the checkout, as seen from one of its directories.
+fn seen_from(directory: Option<&RepoPath>, text: &str) -> String {
+    let here = directory.map_or_else(
+        || format!("{WORKSPACE}/"),
+        |directory| format!("{WORKSPACE}/{directory}/"),
+    );
+    let depth = directory.map_or(0, |directory| directory.as_str().split('/').count());
+    let root = if depth == 0 {
+        ".".to_string()
+    } else {
+        vec![".."; depth].join("/")
+    };
+    text.replace(&here, "./").replace(WORKSPACE, &root)
+}
+
 /// A line as a separate command. `None` if it cannot run alone.
 fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset) -> Option<TestCommand> {
-    let mut env = assigned(&step.env, &line.env)?;
+    let known = assigned(&with_workspace(&step.env, WORKSPACE, None), &line.env)?;
+    let directory = line_directory(step.directory.as_ref(), &line.directory, &known)?;
+    let mut env = assigned(&with_workspace(&step.env, WORKSPACE, directory.as_ref()), &line.env)?;
     let empty = |word: &str| match (unset, only_variable(word)?) {
         (Unset::Unknown, _) => None,
         (Unset::Empty, true) => Some(vec![String::new()]),
@@ -147,12 +237,12 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
         );
         words.drain(..=taken);
     }
-    let directory = line_directory(step.directory.as_ref(), &line.directory, &env)?;
     if !directory.as_ref().is_none_or(|path| is_directory(checkout, path)) {
         return None;
     }
+    let seen_from_here = words.iter().map(|word| seen_from(directory.as_ref(), word));
+    let argv = tool::unwrapped(seen_from_here.collect());
     let place = Directory { checkout, directory };
-    let argv = tool::unwrapped(words);
     let framework = framework_of(&place, &argv);
     let argv = if line.has_pattern {
         // Quotes the words, except for patterns that the shell must expand.
@@ -172,6 +262,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: SimpleCommand, unset: Unset
         },
         timeout: DEFAULT_TIMEOUT,
         ci_install: installed_by(step),
+        left_out: Vec::new(),
         env: env
             .into_iter()
             .filter(|(name, value)| is_taken(name) || is_unset(name, value))

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::*;
 
+mod left_out;
 mod python;
 
 pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {

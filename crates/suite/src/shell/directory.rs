@@ -56,6 +56,21 @@ pub(crate) fn assigned(env: &BTreeMap<String, String>, own: &[(String, String)])
     (size <= MAX_BYTES).then_some(env)
 }
 
+/// A line for people, with the names of its variables.
+pub(crate) fn for_people(words: &[String]) -> String {
+    let mut line = String::new();
+    for (at, part) in words.join(" ").split(VARIABLE).enumerate() {
+        // Every other part is a variable.
+        if at % 2 == 1 {
+            line.push('$');
+            line.push_str(unquoted(part.split(DEFAULT).next().unwrap_or(part)).0);
+        } else {
+            line.push_str(part);
+        }
+    }
+    line
+}
+
 fn split(word: &str, env: &BTreeMap<String, String>) -> Option<Vec<String>> {
     if word.is_empty() {
         return Some(vec![String::new()]);
@@ -141,6 +156,18 @@ pub(crate) fn below_workspace(word: &str) -> Option<&str> {
     WORKSPACE.contains(&unquoted(name).0).then_some(rest)
 }
 
+/// The variables of a step, and those with the root of the checkout, whose value is `root`, and with the directory of a
+/// line.
+pub(crate) fn with_workspace(
+    env: &BTreeMap<String, String>,
+    root: &str,
+    directory: Option<&RepoPath>,
+) -> BTreeMap<String, String> {
+    let here = directory.map_or_else(|| root.to_string(), |directory| format!("{root}/{directory}"));
+    let places = WORKSPACE.map(String::from).into_iter().zip([root.to_string(), here]);
+    env.clone().into_iter().chain(places).collect()
+}
+
 /// The directory in which a line runs, after the `cd` commands before it. `None` if that is outside of the tree or
 /// unknown.
 pub(crate) fn line_directory(
@@ -211,6 +238,8 @@ mod tests {
             assert_eq!(words(line, &env).unwrap().join("|"), expected, "{line}");
         }
         assert_eq!(words("cargo test $UNKNOWN", &env), None);
+        let line = &lines("tox -e lint-$A \"x ${B:-c}\"", |_| true).unwrap()[0];
+        assert_eq!(for_people(&line.words), "tox -e lint-$A x $B");
     }
 
     /// A short line with a long value would fill the memory.

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-pub(super) use self::directory::{assigned, below_workspace, expanded, line_directory, only_variable, split_line};
+pub(super) use self::directory::{
+    assigned, below_workspace, expanded, for_people, line_directory, only_variable, split_line, with_workspace,
+};
 pub(super) use self::python::python_module;
 pub(super) use self::script::{SimpleCommand, lines};
 pub(super) use self::sequence::commands;

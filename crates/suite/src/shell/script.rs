@@ -124,6 +124,12 @@ impl<'p> ScriptReader<'p, '_> {
                     }
                 }
             }
+            "compound_statement" if is_certain(before) => self.statements(node, depth)?,
+            "subshell" if is_certain(before) => {
+                let outside = (self.directory.clone(), self.env.clone(), self.has_ended);
+                self.statements(node, depth)?;
+                (self.directory, self.env, self.has_ended) = outside;
+            }
             _ => self.branch(node)?,
         }
         Some(())
@@ -145,10 +151,9 @@ impl<'p> ScriptReader<'p, '_> {
             self.env.append(&mut line.env);
         }
         let is_other = before == After::Other;
-        let is_certain = matches!(before, After::Nothing | After::Success);
         match line.words.first().map(String::as_str) {
             Some("cd" | "pushd") => match line.words.as_slice() {
-                [_, to] if is_certain => self.directory.push(to.clone()),
+                [_, to] if is_certain(before) => self.directory.push(to.clone()),
                 _ => return None,
             },
             Some("popd") => {
@@ -183,7 +188,7 @@ impl<'p> ScriptReader<'p, '_> {
         Some(line)
     }
 
-    /// Code that runs only sometimes, or in a subshell.
+    /// Code that runs only sometimes.
     fn branch(&mut self, node: Node<'p>) -> Option<()> {
         let mut is_harmless = true;
         Parsed::each(node, |node| {
@@ -197,6 +202,11 @@ impl<'p> ScriptReader<'p, '_> {
         });
         is_harmless.then_some(())
     }
+}
+
+/// Whether a statement runs as long as nothing fails.
+fn is_certain(before: After) -> bool {
+    matches!(before, After::Nothing | After::Success)
 }
 
 fn assignment(word: &Word) -> Option<(String, String)> {

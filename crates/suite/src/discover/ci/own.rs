@@ -10,10 +10,10 @@ use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
 use crate::discover::step::tool::{build_project, inline_tests};
+use crate::discover::step::with_own_paths;
 use crate::discover::{javascript, workspaces};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
-use crate::workflow::WORKSPACE;
 
 /// Programs in a script that need another machine, or more of this one than a sandbox allows.
 const NEED_MORE: [&str; 14] = [
@@ -354,9 +354,6 @@ pub(super) fn with_variables(mut command: TestCommand, own_env: &BTreeSet<String
     let is_wanted = |name: &str, value: &str| {
         !counts(name) && (is_script || own_env.contains(name) || is_switch(value) || is_for_tools(name))
     };
-    // A path of the runner is another one here.
-    command
-        .env
-        .retain(|name, value| is_wanted(name, value) && !value.contains(WORKSPACE));
-    command
+    command.env.retain(|name, value| is_wanted(name, value));
+    with_own_paths(command)
 }

@@ -51,14 +51,22 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
             } else {
                 &["npm", "run", name]
             };
-            (words.iter().map(ToString::to_string).collect(), guess(script))
+            Tests {
+                argv: words.iter().map(ToString::to_string).collect(),
+                framework: guess(script),
+                left_out: Vec::new(),
+            }
         };
-        let (argv, framework) = package
+        let tests = package
             .expand(&["npm", "run", name].map(Word::new), MAX_DEPTH)
             .and_then(|commands| runs(&package, commands))
             .unwrap_or_else(whole);
-        let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-        return place.command(&words, framework, "package.json");
+        let words: Vec<&str> = tests.argv.iter().map(String::as_str).collect();
+        let command = place.command(&words, tests.framework, "package.json")?;
+        return Some(TestCommand {
+            left_out: tests.left_out,
+            ..command
+        });
     }
     None
 }
@@ -69,8 +77,16 @@ fn scripts() -> impl Iterator<Item = (Framework, &'static Script)> {
     all.filter_map(|framework| Some((*framework, framework.spec().script?)))
 }
 
+/// The tests among the commands of a script.
+pub(super) struct Tests {
+    pub(super) argv: Vec<String>,
+    pub(super) framework: Framework,
+    /// The other commands, except for those that the tests need.
+    pub(super) left_out: Vec<String>,
+}
+
 /// The test command that a line like `npm test` or `yarn test:unit --x` runs at the root.
-pub(super) fn taken_apart(root: &Directory<'_>, words: &[String]) -> Option<(Vec<String>, Framework)> {
+pub(super) fn taken_apart(root: &Directory<'_>, words: &[String]) -> Option<Tests> {
     let package = Package::of(root)?;
     let words: Vec<Word> = words.iter().map(|word| Word::new(word)).collect();
     let commands = package.expand(&words, MAX_DEPTH)?;
@@ -137,7 +153,7 @@ pub(super) fn script_framework(root: &Directory<'_>) -> Framework {
 
 /// The test runners among the commands of a script, and the commands they need first. All of them run, as in the
 /// project.
-fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>, Framework)> {
+fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
     let found = |command: &Vec<Word>| {
         let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
         let runner = runner(&plain)?;
@@ -155,7 +171,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
         .iter()
         .rposition(|command| runs_own_tests(command))
         .map_or(last, |own| own.max(last));
-    commands.truncate(end + 1);
+    let after: Vec<String> = commands.drain(end + 1..).filter_map(|command| told(&command)).collect();
     let is_alike = |command: &Vec<Word>| {
         found(command).is_some_and(|(other, name)| other.framework == runner.framework && name == program)
     };
@@ -167,10 +183,13 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
         .filter(|command| !commands.contains(command))
         .map(|command| format!("{{ {}; }} || :", joined(&command)))
         .collect();
+    let mut left_out: Vec<String> = Vec::new();
     for (at, command) in commands.into_iter().enumerate() {
         let (found, is_test) = (found(&command), at == last || is_test(&&command));
         let Some((runner, _)) = found.filter(|_| is_test) else {
-            if !runner::only_looks(&command) && !runner::needs_a_browser(&command) {
+            if runner::only_looks(&command) || runner::needs_a_browser(&command) {
+                left_out.extend(told(&command));
+            } else {
                 line.push(joined(&command));
             }
             continue;
@@ -178,7 +197,12 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
         let (command, options) = bare(package, command, runner);
         let is_plain = !command.iter().any(|word| word.is_for_shell || word.is_assignment());
         if how_many == 1 && line.is_empty() && is_plain {
-            return Some((direct(command), runner.framework));
+            left_out.extend(after);
+            return Some(Tests {
+                argv: direct(command),
+                framework: runner.framework,
+                left_out,
+            });
         }
         let mut words: Vec<String> = command.into_iter().map(|word| word.raw).collect();
         if can_be_asked {
@@ -187,11 +211,36 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
         line.push(words.join(" "));
     }
     let mut argv: Vec<String> = vec!["sh".into(), "-c".into(), line.join(" && ")];
-    if !can_be_asked {
-        return Some((argv, Framework::Other));
-    }
-    argv.push("sh".into());
-    Some((argv, runner.framework))
+    let framework = if can_be_asked {
+        argv.push("sh".into());
+        runner.framework
+    } else {
+        Framework::Other
+    };
+    left_out.extend(after);
+    Some(Tests {
+        argv,
+        framework,
+        left_out,
+    })
+}
+
+/// A command that is left out, for people. `None` if it checks nothing.
+fn told(command: &[Word]) -> Option<String> {
+    const CHECK_NOTHING: [&str; 10] = [
+        "c8",
+        "codecov",
+        "coveralls",
+        "del-cli",
+        "doctoc",
+        "echo",
+        "exit",
+        "nyc",
+        "rimraf",
+        "rm",
+    ];
+    let first = command.iter().find(|word| !word.is_assignment())?;
+    (!CHECK_NOTHING.contains(&base(&first.plain))).then(|| joined(command))
 }
 
 /// Whether a command runs a program of the project that is named after tests, such as `node build/test/run.js`.

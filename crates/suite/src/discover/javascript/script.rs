@@ -110,7 +110,7 @@ impl Package {
                 let mut inner = match commands(script) {
                     Some(inner) => inner,
                     None if part == *name && depth + 1 == MAX_DEPTH => return None,
-                    None if is_after || looks_by_name(name) => continue,
+                    None if is_after => continue,
                     None => {
                         all.push(["npm", "run", &part].map(Word::new).into());
                         continue;
@@ -270,12 +270,6 @@ impl Package {
 fn starts_tests(command: &[Word]) -> bool {
     let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
     runner(&plain).is_some_and(|runner| !runner.framework.is_linter())
-}
-
-/// Whether a script's name says that it only checks the code.
-fn looks_by_name(name: &str) -> bool {
-    name.split([':', '-', '_'])
-        .any(|part| matches!(part, "lint" | "format" | "types" | "audit" | "docs" | "readme"))
 }
 
 enum Call {

@@ -103,6 +103,17 @@ fn the_line_with_the_tests_is_found() {
         "cd py; cd $GITHUB_WORKSPACE; pytest -x > out.txt",
         Some(("pytest -x", Pytest)),
     );
+    check("(cd py && pytest -x)\npytest", Some(("cd py && pytest -x", Pytest)));
+    check("(cd py; exit)\n{ A=b; pytest; }", Some(("A=b pytest", Pytest)));
+    check("true || (cd py && pytest)", None);
+    check(
+        "cd py && PYTHONPATH=$PWD/src:$GITHUB_WORKSPACE OUT=$PWD pytest $GITHUB_WORKSPACE/py/tests",
+        Some(("PYTHONPATH=./src:.. cd py && pytest ./tests", Pytest)),
+    );
+    check(
+        "PYTHONPATH=\"$PWD/src\" pytest",
+        Some(("PYTHONPATH=./src pytest", Pytest)),
+    );
     check("pushd py\nmake deps\npopd\npytest", Some(("pytest", Pytest)));
     check(
         "export A=b\nC=d pytest -n $LEVEL \"${A}\"",
@@ -163,7 +174,6 @@ fn what_only_a_shell_would_know_is_not_guessed() {
         "pytest `cat files`",
         "if [ \"$A\" = b ]; then\n  pytest\nelse\n  pytest --cov\nfi",
         "for d in a b; do cd $d; pytest; done",
-        "(cd py && pytest)",
         "cd /tmp && pytest",
         "cd ..\npytest",
         "cd absent && pytest",
