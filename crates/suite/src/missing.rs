@@ -5,6 +5,7 @@
 //! here makes a run green: what lacks a package is not judged.
 
 mod manifests;
+mod plugins;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,7 @@ use greenlight_readers::test_run::{Failure, Outcome, TestRun};
 use greenlight_readers::{Missing, PackageKind, missing};
 use greenlight_tree::checkout::Checkout;
 use manifests::{MIN_NAME, kind_of, lists, lists_like, manifests};
+use plugins::{is_known, plugins};
 
 /// A name with at most this many different characters may be one of the project's, mistyped.
 const MAX_TYPOS: usize = 2;
@@ -47,18 +49,23 @@ pub fn missing_packages(checkout: &Checkout, run: &TestRun) -> MissingPackages {
         }
         Outcome::MissingModule => found.of_command.extend(project.lacks(&run.tail)),
         // Nothing ran, so nothing of the project can be wrong.
-        Outcome::DidNotStart => found
-            .of_command
-            .extend(missing(&run.tail).map(|missing| MissingPackage {
+        Outcome::DidNotStart => {
+            let package = missing(&run.tail).map(|missing| MissingPackage {
                 is_declared: project.declares(&missing),
                 name: package(&missing),
-            })),
+            });
+            let plugins = || project.lacked_plugins(&run.tail);
+            found.of_command = package.map_or_else(|| plugins().collect(), |package| vec![package]);
+        }
         // A test may expect a module to be missing, so only packages that the project lists count.
         Outcome::Failed => {
             for failure in run.failures.iter().filter(|failure| !failure.name.is_empty()) {
-                if let Some(lacked) = project.lacks(&failure.cause()).filter(|lacked| lacked.is_declared) {
-                    found.of_tests.insert(failure.name.clone(), lacked);
-                }
+                let cause = failure.cause();
+                let lacked = project.lacks(&cause).filter(|lacked| lacked.is_declared);
+                let lacked = lacked.or_else(|| project.lacked_plugins(&cause).find(|plugin| plugin.is_declared));
+                found
+                    .of_tests
+                    .extend(lacked.map(|lacked| (failure.name.clone(), lacked)));
             }
         }
         _ => {}
@@ -109,6 +116,21 @@ impl<'a> Project<'a> {
             name: package(&missing),
             is_declared,
         })
+    }
+
+    /// The plugins of pytest that a message lacks: those that the project lists, and well-known ones.
+    fn lacked_plugins(&self, message: &str) -> impl Iterator<Item = MissingPackage> {
+        let packages = plugins(message).into_iter().map(|name| {
+            let missing = Missing {
+                name,
+                kind: PackageKind::Python,
+            };
+            MissingPackage {
+                is_declared: self.declares(&missing),
+                name: missing.name,
+            }
+        });
+        packages.filter(|plugin| plugin.is_declared || is_known(&plugin.name))
     }
 
     fn paths(&self) -> impl Iterator<Item = &'a str> {

@@ -7,11 +7,24 @@ use super::Place;
 
 /// A longer word is not the name of a program.
 const MAX_NAME: usize = 40;
-/// How to get some known programs.
-const SOURCES: [(&[&str], &str); 13] = [
+/// How to get some known programs. Those that come with a language are never a project's dependency.
+const OF_LANGUAGES: [(&[&str], &str); 11] = [
     (&["cargo", "rustc"], "Rust: https://rustup.rs"),
     (&["go"], "Go: https://go.dev/dl"),
     (&["node", "npm", "npx"], "Node.js: https://nodejs.org"),
+    (&["python", "python3", "pip"], "Python 3, from your package manager"),
+    (&["java", "javac", "mvn", "gradle"], "a JDK, and Maven or Gradle"),
+    (&["ruby", "bundle"], "Ruby, and `gem install bundler`"),
+    (&["php", "composer"], "PHP, and Composer: https://getcomposer.org"),
+    (&["dotnet"], ".NET: https://dotnet.microsoft.com"),
+    (&["elixir", "mix"], "Elixir: https://elixir-lang.org"),
+    (&["swift"], "Swift: https://swift.org"),
+    (
+        &["make", "gcc", "cc", "g++", "c++", "cmake", "ctest", "ninja"],
+        "your package manager's build tools",
+    ),
+];
+const OTHERS: [(&[&str], &str); 10] = [
     (
         &["pnpm", "yarn"],
         "`corepack enable`, with Node.js, or `npm install --global` and its name",
@@ -19,18 +32,12 @@ const SOURCES: [(&[&str], &str); 13] = [
     (&["bun"], "Bun: https://bun.com"),
     (&["deno"], "Deno: https://deno.com"),
     (&["uv", "uvx"], "uv: https://docs.astral.sh/uv"),
-    (&["python", "python3", "pip"], "Python 3, from your package manager"),
     (&["pytest"], "`python3 -m pip install pytest`"),
-    (&["java", "javac", "mvn", "gradle"], "a JDK, and Maven or Gradle"),
-    (&["ruby", "bundle", "rake", "rspec"], "Ruby, and `gem install bundler`"),
-    (
-        &["php", "composer", "phpunit"],
-        "PHP, and Composer: https://getcomposer.org",
-    ),
-    (
-        &["make", "gcc", "cc", "cmake", "ctest"],
-        "your package manager's build tools",
-    ),
+    (&["tox", "nox", "hatch"], "`python3 -m pip install` and its name"),
+    (&["meson"], "`python3 -m pip install meson ninja`"),
+    (&["just"], "just: https://just.systems"),
+    (&["rake", "rspec"], "`gem install` and its name"),
+    (&["phpunit", "pest"], "PHP, and `composer install`"),
 ];
 
 /// The program that a text reports as missing; if it names several, the last one, which ended the command.
@@ -40,8 +47,16 @@ pub fn missing(text: &str) -> Option<String> {
 
 /// How to get a program, as sentences without the last full stop.
 pub fn advice(program: &str, place: Place) -> String {
-    let known = SOURCES.iter().find(|(names, _)| names.contains(&program));
-    let from = known.map_or_else(String::new, |(_, from)| format!(" ({from})"));
+    // `vendor/bin/phpunit` is installed by what installs `phpunit`.
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let among = |known: &[(&[&str], &'static str)]| {
+        let found = known.iter().find(|(names, _)| names.contains(&name));
+        found.map(|(_, from)| *from)
+    };
+    if let Some(from) = among(&OF_LANGUAGES) {
+        return format!("Install it where greenlight runs ({from})");
+    }
+    let from = among(&OTHERS).map_or_else(String::new, |from| format!(" ({from})"));
     let how = match place {
         Place::Terminal => "`--install` installs it for the tests",
         Place::GitHub => {
@@ -59,10 +74,14 @@ fn named(line: &str) -> Option<String> {
         .or_else(|| from_python(line))?;
     let name = found.trim_matches(['\'', '"', '`', '‘', '’']);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
-    let is_program = !name.is_empty()
-        && name.len() <= MAX_NAME
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.chars().all(is_name);
+    // Package managers put programs there. Another path is a file of the repository.
+    let installed = ["vendor/bin/", "node_modules/.bin/"];
+    let own = installed
+        .iter()
+        .find_map(|directory| name.strip_prefix(directory))
+        .unwrap_or(name);
+    let is_program =
+        name.len() <= MAX_NAME && own.starts_with(|c: char| c.is_ascii_alphanumeric()) && own.chars().all(is_name);
     is_program.then(|| name.to_string())
 }
 
@@ -123,6 +142,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_comes_with_a_language_is_no_dependency() {
+        insta::assert_snapshot!(advice("dotnet", Place::Terminal), @"Install it where greenlight runs (.NET: https://dotnet.microsoft.com)");
+        insta::assert_snapshot!(advice("vendor/bin/phpunit", Place::Terminal), @"Install it where greenlight runs (PHP, and `composer install`). If it is a dependency of the project, `--install` installs it for the tests");
+    }
+
+    #[test]
     fn the_program_is_named_by_every_kind_of_message() {
         for (text, expected) in [
             ("sh: 58: exec: cargo: not found", "cargo"),
@@ -133,6 +158,7 @@ mod tests {
             ("./run.sh: line 3: shellcheck: command not found", "shellcheck"),
             ("bash: foo: command not found", "foo"),
             ("zsh: command not found: foo", "foo"),
+            ("sh: 82: exec: vendor/bin/phpunit: not found", "vendor/bin/phpunit"),
             (
                 "make: foo: No such file or directory\nmake: *** [Makefile:2: test] Error 127",
                 "foo",

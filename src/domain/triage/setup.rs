@@ -20,6 +20,9 @@ pub struct Setup {
     /// Whether greenlight can install what such tests need.
     #[serde(default)]
     pub can_install: bool,
+    /// Whether the project lists a package that the tests lack.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_listed: bool,
     /// What was done differently from what the project asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -70,12 +73,19 @@ pub(super) fn lacking(packages: &[&str]) -> String {
 /// What a person does about missing packages, as a sentence without its full stop.
 pub(super) fn remedy(setup: Option<&Setup>, place: Place) -> String {
     let setup = setup.cloned().unwrap_or_default();
-    let listed = "greenlight installed what the project lists, and this was not part of it: list it among the project's \
-                  dependencies, or install it where greenlight runs";
     match (setup.is_installed, setup.can_install, place) {
-        (true, ..) => listed.into(),
+        (true, ..) if setup.is_listed => {
+            "The project lists it, but it could not be installed here; install it where greenlight runs".into()
+        }
+        (true, ..) => "greenlight installed what the project lists, and this was not part of it: list it among the \
+                       project's dependencies, or install it where greenlight runs"
+            .into(),
         (false, false, _) => "Install it where greenlight runs".into(),
-        (false, true, Place::Terminal) => "`--install` installs the project's dependencies first".into(),
+        (false, true, Place::Terminal) if setup.is_listed => {
+            "`--install` installs the project's dependencies first".into()
+        }
+        // It may be listed by another name than code imports.
+        (false, true, Place::Terminal) => "If it is a dependency of the project, `--install` installs it".into(),
         (false, true, Place::GitHub) => {
             "greenlight installs the project's dependencies first if `greenlight.toml` on the \
                                          base branch allows it: `network = [\"registries\"]` under `[sandbox]`"
@@ -103,6 +113,7 @@ mod tests {
         let setup = |is_installed, can_install| Setup {
             is_installed,
             can_install,
+            is_listed: false,
             notes: Vec::new(),
         };
         let told = |setup: Setup, place| remedy(Some(&setup), place);

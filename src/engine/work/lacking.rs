@@ -43,20 +43,21 @@ pub(super) async fn compare(trial: &mut Trial, head: &Worktree, base: &Worktree)
 /// Why a single red run says nothing about the code. `None` if it does, or only some of its tests do not.
 pub async fn why_not_judged(worktree: &Worktree, suite: &Suite, run: &TestRun) -> Option<String> {
     let mut trial = Trial::new(run, StoppingRules::default());
-    note(&mut trial, (worktree, suite), run).await;
+    let is_listed = note(&mut trial, (worktree, suite), run).await;
     let mut triage = trial.verdict(None);
-    triage.setup = Some(setup(suite));
+    triage.setup = Some(setup(suite, is_listed));
     // A single run cannot tell what else is flaky, so only what is certain counts.
     let mut tests = triage.tests.iter();
     let is_certain = tests.all(|test| test.name.is_empty() || !test.packages.is_empty());
     (triage.is_not_judged() && is_certain).then(|| triage.on(BASE).why_not(run))
 }
 
-/// What was installed for a suite.
-pub(super) fn setup(suite: &Suite) -> Setup {
+/// What was installed for a suite. `is_listed`: the project lists a package that its tests lack.
+pub(super) fn setup(suite: &Suite, is_listed: bool) -> Setup {
     let setup = Setup {
         is_installed: is_installed(suite),
         can_install: suite.command.framework.has_installer(),
+        is_listed,
         notes: Vec::new(),
     };
     let lacks = suite.command.lacks();

@@ -156,6 +156,42 @@ fn a_command_that_did_not_start_lacks_what_it_names() {
 }
 
 #[test]
+fn a_listed_plugin_of_pytest_is_lacked() {
+    let listed = "[dependency-groups]\ntest = ['pytest-mock', 'pytest_asyncio>=1', 'pytest-cov', 'pytest-xdist', 'pytest-httpserver']";
+    let (_root, checkout) = tree(&[("pyproject.toml", listed), ("test_a.py", "")]);
+    let lacked = |outcome: Outcome, message: &str| {
+        let found = missing_packages(&checkout, &run(outcome, &[message]));
+        let names = found.of_command.into_iter().chain(found.of_tests.into_values());
+        names.map(|package| package.name).collect::<Vec<_>>().join(" ")
+    };
+    for (fixture, plugin) in [
+        ("mocker", "pytest-mock"),
+        ("httpserver", "pytest-httpserver"),
+        // Not listed, or of the project itself.
+        ("httpx_mock", ""),
+        ("cart", ""),
+    ] {
+        let message = format!(
+            "file /w/test_a.py, line 1\n  def test_a({fixture}): pass\nE       fixture '{fixture}' not found\n\
+             >       available fixtures: cache, capfd"
+        );
+        assert_eq!(lacked(Outcome::Failed, &message), plugin, "{fixture}");
+    }
+    let message = "async def functions are not natively supported.\nYou need to install a suitable plugin for your async framework";
+    assert_eq!(lacked(Outcome::Failed, message), "pytest-asyncio");
+    let usage = "ERROR: usage: python3 -m pytest [options] [file_or_dir] [...]\npython3 -m pytest: error: ";
+    let said = |arguments: &str| {
+        lacked(
+            Outcome::DidNotStart,
+            &format!("{usage}unrecognized arguments: {arguments}\n"),
+        )
+    };
+    assert_eq!(said("--cov=calc --cov-report=xml -n 4"), "pytest-cov pytest-xdist");
+    assert_eq!(said("--timeout=9"), "pytest-timeout");
+    assert_eq!(said("--own-option tests"), "");
+}
+
+#[test]
 fn trees_that_list_other_packages_differ() {
     let (_one, one) = tree(&PYTHON);
     let (_same, same) = tree(&[PYTHON[0], ("src/other.py", "")]);

@@ -1,0 +1,115 @@
+//! Plugins of pytest that a run lacks: pytest names a fixture or an option, and not the package that has it.
+
+/// Plugins whose names say nothing about their fixtures: <https://docs.pytest.org/en/stable/reference/plugin_list.html>
+const FIXTURES: [(&str, &[&str]); 14] = [
+    (
+        "pytest-mock",
+        &["mocker", "class_mocker", "module_mocker", "session_mocker"],
+    ),
+    ("pytest-httpx", &["httpx_mock"]),
+    ("requests-mock", &["requests_mock"]),
+    ("respx", &["respx_mock"]),
+    ("syrupy", &["snapshot"]),
+    ("pytest-snapshot", &["snapshot"]),
+    ("pytest-freezer", &["freezer"]),
+    (
+        "pytest-django",
+        &[
+            "db",
+            "transactional_db",
+            "django_user_model",
+            "admin_client",
+            "client",
+            "rf",
+            "settings",
+            "live_server",
+        ],
+    ),
+    ("pytest-flask", &["client", "live_server"]),
+    ("pytest-aiohttp", &["aiohttp_client", "aiohttp_server"]),
+    ("pyfakefs", &["fs", "fs_module"]),
+    ("pytest-qt", &["qtbot", "qapp"]),
+    ("pytest-playwright", &["page", "browser"]),
+    (
+        "pytest-regressions",
+        &[
+            "data_regression",
+            "file_regression",
+            "num_regression",
+            "image_regression",
+        ],
+    ),
+];
+
+/// Plugins whose names say nothing about their options.
+const OPTIONS: [(&str, &[&str]); 3] = [
+    ("pytest-xdist", &["-n", "--numprocesses", "--dist", "--maxprocesses"]),
+    ("pytest-rerunfailures", &["--reruns", "--reruns-delay", "--only-rerun"]),
+    (
+        "pytest-django",
+        &["--ds", "--reuse-db", "--nomigrations", "--no-migrations", "--create-db"],
+    ),
+];
+
+/// Plugins that nothing else than their options is needed to name.
+const KNOWN: [&str; 7] = [
+    "pytest-asyncio",
+    "pytest-benchmark",
+    "pytest-cov",
+    "pytest-django",
+    "pytest-rerunfailures",
+    "pytest-timeout",
+    "pytest-xdist",
+];
+
+/// Plugins that run `async def` tests, as pytest lists them.
+const ASYNC: [&str; 4] = ["pytest-asyncio", "anyio", "pytest-trio", "pytest-twisted"];
+
+/// How much of a message is read, in bytes, and how many of its options are.
+const MAX_READ: usize = 16 << 10;
+const MAX_OPTIONS: usize = 20;
+
+/// The plugins that may have what a message of pytest says it lacks, the likeliest first.
+pub(super) fn plugins(message: &str) -> Vec<String> {
+    let message = &message[..message.floor_char_boundary(MAX_READ)];
+    if message.contains("async def functions are not natively supported") {
+        return ASYNC.map(String::from).to_vec();
+    }
+    let fixture = message.lines().find_map(|line| {
+        let line = line.trim_start_matches(['E', ' ']);
+        line.strip_prefix("fixture '")?.strip_suffix("' not found")
+    });
+    if let Some(fixture) = fixture {
+        return of_fixture(fixture);
+    }
+    let options = message
+        .lines()
+        .find_map(|line| line.split_once("error: unrecognized arguments: "));
+    let options = options.into_iter().flat_map(|(_, options)| options.split_whitespace());
+    options.take(MAX_OPTIONS).flat_map(of_option).collect()
+}
+
+/// Whether a plugin is so usual that its options are no others'.
+pub(super) fn is_known(plugin: &str) -> bool {
+    KNOWN.contains(&plugin)
+}
+
+fn of_fixture(fixture: &str) -> Vec<String> {
+    let known = FIXTURES.iter().filter(|(_, fixtures)| fixtures.contains(&fixture));
+    let known = known.map(|(plugin, _)| plugin.to_string());
+    // `benchmark` is of pytest-benchmark, and `httpserver` of pytest-httpserver.
+    known.chain([named(fixture)]).collect()
+}
+
+fn of_option(option: &str) -> Vec<String> {
+    let name = option.split('=').next().unwrap_or(option);
+    let known = OPTIONS.iter().filter(|(_, options)| options.contains(&name));
+    let known = known.map(|(plugin, _)| plugin.to_string());
+    // `--cov-report` is of pytest-cov, and `--timeout` of pytest-timeout.
+    let first = name.strip_prefix("--").and_then(|name| name.split('-').next());
+    known.chain(first.map(named)).collect()
+}
+
+fn named(word: &str) -> String {
+    format!("pytest-{}", word.replace('_', "-"))
+}
