@@ -101,8 +101,12 @@ const FIXTURES: [&str; 4] = ["setUpClass", "tearDownClass", "setUpModule", "tear
 
 fn parse(text: &str) -> ParsedRun {
     let mut parsed = ParsedRun::default();
-    let unexpected = results(text, &mut parsed);
-    sections(text, &mut parsed);
+    let PrintedResults { passed, unexpected } = results(text, &mut parsed);
+    let failed = sections(text, &mut parsed);
+    // A test may print what looks like its result.
+    for name in passed.iter().filter(|name| !failed.contains(*name)) {
+        parsed.pass(name);
+    }
     for name in unexpected {
         parsed.fail(&name, None, "unexpected success");
     }
@@ -122,16 +126,26 @@ fn parse(text: &str) -> ParsedRun {
     parsed
 }
 
+/// The results of tests that print no section.
+#[derive(Default)]
+struct PrintedResults {
+    passed: Vec<String>,
+    /// Tests that passed although they are marked to fail. Since Python 3.12 these have a section.
+    unexpected: Vec<String>,
+}
+
 /// Reads `test_a (tests.test_x.TestX.test_a) ... ok`; the result may come lines later, after the test's output.
-/// Returns the tests that passed although they are marked to fail: before Python 3.12 they have no section.
-fn results(text: &str, parsed: &mut ParsedRun) -> Vec<String> {
+fn results(text: &str, parsed: &mut ParsedRun) -> PrintedResults {
     let mut pending: Option<String> = None;
-    let mut unexpected = Vec::new();
+    let mut results = PrintedResults::default();
     for line in text.lines().take_while(|line| *line != RULE) {
         // If a test with subtests failed, older versions continue on the same line.
-        if let Some(named) = NAMED.as_ref().and_then(|named| named.captures_iter(line).last()) {
-            // A subtest prints its result on a line below its test, which then has no result.
-            pending = (!line.starts_with("  ")).then(|| id(&named[1], &named[2]));
+        let named = NAMED.as_ref().and_then(|named| named.captures_iter(line).last());
+        // A subtest prints its result on a line below its test, which then has no result.
+        let is_subtest = line.starts_with("  ");
+        // `FAILED (failures=7)` is the output of a test.
+        if let Some(named) = named.filter(|named| is_subtest || !named[2].contains('=')) {
+            pending = (!is_subtest).then(|| id(&named[1], &named[2]));
         }
         let Some(name) = &pending else { continue };
         let word = line.rsplit_once(" ... ").map_or(line, |(_, word)| word).trim();
@@ -139,10 +153,12 @@ fn results(text: &str, parsed: &mut ParsedRun) -> Vec<String> {
             "expected failure" => parsed.fail_as_expected(),
             // These are counted from their sections.
             "FAIL" | "ERROR" => {}
-            "unexpected success" => unexpected.push(name.clone()),
+            "unexpected success" => results.unexpected.push(name.clone()),
             _ if word.starts_with("skipped ") => parsed.skip_named(name),
             // Text that a test prints without a newline precedes its result.
-            _ if word.ends_with("ok") && (word == "ok" || line.contains(" ... ")) => parsed.pass(name),
+            _ if word.ends_with("ok") && (word == "ok" || line.contains(" ... ")) => {
+                results.passed.push(name.clone());
+            }
             _ => continue,
         }
         pending = None;
@@ -152,7 +168,7 @@ fn results(text: &str, parsed: &mut ParsedRun) -> Vec<String> {
     {
         parsed.crash(&name, "the test process ended early");
     }
-    unexpected
+    results
 }
 
 fn id(method: &str, parentheses: &str) -> String {
@@ -163,8 +179,8 @@ fn id(method: &str, parentheses: &str) -> String {
     }
 }
 
-/// Reads the sections below `FAIL: …` and `ERROR: …`.
-fn sections(text: &str, parsed: &mut ParsedRun) {
+/// Reads the sections below `FAIL: …` and `ERROR: …`. Returns the names of the failing tests.
+fn sections(text: &str, parsed: &mut ParsedRun) -> HashSet<String> {
     let mut seen: HashSet<String> = HashSet::new();
     let rule = format!("\n{RULE}\n");
     for part in text.split(rule.as_str()).skip(1) {
@@ -194,6 +210,7 @@ fn sections(text: &str, parsed: &mut ParsedRun) {
             seen.insert(name);
         }
     }
+    seen
 }
 
 /// The text below the frames.
@@ -212,13 +229,14 @@ fn last_place(traceback: &str) -> Option<Location> {
 
 /// Reads `Ran 8 tests` and the line after it, which has the counts.
 fn sums(text: &str, parsed: &mut ParsedRun) {
-    let mut lines = text
-        .lines()
-        .skip_while(|line| !RAN.as_ref().is_some_and(|ran| ran.is_match(line)));
-    let ran = lines
-        .next()
-        .and_then(|line| RAN.as_ref()?.captures(line)?[1].parse::<u32>().ok());
-    let Some(ran) = ran else { return };
+    let number = |line: &str| RAN.as_ref()?.captures(line)?[1].parse::<u32>().ok();
+    // A test may print such a line, too. The runner's comes last.
+    let lines: Vec<&str> = text.lines().collect();
+    let found = lines.iter().enumerate().rev();
+    let Some((at, ran)) = found.into_iter().find_map(|(at, line)| Some((at, number(line)?))) else {
+        return;
+    };
+    let mut lines = lines.into_iter().skip(at + 1);
     let verdict = lines
         .find(|line| line.starts_with("OK") || line.starts_with("FAILED") || line.starts_with("NO TESTS RAN"))
         .unwrap_or_default();

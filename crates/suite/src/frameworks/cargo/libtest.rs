@@ -56,9 +56,10 @@ struct TestLine {
     is_summed: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 enum Directory {
     /// Output of cargo and rustc.
+    #[default]
     Outside,
     /// Between `running N tests` and the end of the results.
     Results,
@@ -76,7 +77,7 @@ struct Sums {
     filtered_out: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Scan {
     place: Directory,
     binaries: Vec<String>,
@@ -97,23 +98,14 @@ struct Scan {
     silent: Vec<String>,
     compiler: rustc::Diagnostics,
     died: Option<String>,
+    /// Whether a binary announced tests and ended without any result. A test may have ended its process.
+    is_cut: bool,
 }
 
 pub(super) fn parse(text: &str) -> ParsedRun {
     let mut scan = Scan {
-        place: Directory::Outside,
         binaries: vec![String::new()],
-        labels: HashMap::new(),
-        tests: Vec::new(),
-        shown: HashMap::new(),
-        current: None,
-        pending: None,
-        sums: Sums::default(),
-        block: 0,
-        own: None,
-        silent: Vec::new(),
-        compiler: rustc::Diagnostics::default(),
-        died: None,
+        ..Scan::default()
     };
     for line in text.lines() {
         scan.line(line);
@@ -185,6 +177,7 @@ impl Scan {
     /// Ends a binary.
     fn end(&mut self) {
         self.pending_died();
+        self.is_cut |= self.place == Directory::Results && self.block == self.tests.len();
         if self.own.take().is_some()
             && let Some(label) = self.binaries.last()
         {
@@ -306,7 +299,8 @@ impl Scan {
             }
         }
         self.settle(&mut parsed);
-        if self.died.is_some() {
+        // With other results, it may be a harness that prints its own in another way.
+        if self.died.is_some() || self.is_cut && !parsed.ran() {
             parsed.anomaly = Some(Anomaly::Crash);
         }
         self.compiler.finish(&mut parsed, text);
@@ -339,7 +333,7 @@ impl Scan {
         for (word, sum) in counts.into_iter().filter(|(_, sum)| *sum > 0) {
             parsed.tell(word, sum);
         }
-        if !parsed.ran() && self.died.is_none() {
+        if !parsed.ran() && self.died.is_none() && !self.is_cut {
             // Without any test, each target that ends well counts as a passed test.
             for label in &self.silent {
                 parsed.pass(label);

@@ -67,7 +67,6 @@ fn nothing_ran_is_not_green() {
     use sandbox::Outcome::Exited;
     for framework in [
         Framework::Cargo,
-        Framework::Pytest,
         Framework::Unittest,
         Framework::Node,
         Framework::Jest,
@@ -78,6 +77,13 @@ fn nothing_ran_is_not_green() {
     ] {
         check(framework, Exited(0), "", Outcome::NothingRan);
     }
+    // pytest says so with another exit code.
+    check(Framework::Pytest, Exited(5), "", Outcome::NothingRan);
+    check(Framework::Pytest, Exited(0), "", Outcome::Crashed);
+    // A test has called `std::process::exit(0)`.
+    let cut = "     Running unittests src/lib.rs (target/debug/deps/x-1)\n\nrunning 3 tests\n   Doc-tests x\n\nrunning 0 \
+               tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+    check(Framework::Cargo, Exited(0), cut, Outcome::Crashed);
     check(Framework::Other, Exited(0), "running 0 tests\n", Outcome::NothingRan);
     check(
         Framework::Other,

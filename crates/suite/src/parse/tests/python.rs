@@ -330,3 +330,14 @@ fn unittest_kinds() {
     {"run": 0}
     "#);
 }
+
+#[test]
+fn what_a_unittest_prints_is_no_result() {
+    assert_snapshot!(whole(Framework::Unittest, "unittest/prints.txt", 1), @r#"
+    Failed: 1 passed, 1 failed, 0 skipped
+    passed: tests.test_prints.TestPrints.test_passes
+    tests.test_prints.TestPrints.test_imitates at /tmp/w/up/tests/test_prints.py:10: Traceback (most recent call last):
+    tests.test_prints.TestPrints.test_imitates: "2", not "1"
+    {"failures": 1, "run": 2}
+    "#);
+}
