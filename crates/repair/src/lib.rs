@@ -181,10 +181,13 @@ pub async fn suspects(task: &Task<'_>, cancel: &CancellationToken) -> Result<Vec
 async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<Vec<Suspect>>, suite::Error> {
     let checkout = task.checkout.clone();
     let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
-    let editable = paths.iter().filter(|path| !(task.protected)(path)).cloned().collect();
     let mut evidence = Evidence::new(task.before, task.changed, &paths);
     evidence.generated = generated::DeclaredFiles::of(task);
     evidence.follow_source_maps(&paths, |path| checkout.read_text(path));
+    let named = evidence.files();
+    let is_editable =
+        |path: &&RepoPath| !(task.protected)(path) && (task.suite.command.may_run(path) || named.contains(*path));
+    let editable = paths.iter().filter(is_editable).cloned().collect();
     let stop = stop.clone();
     let reading = tokio::task::spawn_blocking(move || localise::suspects(&checkout, &editable, &evidence, &stop));
     Ok(reading

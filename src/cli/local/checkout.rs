@@ -242,7 +242,7 @@ impl Door for OnCheckout<'_> {
             let compared = compared.as_ref();
             base::lay_out(compared, (worktree, suite), own.clone(), arguments.install, cancel).boxed()
         };
-        let reproducing = work::reproduce(worktree, suite, (&mut base, Scope::AllThatIsBroken), cancel);
+        let reproducing = work::reproduce(worktree, suite, (&mut base, Scope::ItsOwnElseOld), cancel);
         let pace = Pace::of(&worktree.stores.repository, &suite.command.to_string());
         let (before, triage) = LongWork::tests(suite, pace.last()).telling(reproducing).await?;
         pace.note(before.duration_ms);

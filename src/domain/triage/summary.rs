@@ -67,7 +67,7 @@ impl Judged {
             Verdict::Deterministic if !here.is_empty() => "the two conflict".into(),
             // Somebody asked to work on it although it failed before.
             Verdict::Deterministic if self.base.red > 0 => {
-                "broken before these changes, and worked on like the others".into()
+                "broken before these changes; worked on, since they broke nothing else".into()
             }
             Verdict::Deterministic if self.base.runs > 0 => "broken by these changes".into(),
             Verdict::Deterministic => "red every time".into(),

@@ -30,8 +30,8 @@ const RUNS_AT_LEAST: usize = 2;
 pub enum Scope {
     /// Those that the pull request caused.
     ItsOwn,
-    /// All, including those that existed before.
-    AllThatIsBroken,
+    /// The same, or those that existed before if the changes caused none.
+    ItsOwnElseOld,
 }
 
 /// Runs the whole suite on a fresh copy, and repeats the failing tests until their verdicts are clear.
@@ -89,8 +89,8 @@ pub async fn reproduce(
     }
     let commit = bench.base.iter().flatten().map(|(base, _)| &base.commit).next();
     let mut triage = trial.verdict(commit);
-    triage.setup = Some(lacking::setup(suite));
-    if wants == Scope::AllThatIsBroken {
+    triage.setup = Some(lacking::setup(suite, is_lacking));
+    if wants == Scope::ItsOwnElseOld && !triage.has_regression() {
         triage = triage.with_broken_on_base();
     }
     // Deleting large trees takes a while.

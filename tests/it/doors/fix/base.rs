@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{GREEN, RED, document, fix, sums};
+use super::{GREEN, RED, TESTS, document, fix, sums};
 use crate::doors::{Ended, git};
 
 fn commit(root: &Path, what: &str) {
@@ -60,8 +60,36 @@ async fn what_was_committed_red_is_not_said_to_be_the_changes_doing() {
     std::fs::write(root.join("todo.txt"), "note\n").unwrap();
     let noted = fix(root, &["--yes"]).await.with(0);
     let noted = noted.saying(&format!("compared with the last commit at {}", short_head(root)));
-    let noted = noted.saying("without your changes: broken before these changes, and worked on like the others");
+    let noted =
+        noted.saying("without your changes: broken before these changes; worked on, since they broke nothing else");
     speaks_of_no_pull_request(&noted);
+}
+
+/// What the branch broke is fixed, although another test was red before and stays red.
+#[tokio::test]
+async fn a_failure_of_the_base_does_not_block_the_fix_of_another() {
+    let old = TESTS
+        .replace("TotalTest", "OldTest")
+        .replace("[1, 2]), 3", "[2, 2]), 5");
+    let checkout = sums(GREEN, &[("test_old.py", &old)]);
+    let root = checkout.path();
+    git(root, &["init"]);
+    commit(root, "Add sums");
+    git(root, &["switch", "-q", "-c", "topic"]);
+    std::fs::write(root.join("sums.py"), RED).unwrap();
+    commit(root, "Change sums");
+    let fixed = fix(root, &["--yes"]).await.with(0);
+    let fixed = fixed.saying("without your changes: broken before these changes; set aside");
+    assert_eq!(
+        std::fs::read_to_string(root.join("sums.py")).unwrap(),
+        GREEN,
+        "{}",
+        fixed.out
+    );
+
+    // Then nothing else is left to work on.
+    let left = fix(root, &["--yes"]).await.with(1);
+    left.saying("broken before these changes; worked on, since they broke nothing else");
 }
 
 const WALKS: &str = "import time\n\n\ndef total(numbers):\n    result = index = 0\n    while index < len(numbers):\n        \
