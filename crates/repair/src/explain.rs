@@ -1,25 +1,31 @@
 //! Describes a candidate's edit in one sentence of Markdown. The code that it quotes is untrusted: it stays inside
 //! code spans and on one line.
 
+use std::time::Duration;
+
 use greenlight_units::count::count;
+use similar::{ChangeTag, TextDiff};
 
 use super::candidates::Candidate;
 use crate::template::EditKind;
 
 /// Maximum number of characters of code quoted on each side.
 const MAX_QUOTED: usize = 80;
+/// How long lines are compared. After that, those that are left count as changed.
+const MAX_COMPARING: Duration = Duration::from_millis(100);
 
 /// `` `a < b` became `a <= b` in `src/lib.rs:12` (`last_index`) ``, for any candidate. Pure insertions and removals
 /// are worded differently.
 pub(super) fn sentence(candidate: &Candidate) -> String {
-    let place = code(&format!("{}:{}", candidate.path, candidate.line));
+    let changed = ChangedLines::of(candidate);
+    let place = code(&format!("{}:{}", candidate.path, changed.line));
     let within = if candidate.within.is_empty() {
         String::new()
     } else {
         format!(" ({})", code(&candidate.within))
     };
     let is_put_back = candidate.template.kind() == EditKind::Revert;
-    let edit = match (lines(&candidate.before), lines(&candidate.after)) {
+    let edit = match (lines(&changed.before), lines(&changed.after)) {
         (Some(before), Some(after)) if is_put_back => format!("{after} restored in place of {before} in"),
         (Some(before), Some(after)) => format!("{before} became {after} in"),
         (None, Some(after)) if is_put_back => format!("put back {after} in"),
@@ -27,7 +33,54 @@ pub(super) fn sentence(candidate: &Candidate) -> String {
         (Some(before), None) => format!("removed {before} from"),
         (None, None) => "changed blank lines in".into(),
     };
-    format!("{edit} {place}{within}")
+    let others: Vec<String> = candidate.others.iter().map(|(path, _)| code(path.as_str())).collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        [one] => format!(", and {one} changed with it"),
+        [first, more @ ..] => format!(
+            ", and {first} and {} changed with it",
+            count(more.len() as u64, "more file")
+        ),
+    };
+    format!("{edit} {place}{within}{others}")
+}
+
+/// The lines of an edit that differ, and the number of the first. An edit within a line stays as it is.
+struct ChangedLines {
+    before: String,
+    after: String,
+    line: u32,
+}
+
+impl ChangedLines {
+    fn of(candidate: &Candidate) -> Self {
+        let (before, after) = (&candidate.before, &candidate.after);
+        let mut changed = Self {
+            before: before.clone(),
+            after: after.clone(),
+            line: candidate.line,
+        };
+        if before.lines().count() < 2 && after.lines().count() < 2 {
+            return changed;
+        }
+        let mut comparison = TextDiff::configure();
+        let diff = comparison
+            .timeout(MAX_COMPARING)
+            .diff_lines(before.as_str(), after.as_str());
+        changed.before.clear();
+        changed.after.clear();
+        let (mut unchanged, mut is_first) = (0, true);
+        for change in diff.iter_all_changes() {
+            match change.tag() {
+                ChangeTag::Equal => unchanged += u32::from(is_first),
+                ChangeTag::Delete => changed.before.push_str(change.value()),
+                ChangeTag::Insert => changed.after.push_str(change.value()),
+            }
+            is_first &= change.tag() == ChangeTag::Equal;
+        }
+        changed.line = changed.line.saturating_add(unchanged);
+        changed
+    }
 }
 
 /// Quotes code in a sentence: its only line, or its first line and the number of lines that follow. `None` for blank
@@ -112,6 +165,19 @@ mod tests {
             sentence(&candidate(several, "")),
             "removed `amount = subtotal(lines)` and 2 more lines from `src/lib.rs:12` (`last_index`)"
         );
+    }
+
+    #[test]
+    fn only_what_differs_is_quoted() {
+        let before = "let y = x;\nlet z = 1;\nprint(y);\n";
+        let mut edit = candidate(before, "let y = x;\nlet mut z = 1;\nprint(y);\n");
+        edit.others.push(("src/other.rs".parse().unwrap(), String::new()));
+        assert_eq!(
+            sentence(&edit),
+            "`let z = 1;` became `let mut z = 1;` in `src/lib.rs:13` (`last_index`), and `src/other.rs` changed with it"
+        );
+        let added = candidate(before, &before.replace("print", "check();\nprint"));
+        assert_eq!(sentence(&added), "added `check();` in `src/lib.rs:14` (`last_index`)");
     }
 
     #[test]
