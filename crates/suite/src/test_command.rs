@@ -49,7 +49,7 @@ pub struct TestCommand {
     /// What the CI job that it comes from installs.
     #[serde(default, skip_serializing_if = "CiInstall::is_empty")]
     pub ci_install: CiInstall,
-    /// Checks that the project runs together with these tests, as people type them. They do not run.
+    /// What the project's CI or scripts run besides, such as checks, as people type it. It does not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }
@@ -127,8 +127,8 @@ impl TestCommand {
         };
         let left_out = (!named.is_empty()).then(|| {
             format!(
-                "not run, although the project runs it together with these tests: {}{more}; `[test] command` in \
-                 greenlight.toml can run more",
+                "not run, although the project's CI or scripts run it: {}{more}; `[test] command` in greenlight.toml can \
+                 run more",
                 named.join(", ")
             )
         });

@@ -23,6 +23,7 @@ use super::step::{StepLineKind, Unset};
 use super::{javascript, python, recipes, step};
 use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
+use crate::shell::quoted;
 use crate::test_command::{Source, TestCommand};
 
 /// Maximum depth of targets and scripts that call others, and maximum number of scripts that are read.
@@ -228,7 +229,13 @@ impl StepCommands<'_> {
                 // Other scripts of the job of the first one still follow it.
                 let source = less.source.clone();
                 *less = TestCommand { source, ..command };
-            } else if !self.known.iter().any(is_known) {
+            } else if let Some(known) = self.known.iter_mut().find(|other| is_known(other)) {
+                // Another way to run the same tests, such as with other features.
+                let shown = shown(&command);
+                if !known.left_out.contains(&shown) && known.argv != command.argv {
+                    known.left_out.push(shown);
+                }
+            } else {
                 self.known.push(command);
             }
         } else if own::names_a_part(&command) {
@@ -237,6 +244,12 @@ impl StepCommands<'_> {
             self.other.push(own::with_variables(command, &own_env));
         }
     }
+}
+
+/// The words of a command, for people.
+fn shown(command: &TestCommand) -> String {
+    let words: Vec<_> = command.argv.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
 }
 
 fn says_test(word: &str) -> bool {

@@ -10,7 +10,7 @@ use self::conditions::{with_included, without_branches};
 use super::step::tool::is_task;
 use super::{others, python};
 use crate::discover::directory::Directory;
-use crate::shell::python_module;
+use crate::shell::{is_name, python_module};
 
 /// Maximum size of a file that is read.
 const MAX_FILE: usize = 200_000;
@@ -38,11 +38,13 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
         "make" | "gmake" => {
             let text = read(&others::MAKEFILES)?;
             let text = without_branches(&with_included(place, &text).replace("\\\n", " "));
-            Some(of_targets(&text, &targets(rest)?, Runner::Make))
+            let (targets, given) = targets(rest)?;
+            Some(of_targets(&text, &targets, Runner::Make(&Given { given, env })))
         }
         "just" => {
             let text = read(&["justfile", "Justfile", ".justfile"])?;
-            Some(of_targets(&text, &targets(rest)?, Runner::Just))
+            let (targets, _) = targets(rest).filter(|(_, given)| given.is_empty())?;
+            Some(of_targets(&text, &targets, Runner::Just))
         }
         "tox" => Some(vec![python::tox::script(place, rest, env)?]),
         "nox" => python::nox::scripts(place, rest),
@@ -74,26 +76,37 @@ pub(super) fn scripts(place: &Directory<'_>, argv: &[String], env: &BTreeMap<Str
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Runner {
-    Make,
+#[derive(Debug, Clone, Copy)]
+enum Runner<'a> {
+    Make(&'a Given<'a>),
     Just,
 }
 
-/// The targets that are requested. `None` if the command has other arguments.
-fn targets(words: &[String]) -> Option<Vec<&str>> {
+/// The variables that make does not read in its file.
+#[derive(Debug)]
+struct Given<'a> {
+    /// Those of the command line, which count most.
+    given: BTreeMap<&'a str, &'a str>,
+    env: &'a BTreeMap<String, String>,
+}
+
+/// The targets that are requested, and the variables that are set. `None` if the command has other arguments.
+fn targets(words: &[String]) -> Option<(Vec<&str>, BTreeMap<&str, &str>)> {
     const HARMLESS: [&str; 5] = ["-s", "--silent", "--quiet", "-k", "--keep-going"];
-    let mut targets = Vec::new();
+    let (mut targets, mut given) = (Vec::new(), BTreeMap::new());
     for word in words.iter().map(String::as_str) {
         if HARMLESS.contains(&word) || word.starts_with("-j") {
             continue;
         }
-        if word.starts_with('-') || word.contains('=') {
+        if word.starts_with('-') {
             return None;
         }
-        targets.push(word);
+        match word.split_once('=') {
+            Some((name, value)) => _ = given.insert(name.trim_end_matches(':'), value),
+            None => targets.push(word),
+        }
     }
-    Some(targets)
+    Some((targets, given))
 }
 
 /// A target or recipe: its dependencies and its lines.
@@ -108,11 +121,13 @@ struct Rule<'t> {
 struct Read<'t> {
     rules: BTreeMap<&'t str, Rule<'t>>,
     variables: BTreeMap<&'t str, &'t str>,
+    /// Variables whose values would have to be computed.
+    computed: BTreeSet<&'t str>,
     /// The target that is built if none is named.
     first: Option<&'t str>,
 }
 
-fn of_targets(text: &str, wanted: &[&str], runner: Runner) -> Vec<String> {
+fn of_targets(text: &str, wanted: &[&str], runner: Runner<'_>) -> Vec<String> {
     let text = text.replace("\\\n", " ");
     let read = Read::of(&text, runner);
     let wanted: Vec<&str> = match wanted {
@@ -125,17 +140,17 @@ fn of_targets(text: &str, wanted: &[&str], runner: Runner) -> Vec<String> {
     }
     let lines = order.into_iter().flat_map(|rule| &rule.lines);
     lines
-        .filter_map(|line| plain(line, &read.variables, runner))
+        .filter_map(|line| plain(line, &read, runner))
         .take(MAX_LINES)
         .collect()
 }
 
 impl<'t> Read<'t> {
-    fn of(text: &'t str, runner: Runner) -> Self {
+    fn of(text: &'t str, runner: Runner<'_>) -> Self {
         let mut read = Self::default();
         let mut current: Vec<&str> = Vec::new();
         for line in text.lines() {
-            if line.starts_with('\t') || (runner == Runner::Just && line.starts_with(' ')) {
+            if line.starts_with('\t') || (matches!(runner, Runner::Just) && line.starts_with(' ')) {
                 for name in &current {
                     let lines = &mut read.rules.entry(name).or_default().lines;
                     lines.extend(Some(line.trim()).filter(|_| lines.len() < MAX_LINES));
@@ -155,7 +170,7 @@ impl<'t> Read<'t> {
     }
 
     /// Records a variable if the line assigns one.
-    fn assign(&mut self, line: &'t str, runner: Runner) -> bool {
+    fn assign(&mut self, line: &'t str, runner: Runner<'_>) -> bool {
         let Some((name, value)) = line.split_once('=') else {
             return false;
         };
@@ -166,12 +181,15 @@ impl<'t> Read<'t> {
             return false;
         }
         let value = match runner {
-            Runner::Make => Some(value).filter(|_| !matches!(sign, Some('+' | '!'))),
+            Runner::Make(_) => Some(value).filter(|_| !matches!(sign, Some('+' | '!'))),
             Runner::Just => unquoted(value),
         };
         match value.filter(|_| self.variables.len() < MAX_VARIABLES) {
             Some(value) if sign == Some('?') => {
-                self.variables.entry(name).or_insert(value);
+                let is_set = |given: &Given<'_>| given.env.contains_key(name);
+                if !matches!(runner, Runner::Make(given) if is_set(given)) {
+                    self.variables.entry(name).or_insert(value);
+                }
             }
             Some(value) => {
                 self.variables.insert(name, value);
@@ -179,15 +197,18 @@ impl<'t> Read<'t> {
             // A value that would have to be computed is unknown.
             None => {
                 self.variables.remove(name);
+                if self.computed.len() < MAX_VARIABLES {
+                    self.computed.insert(name);
+                }
             }
         }
         true
     }
 
     /// Adds rules for the lines that follow, and returns their names.
-    fn rule(&mut self, names: &'t str, rest: &'t str, runner: Runner) -> Vec<&'t str> {
+    fn rule(&mut self, names: &'t str, rest: &'t str, runner: Runner<'_>) -> Vec<&'t str> {
         let mut names: Vec<&str> = names.split_whitespace().take(MAX_NAMES).collect();
-        if runner == Runner::Just {
+        if matches!(runner, Runner::Just) {
             // The name of a recipe is followed by its parameters.
             names.truncate(1);
             names.iter_mut().for_each(|name| *name = name.trim_start_matches('@'));
@@ -230,18 +251,19 @@ fn unquoted(value: &str) -> Option<&str> {
 }
 
 /// A line as its shell receives it. `None` if it would have to be computed.
-fn plain(line: &str, variables: &BTreeMap<&str, &str>, runner: Runner) -> Option<String> {
+fn plain(line: &str, read: &Read<'_>, runner: Runner<'_>) -> Option<String> {
     let line = line.trim_start_matches(['@', '-', '+', ' ']);
     let mut left = MAX_REPLACED;
     let filled = match runner {
-        Runner::Make => of_make(line, variables, &mut left)?,
-        Runner::Just => of_just(line, variables)?,
+        Runner::Make(given) => of_make(line, (read, given), &mut left)?,
+        Runner::Just => of_just(line, &read.variables)?,
     };
     (!filled.starts_with('#') && filled.len() <= MAX_LINE).then_some(filled)
 }
 
-/// Replaces `$(NAME)`, `${NAME}` and `$$`.
-fn of_make(text: &str, variables: &BTreeMap<&str, &str>, left: &mut usize) -> Option<String> {
+/// Replaces `$(NAME)`, `${NAME}` and `$$`. A variable that nothing sets is empty:
+/// <https://www.gnu.org/software/make/manual/html_node/Reference.html>
+fn of_make(text: &str, known: (&Read<'_>, &Given<'_>), left: &mut usize) -> Option<String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -258,7 +280,14 @@ fn of_make(text: &str, variables: &BTreeMap<&str, &str>, left: &mut usize) -> Op
         };
         let (name, after) = after.get(1..)?.split_once(close)?;
         *left = left.checked_sub(1)?;
-        filled.push_str(&of_make(variables.get(name.trim())?, variables, left)?);
+        let (read, given) = known;
+        let name = name.trim();
+        let own = given.given.get(name).or_else(|| read.variables.get(name)).copied();
+        match own.or_else(|| given.env.get(name).map(String::as_str)) {
+            Some(value) => filled.push_str(&of_make(value, known, left)?),
+            None if is_unset(name) && !read.computed.contains(name) => {}
+            None => return None,
+        }
         if filled.len() > MAX_LINE {
             return None;
         }
@@ -266,6 +295,25 @@ fn of_make(text: &str, variables: &BTreeMap<&str, &str>, left: &mut usize) -> Op
     }
     filled.push_str(rest);
     Some(filled)
+}
+
+/// Whether a name could be that of a variable which nothing sets, and is neither a function nor one of make's own.
+fn is_unset(name: &str) -> bool {
+    const OWN: [&str; 12] = [
+        "AR",
+        "AS",
+        "CC",
+        "CURDIR",
+        "CXX",
+        "FC",
+        "LD",
+        "MAKE",
+        "MAKEFILE_LIST",
+        "MAKEFLAGS",
+        "RM",
+        "SHELL",
+    ];
+    is_name(name) && !OWN.contains(&name)
 }
 
 /// Replaces `{{name}}`.
@@ -286,83 +334,4 @@ fn of_just(text: &str, variables: &BTreeMap<&str, &str>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use greenlight_tree::checkout::Checkout;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(command: &str, expected: Option<&[&str]>) {
-        let tree = tempfile::tempdir().unwrap();
-        for (name, text) in [
-            (
-                "Makefile",
-                "# What there is\nRUFF ?= ruff\nRUFF ?= other\nSRC = src\nSRC += tests\nFILES != git ls-files\nexport A := b\n\
-                 EXTRA = --fix -k \"a b\"\nOPTIONS := $(EXTRA) \\\n\t-q\n.DEFAULT_GOAL := all\n.PHONY: all lint\n%.o: %.c\n\tcc\n\n\
-                 all: lint test lint\n\nlint: style \\\n  loop | built # checks\n\t@cd web && $(RUFF) check .\n\
-                 \t-black --check $(shell ls)\n\tblack $(SRC) $(FILES)\n\tisort ${OPTIONS} .\n\n\
-                 style:\n\ttest -z \"$$(gofmt -l .)\"\ntest: style ; echo test\nloop: loop\n\techo loop\n",
-            ),
-            (
-                "justfile",
-                "set shell := [\"bash\", \"-c\"]\ntool := \"ruff\"\nfiles := `ls`\n\n@lint what=\".\": style (other \"x\")\n    {{ tool }} check .\n    black {{files}}\n\n\
-                 style:\n    gofmt -l .\n",
-            ),
-            ("scripts/lint.sh", "#!/bin/sh\nruff check\n"),
-        ] {
-            let path = tree.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let checkout = Checkout::open(tree.path()).unwrap();
-        let place = Directory {
-            checkout: &checkout,
-            directory: None,
-        };
-        let argv: Vec<String> = command.split(' ').map(String::from).collect();
-        let found = scripts(&place, &argv, &BTreeMap::new());
-        let found: Option<Vec<&str>> = found.as_ref().map(|all| all.iter().map(String::as_str).collect());
-        assert_eq!(found.as_deref(), expected, "{command}");
-    }
-
-    #[test]
-    fn targets_run_what_they_need_first_and_once() {
-        let style = "test -z \"$(gofmt -l .)\"";
-        let isort = "isort --fix -k \"a b\"  \t-q .";
-        check(
-            "make lint",
-            Some(&[style, "echo loop", "cd web && ruff check .", isort]),
-        );
-        check(
-            "make -j4",
-            Some(&[style, "echo loop", "cd web && ruff check .", isort, "echo test"]),
-        );
-        check("make nothing", Some(&[]));
-        check("make -C web lint", None);
-        check("just lint", Some(&["gofmt -l .", "ruff check ."]));
-        check("just", Some(&["gofmt -l .", "ruff check ."]));
-        check("./scripts/lint.sh", Some(&["#!/bin/sh\nruff check\n"]));
-        check("bash scripts/lint.sh", Some(&["#!/bin/sh\nruff check\n"]));
-        check("bash ../lint.sh", None);
-        check("ruff check", None);
-    }
-
-    #[test]
-    fn hostile_files_stay_within_bounds() {
-        let many: String = (0..20_000).map(|n| format!("t{n}: t{}\n\techo {n}\n", n + 1)).collect();
-        assert!(of_targets(&many, &["t0"], Runner::Make).len() <= MAX_TARGETS);
-        let wide = format!("A = {}\nx:\n\t{}\n", "$(A)".repeat(20_000), "$(A)".repeat(2_000));
-        assert!(of_targets(&wide, &["x"], Runner::Make).is_empty());
-        let empty = format!("A = {}\nB =\nx:\n{}", "$(B)".repeat(20_000), "\t$(A)\n".repeat(20_000));
-        assert!(of_targets(&empty, &["x"], Runner::Make).is_empty());
-        let names = format!(
-            "{}: {}\n{}",
-            "a ".repeat(30_000),
-            "b ".repeat(30_000),
-            "\techo\n".repeat(10_000)
-        );
-        assert!(of_targets(&names, &["a"], Runner::Make).len() <= MAX_LINES);
-        let needs = format!("a: {}\nb:\n{}", "b ".repeat(30_000), "\techo\n".repeat(10_000));
-        assert!(of_targets(&needs, &["a"], Runner::Make).len() <= MAX_LINES);
-    }
-}
+mod tests;

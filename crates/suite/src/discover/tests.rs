@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::*;
 
+mod chosen;
 mod left_out;
 mod python;
 

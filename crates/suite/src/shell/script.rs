@@ -20,6 +20,8 @@ pub(crate) struct SimpleCommand {
     pub(crate) directory: Vec<String>,
     /// Whether it contains a pattern that a shell would expand.
     pub(crate) has_pattern: bool,
+    /// Whether the script says that its failure does not count.
+    pub(crate) may_fail: bool,
 }
 
 /// The simple commands outside of branches, in order. `None` if the script cannot be followed, or if a branch may be
@@ -91,6 +93,13 @@ impl<'p> ScriptReader<'p, '_> {
             "variable_assignments" => {
                 let set = words(self.parsed, node)?;
                 self.env.extend(set.iter().filter_map(assignment));
+            }
+            "list" if is_excused(self.parsed, node) => {
+                let from = self.lines.len();
+                if let Some(first) = children(node).first() {
+                    self.statement(*first, before, depth)?;
+                }
+                self.lines.iter_mut().skip(from).for_each(|line| line.may_fail = true);
             }
             "list" => {
                 let mut before = before;
@@ -202,6 +211,15 @@ impl<'p> ScriptReader<'p, '_> {
         });
         is_harmless.then_some(())
     }
+}
+
+/// Whether a list says that a failure does not count: `a || true`.
+fn is_excused(parsed: &Parsed<'_>, list: Node<'_>) -> bool {
+    let children = children(list);
+    let [_, operator, then] = children.as_slice() else {
+        return false;
+    };
+    operator.kind() == "||" && matches!(parsed.raw(*then), "true" | ":")
 }
 
 /// Whether a statement runs as long as nothing fails.

@@ -28,6 +28,10 @@ pub(super) struct Scope {
     pub(super) runner_os: Option<&'static str>,
     /// Whether jobs for Windows count, too.
     pub(super) on_windows: bool,
+    /// Whether it is about what a change of the code runs, and not about a run that there was.
+    pub(super) is_for_changes: bool,
+    /// The event, unless it is a pull request.
+    pub(super) event: Option<&'static str>,
 }
 
 /// The text with every `${{ … }}` replaced. `None` if one of them is unknown.
@@ -51,16 +55,21 @@ pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
     (whole.len() <= MAX_TEXT).then_some(whole)
 }
 
-/// Whether the condition of a step is false, as far as its matrix and its runner tell. What depends on the event, on
-/// earlier steps or on a matrix that is computed counts as unknown.
+/// Whether the condition of a step or a job is false, as far as its matrix and its runner tell, and for every event of a
+/// change. What depends on earlier steps or on a matrix that is computed counts as unknown.
 pub(super) fn is_false(condition: &Node, scope: &Scope) -> bool {
     let Some(text) = condition.scalar() else { return false };
     let text = text.trim();
     let inner = text.strip_prefix("${{").and_then(|text| text.strip_suffix("}}"));
     let expression = inner.unwrap_or(text);
     let depends_on = |context: &str| expression.contains(context);
-    let is_unknown = depends_on("github.") || depends_on("env.") || (scope.matrix.is_empty() && depends_on("matrix."));
-    !is_unknown && evaluate(expression, scope).is_some_and(|value| !value.as_boolean())
+    let is_unknown = depends_on("env.") || (scope.matrix.is_empty() && depends_on("matrix."));
+    let is_of_event = depends_on("github.");
+    let is_false = |event| {
+        let scope = Scope { event, ..scope.clone() };
+        evaluate(expression, &scope).is_some_and(|value| !value.as_boolean())
+    };
+    !is_unknown && (scope.is_for_changes || !is_of_event) && is_false(None) && (!is_of_event || is_false(Some("push")))
 }
 
 /// The literal parts of a text, around its expressions.
@@ -206,7 +215,7 @@ fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
         ("env", _) => scope.env.get(name)?.clone(),
         ("inputs", _) => scope.inputs.get(name)?.clone(),
         ("github", "workspace") => super::WORKSPACE.into(),
-        ("github", "event_name") => "pull_request".into(),
+        ("github", "event_name") => scope.event.unwrap_or("pull_request").into(),
         ("runner", "os") => scope.runner_os?.into(),
         _ => return None,
     };

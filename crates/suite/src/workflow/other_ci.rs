@@ -5,14 +5,16 @@
 //! are unknown, and so are the variables that a system sets: a line that needs one yields no command.
 
 mod azure;
+mod gitlab;
 mod job;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use self::azure::azure;
+use self::gitlab::gitlab;
 use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, assignments, images, lines, script, variables};
 use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
@@ -22,23 +24,19 @@ use crate::discover::{only_checks, runs_tests};
 
 /// Maximum number of jobs of one file.
 const MAX_JOBS: usize = 200;
-/// Maximum number of templates that a job extends, one after another. GitLab allows 11 levels.
-/// <https://docs.gitlab.com/ci/yaml/#extends>
-const MAX_EXTENDS: usize = 11;
-
 /// Reads the jobs of a file.
-type Jobs = fn(&Node) -> Vec<OtherJob>;
+type Jobs = fn(&Node, &mut WorkflowFiles<'_, '_>) -> Vec<OtherJob>;
 
 /// The files of the systems, each with its reader.
 const SYSTEMS: [(&str, Jobs); 8] = [
     (".gitlab-ci.yml", gitlab),
-    (".circleci/config.yml", circle),
-    ("azure-pipelines.yml", azure),
-    (".azure-pipelines.yml", azure),
-    (".azure-pipelines/azure-pipelines.yml", azure),
-    (".buildkite/pipeline.yml", buildkite),
-    (".buildkite/pipeline.yaml", buildkite),
-    (".travis.yml", travis),
+    (".circleci/config.yml", |document, _| circle(document)),
+    ("azure-pipelines.yml", |document, _| azure(document)),
+    (".azure-pipelines.yml", |document, _| azure(document)),
+    (".azure-pipelines/azure-pipelines.yml", |document, _| azure(document)),
+    (".buildkite/pipeline.yml", |document, _| buildkite(document)),
+    (".buildkite/pipeline.yaml", |document, _| buildkite(document)),
+    (".travis.yml", |document, _| travis(document)),
 ];
 
 /// The steps that run tests, at most one of each job; those of jobs that are named after tests first.
@@ -54,7 +52,7 @@ pub(super) fn test_steps<'p>(
         let Some(document) = files.document(path.as_str()) else {
             continue;
         };
-        for job in jobs(&document).into_iter().take(MAX_JOBS) {
+        for job in jobs(&document, files).into_iter().take(MAX_JOBS) {
             let rank = rank(&job.name).filter(|rank| is_usual(*rank));
             found.extend(rank.and_then(|rank| Some((rank, step(path, job)?))));
         }
@@ -79,6 +77,7 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
         }
     }
     let script = job.scripts.into_iter().nth(at)?;
+    let own_env = script.env.keys().cloned().chain(job.own_env).collect();
     let mut env = job.env;
     env.extend(script.env);
     Some(CiStep {
@@ -88,66 +87,12 @@ fn step(path: &RepoPath, job: OtherJob) -> Option<CiStep> {
         script: script.text,
         directory: in_tree(&script.directory)?,
         env,
-        own_env: BTreeSet::new(),
+        own_env,
         shows: None,
         before,
         versions: BTreeMap::new(),
         services: job.services,
     })
-}
-
-/// <https://docs.gitlab.com/ci/yaml/>
-fn gitlab(document: &Node) -> Vec<OtherJob> {
-    /// The keys that are not jobs.
-    const GLOBAL: [&str; 12] = [
-        "default",
-        "include",
-        "stages",
-        "variables",
-        "workflow",
-        "image",
-        "services",
-        "cache",
-        "before_script",
-        "after_script",
-        "pages",
-        "spec",
-    ];
-    let default = |name: &str| {
-        document
-            .get("default")
-            .and_then(|node| node.get(name))
-            .or_else(|| document.get(name))
-    };
-    let is_job = |name: &str| !name.starts_with('.') && !GLOBAL.contains(&name);
-    let jobs = document.entries().iter().filter(|(name, _)| is_job(name));
-    jobs.map(|(name, job)| {
-        let setting = |setting: &str| inherited(document, job, setting).or_else(|| default(setting));
-        let mut env = variables(document.get("variables"));
-        env.extend(variables(inherited(document, job, "variables")));
-        OtherJob {
-            name: name.clone(),
-            scripts: vec![script(&[setting("before_script"), inherited(document, job, "script")])],
-            env,
-            services: images(setting("services")),
-        }
-    })
-    .collect()
-}
-
-/// A setting of a job, or of the templates that it extends.
-fn inherited<'n>(document: &'n Node, job: &'n Node, setting: &str) -> Option<&'n Node> {
-    let mut job = job;
-    for _ in 0..MAX_EXTENDS {
-        if let Some(own) = job.get(setting) {
-            return Some(own);
-        }
-        let extends = job.get("extends")?;
-        // The last one counts most.
-        let name = extends.text().or_else(|| extends.items().last()?.text())?;
-        job = document.get(name)?;
-    }
-    None
 }
 
 /// <https://circleci.com/docs/reference/configuration-reference/>
@@ -173,6 +118,7 @@ fn circle(document: &Node) -> Vec<OtherJob> {
                     .chain(circle_scripts(job))
                     .take(MAX_SCRIPTS)
                     .collect(),
+                own_env: variables(job.get("environment")).into_keys().collect(),
                 env: variables(job.get("environment")),
                 // The first image runs the steps.
                 services: images.into_iter().skip(1).collect(),
@@ -214,10 +160,12 @@ fn buildkite(document: &Node) -> Vec<OtherJob> {
                 .or_else(|| step.get("key"));
             let mut env = variables(document.get("env"));
             env.extend(variables(step.get("env")));
+            let own_env = variables(step.get("env")).into_keys().collect();
             OtherJob {
                 name: label.and_then(Node::text).unwrap_or("test").to_string(),
                 scripts: vec![script(&[step.get("command").or_else(|| step.get("commands"))])],
                 env,
+                own_env,
                 services: Vec::new(),
             }
         })
@@ -229,10 +177,12 @@ fn travis(document: &Node) -> Vec<OtherJob> {
     let parts = ["before_install", "install", "before_script"].map(|part| document.get(part));
     let services = document.get("services");
     let services = services.map(|node| lines(node).into_iter().map(str::to_string).collect());
+    let env = travis_variables(document.get("env"));
     vec![OtherJob {
         name: "test".into(),
         scripts: vec![script(&parts), script(&[document.get("script")])],
-        env: travis_variables(document.get("env")),
+        own_env: env.keys().cloned().collect(),
+        env,
         services: services.unwrap_or_default(),
     }]
 }

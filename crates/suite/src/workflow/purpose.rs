@@ -58,7 +58,7 @@ const UNUSUAL: [&str; 11] = [
     "dev",
 ];
 /// Ranks from here on are unusual.
-const FROM_UNUSUAL: u32 = 100;
+pub(super) const FROM_UNUSUAL: u32 = 100;
 /// Names of files that GitHub proposes for the first workflow of a repository, and that say nothing else:
 /// <https://github.com/actions/starter-workflows/tree/main/ci>
 const PROPOSED: [&str; 2] = ["python-package", "python-package-conda"];

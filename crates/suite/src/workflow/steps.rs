@@ -144,6 +144,12 @@ pub(super) fn versions(place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> B
     job.map(|job| job.versions(job.steps.len(), files)).unwrap_or_default()
 }
 
+/// Whether a failure of a job or a step does not count:
+/// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idcontinue-on-error>
+pub(super) fn may_fail(node: &Node) -> bool {
+    node.get("continue-on-error") == Some(&Node::Bool(true))
+}
+
 /// The failed step. `None` if the workflow does not say what it ran.
 pub(super) fn resolve(failed: &Failed<'_>, place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> Option<CiStep> {
     let job = WorkflowJob::of(place, files)?;
@@ -177,6 +183,11 @@ pub(super) fn with_tests(
         .map(|(number, _)| *number)
         .take(MAX_WITH_TESTS)
         .collect();
+    // What may fail decides nothing, unless there is nothing else.
+    let counts = |number: &usize| !job.steps.get(*number).is_some_and(may_fail);
+    if tests.iter().any(counts) {
+        tests.retain(counts);
+    }
     let checks_only = tests.is_empty();
     if checks_only {
         tests.push(scripts.first()?.0);

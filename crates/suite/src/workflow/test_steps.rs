@@ -6,10 +6,11 @@ use std::rc::Rc;
 use greenlight_anchor::RepoPath;
 use greenlight_readers::ci_step::CiStep;
 
-use super::expression::Scope;
+use super::expression::{Scope, is_false};
 use super::files::WorkflowFiles;
 use super::node::Node;
-use super::purpose::{is_usual, rank, rank_of_end_to_end};
+use super::purpose::{FROM_UNUSUAL, is_usual, rank, rank_of_end_to_end};
+use super::steps::may_fail;
 use super::{JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
 use crate::discover::runs_plain_programs;
 
@@ -89,6 +90,7 @@ pub(super) fn workflows_steps(
             workflow: Rc::clone(workflow),
             scope: Scope {
                 on_windows,
+                is_for_changes: true,
                 ..Scope::default()
             },
             rank,
@@ -143,8 +145,11 @@ impl CalledWorkflow {
                 Some(_) => self.rank,
                 None => continue,
             };
+            if job.get("if").is_some_and(|condition| is_false(condition, &self.scope)) {
+                continue;
+            }
             // It tests in another system than this one.
-            let rank = rank + u32::from(job.get("container").is_some());
+            let rank = rank + u32::from(job.get("container").is_some()) + if may_fail(job) { FROM_UNUSUAL } else { 0 };
             let legs = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
                 // A computed matrix: the steps may still be the same for all of its jobs.
                 Some(node) => matrix::combinations(node, &self.scope).unwrap_or_else(|| vec![Vec::new()]),

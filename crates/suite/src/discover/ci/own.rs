@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
-use super::purpose::is_for_tools;
+use super::purpose::{is_for_tools, packages, paths_of_python};
 use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
@@ -52,6 +52,10 @@ pub(super) fn entered(checkout: &Checkout, mut command: TestCommand) -> TestComm
         return command;
     };
     let below = command.argv.get(at + 1).map_or("", |word| word.trim_end_matches('/'));
+    if matches!(below, "" | ".") {
+        command.argv.drain(at..(at + 2).min(command.argv.len()));
+        return command;
+    }
     let path = match &command.directory {
         Some(above) => format!("{above}/{below}"),
         None => below.to_owned(),
@@ -255,7 +259,7 @@ fn own_script(place: &Directory<'_>, argv: &[String], name: &str) -> Option<Stri
 }
 
 /// Whether a command runs tests that the project's settings name: a test suite of PHPUnit, a package or a test target of
-/// Cargo.
+/// Cargo, or Go's short tests.
 pub(super) fn names_a_part(command: &TestCommand) -> bool {
     let has = |options: &[&str]| {
         let mut words = command.argv.iter().map(|word| word.split('=').next().unwrap_or(word));
@@ -267,6 +271,7 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
             has(&["-p", "--package", "--test"])
                 && !has(&["--lib", "--doc", "--no-default-features", "--target", "--bench"])
         }
+        Ecosystem::Go => has(&["-short"]) && !has(&["-run"]),
         _ => false,
     }
 }
@@ -277,21 +282,42 @@ pub(super) fn tests_features(command: &TestCommand) -> bool {
     words.next() == Some("cargo") && words.next() == Some("hack") && words.any(|word| word == "test")
 }
 
-/// Whether two commands of the same framework name different tests of a directory, as two scripts of `package.json`
-/// do, or code for Python and a module: neither runs what the other runs.
+/// Whether two commands of the same framework name different tests of a directory, as two scripts of `package.json` or
+/// two folders do, or code for Python and a module: neither runs what the other runs.
 pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
-    let is_javascript = |command: &TestCommand| command.framework.spec().ecosystem == Ecosystem::JavaScript;
     let is_python = |command: &TestCommand| command.framework == Framework::Unittest;
     if is_python(one) && is_python(other) && has_code(one) != has_code(other) {
         return true;
     }
-    let (named, others) = (named(one), named(other));
-    is_javascript(one)
-        && is_javascript(other)
-        && !named.is_empty()
-        && !others.is_empty()
-        && !named.is_subset(&others)
-        && !others.is_subset(&named)
+    let ecosystem = one.framework.spec().ecosystem;
+    if ecosystem != other.framework.spec().ecosystem {
+        return false;
+    }
+    let (ones, others) = match ecosystem {
+        Ecosystem::JavaScript => (named(one), named(other)),
+        Ecosystem::Python => (folders(one), folders(other)),
+        Ecosystem::Go => (packages(&one.argv).collect(), packages(&other.argv).collect()),
+        _ => return false,
+    };
+    // `./...` and `.` name everything.
+    let is_all = |names: &BTreeSet<&str>| names.is_empty() || names.iter().any(|name| matches!(*name, "." | "./..."));
+    !is_all(&ones) && !is_all(&others) && !name_all(&ones, &others) && !name_all(&others, &ones)
+}
+
+/// Whether some paths include all of the others.
+fn name_all(paths: &BTreeSet<&str>, others: &BTreeSet<&str>) -> bool {
+    let is_in = |other: &str, path: &str| {
+        let below = other.strip_prefix(path.trim_end_matches("/..."));
+        other == path || below.is_some_and(|rest| rest.starts_with('/'))
+    };
+    others.iter().all(|other| paths.iter().any(|path| is_in(other, path)))
+}
+
+/// The folders and files that a command of Python names.
+fn folders(command: &TestCommand) -> BTreeSet<&str> {
+    paths_of_python(&command.argv)
+        .map(|path| path.trim_start_matches("./").trim_end_matches('/'))
+        .collect()
 }
 
 /// Whether a command of JavaScript names all files that another one of the same framework names, and more.

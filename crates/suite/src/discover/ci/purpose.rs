@@ -32,12 +32,10 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
         }
         Ecosystem::Go => has(&["-run", "-short"]) || names_packages(&command.argv),
         Ecosystem::Python => {
-            const VALUED: [&str; 9] = ["-W", "-X", "-c", "-m", "-n", "-o", "-p", "--tb", "--durations"];
-            let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
-            let mut paths = arguments(&command.argv, &VALUED)
-                .filter(|word| !is_runner(word) && !word.contains('*'))
+            let mut paths = paths_of_python(&command.argv)
+                .filter(|word| !word.contains('*'))
                 .peekable();
-            has(&["-k"]) || paths.peek().is_some() && paths.all(is_deep)
+            chooses_by_name(&command.argv) || paths.peek().is_some() && paths.all(is_deep)
         }
         Ecosystem::Php => {
             let is_runner = |word: &str| matches!(word.rsplit('/').next(), Some("phpunit" | "simple-phpunit" | "pest"));
@@ -59,6 +57,24 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
     }
 }
 
+/// The words of a command of Python that are neither options nor runners.
+pub(super) fn paths_of_python(argv: &[String]) -> impl Iterator<Item = &str> {
+    const VALUED: [&str; 10] = ["-W", "-X", "-c", "-k", "-m", "-n", "-o", "-p", "--tb", "--durations"];
+    let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
+    arguments(argv, &VALUED).filter(move |word| !is_runner(word))
+}
+
+/// Whether pytest runs only tests with certain names. `-k "not slow"` runs nearly all.
+fn chooses_by_name(argv: &[String]) -> bool {
+    let values = argv
+        .iter()
+        .zip(argv.iter().skip(1))
+        .filter(|(option, _)| *option == "-k");
+    let joined = argv.iter().filter_map(|word| word.strip_prefix("-k"));
+    let mut names = values.map(|(_, value)| value.as_str()).chain(joined);
+    names.any(|name| !name.is_empty() && !name.trim_start_matches('=').starts_with("not "))
+}
+
 pub(super) fn is_maven(command: &TestCommand) -> bool {
     let name = command.argv.first().and_then(|program| program.rsplit('/').next());
     matches!(name, Some("mvn" | "mvnw"))
@@ -73,6 +89,11 @@ fn arguments<'a>(argv: &'a [String], valued: &'a [&str]) -> impl Iterator<Item =
 
 /// Whether `go test` is told a part of the packages: a word that is no value of an option. `.` may be the only one.
 fn names_packages(argv: &[String]) -> bool {
+    packages(argv).any(|word| word != "." && !word.ends_with("..."))
+}
+
+/// The packages that `go test` is told.
+pub(super) fn packages(argv: &[String]) -> impl Iterator<Item = &str> {
     /// Options whose value may be the next word: <https://pkg.go.dev/cmd/go>
     const VALUED: [&str; 22] = [
         "-C",
@@ -98,7 +119,7 @@ fn names_packages(argv: &[String]) -> bool {
         "-timeout",
         "-vet",
     ];
-    arguments(argv, &VALUED).any(|word| word != "test" && word != "." && !word.ends_with("..."))
+    arguments(argv, &VALUED).filter(|word| *word != "test")
 }
 
 /// Leaves out a `--target` that is this machine: Cargo builds for it anyway, unless the project sets another target.

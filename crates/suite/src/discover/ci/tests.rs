@@ -335,7 +335,7 @@ fn code_for_python_loads_other_tests_than_a_module() {
         &[
             "python -We -m unittest test_b.py\npython -c 'import a; import test.__main__' test_a -v\npython -m unittest c",
         ],
-        &["python3 -We -m unittest test_b.py", code],
+        &["python3 -We -m unittest test_b.py", code, "python3 -m unittest c"],
     );
     check(&["python -c 'import test_a' -v\npython -c 'print(1)' unittest"], &[]);
 }

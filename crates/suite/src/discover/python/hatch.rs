@@ -21,6 +21,7 @@ pub(in crate::discover) fn script(place: &Directory<'_>, arguments: &[String]) -
         name: &environment,
     };
     let mut lines = environment.installs();
+    lines.extend(environment.variables());
     let mut left = MAX_LINES;
     environment.follow(&command, MAX_DEPTH, &mut left, &mut lines);
     let lines = lines
@@ -123,6 +124,16 @@ impl<'s> Environment<'s> {
         lines
     }
 
+    /// Its variables, as a shell sets them. Those with fields of Hatch are unknown.
+    fn variables(&self) -> impl Iterator<Item = Vec<String>> {
+        let table = self.value("env-vars").and_then(toml::Value::as_table);
+        let plain = table.into_iter().flatten().filter_map(|(name, value)| {
+            let value = value.as_str().filter(|value| !value.contains('{'))?;
+            Some(vec!["export".to_string(), format!("{name}={value}")])
+        });
+        plain.take(MAX_LINES)
+    }
+
     /// Adds the lines of a command, which may be the name of a script. Decrements `left` for each line that is read, and
     /// stops at zero.
     fn follow(&self, command: &[String], depth: usize, left: &mut usize, lines: &mut Vec<Vec<String>>) {
@@ -157,7 +168,7 @@ mod tests {
     const SETTINGS: &str = "[tool.hatch.envs.default]\ndependencies = ['pytest', 'mock>=4']\nfeatures = ['cli']\n\
                             [tool.hatch.envs.default.scripts]\ntest = 'pytest {args:tests}'\n\
                             cov = ['test --cov {args}', '- coverage report']\nloop = 'loop'\n\
-                            [tool.hatch.envs.slow]\nextra-dependencies = ['numpy', '{root:uri}/x']\n\
+                            [tool.hatch.envs.slow]\nenv-vars = {MODE = 'a b', ROOT = '{root}'}\nextra-dependencies = ['numpy', '{root:uri}/x']\n\
                             dependency-groups = ['unit']\nscripts.all = 'pytest -m slow'\n";
 
     #[track_caller]
@@ -192,7 +203,7 @@ mod tests {
         check("run loop", Some(&format!("{base}loop\n")));
         check("run python -m pytest", Some(&format!("{base}python -m pytest\n")));
         let slow = "pip install pytest\npip install 'mock>=4'\npip install numpy\npip install -e '.[cli]'\n\
-                    pip install --group unit\npytest -m slow\n";
+                    pip install --group unit\nexport 'MODE=a b'\npytest -m slow\n";
         check("run slow.py3.12:all", Some(slow));
         check("env run -e slow all", Some(slow));
         check("test --cover tests/a.py", Some(&format!("{base}pytest tests/a.py\n")));

@@ -27,6 +27,10 @@ static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"\bname\s*=\s*
 /// What a session does, or a function that it is passed to.
 static CALL: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"\b(?:session\.(install|run|run_always|run_install|chdir|cd)\(|(\w+)\(\s*session\b)"));
+/// `env={"A": "b"}`, and one of its pairs.
+static ENV: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\benv\s*=\s*\{([^{}]*)\}"));
+static PAIR: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r#"["']([A-Za-z_]\w*)["']\s*:\s*(?:"([^"\\]*)"|'([^'\\]*)')"#));
 static CHOSEN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?s)nox\.options\.sessions\s*=\s*[\[(](.*?)[\])]"));
 static LITERAL: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"["']([\w.-]+)["']"#));
 
@@ -199,15 +203,27 @@ fn calls(body: &str) -> Vec<Call> {
             if let Some(called) = call.get(2) {
                 return Some(Call::Function(called.as_str().into()));
             }
-            let arguments = arguments(&body[call.get(0)?.end()..]);
+            let (arguments, text) = arguments(&body[call.get(0)?.end()..]);
             let words = match &call[1] {
                 "install" => installed(arguments),
                 "chdir" | "cd" => literals(arguments).map(|words| [vec!["cd".to_string()], words].concat()),
                 _ => literals(arguments),
             };
-            shlex::try_join(words?.iter().map(String::as_str)).ok().map(Call::Line)
+            let line = shlex::try_join(words?.iter().map(String::as_str)).ok()?;
+            Some(Call::Line(variables(text) + &line))
         })
         .collect()
+}
+
+/// The variables that a call sets, as a shell does before a command.
+fn variables(call: &str) -> String {
+    let env = ENV.as_ref().and_then(|env| env.captures(call));
+    let pairs = env.and_then(|env| Some(PAIR.as_ref()?.captures_iter(env.get(1)?.as_str())));
+    let set = pairs.into_iter().flatten().filter_map(|pair| {
+        let value = pair.get(2).or_else(|| pair.get(3))?.as_str();
+        Some(format!("{}={} ", &pair[1], shlex::try_quote(value).ok()?))
+    });
+    set.collect()
 }
 
 /// The words of a command whose first one is known.

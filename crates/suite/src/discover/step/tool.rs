@@ -80,6 +80,9 @@ const TASKS: [&str; 11] = [
     "vet",
 ];
 
+/// What people call the task for all that CI does.
+const CI: &str = "ci";
+
 /// The words without the runners before the tool, however many there are.
 pub(in crate::discover) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
     let mut start = 0;
@@ -338,7 +341,8 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
             "test" | "t" | "tst" => true,
             "run" | "run-script" => {
                 let after = rest.iter().skip_while(|word| **word != sub).skip(1);
-                after.copied().find(|word| !word.starts_with('-')).is_some_and(is_task)
+                let name = after.copied().find(|word| !word.starts_with('-'));
+                name.is_some_and(|name| is_task(name) || name == CI)
             }
             _ => false,
         },
@@ -347,8 +351,9 @@ fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
             // `composer check-platform-reqs` is a command of Composer.
             sub != "check-platform-reqs" && (has_task || rest.iter().any(is_runner))
         }
-        "make" | "just" | "task" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt" | "lein" | "deno"
-        | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson" => has_task,
+        "make" | "gmake" | "just" | "task" => has_task || rest.contains(&CI),
+        "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt" | "lein" | "deno" | "zig" | "flutter"
+        | "dart" | "bazel" | "rails" | "meson" => has_task,
         "dotnet" if sub == "run" => build_project(rest).is_some(),
         "tox" | "nox" | "trunk" => true,
         other => CHECKS.contains(&other),

@@ -36,8 +36,7 @@ fn what_a_script_checks_besides_its_tests_is_named() {
         "types": "tsc --noEmit",
         "lint": "for f in *.js; do check $f; done"
     }}"#;
-    let said = "not run, although the project runs it together with these tests: `eslint .`, `tsc --noEmit`, `karma \
-                start`, `npm run lint`; `[test] command` in greenlight.toml can run more";
+    let said = "not run, although the project's CI or scripts run it: `eslint .`, `tsc --noEmit`, `karma start`, `npm run lint`; `[test] command` in greenlight.toml can run more";
     let line = "sh -c 'rimraf out && mocha a \"$@\"' sh";
     assert_eq!(told(&[("package.json", package)], &[]), [line, said]);
     assert_eq!(told(&[("package.json", package)], &["npm test"]), [line, said]);
@@ -55,8 +54,7 @@ fn what_a_job_checks_besides_its_tests_is_named() {
         ("tools/install.py", ""),
         ("tools/version.py", ""),
     ];
-    let said = "not run, although the project runs it together with these tests: `ruff check .`, `ruff format --check \
-                .`, `python3 tools/version.py --all`; `[test] command` in greenlight.toml can run more";
+    let said = "not run, although the project's CI or scripts run it: `ruff check .`, `ruff format --check .`, `python3 tools/version.py --all`; `[test] command` in greenlight.toml can run more";
     assert_eq!(told(&files, &["ruff check .\nmake test"]), ["python3 -m pytest", said]);
     // Another step that checks fails alone, and is worked on alone.
     assert_eq!(told(&files, &["ruff check .", "pytest"]), ["python3 -m pytest"]);

@@ -14,7 +14,7 @@ fn check(text: &str, expected: Option<&str>) {
         env: [("WHERE".to_string(), "py".to_string())].into(),
         inputs: [("suite".to_string(), "unit".to_string())].into(),
         runner_os: Some("Linux"),
-        on_windows: false,
+        ..Scope::default()
     };
     assert_eq!(interpolate(text, &scope).as_deref(), expected, "{text}");
 }

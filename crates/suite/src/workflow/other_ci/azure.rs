@@ -1,7 +1,7 @@
 //! Azure Pipelines.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::node::Node;
 use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, script, variables};
@@ -44,6 +44,7 @@ pub(super) fn azure(document: &Node) -> Vec<OtherJob> {
                     .take(MAX_SCRIPTS)
                     .collect(),
                 env: known.clone(),
+                own_env: BTreeSet::new(),
                 services: job
                     .get("services")
                     .map(Node::entries)

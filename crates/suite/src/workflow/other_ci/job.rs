@@ -1,6 +1,6 @@
 //! A job of any of these systems, and how its parts are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::node::Node;
 use super::super::steps;
@@ -15,6 +15,8 @@ pub(super) struct OtherJob {
     /// Its scripts, in the order in which they run.
     pub(super) scripts: Vec<OtherScript>,
     pub(super) env: BTreeMap<String, String>,
+    /// The names of those variables that are this job's, and not all jobs'.
+    pub(super) own_env: BTreeSet<String>,
     pub(super) services: Vec<String>,
 }
 

@@ -24,6 +24,41 @@ fn env(step: &CiStep) -> Vec<String> {
 }
 
 #[test]
+fn files_of_gitlab_include_and_refer_to_others() {
+    let main = "
+include:
+  - /ci/base.yml
+  - local: ci/more.yml
+  - https://example.org/a.yml
+unit:
+  extends: .base
+  before_script: [!reference [.setup, script]]
+  script:
+    - !reference [.setup, script]
+    - pytest -v tests
+";
+    let base = ".base: {variables: {MODE: ci}}\n.setup: {script: [old]}\nmore: {script: [pytest base]}\n";
+    let more = ".setup: {script: [pip install -e .]}\nmore: {variables: {A: b}}\n";
+    let wide = "unit: {script: [!reference [a, b]]}\na: {b: [!reference [a, b], !reference [a, b], pytest]}\n";
+    let steps = steps_of(&[(".gitlab-ci.yml", main), ("ci/base.yml", base), ("ci/more.yml", more)]);
+    let shown: Vec<(&str, &str)> = steps.iter().map(|step| (&step.job[..], &step.script[..])).collect();
+    assert_eq!(
+        shown,
+        [
+            ("unit", "pip install -e .\npip install -e .\npytest -v tests"),
+            ("more", "pytest base")
+        ]
+    );
+    assert_eq!(
+        (env(&steps[0]), steps[0].own_env.len()),
+        (vec!["MODE=ci".to_string()], 1)
+    );
+    assert_eq!(env(&steps[1]), ["A=b"]);
+    assert!(only(".gitlab-ci.yml", wide).script.len() < 1_000);
+    assert!(steps_of(&[(".gitlab-ci.yml", "include: .gitlab-ci.yml\n")]).is_empty());
+}
+
+#[test]
 fn gitlab() {
     let text = "
 stages: [test, deploy]

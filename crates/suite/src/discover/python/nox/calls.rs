@@ -13,9 +13,9 @@ pub(super) enum Argument {
     Other,
 }
 
-/// The positional arguments from behind the opening bracket on. Keywords, and what is unpacked from elsewhere, are left
-/// out.
-pub(super) fn arguments(text: &str) -> Vec<Argument> {
+/// The positional arguments from behind the opening bracket on, and their text. Keywords, and what is unpacked from
+/// elsewhere, are left out.
+pub(super) fn arguments(text: &str) -> (Vec<Argument>, &str) {
     let mut found = Vec::new();
     let (mut depth, mut start, mut quote) = (0_usize, 0, None::<u8>);
     let mut is_comment = false;
@@ -36,13 +36,13 @@ pub(super) fn arguments(text: &str) -> Vec<Argument> {
                 found.extend(argument(&text[start..at]));
                 start = at + 1;
                 if byte == b')' || found.len() >= MAX_ARGUMENTS {
-                    return found;
+                    return (found, &text[..at]);
                 }
             }
             _ => {}
         }
     }
-    found
+    (found, "")
 }
 
 /// One argument, without the comments beside it.
