@@ -11,6 +11,8 @@ pub(crate) enum Template {
     Suggested,
     /// What a message about the code hints at: another name, an import, a token.
     Hint,
+    /// Waits for an asynchronous call.
+    Await,
     /// Includes or excludes a bound: `<` and `<=`, `..` and `..=`.
     Bound,
     /// `n - 1` becomes `n`.
@@ -132,7 +134,7 @@ impl Template {
         match self {
             Self::Revert | Self::TakeBack | Self::Bound | Self::Suggested | Self::Hint => 1.0,
             Self::DropOne => 0.95,
-            Self::Logical | Self::Arithmetic => 0.85,
+            Self::Logical | Self::Arithmetic | Self::Await => 0.85,
             Self::ShiftPosition | Self::DropNegation | Self::Constant => 0.8,
             Self::Comparison | Self::Augmented => 0.75,
             Self::Method | Self::Truth | Self::Jump | Self::Condition | Self::Body => 0.7,
@@ -164,6 +166,7 @@ impl Template {
             Self::Revert | Self::TakeBack => EditKind::Revert,
             Self::Suggested | Self::Hint => EditKind::Hint,
             Self::Bound
+            | Self::Await
             | Self::Comparison
             | Self::Logical
             | Self::Arithmetic

@@ -38,8 +38,8 @@ pub enum Unfit {
     #[error("it is too long to be shown in full, so nobody could approve it")]
     TooLong,
     #[error(
-        "it weakens the tests: {}. Fix the code instead. If the test itself is wrong, submit only the change to the \
-         test, with `test_may_be_wrong`. {}", weakening::listed(.0), weakening::how_to_allow(.0, "fix")
+        "it weakens the tests: {}. Fix the code instead. If the test itself is wrong, propose the change to the test \
+         alone. {}", weakening::listed(.0), weakening::how_to_allow(.0, "fix")
     )]
     WeakensTests(Vec<Weakening>),
     #[error(

@@ -1,5 +1,5 @@
-//! Edits that the messages of compilers, linters and interpreters suggest: a name that is spelled alike, an import that
-//! is missing, a token that was forgotten, and what the tools suggest without being sure.
+//! Edits that the messages of compilers, linters and interpreters suggest: a name that is spelled alike, or that the pull
+//! request replaced by another, an import that is missing, a token that was forgotten, and what the tools suggest without being sure.
 //!
 //! Messages and suggestions come from untrusted code. They are only candidates: each edits files that may be edited,
 //! and the tests decide. Not in here: suggestions that a tool is sure of, which are tried before
@@ -10,6 +10,7 @@ mod languages;
 mod names;
 mod place;
 mod problems;
+mod renames;
 mod rounds;
 mod tool_problems;
 

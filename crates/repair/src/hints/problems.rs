@@ -8,6 +8,7 @@ use greenlight_tree::checkout::Checkout;
 use regex::Regex;
 
 use super::place::HintPlace;
+use super::renames::Renames;
 use super::{Hint, Problem, is_editable, languages};
 use crate::generated::is_generated;
 use crate::task::Task;
@@ -24,7 +25,7 @@ const AT: &str =
     r#"File "(?<py>[^"\n]+)", line (?<pyl>[0-9]{1,7})|(?<path>[\w./+@-]+\.\w{1,5})[:(](?<line>[0-9]{1,7})"#;
 
 /// What a run complains about. Each complaint once.
-pub(super) fn of_run(task: &Task<'_>, tree: &Checkout, run: &TestRun) -> Vec<Problem> {
+pub(super) fn of_run(task: &Task<'_>, (tree, renames): (&Checkout, &Renames), run: &TestRun) -> Vec<Problem> {
     let mut found: Vec<Problem> = Vec::new();
     let mut add = |problem: Option<Problem>| {
         if let Some(problem) = problem
@@ -35,19 +36,19 @@ pub(super) fn of_run(task: &Task<'_>, tree: &Checkout, run: &TestRun) -> Vec<Pro
         }
     };
     for failure in run.failures.iter().take(MAX_FAILURES) {
-        add(of_failure(task, tree, failure));
+        add(of_failure(task, (tree, renames), failure));
     }
     if run.failures.is_empty() {
         let whole = Failure {
             message: run.tail.clone(),
             ..Failure::default()
         };
-        add(of_failure(task, tree, &whole));
+        add(of_failure(task, (tree, renames), &whole));
     }
     found
 }
 
-fn of_failure(task: &Task<'_>, tree: &Checkout, failure: &Failure) -> Option<Problem> {
+fn of_failure(task: &Task<'_>, (tree, renames): (&Checkout, &Renames), failure: &Failure) -> Option<Problem> {
     let start = failure.message.len().saturating_sub(MAX_MESSAGE);
     let message = failure.message.get(failure.message.ceil_char_boundary(start)..)?;
     let named = match message.contains(&failure.name) {
@@ -69,7 +70,7 @@ fn of_failure(task: &Task<'_>, tree: &Checkout, failure: &Failure) -> Option<Pro
         if !is_editable(task, &path) || is_generated(path.as_str(), &text) || !seen.insert((path.clone(), line)) {
             continue;
         }
-        if let Some(problem) = at(tree, (&path, line), &message) {
+        if let Some(problem) = at((tree, renames), (&path, line), &message) {
             return Some(problem);
         }
     }
@@ -77,10 +78,17 @@ fn of_failure(task: &Task<'_>, tree: &Checkout, failure: &Failure) -> Option<Pro
 }
 
 /// The problem at one line, if anything is known to do about the message.
-pub(super) fn at(tree: &Checkout, (path, line): (&RepoPath, u32), message: &str) -> Option<Problem> {
+pub(super) fn at(
+    (tree, renames): (&Checkout, &Renames),
+    (path, line): (&RepoPath, u32),
+    message: &str,
+) -> Option<Problem> {
     let place = HintPlace::new(tree, (path, line), tree.read_text(path.as_str())?, message)?;
-    let (says, hints) = languages::hints(&place)?;
-    let mut hints: Vec<Hint> = hints.into_iter().filter(|hint| !hint.changes.is_empty()).collect();
+    let said = languages::hints(&place);
+    let renamed = renames.hints(&place);
+    let says = said.as_ref().or(renamed.first()).map(|(says, _)| says.clone())?;
+    let hints = renamed.into_iter().chain(said).flat_map(|(_, hints)| hints);
+    let mut hints: Vec<Hint> = hints.filter(|hint| !hint.changes.is_empty()).collect();
     hints.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     (!hints.is_empty()).then(|| Problem {
         file: path.to_string(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::error_names;
-use super::scope::{functions, is_bound, is_sequence, owner, part};
+use super::scope::{declared, functions, is_bound, is_sequence, owner, part, scoped};
 use super::site::{Site, is_untouched};
 use crate::syntax::{Below, Source};
 
@@ -119,6 +119,9 @@ impl KnownNames {
         if let Some((value, part)) = part(place) {
             let parts = self.parts.entry((owner(place, value), value.into())).or_default();
             parts.insert(part.into());
+        }
+        for (value, part) in declared(place).into_iter().chain(scoped(place)) {
+            self.parts.entry((0, value.into())).or_default().insert(part.into());
         }
     }
 

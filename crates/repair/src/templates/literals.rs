@@ -20,12 +20,45 @@ pub(super) fn edits(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Ed
     }
     if language.strings.contains(&place.kind()) && place.text().len() <= MAX_TEXT && !is_documentation(place) {
         text(place, known, found);
+        character(place, found);
+    }
+    if matches!(place.kind(), "char_literal" | "character_literal" | "rune_literal") {
+        character(place, found);
     }
     let is_number = |kind: &str| language.integers.contains(&kind) || language.floats.contains(&kind);
     if is_number(place.kind()) {
         number(place, known, found);
     }
     slice(place, found);
+}
+
+/// Another character in a literal of one: another separator, or the next letter or digit.
+fn character(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    const SEPARATORS: [char; 12] = [',', ';', ':', '.', '-', '_', '/', ' ', '|', '=', '+', '*'];
+    let whole = place.text();
+    let mut inside = whole.chars().skip_while(|c| !matches!(c, '"' | '\'' | '`')).skip(1);
+    let (Some(own), Some('"' | '\'' | '`'), None) = (inside.next(), inside.next(), inside.next()) else {
+        return;
+    };
+    let others: Vec<char> = if own.is_ascii_alphanumeric() {
+        let next = [u32::from(own) + 1, u32::from(own) - 1]
+            .into_iter()
+            .filter_map(char::from_u32);
+        next.filter(char::is_ascii_alphanumeric).collect()
+    } else if SEPARATORS.contains(&own) {
+        SEPARATORS.into_iter().filter(|other| *other != own).collect()
+    } else {
+        return;
+    };
+    let (before, after) = whole.split_at(whole.rfind(own).unwrap_or(0));
+    for other in others {
+        let after = after.get(own.len_utf8()..).unwrap_or_default();
+        found.push(
+            place
+                .edit(format!("{before}{other}{after}"), Template::OtherText)
+                .similar(0.9),
+        );
+    }
 }
 
 /// A text that is a whole statement is documentation.

@@ -1,6 +1,7 @@
 //! Small edits that often are the fix, each at one node of a syntax tree. Templates only propose edits: others check
 //! whether an edit parses, compiles and is right.
 
+mod awaits;
 mod bounds;
 mod calls;
 mod collections;
@@ -77,6 +78,7 @@ pub(super) fn edits(
             let before = found.len();
             match stage {
                 Stage::Strong => {
+                    awaits::edits(&place, &mut found);
                     operators::edits(&place, &mut found);
                     bounds::edits(&place, &mut found);
                     values::edits(&place, &mut found);

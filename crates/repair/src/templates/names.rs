@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::known_names::KnownNames;
-use super::scope::{is_bound, is_callee, owner, part};
+use super::scope::{is_bound, is_callee, owner, part, scoped};
 use super::site::{Edit, Site};
 use crate::template::Template;
 
@@ -132,9 +132,11 @@ fn sibling(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-/// Another member that is read from the same value elsewhere in the file.
+/// Another member that is declared with the value, or read from it elsewhere in the file.
 fn other_part(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
-    let Some((value, name)) = part(place) else { return };
+    let Some((value, name)) = part(place).or_else(|| scoped(place)) else {
+        return;
+    };
     let others = known
         .parts
         .get(&(owner(place, value), value.into()))

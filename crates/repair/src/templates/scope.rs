@@ -55,6 +55,40 @@ pub(super) fn part<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
     Some((place.source.text_of(value), place.text()))
 }
 
+/// The path and the last name of `Path::Name`, if it is not called.
+pub(super) fn scoped<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
+    let parent = place.above(1).filter(|step| step.node.kind() == "scoped_identifier")?;
+    if place.field() != "name" || is_callee(place) {
+        return None;
+    }
+    let path = parent.node.child_by_field_name("path")?;
+    Some((place.source.text_of(path), place.text()))
+}
+
+/// The type or constant, and its member, if the node declares one: a variant of an enumeration, a constant of a class,
+/// a key of an object.
+pub(super) fn declared<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
+    let kind = |levels: usize| place.above(levels).map_or("", |step| step.node.kind());
+    let levels = match (kind(1), place.field()) {
+        ("assignment", "left") if (kind(2), kind(3)) == ("expression_statement", "block") => 4,
+        ("enum_variant" | "enum_constant" | "enum_assignment", "name") => 3,
+        ("enum_body", "name") => 2,
+        ("pair", "key") => 3,
+        _ => return None,
+    };
+    let around = place.above(levels)?.node;
+    let kinds = [
+        "class_definition",
+        "enum_item",
+        "enum_declaration",
+        "variable_declarator",
+    ];
+    let name = around
+        .child_by_field_name("name")
+        .filter(|_| kinds.contains(&around.kind()))?;
+    Some((place.source.text_of(name), place.text()))
+}
+
 /// Whether the node is the value whose element or part is read, and not the position.
 pub(super) fn is_subscripted(place: &Site<'_, '_>) -> bool {
     matches!(place.field(), "value" | "object" | "operand" | "array")
@@ -111,4 +145,40 @@ pub(super) fn is_callee(place: &Site<'_, '_>) -> bool {
 
 fn is_call(place: &Site<'_, '_>, step: Step<'_>) -> bool {
     place.source.language.calls.contains(&step.node.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::{offers, offers_not};
+
+    #[test]
+    fn another_member_of_the_same_type_is_offered() {
+        let rust = "enum Light { Red, Yellow }\nfn f() -> Light { Light::Red }\n";
+        offers("a.rs", rust, &[&rust.replace("{ Light::Red }", "{ Light::Yellow }")]);
+        let python = "class Light(Enum):\n    RED = 1\n    YELLOW = 2\n\n\ndef f():\n    return Light.RED\n";
+        offers(
+            "a.py",
+            python,
+            &[&python.replace("return Light.RED", "return Light.YELLOW")],
+        );
+        let script = "const Light = { RED: 1, YELLOW: 2 };\nconst f = () => Light.RED;\n";
+        offers("a.js", script, &[&script.replace("=> Light.RED", "=> Light.YELLOW")]);
+        let java = "enum Light { RED, YELLOW; Light f() { return Light.RED; } }\n";
+        offers(
+            "A.java",
+            java,
+            &[&java.replace("return Light.RED", "return Light.YELLOW")],
+        );
+        offers_not("a.rs", "enum A { B, C }\nfn f() -> D { D::new(1) }\n", "D::C");
+    }
+
+    #[test]
+    fn another_separator_or_the_next_digit_is_offered() {
+        let rust = "fn f(s: &str) -> Option<&str> { s.split(';').next() }\n";
+        offers("a.rs", rust, &[&rust.replace(';', ":")]);
+        let digit = "fn f(c: char) -> bool { matches!(c, '0'..='8') || c == '8' }\n";
+        offers("a.rs", digit, &[&digit.replace("c == '8'", "c == '9'")]);
+        let python = "def f(s):\n    return s.split(\",\")\n";
+        offers("a.py", python, &[&python.replace("\",\"", "\";\"")]);
+    }
 }

@@ -14,6 +14,7 @@ use greenlight_tree::checkout::Checkout;
 use tokio_util::sync::CancellationToken;
 
 use super::problems::{at, of_run};
+use super::renames::Renames;
 use super::{Hint, HintEdit, Problem, is_editable};
 use crate::task::Task;
 use crate::tools::{ToolRunner, as_json, resolved, tool_at};
@@ -61,6 +62,7 @@ struct ToolChange {
 pub(super) struct Examiner<'a> {
     task: &'a Task<'a>,
     way: Way,
+    renames: Renames,
     bench: Option<ToolRunner<'a>>,
 }
 
@@ -68,6 +70,7 @@ impl<'a> Examiner<'a> {
     pub(super) fn new(task: &'a Task<'a>) -> Self {
         Self {
             way: way(task),
+            renames: Renames::of(task),
             task,
             bench: None,
         }
@@ -76,7 +79,7 @@ impl<'a> Examiner<'a> {
     /// What is wrong with the task's tree.
     pub(super) async fn first(&mut self, stop: &CancellationToken) -> Result<Vec<Problem>, suite::Error> {
         match self.way {
-            Way::Run(_) => Ok(of_run(self.task, self.task.checkout, self.task.before)),
+            Way::Run(_) => Ok(of_run(self.task, (self.task.checkout, &self.renames), self.task.before)),
             _ => {
                 let found = self.examine(self.task.checkout, stop).await?;
                 if found.iter().any(|problem| !problem.hints.is_empty()) || stop.is_cancelled() {
@@ -84,7 +87,7 @@ impl<'a> Examiner<'a> {
                 }
                 // The tool may be missing, or may not be what failed.
                 self.way = Way::Run(Vec::new());
-                Ok(of_run(self.task, self.task.checkout, self.task.before))
+                Ok(of_run(self.task, (self.task.checkout, &self.renames), self.task.before))
             }
         }
     }
@@ -104,7 +107,7 @@ impl<'a> Examiner<'a> {
             Way::Run(only) => {
                 let searching = self.task.suite.for_purpose(suite::Purpose::Search);
                 let run = suite::run(&searching, bench.workspace(), only, stop).await?;
-                return Ok(of_run(self.task, tree, &run));
+                return Ok(of_run(self.task, (tree, &self.renames), &run));
             }
             Way::Cargo(part, argv) | Way::TypeScript(part, argv) | Way::Eslint(part, argv) | Way::Ruff(part, argv) => {
                 (part, argv)
@@ -167,7 +170,7 @@ impl<'a> Examiner<'a> {
         let own = place
             .as_ref()
             .filter(|_| is_open)
-            .and_then(|path| at(tree, (path, complaint.line), &complaint.message));
+            .and_then(|path| at((tree, &self.renames), (path, complaint.line), &complaint.message));
         for hint in own.into_iter().flat_map(|problem| problem.hints) {
             let is_known = hints.iter().any(|other| other.changes == hint.changes);
             if !is_known {

@@ -66,7 +66,12 @@ fn lookup(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         return;
     };
     let [value, key] = [value, key].map(|part| place.source.text_of(part));
+    // Lists are not added or joined to other values.
+    let is_operand = place.parent_kind() == "binary_expression";
     for (rank, way) in language.style.lookups.iter().enumerate() {
+        if is_operand && way.contains("[])") {
+            continue;
+        }
         let made = way.replacen("{key}", key, 1).replacen("{}", value, 1);
         if !key.contains([':', '{']) {
             found.push(place.edit(made, Template::Combined).similar(0.9 * nearness(rank)));
