@@ -26,6 +26,7 @@ pub(super) fn sentence(candidate: &Candidate) -> String {
     };
     let is_put_back = candidate.template.kind() == EditKind::Revert;
     let edit = match (lines(&changed.before), lines(&changed.after)) {
+        (Some(before), Some(after)) if before == after => format!("changed the white space around {after} in"),
         (Some(before), Some(after)) if is_put_back => format!("{after} restored in place of {before} in"),
         (Some(before), Some(after)) => format!("{before} became {after} in"),
         (None, Some(after)) if is_put_back => format!("put back {after} in"),
@@ -175,6 +176,11 @@ mod tests {
         assert_eq!(
             sentence(&edit),
             "`let z = 1;` became `let mut z = 1;` in `src/lib.rs:13` (`last_index`), and `src/other.rs` changed with it"
+        );
+        let indented = candidate("    return 1\n    x()\n", "return 1\n    x()\n");
+        assert_eq!(
+            sentence(&indented),
+            "changed the white space around `return 1` in `src/lib.rs:12` (`last_index`)"
         );
         let added = candidate(before, &before.replace("print", "check();\nprint"));
         assert_eq!(sentence(&added), "added `check();` in `src/lib.rs:14` (`last_index`)");

@@ -1,7 +1,7 @@
 //! Names that the pull request replaced by others. What still has the old name was forgotten.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use similar::{DiffOp, TextDiff};
 
@@ -13,11 +13,77 @@ use crate::task::Task;
 /// Limits on the changed files that are compared, on the size of each in bytes, and on the time that one takes.
 const MAX_FILES: usize = 100;
 const MAX_BYTES: usize = 256 << 10;
-const MAX_COMPARING: Duration = Duration::from_millis(100);
+const MAX_COMPARING: Duration = Duration::from_millis(50);
+/// The same for all files together.
+const MAX_ALL: Duration = Duration::from_millis(500);
 /// Maximum number of names, of their occurrences in one file that are replaced, and of a line's tokens.
 const MAX_NAMES: usize = 200;
 const MAX_OCCURRENCES: usize = 100;
 const MAX_TOKENS: usize = 200;
+/// Maximum number of lines of a message that are read.
+const MAX_COMPLAINTS: usize = 20;
+
+/// Names of values and words of languages, which are no names of the project.
+const WORDS: [&str; 24] = [
+    "True",
+    "False",
+    "None",
+    "true",
+    "false",
+    "null",
+    "nil",
+    "undefined",
+    "self",
+    "this",
+    "super",
+    "and",
+    "or",
+    "not",
+    "if",
+    "else",
+    "return",
+    "break",
+    "continue",
+    "for",
+    "while",
+    "let",
+    "const",
+    "var",
+];
+/// Words before a name that define it.
+const DEFINE: [&str; 14] = [
+    "class",
+    "const",
+    "def",
+    "enum",
+    "fn",
+    "func",
+    "function",
+    "interface",
+    "let",
+    "static",
+    "struct",
+    "trait",
+    "type",
+    "var",
+];
+/// What messages say of a name that there is not.
+const COMPLAINTS: [&str; 14] = [
+    "not defined",
+    "undefined",
+    "no attribute",
+    "annot find",
+    "not found",
+    "not provide",
+    "unresolved",
+    "no member",
+    "not a function",
+    "unexpected keyword",
+    "cannot import",
+    "not exist",
+    "no method",
+    "unknown",
+];
 
 /// New names by old ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,12 +93,17 @@ impl Renames {
     /// Reads them from the lines that the pull request changed, and in which nothing but one name is different.
     pub(super) fn of(task: &Task<'_>) -> Self {
         let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
+        let began = Instant::now();
+        let mut texts = Vec::new();
         for (path, before) in task.originals.iter().take(MAX_FILES) {
             let Some(after) = task.checkout.read_text(path.as_str()) else {
                 continue;
             };
             if before.len().max(after.len()) > MAX_BYTES {
                 continue;
+            }
+            if began.elapsed() > MAX_ALL {
+                break;
             }
             for (old, new) in between(before, &after) {
                 if found.len() >= MAX_NAMES {
@@ -42,14 +113,22 @@ impl Renames {
                 // One that became several others is none of them.
                 *known = known.take().filter(|known| *known == new);
             }
+            texts.push(after);
         }
-        Self(found.into_iter().filter_map(|(old, new)| Some((old, new?))).collect())
+        let is_gone = |old: &str| began.elapsed() < 2 * MAX_ALL && !texts.iter().any(|text| defines(text, old));
+        let found = found.into_iter().filter_map(|(old, new)| Some((old, new?)));
+        Self(found.filter(|(old, _)| is_gone(old)).collect())
     }
 
     /// The new name where the message names the old one: in the whole file, and in its line alone.
     pub(super) fn hints(&self, place: &HintPlace<'_>) -> Vec<(String, Vec<Hint>)> {
-        let in_message = |name: &&String| occurrences(place.message, name).next().is_some();
-        let forgotten = self.0.iter().filter(|(old, _)| in_message(old));
+        let complaints = place
+            .message
+            .lines()
+            .filter(|line| COMPLAINTS.iter().any(|words| line.contains(words)));
+        let complaints: Vec<&str> = complaints.take(MAX_COMPLAINTS).collect();
+        let is_missed = |name: &str| complaints.iter().any(|line| occurrences(line, name).next().is_some());
+        let forgotten = self.0.iter().filter(|(old, _)| is_missed(old));
         let hints = forgotten.map(|(old, new)| {
             let all = occurrences(&place.text, old).take(MAX_OCCURRENCES);
             let all: Vec<HintEdit> = all.map(|at| place.change(at..at + old.len(), new.as_str())).collect();
@@ -91,9 +170,20 @@ fn renamed(old: &str, new: &str) -> Option<(String, String)> {
         return None;
     }
     let (from, to) = pairs.find(|(a, b)| a != b)?;
-    let is_name = |word: &str| word.len() > 1 && word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let is_name = |word: &str| {
+        word.len() > 1 && word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !WORDS.contains(&word)
+    };
     let is_same = |(a, b): (&str, &str)| a == b || (a, b) == (from, to);
     (is_name(from) && is_name(to) && pairs.all(is_same)).then(|| (from.to_string(), to.to_string()))
+}
+
+/// Whether a text defines a name, as far as the word before it tells.
+fn defines(text: &str, name: &str) -> bool {
+    occurrences(text, name).take(MAX_OCCURRENCES).any(|at| {
+        let before = text.get(..at).unwrap_or_default().trim_end();
+        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        DEFINE.contains(&word)
+    })
 }
 
 /// Words and the characters between them, without white space.
@@ -136,9 +226,12 @@ mod tests {
             ("x = ab\n", "x = 12\n"),
             ("x = ab\n", "x = ab + cd\n"),
             ("x = ab\n", ""),
+            ("return True\n", "return False\n"),
         ] {
             assert_eq!(found(before, after), "", "{before} {after}");
         }
+        assert!(defines("def load (x):\n", "load") && defines("export function load(", "load"));
+        assert!(!defines("return load(x)\n", "load"));
         let long = "x ".repeat(100_000);
         assert_eq!(found(&format!("{long}ab\n"), &format!("{long}cd\n")), "");
     }

@@ -92,6 +92,8 @@ pub(crate) struct Style {
     pub(crate) complement: &'static str,
     /// Whether the language has named arguments.
     pub(crate) has_named_arguments: bool,
+    /// The method that compares values, if the operator only tells whether they are the same object.
+    pub(crate) equality: Option<&'static str>,
     /// The operator that reads a member of a possibly null value, in place of a dot.
     pub(crate) chaining: Option<&'static str>,
     /// Functions that values are often passed through.

@@ -100,6 +100,7 @@ pub(super) static GO: TemplateLanguage = TemplateLanguage {
         vacant: &[],
         complement: "^",
         has_named_arguments: false,
+        equality: None,
         chaining: None,
         wrappers: &["len", "int", "string", "float64"],
         suffixes: &[],

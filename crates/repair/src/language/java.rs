@@ -145,6 +145,7 @@ pub(super) static JAVA: TemplateLanguage = TemplateLanguage {
         vacant: &["{}.isEmpty()", "{}.length == 0"],
         complement: "~",
         has_named_arguments: false,
+        equality: Some("equals"),
         chaining: None,
         wrappers: &["Math.abs", "String.valueOf"],
         suffixes: &[".trim()", ".toLowerCase()", ".length()", ".size()"],

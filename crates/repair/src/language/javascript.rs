@@ -181,6 +181,7 @@ const SCRIPT: TemplateLanguage = TemplateLanguage {
         vacant: &[],
         complement: "~",
         has_named_arguments: false,
+        equality: None,
         chaining: Some("?."),
         wrappers: &[
             "Math.abs",

@@ -177,6 +177,7 @@ pub(super) static PYTHON: TemplateLanguage = TemplateLanguage {
         vacant: &[],
         complement: "~",
         has_named_arguments: true,
+        equality: None,
         chaining: None,
         wrappers: &[
             "len", "abs", "int", "str", "sorted", "list", "set", "bool", "float", "reversed", "tuple", "sum",

@@ -145,6 +145,7 @@ pub(super) static RUST: TemplateLanguage = TemplateLanguage {
         vacant: &[],
         complement: "!",
         has_named_arguments: false,
+        equality: None,
         chaining: None,
         wrappers: &[],
         suffixes: &[

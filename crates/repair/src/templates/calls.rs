@@ -59,6 +59,17 @@ fn count(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         let text = format!("({})", kept.join(", "));
         found.push(place.edit(text, Template::ArgumentCount).similar(0.7));
     }
+    let callee = place
+        .above(1)
+        .and_then(|call| call.node.child_by_field_name(place.source.language.callee));
+    let callee = callee.map_or("", |callee| place.source.text_of(callee));
+    if known
+        .bodies
+        .iter()
+        .any(|body| body.name == callee && body.takes(arguments.len()))
+    {
+        return;
+    }
     let others: Vec<&String> = known.variables_at(place).into_iter().take(MAX_VALUES).collect();
     let is_new = |name: &&&String| !arguments.contains(&name.as_str());
     for (rank, other) in others.iter().filter(is_new).enumerate() {
@@ -124,7 +135,12 @@ fn wrap(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         return;
     }
     let is_operation = place.kind().starts_with("binary");
-    for (rank, suffix) in languages.style.suffixes.iter().enumerate().filter(|_| !is_operation) {
+    // Twice is the same as once.
+    let after = place.source.text.get(place.node().end_byte()..).unwrap_or_default();
+    let suffixes = languages.style.suffixes.iter().enumerate();
+    for (rank, suffix) in
+        suffixes.filter(|(_, suffix)| !is_operation && !text.ends_with(**suffix) && !after.starts_with(**suffix))
+    {
         found.push(
             place
                 .edit(format!("{text}{suffix}"), Template::Wrap)
@@ -199,5 +215,18 @@ fn give_back(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>) {
         if text != own {
             found.push(place.edit(text, Template::Return).similar(falling(rank)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::offers_not;
+
+    #[test]
+    fn what_changes_nothing_is_not_offered() {
+        let script = "function f(a, b) { return g(a, b).toLowerCase(); }\nfunction g(a, b) { return a; }\n";
+        offers_not("a.js", script, ".toLowerCase().toLowerCase()");
+        offers_not("a.js", script, "g(a, b, ");
+        offers_not("a.js", script, "g(b, a, b");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::error_names;
-use super::scope::{declared, functions, is_bound, is_sequence, owner, part, scoped};
+use super::scope::{asynchronous, declared, functions, is_bound, is_sequence, owner, part, scoped};
 use super::site::{Site, is_untouched};
 use crate::syntax::{Below, Source};
 
@@ -38,6 +38,8 @@ pub(crate) struct KnownNames {
     pub(super) statements: Vec<Snippet>,
     pub(super) returns: Vec<Snippet>,
     pub(super) bodies: Vec<FunctionBody>,
+    /// Functions that are defined or waited for, and whether a call of them has to be.
+    pub(super) functions: BTreeMap<String, bool>,
     /// Texts that the failures print; they are the same for every file.
     pub(super) printed: Arc<[String]>,
 }
@@ -61,6 +63,20 @@ pub(super) struct FunctionBody {
     pub(super) at: usize,
 }
 
+impl FunctionBody {
+    /// Whether a call with this many arguments has no room for more.
+    pub(super) fn takes(&self, arguments: usize) -> bool {
+        let inside = self.parameters.trim_matches(['(', ')']).trim();
+        let is_plain = !inside.contains(['*', '.', '=', '(', '{', '[', '<']);
+        let parameters = if inside.is_empty() {
+            0
+        } else {
+            inside.trim_end_matches(',').split(',').count()
+        };
+        is_plain && parameters == arguments
+    }
+}
+
 impl KnownNames {
     pub(crate) fn of(source: &Source, printed: Arc<[String]>) -> Self {
         let mut known = Self {
@@ -76,6 +92,7 @@ impl KnownNames {
             statements: Vec::new(),
             returns: Vec::new(),
             bodies: Vec::new(),
+            functions: BTreeMap::new(),
             printed,
         };
         source.walk(|path| {
@@ -84,6 +101,9 @@ impl KnownNames {
                 return Below::Skip;
             }
             known.name(&place);
+            if let Some((name, is_async)) = asynchronous(&place) {
+                *known.functions.entry(name.to_string()).or_default() |= is_async;
+            }
             known.piece(&place);
             Below::Enter
         });

@@ -12,6 +12,7 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         return;
     }
     drop_negation(place, found);
+    compare_values(place, found);
     negate(place, found);
     drop_operand(place, found);
 }
@@ -24,6 +25,35 @@ fn drop_negation(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     {
         found.push(place.edit(rest.trim_start(), Template::DropNegation));
     }
+}
+
+/// `a == "b"` becomes `"b".equals(a)` in Java. Names may be those of numbers.
+fn compare_values(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let (Some(method), Some(operator @ ("==" | "!="))) = (language.style.equality, operator(place, 0)) else {
+        return;
+    };
+    let side = |name| place.node().child_by_field_name(name);
+    let (Some(left), Some(right)) = (side("left"), side("right")) else {
+        return;
+    };
+    let is_object = |kind: &str| {
+        matches!(
+            kind,
+            "identifier" | "field_access" | "method_invocation" | "string_literal"
+        )
+    };
+    if !is_object(left.kind()) || !is_object(right.kind()) {
+        return;
+    }
+    let is_text = |node: &tree_sitter::Node<'_>| node.kind() == "string_literal";
+    // A text is never null.
+    let (first, second) = if is_text(&right) { (right, left) } else { (left, right) };
+    let negation = if operator == "!=" { "!" } else { "" };
+    let [first_text, second_text] = [first, second].map(|node| place.source.text_of(node));
+    let likeness = if is_text(&first) { 1.0 } else { 0.5 };
+    let compared = format!("{negation}{first_text}.{method}({second_text})");
+    found.push(place.edit(compared, Template::Method).similar(likeness));
 }
 
 /// `ready` becomes `!ready` in a condition.
@@ -81,4 +111,22 @@ fn is_question(place: &Site<'_, '_>) -> bool {
     place
         .callee()
         .is_some_and(|name| QUESTIONS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::{offers, offers_not};
+
+    #[test]
+    fn values_are_compared_instead_of_objects() {
+        let java = "class A { boolean f(String s) { return s == \"x\"; } }\n";
+        offers("A.java", java, &[&java.replace("s == \"x\"", "\"x\".equals(s)")]);
+        offers(
+            "A.java",
+            &java.replace("==", "!="),
+            &[&java.replace("s == \"x\"", "!\"x\".equals(s)")],
+        );
+        offers_not("A.java", &java.replace("\"x\"", "null"), "equals");
+        offers_not("a.js", "const f = (s) => s == 'x';\n", "equals");
+    }
 }

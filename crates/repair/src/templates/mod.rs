@@ -78,7 +78,7 @@ pub(super) fn edits(
             let before = found.len();
             match stage {
                 Stage::Strong => {
-                    awaits::edits(&place, &mut found);
+                    awaits::edits(&place, known, &mut found);
                     operators::edits(&place, &mut found);
                     bounds::edits(&place, &mut found);
                     values::edits(&place, &mut found);

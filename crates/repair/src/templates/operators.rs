@@ -99,6 +99,8 @@ const OPPOSITES: &[[&str; 2]] = &[
 const NOT_OF_TEXTS: &[&str] = &["-", "/", "//", "%", "&", "|", "^", "<<", ">>", "**"];
 /// Operators that concatenate strings.
 const OF_TEXTS: &[&str] = &["+", "+=", "*", "*="];
+/// Longer operands are not looked at.
+const MAX_OPERAND: usize = 80;
 /// Statements that assign a new value to a variable.
 const ASSIGNMENTS: &[&str] = &["assignment", "assignment_expression", "assignment_statement"];
 
@@ -123,14 +125,19 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         found.extend(others.map(|other| place.edit(*other, Template::RareOperator)));
         return;
     }
-    let is_new = |other: &str| !(is_negated(place) && OPPOSITES.iter().any(|pair| is_pair(pair, operator, other)));
+    // What is compared as a text has no order.
+    let is_text = !ORDERING.contains(&operator) && is_beside_word(place);
+    let is_new = |other: &str| {
+        let is_opposite = is_negated(place) && OPPOSITES.iter().any(|pair| is_pair(pair, operator, other));
+        !(is_opposite || is_text && ORDERING.contains(&other))
+    };
     for (from, to) in SWAPS.iter().chain(language.swaps) {
         if *from == operator {
             let to = to.iter().filter(|(to, _)| is_new(to));
             found.extend(to.map(|(to, template)| place.edit(*to, *template)));
         }
     }
-    if operator == "==" && is_before_number(place) {
+    if operator == "==" && !is_text && is_before_number(place) {
         found.extend(["<", ">"].map(|other| place.edit(other, Template::OtherOperator)));
     }
     let others = ROWS
@@ -143,9 +150,30 @@ pub(super) fn edits(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
     mask(place, found);
 }
 
-/// Whether one of the operands is a quoted word, which identifies something and has no order.
+/// Whether one of the operands is a quoted word, which identifies something and has no order, or a text that was changed
+/// to be compared.
 fn is_beside_word(place: &Site<'_, '_>) -> bool {
+    const FOR_TEXTS: [&str; 11] = [
+        ".lower()",
+        ".upper()",
+        ".strip()",
+        ".casefold()",
+        ".trim()",
+        "toLowerCase()",
+        "toUpperCase()",
+        "to_lowercase()",
+        "to_uppercase()",
+        "strings.To",
+        "strings.Trim",
+    ];
     let sides = [place.node().prev_sibling(), place.node().next_sibling()];
+    let is_changed = |side: &tree_sitter::Node<'_>| {
+        let text = place.source.text_of(*side);
+        text.len() <= MAX_OPERAND && FOR_TEXTS.iter().any(|mark| text.contains(mark))
+    };
+    if sides.iter().flatten().any(is_changed) {
+        return true;
+    }
     let texts = sides
         .into_iter()
         .flatten()
@@ -258,5 +286,23 @@ fn swap_operands(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
             template: Template::Operands,
             similarity: 1.0,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::templates::tests::{offers, offers_not};
+
+    #[test]
+    fn texts_have_no_order() {
+        let go = "func f(t, tag string) bool {\n\treturn strings.ToLower(t) == tag\n}\n";
+        offers_not("a.go", go, ">=");
+        offers("a.go", go, &[&go.replace("==", "!=")]);
+        offers(
+            "a.py",
+            "def f(a, b):\n    return a == b\n",
+            &["def f(a, b):\n    return a >= b\n"],
+        );
+        offers_not("a.py", "def f(a, b):\n    return a.lower() == b\n", ">=");
     }
 }

@@ -1,5 +1,7 @@
 //! Where a node is: in which functions, of which owner, and whether it gives a name, reads a part or names what is called.
 
+use tree_sitter::Node;
+
 use super::site::Site;
 use crate::syntax::Step;
 
@@ -73,7 +75,7 @@ pub(super) fn declared<'t>(place: &Site<'_, 't>) -> Option<(&'t str, &'t str)> {
         ("assignment", "left") if (kind(2), kind(3)) == ("expression_statement", "block") => 4,
         ("enum_variant" | "enum_constant" | "enum_assignment", "name") => 3,
         ("enum_body", "name") => 2,
-        ("pair", "key") => 3,
+        ("pair", "key") if place.kind() == "property_identifier" => 3,
         _ => return None,
     };
     let around = place.above(levels)?.node;
@@ -145,6 +147,42 @@ pub(super) fn is_callee(place: &Site<'_, '_>) -> bool {
 
 fn is_call(place: &Site<'_, '_>, step: Step<'_>) -> bool {
     place.source.language.calls.contains(&step.node.kind())
+}
+
+/// Functions that may be asynchronous, in the grammars of Python, JavaScript and TypeScript.
+const MAY_BE_ASYNC: [&str; 7] = [
+    "arrow_function",
+    "function_declaration",
+    "function_definition",
+    "function_expression",
+    "generator_function_declaration",
+    "lambda",
+    "method_definition",
+];
+/// How many children a function has before its name.
+const MAX_MODIFIERS: usize = 8;
+/// The name of a function that is defined or waited for here, and whether it is asynchronous.
+pub(super) fn asynchronous<'t>(place: &Site<'_, 't>) -> Option<(&'t str, bool)> {
+    let node = place.node();
+    if is_function(node) {
+        let name = node.child_by_field_name("name");
+        let name = name.or_else(|| place.above(1)?.node.child_by_field_name("name"))?;
+        return Some((place.source.text_of(name), is_async(node)));
+    }
+    let is_waited_for = place.parent_kind().starts_with("await");
+    place.callee().filter(|_| is_waited_for).map(|callee| (callee, true))
+}
+
+/// Whether a function is asynchronous.
+pub(super) fn is_async(function: Node<'_>) -> bool {
+    let mut cursor = function.walk();
+    let mut first = function.children(&mut cursor).take(MAX_MODIFIERS);
+    first.any(|child| child.kind() == "async")
+}
+
+/// Whether a node is a function that may be asynchronous.
+pub(super) fn is_function(node: Node<'_>) -> bool {
+    MAY_BE_ASYNC.contains(&node.kind())
 }
 
 #[cfg(test)]

@@ -65,7 +65,9 @@ fn own_functions(place: &Site<'_, '_>, known: &KnownNames, found: &mut Vec<Edit>
     let at = place.node().start_byte();
     let is_unary = |body: &&FunctionBody| {
         let inside = body.parameters.trim_matches(['(', ')']).trim();
-        !inside.is_empty() && !inside.contains(',') && !inside.contains("self")
+        // Nobody calls these by name.
+        let is_special = body.name == "constructor" || body.name.starts_with("__");
+        !is_special && !inside.is_empty() && !inside.contains(',') && !inside.contains("self")
     };
     let mut functions: Vec<&FunctionBody> = known.bodies.iter().filter(is_unary).collect();
     functions.sort_by_key(|body| body.at.abs_diff(at));
