@@ -27,6 +27,9 @@ static ERROR: LazyLock<Option<Regex>> =
 /// `a_test.go:7: …`, `./a.go:3:37: …`.
 static BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S+?):(\d+)(?::\d+)?: (?:error: )?(\S.*)$"));
 
+/// What Jest prints above a syntax error.
+const UNREADABLE: &str = "Jest encountered an unexpected token";
+
 impl Failure {
     /// What went wrong, in one line, with the values that were compared if the line lacks them. Empty if the message
     /// is.
@@ -114,9 +117,15 @@ fn telling<'a>(lines: &[&'a str]) -> Option<&'a str> {
     }
     let mut told = lines.iter().copied().filter(|line| says(line) && !is_frame(line));
     let first = told.next()?;
+    let error = |line: &&str| ERROR.as_ref().is_some_and(|error| error.is_match(line.trim()));
+    if first.trim_start().starts_with("● ") {
+        // A heading of Jest's, and then another one if it cannot parse a file.
+        let next = told.next();
+        let is_heading = next.is_some_and(|next| next.trim() == UNREADABLE);
+        return told.find(error).filter(|_| is_heading).or(next).or(Some(first));
+    }
     if PLACE.as_ref().is_some_and(|place| place.is_match(first.trim())) {
         // Node shows where, the code, and only then what.
-        let error = |line: &&str| ERROR.as_ref().is_some_and(|error| error.is_match(line.trim()));
         return told.clone().find(error).or_else(|| told.next()).or(Some(first));
     }
     Some(first)

@@ -16,8 +16,10 @@ use crate::shell::quoted;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How many commands that do not run are named, and how much of each, in characters.
-const MAX_NAMED: usize = 4;
-const MAX_SHOWN: usize = 100;
+const MAX_NAMED: usize = 3;
+const MAX_SHOWN: usize = 40;
+/// How many of them are kept.
+const MAX_LEFT_OUT: usize = 20;
 
 /// The `[test]` table of `greenlight.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -120,15 +122,24 @@ impl TestCommand {
                 self.ci_install.services.join(", ")
             )
         });
-        let named: Vec<String> = self.left_out.iter().take(MAX_NAMED).map(|line| shown(line)).collect();
+        let named: Vec<String> = self
+            .left_out
+            .iter()
+            .take(MAX_NAMED)
+            .map(|line| format!("`{line}`"))
+            .collect();
         let more = match self.left_out.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let left_out = (!named.is_empty()).then(|| {
+            // Who has set the command knows how.
+            let how = match self.source {
+                Source::Settings => "",
+                _ => "; `[test] command` in greenlight.toml can run more",
+            };
             format!(
-                "not run, although the project's CI or scripts run it: {}{more}; `[test] command` in greenlight.toml can \
-                 run more",
+                "not run, although the project's CI or scripts run them: {}{more}{how}",
                 named.join(", ")
             )
         });
@@ -136,12 +147,19 @@ impl TestCommand {
     }
 }
 
-/// A command in a sentence.
-fn shown(line: &str) -> String {
-    let line: String = line.replace('`', "'");
-    match line.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("`{}…`", &line[..end]),
-        None => format!("`{line}`"),
+/// Adds a command to those that do not run: on one line and shortened, each once, and not more than a few.
+pub(crate) fn leave_out(left_out: &mut Vec<String>, line: &str) {
+    if left_out.len() >= MAX_LEFT_OUT {
+        return;
+    }
+    let words = line.split_whitespace().take(MAX_SHOWN).collect::<Vec<_>>().join(" ");
+    let mut short: String = words.chars().take(MAX_SHOWN).collect();
+    if short.len() < words.len() {
+        short.push('…');
+    }
+    let short = short.replace('`', "'");
+    if !left_out.contains(&short) {
+        left_out.push(short);
     }
 }
 

@@ -16,7 +16,7 @@ pub use environment::Cause;
 pub use merged::{MergeState, Merged, ProvedWith};
 pub use sequential::StoppingRules;
 use serde::{Deserialize, Serialize};
-pub use setup::{Place, Setup};
+pub use setup::{ListedByProject, Place, Setup};
 pub use trial::{Asked, Trial, not_red, unseen};
 
 use super::id::CommitSha;

@@ -21,11 +21,21 @@ pub struct Setup {
     #[serde(default)]
     pub can_install: bool,
     /// Whether the project lists a package that the tests lack.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_listed: bool,
+    #[serde(default, skip_serializing_if = "super::super::is_default")]
+    pub missing: ListedByProject,
     /// What was done differently from what the project asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Whether a project lists a package.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ListedByProject {
+    /// Not, or not by the name that code imports.
+    #[default]
+    No,
+    Yes,
 }
 
 /// Where a run is, which decides how a person provides what is missing.
@@ -73,17 +83,16 @@ pub(super) fn lacking(packages: &[&str]) -> String {
 /// What a person does about missing packages, as a sentence without its full stop.
 pub(super) fn remedy(setup: Option<&Setup>, place: Place) -> String {
     let setup = setup.cloned().unwrap_or_default();
+    let is_listed = setup.missing == ListedByProject::Yes;
     match (setup.is_installed, setup.can_install, place) {
-        (true, ..) if setup.is_listed => {
+        (true, ..) if is_listed => {
             "The project lists it, but it could not be installed here; install it where greenlight runs".into()
         }
         (true, ..) => "greenlight installed what the project lists, and this was not part of it: list it among the \
                        project's dependencies, or install it where greenlight runs"
             .into(),
         (false, false, _) => "Install it where greenlight runs".into(),
-        (false, true, Place::Terminal) if setup.is_listed => {
-            "`--install` installs the project's dependencies first".into()
-        }
+        (false, true, Place::Terminal) if is_listed => "`--install` installs the project's dependencies first".into(),
         // It may be listed by another name than code imports.
         (false, true, Place::Terminal) => "If it is a dependency of the project, `--install` installs it".into(),
         (false, true, Place::GitHub) => {
@@ -113,7 +122,7 @@ mod tests {
         let setup = |is_installed, can_install| Setup {
             is_installed,
             can_install,
-            is_listed: false,
+            missing: ListedByProject::No,
             notes: Vec::new(),
         };
         let told = |setup: Setup, place| remedy(Some(&setup), place);

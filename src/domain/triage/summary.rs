@@ -65,7 +65,7 @@ impl Judged {
         };
         let what = match self.verdict {
             Verdict::Deterministic if !here.is_empty() => "the two conflict".into(),
-            // Somebody asked to work on it although it failed before.
+            // It failed before, and nothing else is left to work on.
             Verdict::Deterministic if self.base.red > 0 => {
                 "broken before these changes; worked on, since they broke nothing else".into()
             }

@@ -3,7 +3,7 @@
 use super::super::worktree::Worktree;
 use super::BASE;
 use crate::domain::test_run::TestRun;
-use crate::domain::triage::{Setup, StoppingRules, Trial};
+use crate::domain::triage::{ListedByProject, Setup, StoppingRules, Trial};
 use crate::suite::{self, MissingPackage, Suite};
 
 /// Tells a trial which packages the first run lacks. Returns whether it lacks any that the project lists.
@@ -57,7 +57,11 @@ pub(super) fn setup(suite: &Suite, is_listed: bool) -> Setup {
     let setup = Setup {
         is_installed: is_installed(suite),
         can_install: suite.command.framework.has_installer(),
-        is_listed,
+        missing: if is_listed {
+            ListedByProject::Yes
+        } else {
+            ListedByProject::No
+        },
         notes: Vec::new(),
     };
     let lacks = suite.command.lacks();

@@ -20,11 +20,12 @@ use self::purpose::{
 };
 use super::directory::Directory;
 use super::step::{StepLineKind, Unset};
-use super::{javascript, python, recipes, step};
+use super::{MAX_COMMANDS, javascript, python, recipes, step};
+use crate::ci_build::BuildCommand;
 use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
 use crate::shell::quoted;
-use crate::test_command::{Source, TestCommand};
+use crate::test_command::{Source, TestCommand, leave_out};
 
 /// Maximum depth of targets and scripts that call others, and maximum number of scripts that are read.
 const MAX_DEPTH: usize = 3;
@@ -40,6 +41,7 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
         parts: Vec::new(),
         other: Vec::new(),
         checks: Vec::new(),
+        unused: Vec::new(),
         scripts: MAX_SCRIPTS,
     };
     for step in steps {
@@ -47,13 +49,15 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
         all.read(step, MAX_DEPTH);
         let checks = std::mem::take(&mut all.checks);
         for command in all.known.iter_mut().skip(before) {
-            let is_built = |line: &&String| command.builds().any(|build| build.line() == **line);
-            let left_out: Vec<String> = checks.iter().filter(|line| !is_built(line)).cloned().collect();
-            command.left_out.extend(left_out);
+            let built: Vec<String> = command.builds().map(BuildCommand::line).collect();
+            for check in checks.iter().filter(|check| !built.contains(check)) {
+                leave_out(&mut command.left_out, check);
+            }
         }
     }
     all.add_parts();
     all.add_own();
+    all.name_unused();
     all
 }
 
@@ -68,6 +72,8 @@ pub(super) struct StepCommands<'a> {
     other: Vec<TestCommand>,
     /// The checks of the current step and of the targets that it calls, and other programs. They do not run.
     checks: Vec<String>,
+    /// Commands that run the tests with other settings.
+    unused: Vec<TestCommand>,
     scripts: usize,
 }
 
@@ -119,6 +125,27 @@ impl StepCommands<'_> {
         !self.known.iter().any(is_root) && self.other.iter().any(is_root)
     }
 
+    /// Names what does not run beside what does.
+    fn name_unused(&mut self) {
+        for unused in &self.unused {
+            let mut known = self.known.iter_mut().filter(|known| is_alike(known, unused));
+            if let Some(known) = known.find(|known| known.argv != unused.argv) {
+                leave_out(&mut known.left_out, &shown(unused));
+            }
+        }
+    }
+
+    fn add_part(&mut self, mut part: TestCommand, own_env: &BTreeSet<String>) {
+        leave_out_coverage(&mut part);
+        let part = own::with_variables(part, own_env);
+        let is_go = part.framework.spec().ecosystem == Ecosystem::Go;
+        let is_known = |other: &TestCommand| other.argv == part.argv || is_go;
+        if self.parts.len() < MAX_COMMANDS && !self.parts.iter().any(|other| is_alike(other, &part) && is_known(other))
+        {
+            self.parts.push(part);
+        }
+    }
+
     /// Where CI runs no command for all tests, the parts that the project names are all there is.
     fn add_parts(&mut self) {
         let parts = std::mem::take(&mut self.parts);
@@ -167,7 +194,7 @@ impl StepCommands<'_> {
         for mut line in step::commands(self.checkout, step, Unset::Empty).into_iter().flatten() {
             line.own_env.extend(step.own_env.iter().cloned());
             match line.command {
-                _ if line.kind != StepLineKind::Tests => self.checks.push(line.shown),
+                _ if line.kind != StepLineKind::Tests => leave_out(&mut self.checks, &line.shown),
                 Some(command) => self.add(step, command, line.own_env, depth),
                 // It may run the tests that a later line runs in part.
                 None => return,
@@ -231,17 +258,18 @@ impl StepCommands<'_> {
                 *less = TestCommand { source, ..command };
             } else if let Some(known) = self.known.iter_mut().find(|other| is_known(other)) {
                 // Another way to run the same tests, such as with other features.
-                let shown = shown(&command);
-                if !known.left_out.contains(&shown) && known.argv != command.argv {
-                    known.left_out.push(shown);
+                if known.argv != command.argv {
+                    leave_out(&mut known.left_out, &shown(&command));
                 }
-            } else {
+            } else if self.known.len() < MAX_COMMANDS {
                 self.known.push(command);
             }
         } else if own::names_a_part(&command) {
-            self.parts.push(command);
+            self.add_part(command, &own_env);
         } else if command.framework == Framework::Other {
             self.other.push(own::with_variables(command, &own_env));
+        } else if own::has_other_settings(&command) && self.unused.len() < MAX_COMMANDS {
+            self.unused.push(command);
         }
     }
 }

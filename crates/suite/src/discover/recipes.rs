@@ -7,6 +7,7 @@ mod conditions;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::conditions::{with_included, without_branches};
+use super::step::is_taken;
 use super::step::tool::is_task;
 use super::{others, python};
 use crate::discover::directory::Directory;
@@ -161,12 +162,45 @@ impl<'t> Read<'t> {
             if line.is_empty() || line.starts_with(['#', ' ', '[']) {
                 continue;
             }
+            let line = match runner {
+                Runner::Make(_) => read.without_keywords(line),
+                Runner::Just => line,
+            };
             current = match (read.assign(line, runner), line.split_once(':')) {
                 (false, Some((names, rest))) if !rest.starts_with('=') => read.rule(names, rest, runner),
                 _ => Vec::new(),
             };
         }
         read
+    }
+
+    /// A line of a Makefile without `export` and the like before an assignment. Variables whose values depend on the
+    /// target, or span several lines, are unknown:
+    /// <https://www.gnu.org/software/make/manual/html_node/Target_002dspecific.html>
+    fn without_keywords(&mut self, mut line: &'t str) -> &'t str {
+        if let Some(name) = line.strip_prefix("define ") {
+            self.is_computed(name.trim().trim_end_matches(['=', ':', '?', '+']).trim());
+        }
+        let keywords = ["export ", "override ", "private "];
+        while let Some(rest) = keywords.iter().find_map(|keyword| line.strip_prefix(keyword)) {
+            line = rest.trim_start();
+        }
+        if let Some((_, rest)) = line.split_once(':')
+            && let Some((name, _)) = rest.split_once('=')
+        {
+            let name = name.trim().trim_end_matches([':', '?', '+', '!']);
+            let name = keywords
+                .iter()
+                .fold(name, |name, keyword| name.trim_start_matches(keyword));
+            self.is_computed(name.trim());
+        }
+        line
+    }
+
+    fn is_computed(&mut self, name: &'t str) {
+        if is_name(name) && self.computed.len() < MAX_VARIABLES {
+            self.computed.insert(name);
+        }
     }
 
     /// Records a variable if the line assigns one.
@@ -197,9 +231,7 @@ impl<'t> Read<'t> {
             // A value that would have to be computed is unknown.
             None => {
                 self.variables.remove(name);
-                if self.computed.len() < MAX_VARIABLES {
-                    self.computed.insert(name);
-                }
+                self.is_computed(name);
             }
         }
         true
@@ -282,11 +314,15 @@ fn of_make(text: &str, known: (&Read<'_>, &Given<'_>), left: &mut usize) -> Opti
         *left = left.checked_sub(1)?;
         let (read, given) = known;
         let name = name.trim();
-        let own = given.given.get(name).or_else(|| read.variables.get(name)).copied();
-        match own.or_else(|| given.env.get(name).map(String::as_str)) {
-            Some(value) => filled.push_str(&of_make(value, known, left)?),
-            None if is_unset(name) && !read.computed.contains(name) => {}
-            None => return None,
+        let of_file = || read.variables.get(name).copied();
+        let of_env = || given.env.get(name).map(String::as_str);
+        match given.given.get(name).copied() {
+            None if read.computed.contains(name) => return None,
+            value => match value.or_else(of_file).or_else(of_env) {
+                Some(value) => filled.push_str(&of_make(value, known, left)?),
+                None if is_unset(name) => {}
+                None => return None,
+            },
         }
         if filled.len() > MAX_LINE {
             return None;
@@ -297,9 +333,16 @@ fn of_make(text: &str, known: (&Read<'_>, &Given<'_>), left: &mut usize) -> Opti
     Some(filled)
 }
 
-/// Whether a name could be that of a variable which nothing sets, and is neither a function nor one of make's own.
+/// Whether a name could be that of a variable which nothing sets: no function, none of make's own, and none that
+/// machines have.
 fn is_unset(name: &str) -> bool {
-    const OWN: [&str; 12] = [
+    const OWN: [&str; 18] = [
+        "CARGO_HOME",
+        "GOBIN",
+        "GOPATH",
+        "GOROOT",
+        "JAVA_HOME",
+        "VIRTUAL_ENV",
         "AR",
         "AS",
         "CC",
@@ -313,7 +356,7 @@ fn is_unset(name: &str) -> bool {
         "RM",
         "SHELL",
     ];
-    is_name(name) && !OWN.contains(&name)
+    is_taken(name) && !OWN.contains(&name)
 }
 
 /// Replaces `{{name}}`.

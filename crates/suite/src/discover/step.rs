@@ -57,6 +57,13 @@ pub(crate) fn only_checks(script: &str) -> bool {
     of_interest.all(|line| tool::is_check(&line.words))
 }
 
+/// Whether a script says of all its lines with tests that their failure does not count.
+pub(crate) fn tests_may_fail(script: &str) -> bool {
+    let lines = lines(script).unwrap_or_default();
+    let mut of_interest = lines.iter().filter(|line| tool::of(&line.words).is_some()).peekable();
+    of_interest.peek().is_some() && of_interest.all(|line| line.may_fail)
+}
+
 /// Whether all lines of a script that run tests are `node FILE`, which needs no more than the tree.
 pub(crate) fn runs_plain_programs(script: &str) -> bool {
     let lines = lines(script).unwrap_or_default();
@@ -328,7 +335,8 @@ pub(super) fn patterned(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn is_taken(name: &str) -> bool {
+/// Whether a variable with this name may say something about the tests.
+pub(super) fn is_taken(name: &str) -> bool {
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty();

@@ -2,7 +2,7 @@
 
 use super::directory::Directory;
 use super::javascript;
-use super::step::tool::FOR_PACKAGES;
+use super::step::tool::is_for_packages;
 use crate::framework::Framework;
 use crate::frameworks::spec::CommandLine;
 
@@ -69,7 +69,7 @@ pub(super) fn framework_of(root: &Directory<'_>, words: &[String]) -> Framework 
     let line = CommandLine(&names);
     let is_script = matches!(line.program(), "npm" | "yarn" | "pnpm" | "bun") && (line.has("test") || line.has("t"));
     // The script of another package may run anything.
-    let is_elsewhere = FOR_PACKAGES.iter().any(|option| line.has(option));
+    let is_elsewhere = is_for_packages(&names);
     if is_script && !is_elsewhere {
         return javascript::script_framework(root);
     }

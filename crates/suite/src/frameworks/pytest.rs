@@ -51,7 +51,7 @@ const REPORT: &str = ".greenlight-report.xml";
 /// <https://docs.pytest.org/en/stable/reference/exit-codes.html>
 fn exit(code: i32) -> Option<Outcome> {
     match code {
-        // It exits with 5 if it runs no test. Without any result, one of them has ended the process.
+        // It exits with 5 if it runs no test, or says so. Without any result, one of them has ended the process.
         0 => Some(Outcome::Crashed),
         4 => Some(Outcome::DidNotStart),
         5 => Some(Outcome::NothingRan),

@@ -1,7 +1,12 @@
 //! Plugins of pytest that a run lacks: pytest names a fixture or an option, and not the package that has it.
 
-/// Plugins whose names say nothing about their fixtures: <https://docs.pytest.org/en/stable/reference/plugin_list.html>
-const FIXTURES: [(&str, &[&str]); 14] = [
+/// Well-known plugins and their fixtures: <https://docs.pytest.org/en/stable/reference/plugin_list.html>
+const FIXTURES: [(&str, &[&str]); 19] = [
+    ("pytest-benchmark", &["benchmark"]),
+    ("pytest-celery", &["celery_setup"]),
+    ("pytest-datadir", &["datadir", "shared_datadir"]),
+    ("pytest-httpserver", &["httpserver"]),
+    ("pytest-postgresql", &["postgresql"]),
     (
         "pytest-mock",
         &["mocker", "class_mocker", "module_mocker", "session_mocker"],
@@ -62,9 +67,6 @@ const KNOWN: [&str; 7] = [
     "pytest-xdist",
 ];
 
-/// Plugins that run `async def` tests, as pytest lists them.
-const ASYNC: [&str; 4] = ["pytest-asyncio", "anyio", "pytest-trio", "pytest-twisted"];
-
 /// How much of a message is read, in bytes, and how many of its options are.
 const MAX_READ: usize = 16 << 10;
 const MAX_OPTIONS: usize = 20;
@@ -72,9 +74,6 @@ const MAX_OPTIONS: usize = 20;
 /// The plugins that may have what a message of pytest says it lacks, the likeliest first.
 pub(super) fn plugins(message: &str) -> Vec<String> {
     let message = &message[..message.floor_char_boundary(MAX_READ)];
-    if message.contains("async def functions are not natively supported") {
-        return ASYNC.map(String::from).to_vec();
-    }
     let fixture = message.lines().find_map(|line| {
         let line = line.trim_start_matches(['E', ' ']);
         line.strip_prefix("fixture '")?.strip_suffix("' not found")
@@ -96,9 +95,7 @@ pub(super) fn is_known(plugin: &str) -> bool {
 
 fn of_fixture(fixture: &str) -> Vec<String> {
     let known = FIXTURES.iter().filter(|(_, fixtures)| fixtures.contains(&fixture));
-    let known = known.map(|(plugin, _)| plugin.to_string());
-    // `benchmark` is of pytest-benchmark, and `httpserver` of pytest-httpserver.
-    known.chain([named(fixture)]).collect()
+    known.map(|(plugin, _)| plugin.to_string()).collect()
 }
 
 fn of_option(option: &str) -> Vec<String> {

@@ -157,7 +157,8 @@ fn a_command_that_did_not_start_lacks_what_it_names() {
 
 #[test]
 fn a_listed_plugin_of_pytest_is_lacked() {
-    let listed = "[dependency-groups]\ntest = ['pytest-mock', 'pytest_asyncio>=1', 'pytest-cov', 'pytest-xdist', 'pytest-httpserver']";
+    let listed =
+        "[dependency-groups]\ntest = ['pytest-mock', 'pytest-env', 'pytest-cov', 'pytest-xdist', 'pytest-httpserver']";
     let (_root, checkout) = tree(&[("pyproject.toml", listed), ("test_a.py", "")]);
     let lacked = |outcome: Outcome, message: &str| {
         let found = missing_packages(&checkout, &run(outcome, &[message]));
@@ -170,6 +171,7 @@ fn a_listed_plugin_of_pytest_is_lacked() {
         // Not listed, or of the project itself.
         ("httpx_mock", ""),
         ("cart", ""),
+        ("env", ""),
     ] {
         let message = format!(
             "file /w/test_a.py, line 1\n  def test_a({fixture}): pass\nE       fixture '{fixture}' not found\n\
@@ -177,8 +179,6 @@ fn a_listed_plugin_of_pytest_is_lacked() {
         );
         assert_eq!(lacked(Outcome::Failed, &message), plugin, "{fixture}");
     }
-    let message = "async def functions are not natively supported.\nYou need to install a suitable plugin for your async framework";
-    assert_eq!(lacked(Outcome::Failed, message), "pytest-asyncio");
     let usage = "ERROR: usage: python3 -m pytest [options] [file_or_dir] [...]\npython3 -m pytest: error: ";
     let said = |arguments: &str| {
         lacked(

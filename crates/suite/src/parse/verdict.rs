@@ -131,7 +131,7 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, parsed: &ParsedRun) -
         0 if !parsed.failures.is_empty() => Outcome::Failed,
         0 if parsed.anomaly == Some(Anomaly::NotCollected) && !parsed.diagnostics.is_empty() => Outcome::DidNotCollect,
         0 if parsed.passed > 0 => Outcome::Passed,
-        0 if !parsed.ran() => (framework.spec().exit)(0).unwrap_or(Outcome::NothingRan),
+        0 if !parsed.ran() && !parsed.has_totals => (framework.spec().exit)(0).unwrap_or(Outcome::NothingRan),
         0 => Outcome::NothingRan,
         _ if parsed.anomaly == Some(Anomaly::Environment) => Outcome::DidNotStart,
         _ if parsed.anomaly == Some(Anomaly::NotFound) => Outcome::NothingRan,

@@ -4,7 +4,7 @@
 
 use tree_sitter::Node;
 
-use super::word::{Word, has_gaps, is_redirection, words};
+use super::word::{QUOTED, VARIABLE, Word, has_gaps, is_redirection, words};
 use super::{MAX_DEPTH, Parsed, children};
 
 /// Maximum number of commands.
@@ -37,7 +37,7 @@ pub(crate) fn lines(script: &str, matters: impl Fn(&[String]) -> bool) -> Option
         seen: 0,
         has_ended: false,
     };
-    reader.statements(parsed.root(), MAX_DEPTH)?;
+    reader.statements(parsed.root(), After::Nothing, MAX_DEPTH)?;
     Some(reader.lines)
 }
 
@@ -65,15 +65,15 @@ struct ScriptReader<'p, 't> {
 }
 
 impl<'p> ScriptReader<'p, '_> {
-    /// The statements of a program, each with its terminator.
-    fn statements(&mut self, node: Node<'p>, depth: usize) -> Option<()> {
+    /// The statements of a program or a group, each with its terminator. `around` is what precedes the group.
+    fn statements(&mut self, node: Node<'p>, around: After, depth: usize) -> Option<()> {
         let children = children(node);
         for (at, child) in children.iter().enumerate().filter(|(_, child)| child.is_named()) {
             if self.has_ended || self.seen > MAX_COMMANDS {
                 break;
             }
             let runs_beside = children.get(at + 1).is_some_and(|next| next.kind() == "&");
-            let before = if runs_beside { After::Other } else { After::Nothing };
+            let before = if runs_beside { After::Other } else { around };
             self.statement(*child, before, depth)?;
         }
         Some(())
@@ -116,13 +116,14 @@ impl<'p> ScriptReader<'p, '_> {
                     }
                 }
             }
-            "pipeline" => {
+            "pipeline" => self.apart(|reader| {
                 let mut before = before;
                 for child in children(node).into_iter().filter(Node::is_named) {
-                    self.statement(child, before, depth)?;
+                    reader.statement(child, before, depth)?;
                     before = After::Other;
                 }
-            }
+                Some(())
+            })?,
             "redirected_statement" if has_gaps(self.parsed, node) => self.branch(node)?,
             "redirected_statement" => {
                 for child in children(node) {
@@ -133,15 +134,36 @@ impl<'p> ScriptReader<'p, '_> {
                     }
                 }
             }
-            "compound_statement" if is_certain(before) => self.statements(node, depth)?,
+            "compound_statement" if is_certain(before) => self.statements(node, before, depth)?,
             "subshell" if is_certain(before) => {
-                let outside = (self.directory.clone(), self.env.clone(), self.has_ended);
-                self.statements(node, depth)?;
-                (self.directory, self.env, self.has_ended) = outside;
+                self.apart(|reader| reader.statements(node, before, depth))?;
             }
             _ => self.branch(node)?,
         }
         Some(())
+    }
+
+    /// Reads what runs in a shell apart, which leaves this one as it is.
+    fn apart(&mut self, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
+        self.seen += 1;
+        let (directory, env, has_ended) = (self.directory.clone(), self.env.len(), self.has_ended);
+        read(self)?;
+        (self.directory, self.has_ended) = (directory, has_ended);
+        self.env.truncate(env);
+        Some(())
+    }
+
+    /// Earlier variables with the path of the current directory are unknown in another one.
+    fn leave_directory(&mut self) {
+        let here = [
+            format!("{VARIABLE}PWD{VARIABLE}"),
+            format!("{VARIABLE}{QUOTED}PWD{VARIABLE}"),
+        ];
+        for (_, value) in &mut self.env {
+            if here.iter().any(|here| value.contains(here)) {
+                *value = format!("{VARIABLE}{VARIABLE}");
+            }
+        }
     }
 
     fn command(&mut self, node: Node<'p>, before: After) -> Option<()> {
@@ -162,10 +184,14 @@ impl<'p> ScriptReader<'p, '_> {
         let is_other = before == After::Other;
         match line.words.first().map(String::as_str) {
             Some("cd" | "pushd") => match line.words.as_slice() {
-                [_, to] if is_certain(before) => self.directory.push(to.clone()),
+                [_, to] if is_certain(before) => {
+                    self.leave_directory();
+                    self.directory.push(to.clone());
+                }
                 _ => return None,
             },
             Some("popd") => {
+                self.leave_directory();
                 self.directory.pop();
             }
             // The grammar parses `! {` and the like as commands.

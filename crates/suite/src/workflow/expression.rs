@@ -69,7 +69,10 @@ pub(super) fn is_false(condition: &Node, scope: &Scope) -> bool {
         let scope = Scope { event, ..scope.clone() };
         evaluate(expression, &scope).is_some_and(|value| !value.as_boolean())
     };
-    !is_unknown && (scope.is_for_changes || !is_of_event) && is_false(None) && (!is_of_event || is_false(Some("push")))
+    let events = ["push", "pull_request_target", "merge_group"];
+    let is_never_true =
+        || !is_of_event || scope.is_for_changes && events.into_iter().all(|event| is_false(Some(event)));
+    !is_unknown && is_false(None) && is_never_true()
 }
 
 /// The literal parts of a text, around its expressions.
@@ -143,9 +146,13 @@ fn value(expression: &SpannedExpr<'_>, scope: &Scope) -> Option<Value> {
 
 /// Evaluates a function. The crate can do that for constants, so the arguments become constants first.
 fn called(call: &Call<'_>, source: &str, scope: &Scope) -> Option<Value> {
-    if call.func == Function::Always {
+    match call.func {
         // A step that failed did run.
-        return Some(Value::Boolean(true));
+        Function::Always => return Some(Value::Boolean(true)),
+        // What counts is what runs as long as nothing fails.
+        Function::Failure | Function::Cancelled if scope.is_for_changes => return Some(Value::Boolean(false)),
+        Function::Success if scope.is_for_changes => return Some(Value::Boolean(true)),
+        _ => {}
     }
     let arguments: Vec<Value> = call
         .args

@@ -15,10 +15,10 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use self::azure::azure;
 use self::gitlab::gitlab;
-use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, assignments, images, lines, script, variables};
+use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, assignments, images, lines, says, script, variables};
 use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
-use super::purpose::{is_usual, rank};
+use super::purpose::{MAY_FAIL, is_usual, rank};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
 
@@ -54,8 +54,12 @@ pub(super) fn test_steps<'p>(
         };
         for job in jobs(&document, files).into_iter().take(MAX_JOBS) {
             let rank = rank(&job.name).filter(|rank| is_usual(*rank));
+            let rank = rank.map(|rank| rank + if job.may_fail { MAY_FAIL } else { 0 });
             found.extend(rank.and_then(|rank| Some((rank, step(path, job)?))));
         }
+    }
+    if found.iter().any(|(rank, _)| *rank < MAY_FAIL) {
+        found.retain(|(rank, _)| *rank < MAY_FAIL);
     }
     found.sort_by_key(|(rank, _)| *rank);
     found.into_iter().map(|(_, step)| step).collect()
@@ -122,6 +126,7 @@ fn circle(document: &Node) -> Vec<OtherJob> {
                 env: variables(job.get("environment")),
                 // The first image runs the steps.
                 services: images.into_iter().skip(1).collect(),
+                may_fail: false,
             }
         })
         .collect()
@@ -167,6 +172,7 @@ fn buildkite(document: &Node) -> Vec<OtherJob> {
                 env,
                 own_env,
                 services: Vec::new(),
+                may_fail: says(step, &["soft_fail"]),
             }
         })
         .collect()
@@ -184,6 +190,7 @@ fn travis(document: &Node) -> Vec<OtherJob> {
         own_env: env.keys().cloned().collect(),
         env,
         services: services.unwrap_or_default(),
+        may_fail: false,
     }]
 }
 

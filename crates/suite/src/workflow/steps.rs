@@ -11,7 +11,7 @@ use super::files::in_tree;
 use super::shown::find;
 use super::{Failed, JobMatch, Node, Scope, WorkflowFiles, inputs, interpolate, local};
 use crate::ci_install::installs;
-use crate::discover::{only_checks, runs_tests};
+use crate::discover::{only_checks, runs_tests, tests_may_fail};
 
 /// Maximum depth of local actions that use local actions.
 const MAX_ACTIONS: usize = 4;
@@ -184,7 +184,11 @@ pub(super) fn with_tests(
         .take(MAX_WITH_TESTS)
         .collect();
     // What may fail decides nothing, unless there is nothing else.
-    let counts = |number: &usize| !job.steps.get(*number).is_some_and(may_fail);
+    let script_may_fail = |number: &usize| {
+        let mut own = scripts.iter().filter(|(own, _)| own == number);
+        own.any(|(_, script)| tests_may_fail(script))
+    };
+    let counts = |number: &usize| !job.steps.get(*number).is_some_and(may_fail) && !script_may_fail(number);
     if tests.iter().any(counts) {
         tests.retain(counts);
     }

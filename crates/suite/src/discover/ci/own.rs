@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use greenlight_tree::checkout::Checkout;
 
 use super::names_a_test;
-use super::purpose::{is_for_tools, packages, paths_of_python};
+use super::purpose::{is_for_tools, names_packages, packages, paths_of_python};
 use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
@@ -271,9 +271,14 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
             has(&["-p", "--package", "--test"])
                 && !has(&["--lib", "--doc", "--no-default-features", "--target", "--bench"])
         }
-        Ecosystem::Go => has(&["-short"]) && !has(&["-run"]),
+        Ecosystem::Go => has(&["-short"]) && !has(&["-run"]) && !names_packages(&command.argv),
         _ => false,
     }
+}
+
+/// Whether a command runs all tests with less than the default features, which other code may need.
+pub(super) fn has_other_settings(command: &TestCommand) -> bool {
+    command.framework == Framework::Cargo && command.argv.iter().any(|word| word == "--no-default-features")
 }
 
 /// Whether a command tests combinations of features. Its plugin of Cargo is installed.
@@ -299,8 +304,9 @@ pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
         Ecosystem::Go => (packages(&one.argv).collect(), packages(&other.argv).collect()),
         _ => return false,
     };
-    // `./...` and `.` name everything.
-    let is_all = |names: &BTreeSet<&str>| names.is_empty() || names.iter().any(|name| matches!(*name, "." | "./..."));
+    // They name everything.
+    let is_all =
+        |names: &BTreeSet<&str>| names.is_empty() || names.iter().any(|name| matches!(*name, "" | "." | "./..."));
     !is_all(&ones) && !is_all(&others) && !name_all(&ones, &others) && !name_all(&others, &ones)
 }
 
@@ -308,7 +314,8 @@ pub(super) fn names_others(one: &TestCommand, other: &TestCommand) -> bool {
 fn name_all(paths: &BTreeSet<&str>, others: &BTreeSet<&str>) -> bool {
     let is_in = |other: &str, path: &str| {
         let below = other.strip_prefix(path.trim_end_matches("/..."));
-        other == path || below.is_some_and(|rest| rest.starts_with('/'))
+        // Modules of unittest are separated by dots.
+        other == path || below.is_some_and(|rest| rest.starts_with(['/', '.']))
     };
     others.iter().all(|other| paths.iter().any(|path| is_in(other, path)))
 }

@@ -59,7 +59,22 @@ pub(super) fn is_partial(command: &TestCommand) -> bool {
 
 /// The words of a command of Python that are neither options nor runners.
 pub(super) fn paths_of_python(argv: &[String]) -> impl Iterator<Item = &str> {
-    const VALUED: [&str; 10] = ["-W", "-X", "-c", "-k", "-m", "-n", "-o", "-p", "--tb", "--durations"];
+    const VALUED: [&str; 14] = [
+        "-W",
+        "-X",
+        "-c",
+        "-k",
+        "-m",
+        "-n",
+        "-o",
+        "-p",
+        "--tb",
+        "--deselect",
+        "--durations",
+        "--ignore",
+        "--ignore-glob",
+        "--import-mode",
+    ];
     let is_runner = |word: &&str| ["pytest", "unittest", "discover", "manage.py", "test"].contains(word);
     arguments(argv, &VALUED).filter(move |word| !is_runner(word))
 }
@@ -72,7 +87,13 @@ fn chooses_by_name(argv: &[String]) -> bool {
         .filter(|(option, _)| *option == "-k");
     let joined = argv.iter().filter_map(|word| word.strip_prefix("-k"));
     let mut names = values.map(|(_, value)| value.as_str()).chain(joined);
-    names.any(|name| !name.is_empty() && !name.trim_start_matches('=').starts_with("not "))
+    names.any(|name| {
+        let name = name.trim_start_matches('=');
+        let leaves_out = name
+            .split(" and ")
+            .all(|term| term.trim_start_matches(['(', ' ']).starts_with("not "));
+        !name.is_empty() && (!leaves_out || name.contains(" or "))
+    })
 }
 
 pub(super) fn is_maven(command: &TestCommand) -> bool {
@@ -88,7 +109,7 @@ fn arguments<'a>(argv: &'a [String], valued: &'a [&str]) -> impl Iterator<Item =
 }
 
 /// Whether `go test` is told a part of the packages: a word that is no value of an option. `.` may be the only one.
-fn names_packages(argv: &[String]) -> bool {
+pub(super) fn names_packages(argv: &[String]) -> bool {
     packages(argv).any(|word| word != "." && !word.ends_with("..."))
 }
 

@@ -19,7 +19,7 @@ use crate::ci_build::MANAGERS;
 use crate::discover::directory::Directory;
 use crate::framework::Framework;
 use crate::shell::{Word, commands};
-use crate::test_command::TestCommand;
+use crate::test_command::{TestCommand, leave_out};
 
 /// What is looked for, shown to people whose tests were not found.
 pub(super) const LOOKS_FOR: &str = "a `test` script in `package.json`";
@@ -171,7 +171,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
         .iter()
         .rposition(|command| runs_own_tests(command))
         .map_or(last, |own| own.max(last));
-    let after: Vec<String> = commands.drain(end + 1..).filter_map(|command| told(&command)).collect();
+    let mut after: Vec<String> = commands.drain(end + 1..).filter_map(|command| told(&command)).collect();
     let is_alike = |command: &Vec<Word>| {
         found(command).is_some_and(|(other, name)| other.framework == runner.framework && name == program)
     };
@@ -188,7 +188,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
         let (found, is_test) = (found(&command), at == last || is_test(&&command));
         let Some((runner, _)) = found.filter(|_| is_test) else {
             if runner::only_looks(&command) || runner::needs_a_browser(&command) {
-                left_out.extend(told(&command));
+                told(&command).iter().for_each(|line| leave_out(&mut left_out, line));
             } else {
                 line.push(joined(&command));
             }
@@ -197,7 +197,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
         let (command, options) = bare(package, command, runner);
         let is_plain = !command.iter().any(|word| word.is_for_shell || word.is_assignment());
         if how_many == 1 && line.is_empty() && is_plain {
-            left_out.extend(after);
+            after.drain(..).for_each(|line| leave_out(&mut left_out, &line));
             return Some(Tests {
                 argv: direct(command),
                 framework: runner.framework,
@@ -217,7 +217,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
     } else {
         Framework::Other
     };
-    left_out.extend(after);
+    after.drain(..).for_each(|line| leave_out(&mut left_out, &line));
     Some(Tests {
         argv,
         framework,

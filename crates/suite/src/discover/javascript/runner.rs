@@ -178,15 +178,13 @@ pub(super) fn only_looks(words: &[Word]) -> bool {
     match plain.as_slice() {
         ["tsc" | "vue-tsc", ..] => is_check(&plain),
         ["npm" | "pnpm" | "yarn", "audit", ..] => true,
-        // A script that could not be taken apart.
-        ["npm", "run", name] => looks_by_name(name),
         [first, ..] => LOOKS.contains(&base(first)),
         [] => true,
     }
 }
 
 /// Whether a script's name says that it only checks the code.
-fn looks_by_name(name: &str) -> bool {
+pub(super) fn looks_by_name(name: &str) -> bool {
     name.split([':', '-', '_'])
         .any(|part| matches!(part, "lint" | "format" | "types" | "audit" | "docs" | "readme"))
 }

@@ -6,9 +6,10 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::globstar;
-use super::runner::{only_looks, only_prepares_the_machine, runner};
+use super::runner::{looks_by_name, only_looks, only_prepares_the_machine, runner};
 use crate::ci_build::MANAGERS;
 use crate::discover::directory::Directory;
+use crate::discover::step::tool::is_for_packages;
 use crate::shell::{Word, commands};
 
 /// Maximum depth of scripts that call each other.
@@ -110,7 +111,7 @@ impl Package {
                 let mut inner = match commands(script) {
                     Some(inner) => inner,
                     None if part == *name && depth + 1 == MAX_DEPTH => return None,
-                    None if is_after => continue,
+                    None if is_after || looks_by_name(name) => continue,
                     None => {
                         all.push(["npm", "run", &part].map(Word::new).into());
                         continue;
@@ -194,6 +195,9 @@ impl Package {
             }
             "npm" | "pnpm" | "yarn" | "bun" => {}
             _ => return None,
+        }
+        if is_for_packages(&plain) {
+            return None;
         }
         let mut at = skip(1);
         let verb = *plain.get(at)?;

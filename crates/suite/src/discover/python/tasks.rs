@@ -14,7 +14,9 @@ use crate::framework::Framework;
 use crate::shell::python_module;
 
 /// Options of pytest that select tests. Those with a value are listed up to the `=`.
-const FLAGS: [&str; 8] = [
+const FLAGS: [&str; 10] = [
+    "--strict-config",
+    "--strict-markers",
     "--doctest-modules",
     "--doctest-continue-on-failure",
     "--doctest-glob",
@@ -53,7 +55,7 @@ const SKIPPED_WITH_VALUE: [&str; 20] = [
     "--verbosity",
 ];
 /// Options of pytest that take no word and do not affect which tests run.
-const WITHOUT_VALUE: [&str; 19] = [
+const WITHOUT_VALUE: [&str; 17] = [
     "-v",
     "-vv",
     "-vvv",
@@ -70,8 +72,6 @@ const WITHOUT_VALUE: [&str; 19] = [
     "--pyargs",
     "--quiet",
     "--showlocals",
-    "--strict-config",
-    "--strict-markers",
     "--verbose",
 ];
 /// Options with a file of settings.

@@ -14,7 +14,8 @@ fn check(command: &str, expected: Option<&[&str]>) {
              EXTRA = --fix -k \"a b\"\nOPTIONS := $(EXTRA) \\\n\t-q\n.DEFAULT_GOAL := all\n.PHONY: all lint\n%.o: %.c\n\tcc\n\n\
              all: lint test lint\n\nlint: style \\\n  loop | built # checks\n\t@cd web && $(RUFF) check .\n\
              \t-black --check $(shell ls)\n\tblack $(SRC) $(FILES)\n\tisort ${OPTIONS} .\n\n\
-             style:\n\ttest -z \"$$(gofmt -l .)\"\ntest: style ; echo test\nloop: loop\n\techo loop\nblack:\n\tblack $(DIR)\n\tblack $(MAKE)\n",
+             style:\n\ttest -z \"$$(gofmt -l .)\"\ntest: style ; echo test\nloop: loop\n\techo loop\nblack:\n\tblack $(DIR)\n\tblack $(MAKE)\n\
+             own: DIR = lib\nown:\n\tblack $(DIR)\nhere:\n\tblack $(PWD) $(GOPATH)\n",
         ),
         (
             "justfile",
@@ -53,7 +54,10 @@ fn targets_run_what_they_need_first_and_once() {
     check("make nothing", Some(&[]));
     check("make -C web lint", None);
     check("make black DIR=lib", Some(&["black lib"]));
-    check("make black", Some(&["black "]));
+    check("make black", Some(&[]));
+    check("make own", Some(&[]));
+    check("make here", Some(&[]));
+    check("make own DIR=x", Some(&["black x"]));
     check("just lint", Some(&["gofmt -l .", "ruff check ."]));
     check("just", Some(&["gofmt -l .", "ruff check ."]));
     check("./scripts/lint.sh", Some(&["#!/bin/sh\nruff check\n"]));

@@ -60,6 +60,48 @@ fn check(script: &str, expected: Option<(&str, Framework)>) {
 }
 
 #[test]
+fn groups_and_paths_of_the_checkout_are_followed() {
+    use Framework::Pytest;
+    check("(cd py && pytest -x)\npytest", Some(("cd py && pytest -x", Pytest)));
+    check("(cd py; exit)\n{ A=b; pytest; }", Some(("A=b pytest", Pytest)));
+    check("true || (cd py && pytest)", None);
+    check(
+        "git diff --quiet && { echo same; exit 0; }\npytest",
+        Some(("pytest", Pytest)),
+    );
+    check(
+        "{ cd py; pytest -x; } | tee log\npytest",
+        Some(("cd py && pytest -x", Pytest)),
+    );
+    check("export PYTHONPATH=$PWD/src\ncd py\npytest", None);
+    check(
+        "export PYTHONPATH=$PWD/src\npytest",
+        Some(("PYTHONPATH=./src pytest", Pytest)),
+    );
+    check(
+        "cd py && PYTHONPATH=$PWD/src:$GITHUB_WORKSPACE OUT=$PWD pytest $GITHUB_WORKSPACE/py/tests",
+        Some(("PYTHONPATH=./src:.. cd py && pytest ./tests", Pytest)),
+    );
+    check(
+        "PYTHONPATH=\"$PWD/src\" pytest",
+        Some(("PYTHONPATH=./src pytest", Pytest)),
+    );
+}
+
+#[test]
+fn scripts_of_other_packages_are_not_taken_for_those_of_this_one() {
+    for line in [
+        "npm test --workspaces",
+        "npm test --workspace=a",
+        "npm test -w a",
+        "pnpm -r test",
+        "pnpm --filter=a test",
+    ] {
+        check(line, Some((line, Framework::Other)));
+    }
+}
+
+#[test]
 fn the_line_with_the_tests_is_found() {
     use Framework::{Cargo, Go, Jest, Maven, Other, Pytest, Ruff, Rustc, Unittest};
     check("pytest -q", Some(("pytest -q", Pytest)));
@@ -102,17 +144,6 @@ fn the_line_with_the_tests_is_found() {
     check(
         "cd py; cd $GITHUB_WORKSPACE; pytest -x > out.txt",
         Some(("pytest -x", Pytest)),
-    );
-    check("(cd py && pytest -x)\npytest", Some(("cd py && pytest -x", Pytest)));
-    check("(cd py; exit)\n{ A=b; pytest; }", Some(("A=b pytest", Pytest)));
-    check("true || (cd py && pytest)", None);
-    check(
-        "cd py && PYTHONPATH=$PWD/src:$GITHUB_WORKSPACE OUT=$PWD pytest $GITHUB_WORKSPACE/py/tests",
-        Some(("PYTHONPATH=./src:.. cd py && pytest ./tests", Pytest)),
-    );
-    check(
-        "PYTHONPATH=\"$PWD/src\" pytest",
-        Some(("PYTHONPATH=./src pytest", Pytest)),
     );
     check("pushd py\nmake deps\npopd\npytest", Some(("pytest", Pytest)));
     check(

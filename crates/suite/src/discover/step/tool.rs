@@ -266,7 +266,23 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
 }
 
 /// Options of package managers that name packages with the word after them: <https://pnpm.io/filtering>
-pub(in crate::discover) const FOR_PACKAGES: [&str; 5] = ["--filter", "-F", "--workspace", "--dir", "--prefix"];
+const FOR_PACKAGES: [&str; 6] = ["--filter", "-F", "--workspace", "-w", "--dir", "--prefix"];
+/// Those that name all packages: <https://docs.npmjs.com/cli/using-npm/workspaces>
+const FOR_ALL_PACKAGES: [&str; 4] = ["--workspaces", "-ws", "-r", "--recursive"];
+
+/// Whether a line of a package manager is for other packages than that of its directory. npm takes its options anywhere
+/// before `--`. With the others, what follows the first word may be options of the program that they run.
+pub(in crate::discover) fn is_for_packages(words: &[&str]) -> bool {
+    let Some((tool, rest)) = words.split_first() else {
+        return false;
+    };
+    let is_npm = *tool == "npm";
+    let own = rest
+        .iter()
+        .take_while(|word| **word != "--" && (is_npm || word.starts_with('-')));
+    let mut names = own.map(|word| word.split('=').next().unwrap_or(word));
+    names.any(|name| FOR_PACKAGES.contains(&name) || FOR_ALL_PACKAGES.contains(&name))
+}
 
 fn without_packages<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
     let mut is_value = false;

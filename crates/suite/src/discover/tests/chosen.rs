@@ -50,6 +50,8 @@ fn what_does_not_run_for_a_change_does_not_count() {
     let only = ["python3 -m pytest tests"];
     for condition in [
         "github.event_name == 'schedule'",
+        "failure()",
+        "false",
         "${{ github.event_name == 'workflow_dispatch' && github.ref == 'x' }}",
     ] {
         let job = format!("  a:\n    if: {condition}\n    steps: [{{run: pytest live}}]\n");
@@ -85,6 +87,9 @@ fn what_may_fail_does_not_count_beside_what_may_not() {
         steps("      - run: pytest live || true\n", &[]),
         ["python3 -m pytest live"]
     );
+    let travis = [(".travis.yml", "script: pytest tests\n")];
+    let alone = "  ci:\n    continue-on-error: true\n    steps: [{run: pytest live}]\n";
+    assert_eq!(commands(alone, &travis), ["python3 -m pytest live"]);
     let job = "  ci:\n    continue-on-error: true\n    steps: [{run: pytest live}]\n";
     assert_eq!(
         commands(&format!("{job}  other:\n    steps: [{{run: pytest tests}}]\n"), &[]),
@@ -118,4 +123,13 @@ fn tasks_pass_on_their_variables() {
         steps(&line("pytest -k 'not live'"), &[]),
         ["python3 -m pytest -k 'not live'"]
     );
+    assert_eq!(
+        steps(&line("pytest -k 'not live and api'"), &[])[..1],
+        ["python3 -m pytest"]
+    );
+    let short = [("go.mod", "module m\n"), ("a/a_test.go", "")];
+    let found = steps(&line("go test -short ./a"), &short);
+    assert_eq!(found[1..], ["go test ./..."], "{found:?}");
+    let twice = "      - run: go test -short -coverprofile=x ./...\n      - run: go test -short -race ./...\n";
+    assert_eq!(steps(twice, &short)[..1], ["go test -short ./..."]);
 }

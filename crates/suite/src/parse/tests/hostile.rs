@@ -80,6 +80,13 @@ fn nothing_ran_is_not_green() {
     // pytest says so with another exit code.
     check(Framework::Pytest, Exited(5), "", Outcome::NothingRan);
     check(Framework::Pytest, Exited(0), "", Outcome::Crashed);
+    // A plugin may turn that code into 0.
+    check(
+        Framework::Pytest,
+        Exited(0),
+        "=== no tests ran in 0.01s ===\n",
+        Outcome::NothingRan,
+    );
     // A test has called `std::process::exit(0)`.
     let cut = "     Running unittests src/lib.rs (target/debug/deps/x-1)\n\nrunning 3 tests\n   Doc-tests x\n\nrunning 0 \
                tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::node::Node;
-use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, script, variables};
+use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, says, script, variables};
 use crate::shell::quoted;
 
 /// Maximum length of a script with the values of its variables.
@@ -36,7 +36,8 @@ pub(super) fn azure(document: &Node) -> Vec<OtherJob> {
             let steps = job.get("steps").map(Node::items).unwrap_or_default();
             let steps = steps
                 .iter()
-                .filter(|step| !is_elsewhere(job) || step.get("task").is_some());
+                .filter(|step| !is_elsewhere(job) || step.get("task").is_some())
+                .filter(|step| step.get("condition") != Some(&Node::Bool(false)));
             OtherJob {
                 name: job.get("job").and_then(Node::text).unwrap_or("test").to_string(),
                 scripts: steps
@@ -45,6 +46,7 @@ pub(super) fn azure(document: &Node) -> Vec<OtherJob> {
                     .collect(),
                 env: known.clone(),
                 own_env: BTreeSet::new(),
+                may_fail: says(job, &["continueOnError"]),
                 services: job
                     .get("services")
                     .map(Node::entries)

@@ -1,5 +1,7 @@
 //! GitLab CI/CD: <https://docs.gitlab.com/ci/yaml/>
 
+use std::collections::HashMap;
+
 use super::super::files::WorkflowFiles;
 use super::super::node::Node;
 use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, images, variables};
@@ -51,6 +53,7 @@ pub(super) fn gitlab(document: &Node, files: &mut WorkflowFiles<'_, '_>) -> Vec<
             env,
             own_env,
             services: images(setting("services")),
+            may_fail: inherited(document, job, "allow_failure") == Some(&Node::Bool(true)),
         }
     })
     .collect()
@@ -97,8 +100,12 @@ fn with_included(document: &Node, files: &mut WorkflowFiles<'_, '_>, left: &mut 
 fn merged(below: Node, above: &Node) -> Node {
     match (below, above) {
         (Node::Map(mut entries), Node::Map(more)) => {
+            let mut places: HashMap<String, usize> = HashMap::new();
+            for (at, (name, _)) in entries.iter().enumerate() {
+                places.entry(name.clone()).or_insert(at);
+            }
             for (name, value) in more {
-                match entries.iter_mut().find(|(own, _)| own == name) {
+                match places.get(name).and_then(|at| entries.get_mut(*at)) {
                     Some((_, own)) => *own = merged(std::mem::replace(own, Node::Null), value),
                     None => entries.push((name.clone(), value.clone())),
                 }
@@ -111,9 +118,11 @@ fn merged(below: Node, above: &Node) -> Node {
 
 /// The lines of scripts: texts, lists of them, and references to those of other jobs.
 fn script(document: &Node, nodes: [Option<&Node>; 2]) -> OtherScript {
-    let (mut lines, mut left) = (Vec::new(), MAX_VALUES);
+    let mut lines = Vec::new();
     for node in nodes.into_iter().flatten() {
-        add_lines(document, (node, MAX_EXTENDS), &mut left, &mut lines);
+        let (mut own, mut left) = (Vec::new(), MAX_VALUES);
+        add_lines(document, (node, MAX_EXTENDS), &mut left, &mut own);
+        lines.extend(own);
     }
     OtherScript {
         text: lines.join("\n"),

@@ -18,6 +18,15 @@ pub(super) struct OtherJob {
     /// The names of those variables that are this job's, and not all jobs'.
     pub(super) own_env: BTreeSet<String>,
     pub(super) services: Vec<String>,
+    /// Whether its failure does not count.
+    pub(super) may_fail: bool,
+}
+
+/// Whether a job says with one of these settings that its failure does not count.
+pub(super) fn says(job: &Node, settings: &[&str]) -> bool {
+    settings
+        .iter()
+        .any(|setting| job.get(setting) == Some(&Node::Bool(true)))
 }
 
 #[derive(Clone, Default)]

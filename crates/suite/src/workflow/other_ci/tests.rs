@@ -59,6 +59,20 @@ unit:
 }
 
 #[test]
+fn jobs_that_may_fail_count_only_alone() {
+    let gitlab = "a: {script: pytest a, allow_failure: true}\n";
+    assert_eq!(only(".gitlab-ci.yml", gitlab).job, "a");
+    assert_eq!(
+        only(".gitlab-ci.yml", &format!("{gitlab}b: {{script: pytest b}}\n")).job,
+        "b"
+    );
+    let steps = "steps: [{command: pytest a, label: a, soft_fail: true}, {command: pytest b, label: b}]\n";
+    assert_eq!(only(".buildkite/pipeline.yml", steps).job, "b");
+    let azure = "steps: [{script: pytest a, condition: false}, {script: pytest b}]\n";
+    assert_eq!(only("azure-pipelines.yml", azure).script, "pytest b");
+}
+
+#[test]
 fn gitlab() {
     let text = "
 stages: [test, deploy]

@@ -1,0 +1,152 @@
+//! Workflows, and the steps in them that test.
+
+use super::*;
+
+/// The steps of a single workflow with one job, with their directories.
+fn of_job(job: &str) -> Vec<(String, String)> {
+    let path: RepoPath = format!("{WORKFLOWS}ci.yml").parse().unwrap();
+    let text = format!("on: push\njobs:\n  test: {job}\n");
+    let steps = test_steps([&path], &mut |_| Some(text.clone()));
+    let directory = |step: &CiStep| step.directory.as_ref().map(ToString::to_string).unwrap_or_default();
+    steps
+        .iter()
+        .map(|step| (step.script.clone(), directory(step)))
+        .collect()
+}
+
+#[test]
+fn the_leg_with_the_current_release_comes_first() {
+    let job = "{runs-on: ubuntu-latest, strategy: {matrix: {rust: ['1.74', nightly, stable]}}, steps: [{run: 'pytest ${{ matrix.rust }}'}]}";
+    let scripts: Vec<String> = of_job(job).into_iter().map(|(script, _)| script).collect();
+    assert_eq!(scripts, ["pytest stable", "pytest 1.74", "pytest nightly"]);
+}
+
+#[test]
+fn a_step_that_is_skipped_on_this_leg_is_not_the_tests() {
+    let steps = "[{run: pip install a, if: matrix.os == 'mac'}, {run: pytest windows, if: matrix.os == 'windows-latest'}, \
+                 {run: pytest linux, if: matrix.os == 'ubuntu-latest'}]";
+    let job = format!(
+        "{{runs-on: '${{{{ matrix.os }}}}', strategy: {{matrix: {{os: [windows-latest, ubuntu-latest]}}}}, steps: {steps}}}"
+    );
+    assert_eq!(of_job(&job), [("pytest linux".into(), String::new())]);
+}
+
+/// Systems and versions make many jobs, and the one for this machine comes last.
+#[test]
+fn a_leg_for_this_machine_is_found_among_many() {
+    let job = "{runs-on: '${{ matrix.os }}', strategy: {matrix: {os: [windows-latest, macos-latest, macos-13, ubuntu-latest], \
+               node: [10, 12, 14, 16, 18, 20]}}, steps: [{uses: actions/setup-node@v4, with: {node-version: '${{ matrix.node }}'}}, \
+               {run: npm test}]}";
+    assert_eq!(of_job(job), [("npm test".into(), String::new())]);
+}
+
+#[test]
+fn tests_count_before_checks_in_any_leg() {
+    let job = "{runs-on: ubuntu-latest, strategy: {matrix: {rust: [1.85.0, stable]}}, steps: \
+               [{run: cargo fmt --check}, {run: cargo clippy}, {run: cargo test, if: matrix.rust == 'stable'}]}";
+    assert_eq!(of_job(job), [("cargo test".into(), String::new())]);
+    let checks = "{runs-on: ubuntu-latest, steps: [{run: echo}, {run: uv run ruff check}, {run: black --check .}]}";
+    assert_eq!(of_job(checks), [("uv run ruff check".into(), String::new())]);
+}
+
+#[test]
+fn a_plain_line_for_windows_counts_where_there_is_nothing_else() {
+    let job = |run: &str, more: &str| {
+        let job = format!("{{runs-on: windows-latest, steps: [{{run: '{run}'}}]}}\n{more}");
+        of_job(&job).into_iter().map(|(script, _)| script).collect::<Vec<_>>()
+    };
+    assert_eq!(job("dotnet test -c Release", ""), ["dotnet test -c Release"]);
+    assert_eq!(job("dotnet test $env:A", ""), [""; 0]);
+    let linux = "  linux: {runs-on: ubuntu-latest, steps: [{run: make test}]}\n";
+    assert_eq!(job("dotnet test", linux), ["make test"]);
+}
+
+#[test]
+fn tests_of_the_whole_program_count_if_they_need_no_more_than_node() {
+    let job = "{runs-on: ubuntu-latest, steps: [{run: npm test}]}\n  \
+               test-slow: {runs-on: ubuntu-latest, steps: [{run: npm run test:slow}]}\n  \
+               smoke: {runs-on: ubuntu-latest, steps: [{run: npm run test:smoke}]}\n  \
+               e2e: {runs-on: ubuntu-latest, steps: [{run: npm ci}, {run: node e2e/test.js}]}\n  \
+               e2e-browser: {runs-on: ubuntu-latest, steps: [{run: node e2e/test.js --all}]}\n  \
+               test-e2e: {runs-on: ubuntu-latest, steps: [{run: npm run test:e2e}]}\n  \
+               unit: {runs-on: ubuntu-latest, steps: [{run: npm run unit}]}\n";
+    let scripts: Vec<String> = of_job(job).into_iter().map(|(script, _)| script).collect();
+    assert_eq!(
+        scripts,
+        [
+            "npm test",
+            "npm run unit",
+            "npm run test:slow",
+            "npm run test:smoke",
+            "node e2e/test.js"
+        ]
+    );
+}
+
+#[test]
+fn a_checkout_below_the_workspace_is_the_tree() {
+    let steps = |directory: &str| {
+        format!(
+            "{{runs-on: ubuntu-latest, steps: [{{uses: actions/checkout@v4, with: {{repository: a/b, path: other}}}}, \
+             {{uses: actions/checkout@v4, with: {{path: go/src/yaml}}}}, {{run: go test ., working-directory: '{directory}'}}]}}"
+        )
+    };
+    let found = |directory: &str| of_job(&steps(directory));
+    assert_eq!(
+        found("${{ github.workspace }}/go/src/yaml"),
+        [("go test .".into(), String::new())]
+    );
+    assert_eq!(found("go/src/yaml/inner"), [("go test .".into(), "inner".into())]);
+    assert_eq!(found("go/src/yaml2"), [], "outside of the checkout");
+    assert_eq!(found("other"), []);
+}
+
+#[test]
+fn a_called_workflow_tests_with_the_inputs_of_its_caller() {
+    let ci = "on: push\njobs:\n  test:\n    strategy: {matrix: {part: [unit, slow]}}\n    uses: ./.github/workflows/run.yml\n    \
+              with: {script: 'test:${{ matrix.part }}'}\n  again:\n    uses: ./.github/workflows/ci.yml\n";
+    let run = "on:\n  workflow_call: {inputs: {script: {type: string}, tool: {default: npm}}}\njobs:\n  run:\n    \
+               runs-on: ubuntu-latest\n    steps: [{run: '${{ inputs.tool }} run ${{ inputs.script }}'}]\n";
+    let paths: Vec<RepoPath> = ["ci.yml", "run.yml"]
+        .iter()
+        .map(|name| format!("{WORKFLOWS}{name}").parse().unwrap())
+        .collect();
+    let steps = test_steps(&paths, &mut |path| {
+        Some(if path.ends_with("ci.yml") { ci } else { run }.to_string())
+    });
+    let scripts: Vec<&str> = steps.iter().map(|step| step.script.as_str()).collect();
+    assert_eq!(scripts.first(), Some(&"npm run test:unit"), "{scripts:?}");
+}
+
+#[test]
+fn jobs_that_test_come_first() {
+    let ci = "on: [push]\njobs:\n  lint:\n    runs-on: ubuntu-latest\n    steps: [{run: ruff check .}]\n  \
+              test:\n    runs-on: ${{ matrix.os }}\n    strategy:\n      matrix:\n        os: [windows-latest, ubuntu-latest]\n    \
+              steps:\n      - uses: actions/checkout@v4\n      - run: pip install -r requirements/ci.txt\n      - run: echo\n      \
+              - name: Tests\n        run: pytest tests\n";
+    let nightly =
+        "on: {schedule: [{cron: x}]}\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps: [{run: pytest slow}]\n";
+    let release = "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps: [{run: pytest released}]\n  build:\n    \
+                   runs-on: macos-latest\n    steps: [{run: pytest}]\n";
+    let paths = ["ci.yml", "nightly.yml", "release.yaml", "deep/ci.yml"];
+    let paths: Vec<RepoPath> = paths
+        .iter()
+        .map(|name| format!("{WORKFLOWS}{name}").parse().unwrap())
+        .collect();
+    let mut read = |path: &str| {
+        let texts = [("ci.yml", ci), ("nightly.yml", nightly), ("release.yaml", release)];
+        let (_, text) = texts
+            .into_iter()
+            .find(|(name, _)| path == format!("{WORKFLOWS}{name}"))?;
+        Some(text.to_string())
+    };
+    let steps = test_steps(&paths, &mut read);
+    let shown: Vec<(&str, &str)> = steps
+        .iter()
+        .map(|step| (step.job.as_str(), step.script.as_str()))
+        .collect();
+    assert_eq!(shown, [("test", "pytest tests"), ("lint", "ruff check .")]);
+    assert_eq!(steps[0].name, "Tests");
+    assert_eq!(steps[0].before[0].script, "pip install -r requirements/ci.txt");
+    assert_eq!(steps[0].before.len(), 1);
+}
