@@ -55,7 +55,7 @@ fn character(place: &Site<'_, '_>, found: &mut Vec<Edit>) {
         let after = after.get(own.len_utf8()..).unwrap_or_default();
         found.push(
             place
-                .edit(format!("{before}{other}{after}"), Template::OtherText)
+                .edit(format!("{before}{other}{after}"), Template::Text)
                 .similar(0.9),
         );
     }

@@ -5,6 +5,19 @@ use tree_sitter::Node;
 use super::site::Site;
 use crate::syntax::Step;
 
+/// Functions that may be asynchronous, in the grammars of Python, JavaScript and TypeScript.
+const MAY_BE_ASYNC: [&str; 7] = [
+    "arrow_function",
+    "function_declaration",
+    "function_definition",
+    "function_expression",
+    "generator_function_declaration",
+    "lambda",
+    "method_definition",
+];
+/// How many children a function has before its name.
+const MAX_MODIFIERS: usize = 8;
+
 /// The start of the class or `impl` that `self` belongs to; zero for other values.
 pub(super) fn owner(place: &Site<'_, '_>, value: &str) -> usize {
     let owners = place.source.language.owners;
@@ -149,18 +162,6 @@ fn is_call(place: &Site<'_, '_>, step: Step<'_>) -> bool {
     place.source.language.calls.contains(&step.node.kind())
 }
 
-/// Functions that may be asynchronous, in the grammars of Python, JavaScript and TypeScript.
-const MAY_BE_ASYNC: [&str; 7] = [
-    "arrow_function",
-    "function_declaration",
-    "function_definition",
-    "function_expression",
-    "generator_function_declaration",
-    "lambda",
-    "method_definition",
-];
-/// How many children a function has before its name.
-const MAX_MODIFIERS: usize = 8;
 /// The name of a function that is defined or waited for here, and whether it is asynchronous.
 pub(super) fn asynchronous<'t>(place: &Site<'_, 't>) -> Option<(&'t str, bool)> {
     let node = place.node();

@@ -107,7 +107,8 @@ pub(super) enum Unset {
     Empty,
 }
 
-/// The lines of a step's script that run tests, checks or programs of the tree, in order. `None` if the script cannot be followed.
+/// The lines of a step's script that run tests, checks or programs of the tree, in order. `None` if the script cannot
+/// be followed.
 pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Option<Vec<StepLine>> {
     let mut found = Vec::new();
     let mut all = lines(&step.script)?;

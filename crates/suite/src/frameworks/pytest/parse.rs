@@ -21,8 +21,6 @@ static SHORT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(FAILED|ERROR|PASSED|XFAIL|XPASS) (\S+?\.\w+(?:::.*?)?)(?: - (.*))?$"));
 static TITLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^_{3,} (?:ERROR at (?:setup|teardown) of |ERROR collecting )?(.+?) _{3,}$"));
-static RUNNING: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^([^\s:]+\.py)(::\S+)?(?:$| +$| ([A-Z]+) | +[.sFExX]+)"));
 static CONFTEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\w+ while loading conftest '([^'\n]+)'"));
 
 /// Python's messages about a missing module; the last one is pytest's, for a plugin.
@@ -98,7 +96,7 @@ fn outside_of_tests(text: &str, parsed: &mut ParsedRun) {
 /// Finds the project's file that was executing when the process ended without a result.
 fn last_words(text: &str, parsed: &mut ParsedRun) {
     let Some(start) = LAST_WORDS.iter().find_map(|mark| text.find(mark)) else {
-        return cut_short(text, parsed);
+        return;
     };
     let words = &text[start..];
     let current = words.find("\nCurrent thread ").map_or(words, |at| &words[at..]);
@@ -115,22 +113,6 @@ fn last_words(text: &str, parsed: &mut ParsedRun) {
     parsed.crash(&name, words);
     if let Some(last) = parsed.failures.last_mut() {
         last.location = place;
-    }
-}
-
-/// Finds the test or file that was running when the process ended without a word.
-fn cut_short(text: &str, parsed: &mut ParsedRun) {
-    if parsed.ran() || parsed.anomaly.is_some() || !parsed.diagnostics.is_empty() {
-        return;
-    }
-    let is_begin = |line: &str| line.trim_start_matches("collecting ... ").starts_with("collected ");
-    let lines = text.lines().skip_while(|line| !is_begin(line));
-    let running = lines.filter_map(|line| RUNNING.as_ref()?.captures(line)).last();
-    if let Some(running) = running {
-        // In verbose mode, each test has a line, with its result once there is one.
-        let has_ended = running.get(3).is_some();
-        let name = running[1].to_string() + running.get(2).filter(|_| !has_ended).map_or("", |test| test.as_str());
-        parsed.crash(&name, "the process ended while these tests ran");
     }
 }
 

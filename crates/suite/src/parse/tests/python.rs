@@ -78,14 +78,8 @@ fn pytest_text() {
     Crashed: 0 passed, 1 failed, 0 skipped
     tests/test_z.py at /tmp/fx/py/tests/test_z.py:3: Fatal Python error: Segmentation fault
     ");
-    assert_snapshot!(read_file(Framework::Pytest, "pytest/exit.txt", 0), @"
-    Crashed: 0 passed, 1 failed, 0 skipped
-    tests/test_exit.py at -: the process ended while these tests ran
-    ");
-    assert_snapshot!(read_file(Framework::Pytest, "pytest/exit_verbose.txt", 0), @"
-    Crashed: 0 passed, 1 failed, 0 skipped
-    tests/test_exit.py::test_x at -: the process ended while these tests ran
-    ");
+    // The search finds out which test it was.
+    assert_snapshot!(read_file(Framework::Pytest, "pytest/exit.txt", 0), @"Crashed: 0 passed, 0 failed, 0 skipped");
 }
 
 #[test]
