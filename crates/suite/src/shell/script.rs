@@ -10,7 +10,7 @@ use super::{MAX_DEPTH, Parsed, children};
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 500;
 
-/// A simple command. The names of variables are enclosed in two [`VARIABLE`](super::word::VARIABLE)s.
+/// A simple command. The names of variables are enclosed in two [`VARIABLE`]s.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SimpleCommand {
     pub(crate) words: Vec<String>,
