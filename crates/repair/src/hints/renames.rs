@@ -67,7 +67,7 @@ const DEFINE: [&str; 14] = [
     "type",
     "var",
 ];
-/// What messages say of a name that there is not.
+/// What messages say about a name that does not exist.
 const COMPLAINTS: [&str; 14] = [
     "not defined",
     "undefined",

@@ -280,18 +280,11 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
     };
     let words = if needs_shell(line) { None } else { shlex::split(line) };
     let tests = match words {
-        Some(words) if !words.is_empty() => {
-            javascript::taken_apart(&root, &words).unwrap_or_else(|| javascript::Tests {
-                framework: framework_of(&root, &words),
-                argv: words,
-                left_out: Vec::new(),
-            })
-        }
-        _ => javascript::Tests {
-            argv: vec!["sh".into(), "-c".into(), line.into()],
-            framework: Framework::Other,
-            left_out: Vec::new(),
-        },
+        Some(words) if !words.is_empty() => javascript::taken_apart(&root, &words).unwrap_or_else(|| {
+            let framework = framework_of(&root, &words);
+            javascript::Tests::new(words, framework)
+        }),
+        _ => javascript::Tests::new(vec!["sh".into(), "-c".into(), line.into()], Framework::Other),
     };
     TestCommand {
         import_root: python::import_root(&root),

@@ -44,6 +44,9 @@ const NOT_TAKEN: [&str; 15] = [
 /// Prefixes of such variables.
 const NOT_TAKEN_PREFIXES: [&str; 5] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
 
+/// Programs that run a script whose name follows.
+const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
+
 /// Whether a script has a line that runs tests or checks.
 pub(crate) fn runs_tests(script: &str) -> bool {
     let lines = lines(script);
@@ -161,7 +164,6 @@ pub(super) fn commands(checkout: &Checkout, step: &CiStep, unset: Unset) -> Opti
 
 /// Whether a line runs a program of the tree. Those that prepare the machine do not count.
 fn runs_the_tree(checkout: &Checkout, step: &CiStep, words: &[String]) -> bool {
-    const INTERPRETERS: [&str; 8] = ["python", "python3", "node", "ruby", "perl", "php", "sh", "bash"];
     const PREPARE: [&str; 8] = [
         "setup",
         "install",
@@ -172,27 +174,32 @@ fn runs_the_tree(checkout: &Checkout, step: &CiStep, words: &[String]) -> bool {
         "prepare",
         "fetch",
     ];
-    let program = match words {
-        [interpreter, script, ..] if INTERPRETERS.contains(&interpreter.as_str()) => script,
-        [program, ..] if program.starts_with("./") => program,
-        _ => return false,
-    };
     let place = Directory {
         checkout,
         directory: step.directory.clone(),
     };
-    let mut parts = program.split(['/', '.', '-', '_']);
-    place.has(program.trim_start_matches("./")) && !parts.any(|part| PREPARE.contains(&part))
+    let script = tree_script(&place, words);
+    script.is_some_and(|path| !path.split(['/', '.', '-', '_']).any(|part| PREPARE.contains(&part)))
+}
+
+/// The path of the script of the tree that a command runs.
+pub(super) fn tree_script(place: &Directory<'_>, argv: &[String]) -> Option<String> {
+    let (program, rest) = argv.split_first()?;
+    let path = if INTERPRETERS.contains(&program.as_str()) {
+        rest.iter().find(|word| !word.starts_with('-'))?
+    } else {
+        program
+    };
+    let path = path.trim_start_matches("./");
+    place.has(path).then(|| path.to_owned())
 }
 
 /// The part of a step's script that runs tests.
 pub(super) fn command(checkout: &Checkout, step: &CiStep) -> Option<TestCommand> {
     let found = commands(checkout, step, Unset::Unknown)?.into_iter();
-    let found = found
-        .filter(|line| line.kind != StepLineKind::Other)
-        .map(|line| line.command);
+    let found = found.filter(|line| line.kind != StepLineKind::Other);
     let found: Vec<TestCommand> = found
-        .map(|command| command.map(with_own_paths))
+        .map(|line| line.command.map(with_own_paths))
         .collect::<Option<_>>()?;
     // What the log shows comes first, then tests before checks, then earlier commands.
     let rank = |command: &TestCommand| {

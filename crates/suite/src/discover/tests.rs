@@ -20,6 +20,14 @@ pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
     (directory, checkout)
 }
 
+/// What the workflows of a tree say.
+fn hints(checkout: &Checkout) -> Hints {
+    Hints {
+        ci: crate::workflow::test_steps(checkout.paths(), &mut |path| checkout.read_text(path)),
+        ..Hints::default()
+    }
+}
+
 /// `command [framework, import root] from source`, or what was looked for.
 fn found(files: &[(&str, &str)], settings: &TestSettings) -> String {
     let (_directory, checkout) = tree(files);

@@ -56,7 +56,7 @@ const OPTIONS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Plugins that nothing else than their options is needed to name.
+/// Plugins whose options no other plugin has.
 const KNOWN: [&str; 7] = [
     "pytest-asyncio",
     "pytest-benchmark",
@@ -79,7 +79,7 @@ pub(super) fn plugins(message: &str) -> Vec<String> {
         line.strip_prefix("fixture '")?.strip_suffix("' not found")
     });
     if let Some(fixture) = fixture {
-        return of_fixture(fixture);
+        return having(&FIXTURES, fixture).collect();
     }
     let options = message
         .lines()
@@ -88,25 +88,22 @@ pub(super) fn plugins(message: &str) -> Vec<String> {
     options.take(MAX_OPTIONS).flat_map(of_option).collect()
 }
 
-/// Whether a plugin is so usual that its options are no others'.
+/// Whether the options of a plugin are enough to name it.
 pub(super) fn is_known(plugin: &str) -> bool {
     KNOWN.contains(&plugin)
 }
 
-fn of_fixture(fixture: &str) -> Vec<String> {
-    let known = FIXTURES.iter().filter(|(_, fixtures)| fixtures.contains(&fixture));
-    known.map(|(plugin, _)| plugin.to_string()).collect()
+/// The plugins of a table that have a fixture or an option.
+fn having<'t>(table: &'t [(&str, &[&str])], name: &'t str) -> impl Iterator<Item = String> + 't {
+    let having = table.iter().filter(move |(_, names)| names.contains(&name));
+    having.map(|(plugin, _)| plugin.to_string())
 }
 
 fn of_option(option: &str) -> Vec<String> {
     let name = option.split('=').next().unwrap_or(option);
-    let known = OPTIONS.iter().filter(|(_, options)| options.contains(&name));
-    let known = known.map(|(plugin, _)| plugin.to_string());
     // `--cov-report` is of pytest-cov, and `--timeout` of pytest-timeout.
     let first = name.strip_prefix("--").and_then(|name| name.split('-').next());
-    known.chain(first.map(named)).collect()
-}
-
-fn named(word: &str) -> String {
-    format!("pytest-{}", word.replace('_', "-"))
+    having(&OPTIONS, name)
+        .chain(first.map(|word| format!("pytest-{word}")))
+        .collect()
 }

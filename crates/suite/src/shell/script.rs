@@ -143,7 +143,7 @@ impl<'p> ScriptReader<'p, '_> {
         Some(())
     }
 
-    /// Reads what runs in a shell apart, which leaves this one as it is.
+    /// Reads what runs in a separate shell. The directory and the variables of this one stay the same.
     fn apart(&mut self, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         self.seen += 1;
         let (directory, env, has_ended) = (self.directory.clone(), self.env.len(), self.has_ended);

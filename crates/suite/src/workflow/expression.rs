@@ -10,6 +10,7 @@ use github_actions_expressions::literal::Literal;
 use github_actions_expressions::op::{BinExpr, BinOp, UnOp};
 use github_actions_expressions::{Evaluation as Value, Expr, SpannedExpr};
 
+use super::EVENTS;
 use super::node::Node;
 
 /// Maximum length of an expression, and of the text that it evaluates to.
@@ -64,15 +65,18 @@ pub(super) fn is_false(condition: &Node, scope: &Scope) -> bool {
     let expression = inner.unwrap_or(text);
     let depends_on = |context: &str| expression.contains(context);
     let is_unknown = depends_on("env.") || (scope.matrix.is_empty() && depends_on("matrix."));
-    let is_of_event = depends_on("github.");
-    let is_false = |event| {
-        let scope = Scope { event, ..scope.clone() };
-        evaluate(expression, &scope).is_some_and(|value| !value.as_boolean())
+    let is_false = |scope: &Scope| evaluate(expression, scope).is_some_and(|value| !value.as_boolean());
+    let is_false_for = |event| {
+        is_false(&Scope {
+            event: Some(event),
+            ..scope.clone()
+        })
     };
-    let events = ["push", "pull_request_target", "merge_group"];
-    let is_never_true =
-        || !is_of_event || scope.is_for_changes && events.into_iter().all(|event| is_false(Some(event)));
-    !is_unknown && is_false(None) && is_never_true()
+    match depends_on("github.") {
+        _ if is_unknown => false,
+        false => is_false(scope),
+        true => scope.is_for_changes && EVENTS.into_iter().all(is_false_for),
+    }
 }
 
 /// The literal parts of a text, around its expressions.

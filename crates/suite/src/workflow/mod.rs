@@ -30,6 +30,14 @@ pub use self::test_steps::test_steps;
 
 /// The root of the checkout in scripts and paths.
 pub(crate) const WORKSPACE: &str = "$GITHUB_WORKSPACE";
+/// Events for which a workflow tests what people push or propose.
+const EVENTS: [&str; 5] = [
+    "push",
+    "pull_request",
+    "pull_request_target",
+    "merge_group",
+    "workflow_call",
+];
 /// Maximum depth of workflows that call workflows; GitHub has a limit, too.
 const MAX_CALLS: usize = 5;
 /// GitHub truncates a job's name after this many characters.

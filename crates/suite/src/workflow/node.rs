@@ -61,6 +61,11 @@ impl Node {
         entry.map(|(_, value)| value).filter(|value| **value != Self::Null)
     }
 
+    /// Whether a key is `true`.
+    pub(super) fn says(&self, key: &str) -> bool {
+        self.get(key) == Some(&Self::Bool(true))
+    }
+
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match self {
             Self::Map(entries) => entries,

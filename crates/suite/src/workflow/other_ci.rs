@@ -15,10 +15,10 @@ use greenlight_readers::ci_step::{CiScript, CiStep};
 
 use self::azure::azure;
 use self::gitlab::gitlab;
-use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, assignments, images, lines, says, script, variables};
+use self::job::{MAX_SCRIPTS, OtherJob, OtherScript, assignments, images, lines, script, variables};
 use super::files::{WorkflowFiles, in_tree};
 use super::node::Node;
-use super::purpose::{MAY_FAIL, is_usual, rank};
+use super::purpose::{MAY_FAIL, is_usual, leave_out_what_may_fail, rank};
 use crate::ci_install::installs;
 use crate::discover::{only_checks, runs_tests};
 
@@ -58,9 +58,7 @@ pub(super) fn test_steps<'p>(
             found.extend(rank.and_then(|rank| Some((rank, step(path, job)?))));
         }
     }
-    if found.iter().any(|(rank, _)| *rank < MAY_FAIL) {
-        found.retain(|(rank, _)| *rank < MAY_FAIL);
-    }
+    leave_out_what_may_fail(&mut found);
     found.sort_by_key(|(rank, _)| *rank);
     found.into_iter().map(|(_, step)| step).collect()
 }
@@ -172,7 +170,7 @@ fn buildkite(document: &Node) -> Vec<OtherJob> {
                 env,
                 own_env,
                 services: Vec::new(),
-                may_fail: says(step, &["soft_fail"]),
+                may_fail: step.says("soft_fail"),
             }
         })
         .collect()

@@ -77,6 +77,13 @@ pub(super) fn is_usual(rank: u32) -> bool {
     rank < FROM_UNUSUAL
 }
 
+/// Leaves out what may fail, by its rank, if there is anything else.
+pub(super) fn leave_out_what_may_fail<T>(found: &mut Vec<(u32, T)>) {
+    if found.iter().any(|(rank, _)| *rank < MAY_FAIL) {
+        found.retain(|(rank, _)| *rank < MAY_FAIL);
+    }
+}
+
 /// 0 for a name that says no more than "test", 1 for one that says it among other things, 2 for others; more for those that
 /// take long or test in an unusual way. `None` for one with another purpose.
 pub(super) fn rank(name: &str) -> Option<u32> {

@@ -147,7 +147,7 @@ pub(super) fn versions(place: &JobMatch, files: &mut WorkflowFiles<'_, '_>) -> B
 /// Whether a failure of a job or a step does not count:
 /// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idcontinue-on-error>
 pub(super) fn may_fail(node: &Node) -> bool {
-    node.get("continue-on-error") == Some(&Node::Bool(true))
+    node.says("continue-on-error")
 }
 
 /// The failed step. `None` if the workflow does not say what it ran.
@@ -177,21 +177,17 @@ pub(super) fn with_tests(
         .filter_map(|number| Some((number, script(&job.steps[number], &around, 0, files)?.text)))
         .filter(|(_, script)| runs_tests(script))
         .collect();
-    let mut tests: Vec<usize> = scripts
-        .iter()
-        .filter(|(_, script)| !only_checks(script))
-        .map(|(number, _)| *number)
-        .take(MAX_WITH_TESTS)
-        .collect();
     // What may fail decides nothing, unless there is nothing else.
-    let script_may_fail = |number: &usize| {
-        let mut own = scripts.iter().filter(|(own, _)| own == number);
-        own.any(|(_, script)| tests_may_fail(script))
-    };
-    let counts = |number: &usize| !job.steps.get(*number).is_some_and(may_fail) && !script_may_fail(number);
+    let counts = |(number, script): &&(usize, String)| !may_fail(&job.steps[*number]) && !tests_may_fail(script);
+    let mut tests: Vec<&(usize, String)> = scripts.iter().filter(|(_, script)| !only_checks(script)).collect();
     if tests.iter().any(counts) {
         tests.retain(counts);
     }
+    let mut tests: Vec<usize> = tests
+        .into_iter()
+        .map(|(number, _)| *number)
+        .take(MAX_WITH_TESTS)
+        .collect();
     let checks_only = tests.is_empty();
     if checks_only {
         tests.push(scripts.first()?.0);

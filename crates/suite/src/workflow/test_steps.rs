@@ -9,9 +9,9 @@ use greenlight_readers::ci_step::CiStep;
 use super::expression::{Scope, is_false};
 use super::files::WorkflowFiles;
 use super::node::Node;
-use super::purpose::{MAY_FAIL, is_usual, rank, rank_of_end_to_end};
+use super::purpose::{MAY_FAIL, is_usual, leave_out_what_may_fail, rank, rank_of_end_to_end};
 use super::steps::may_fail;
-use super::{JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
+use super::{EVENTS, JobMatch, MAX_CALLS, ReadFile, called_scope, local, matrix, other_ci, steps};
 use crate::discover::runs_plain_programs;
 
 /// The directory in which GitHub looks for workflows.
@@ -24,14 +24,6 @@ const MAX_PARTS: usize = 8;
 /// Maximum number of a matrix' jobs that are examined. The one that fits this machine may be the last: a matrix of five
 /// systems and eight versions has forty.
 const MAX_LEGS: usize = 64;
-/// Events for which a workflow tests what people push or propose.
-const EVENTS: [&str; 5] = [
-    "push",
-    "pull_request",
-    "pull_request_target",
-    "merge_group",
-    "workflow_call",
-];
 /// The steps that run tests, or one that checks in a job without tests, in the order in which they should be tried: workflows and jobs
 /// that are named after tests first. Those that are named after something else are left out, and those that test in an
 /// unusual way count where nothing else tests.
@@ -61,9 +53,7 @@ pub fn test_steps<'p>(paths: impl IntoIterator<Item = &'p RepoPath>, read: &mut 
     if has_usual {
         found.retain(|(rank, _)| is_usual(*rank));
     }
-    if found.iter().any(|(rank, _)| *rank < MAY_FAIL) {
-        found.retain(|(rank, _)| *rank < MAY_FAIL);
-    }
+    leave_out_what_may_fail(&mut found);
     // Stable: equally ranked steps stay in the order of the files.
     found.sort_by_key(|(rank, _)| *rank);
     let mut steps: Vec<CiStep> = found.into_iter().map(|(_, step)| step).collect();

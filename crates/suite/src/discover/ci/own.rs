@@ -10,7 +10,7 @@ use crate::ci_build::{BuildCommand, MANAGERS};
 use crate::discover::directory::Directory;
 use crate::discover::others::MAKEFILES;
 use crate::discover::step::tool::{build_project, inline_tests};
-use crate::discover::step::with_own_paths;
+use crate::discover::step::{tree_script, with_own_paths};
 use crate::discover::{javascript, workspaces};
 use crate::framework::{Ecosystem, Framework};
 use crate::test_command::{Source, TestCommand};
@@ -32,8 +32,6 @@ const NEED_MORE: [&str; 14] = [
     "wdio",
     "systemctl",
 ];
-/// Programs that run a script whose name follows.
-const INTERPRETERS: [&str; 8] = ["sh", "bash", "dash", "python", "python3", "perl", "ruby", "node"];
 /// Words in the names of scripts that do not test what the other scripts of a job test, or need a browser that Linux has.
 const OTHERS: [&str; 12] = [
     "types", "type", "lint", "browser", "browsers", "e2e", "coverage", "watch", "bench", "chrome", "firefox", "visual",
@@ -78,7 +76,7 @@ fn is_make(command: &TestCommand) -> bool {
 /// Whether a command of CI is one for the project's tests that can run here, though what it runs is unknown: a script
 /// of the tree, or a target of a Makefile that CI's own steps create.
 pub(super) fn runs_here(place: &Directory<'_>, command: &TestCommand) -> bool {
-    let Some(script) = script(place, &command.argv) else {
+    let Some(script) = tree_script(place, &command.argv) else {
         return is_configured_target(place, command)
             || is_rake_below(place, command)
             || is_named_script(place, command)
@@ -123,18 +121,6 @@ fn is_for_all_tests(argv: &[String]) -> bool {
         .collect();
     let is_test = |part: &&str| names_a_test(part) || *part == "verify";
     parts.iter().any(is_test) && parts.iter().all(|part| is_test(part) || GENERAL.contains(part))
-}
-
-/// The path of the script of the tree that a command runs.
-fn script(place: &Directory<'_>, argv: &[String]) -> Option<String> {
-    let (program, rest) = argv.split_first()?;
-    let path = if INTERPRETERS.contains(&program.as_str()) {
-        rest.iter().find(|word| !word.starts_with('-'))?
-    } else {
-        program
-    };
-    let path = path.trim_start_matches("./");
-    place.has(path).then(|| path.to_owned())
 }
 
 /// A target of a Makefile that `configure` writes, which CI runs before.
@@ -276,7 +262,7 @@ pub(super) fn names_a_part(command: &TestCommand) -> bool {
     }
 }
 
-/// Whether a command runs all tests with less than the default features, which other code may need.
+/// Whether a command runs all tests without the default features, which may compile other code.
 pub(super) fn has_other_settings(command: &TestCommand) -> bool {
     command.framework == Framework::Cargo && command.argv.iter().any(|word| word == "--no-default-features")
 }

@@ -51,11 +51,7 @@ pub(super) fn find(place: &Directory<'_>) -> Option<TestCommand> {
             } else {
                 &["npm", "run", name]
             };
-            Tests {
-                argv: words.iter().map(ToString::to_string).collect(),
-                framework: guess(script),
-                left_out: Vec::new(),
-            }
+            Tests::new(words.iter().map(ToString::to_string).collect(), guess(script))
         };
         let tests = package
             .expand(&["npm", "run", name].map(Word::new), MAX_DEPTH)
@@ -83,6 +79,16 @@ pub(super) struct Tests {
     pub(super) framework: Framework,
     /// The other commands, except for those that the tests need.
     pub(super) left_out: Vec<String>,
+}
+
+impl Tests {
+    pub(super) fn new(argv: Vec<String>, framework: Framework) -> Self {
+        Self {
+            argv,
+            framework,
+            left_out: Vec::new(),
+        }
+    }
 }
 
 /// The test command that a line like `npm test` or `yarn test:unit --x` runs at the root.
@@ -171,7 +177,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
         .iter()
         .rposition(|command| runs_own_tests(command))
         .map_or(last, |own| own.max(last));
-    let mut after: Vec<String> = commands.drain(end + 1..).filter_map(|command| told(&command)).collect();
+    let after: Vec<String> = commands.drain(end + 1..).filter_map(|command| told(&command)).collect();
     let is_alike = |command: &Vec<Word>| {
         found(command).is_some_and(|(other, name)| other.framework == runner.framework && name == program)
     };
@@ -183,6 +189,14 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
         .filter(|command| !commands.contains(command))
         .map(|command| format!("{{ {}; }} || :", joined(&command)))
         .collect();
+    let tests = |argv, framework, mut left_out| {
+        after.iter().for_each(|line| leave_out(&mut left_out, line));
+        Tests {
+            argv,
+            framework,
+            left_out,
+        }
+    };
     let mut left_out: Vec<String> = Vec::new();
     for (at, command) in commands.into_iter().enumerate() {
         let (found, is_test) = (found(&command), at == last || is_test(&&command));
@@ -197,12 +211,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
         let (command, options) = bare(package, command, runner);
         let is_plain = !command.iter().any(|word| word.is_for_shell || word.is_assignment());
         if how_many == 1 && line.is_empty() && is_plain {
-            after.drain(..).for_each(|line| leave_out(&mut left_out, &line));
-            return Some(Tests {
-                argv: direct(command),
-                framework: runner.framework,
-                left_out,
-            });
+            return Some(tests(direct(command), runner.framework, left_out));
         }
         let mut words: Vec<String> = command.into_iter().map(|word| word.raw).collect();
         if can_be_asked {
@@ -217,12 +226,7 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<Tests> {
     } else {
         Framework::Other
     };
-    after.drain(..).for_each(|line| leave_out(&mut left_out, &line));
-    Some(Tests {
-        argv,
-        framework,
-        left_out,
-    })
+    Some(tests(argv, framework, left_out))
 }
 
 /// A command that is left out, for people. `None` if it checks nothing.

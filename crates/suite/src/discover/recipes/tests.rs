@@ -1,13 +1,11 @@
 //! Targets and recipes, and the lines that they run.
 
-use greenlight_tree::checkout::Checkout;
-
 use super::*;
+use crate::discover::tests::tree;
 
 #[track_caller]
 fn check(command: &str, expected: Option<&[&str]>) {
-    let tree = tempfile::tempdir().unwrap();
-    for (name, text) in [
+    let (_directory, checkout) = tree(&[
         (
             "Makefile",
             "# What there is\nRUFF ?= ruff\nRUFF ?= other\nSRC = src\nSRC += tests\nFILES != git ls-files\nexport A := b\n\
@@ -23,12 +21,7 @@ fn check(command: &str, expected: Option<&[&str]>) {
              style:\n    gofmt -l .\n",
         ),
         ("scripts/lint.sh", "#!/bin/sh\nruff check\n"),
-    ] {
-        let path = tree.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    let checkout = Checkout::open(tree.path()).unwrap();
+    ]);
     let place = Directory {
         checkout: &checkout,
         directory: None,

@@ -1,7 +1,6 @@
 //! Which of the commands in a project's CI run.
 
 use super::*;
-use crate::workflow::test_steps;
 
 /// The commands of a project with this workflow.
 fn commands(jobs: &str, more: &[(&str, &str)]) -> Vec<String> {
@@ -14,11 +13,7 @@ fn commands(jobs: &str, more: &[(&str, &str)]) -> Vec<String> {
     ];
     files.extend(more);
     let (_directory, checkout) = tree(&files);
-    let hints = Hints {
-        ci: test_steps(checkout.paths(), &mut |path| checkout.read_text(path)),
-        ..Hints::default()
-    };
-    let all = find_all(&checkout, &TestSettings::default(), &hints);
+    let all = find_all(&checkout, &TestSettings::default(), &hints(&checkout));
     all.iter().map(ToString::to_string).collect()
 }
 

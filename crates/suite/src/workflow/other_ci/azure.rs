@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::node::Node;
-use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, says, script, variables};
+use super::job::{MAX_SCRIPTS, OtherJob, OtherScript, script, variables};
 use crate::shell::quoted;
 
 /// Maximum length of a script with the values of its variables.
@@ -46,7 +46,7 @@ pub(super) fn azure(document: &Node) -> Vec<OtherJob> {
                     .collect(),
                 env: known.clone(),
                 own_env: BTreeSet::new(),
-                may_fail: says(job, &["continueOnError"]),
+                may_fail: job.says("continueOnError"),
                 services: job
                     .get("services")
                     .map(Node::entries)

@@ -22,13 +22,6 @@ pub(super) struct OtherJob {
     pub(super) may_fail: bool,
 }
 
-/// Whether a job says with one of these settings that its failure does not count.
-pub(super) fn says(job: &Node, settings: &[&str]) -> bool {
-    settings
-        .iter()
-        .any(|setting| job.get(setting) == Some(&Node::Bool(true)))
-}
-
 #[derive(Clone, Default)]
 pub(super) struct OtherScript {
     pub(super) text: String,
