@@ -21,7 +21,6 @@ use self::purpose::{
 use super::directory::Directory;
 use super::step::{StepLineKind, Unset};
 use super::{MAX_COMMANDS, javascript, python, recipes, step};
-use crate::ci_build::BuildCommand;
 use crate::ci_install::CiInstall;
 use crate::framework::{Ecosystem, Framework};
 use crate::shell::quoted;
@@ -49,7 +48,11 @@ pub(super) fn commands<'a>(checkout: &'a Checkout, steps: &[CiStep]) -> StepComm
         all.read(step, MAX_DEPTH);
         let checks = std::mem::take(&mut all.checks);
         for command in all.known.iter_mut().skip(before) {
-            let built: Vec<String> = command.builds().map(BuildCommand::line).collect();
+            let mut built = Vec::new();
+            for build in command.builds() {
+                // Shortened in the same way.
+                leave_out(&mut built, &build.line());
+            }
             for check in checks.iter().filter(|check| !built.contains(check)) {
                 leave_out(&mut command.left_out, check);
             }

@@ -1,30 +1,16 @@
 //! Checks that a project runs together with its tests.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::*;
 
-/// The command, and what is said about it.
+/// The command of a project whose CI runs these scripts, one in each step, and what is said about it.
 fn told(files: &[(&str, &str)], scripts: &[&str]) -> Vec<String> {
-    let (_directory, checkout) = tree(files);
-    let ci = scripts.iter().map(|script| CiStep {
-        workflow: "ci.yml".parse().unwrap(),
-        job: "test".into(),
-        name: "Test".into(),
-        script: (*script).into(),
-        directory: None,
-        env: BTreeMap::new(),
-        own_env: BTreeSet::new(),
-        shows: None,
-        before: Vec::new(),
-        versions: BTreeMap::new(),
-        services: Vec::new(),
-    });
-    let hints = Hints {
-        ci: ci.collect(),
-        ..Hints::default()
-    };
-    let found = find(&checkout, &TestSettings::default(), &hints).unwrap();
+    let steps = scripts
+        .iter()
+        .map(|script| format!("      - run: |\n          {}\n", script.replace('\n', "\n          ")));
+    let workflow = format!("on: push\njobs:\n  test:\n    steps:\n{}", steps.collect::<String>());
+    let files = [&[(".github/workflows/ci.yml", workflow.as_str())], files].concat();
+    let (_directory, checkout) = tree(&files);
+    let found = find(&checkout, &TestSettings::default(), &hints(&checkout)).unwrap();
     [found.to_string()].into_iter().chain(found.lacks()).collect()
 }
 
@@ -67,4 +53,15 @@ fn many_and_long_checks_stay_short() {
     let package = serde_json::json!({"scripts": {"test": script}}).to_string();
     let said = &told(&[("package.json", &package)], &[])[1];
     assert!(said.len() < 300 && said.contains("…` and 6 more; "), "{said}");
+}
+
+/// What is built before the tests does run, however long its line is.
+#[test]
+fn a_build_is_not_left_out() {
+    let files = [("configure", ""), ("test_a.py", "def test_a(): pass\n")];
+    let build = "./configure --enable-everything --with-what-the-tests-need";
+    assert_eq!(
+        told(&files, &[&format!("{build}\npytest")]),
+        [format!("{build} && python3 -m pytest")]
+    );
 }
