@@ -30,6 +30,10 @@ const FAULTS: [Fault; 6] = [
     Fault::SecondaryLimit { retry_after: 5 },
 ];
 
+/// How long PostgreSQL may take to stop and to start again. `pg_ctl` gives up after 60 seconds by itself, and the tests
+/// run beside the soak in CI.
+const RESTART_SECONDS: &str = "300";
+
 /// Xorshift, so that a run can be repeated. <https://www.jstatsoft.org/article/view/v008i14>
 pub(super) struct Chance(pub(super) u64);
 
@@ -50,6 +54,8 @@ fn restart(url: &SecretString) -> anyhow::Result<()> {
     let mut control = Command::new(programs.join("pg_ctl"));
     control.args([
         "-w",
+        "-t",
+        RESTART_SECONDS,
         "-m",
         "immediate",
         "-D",
@@ -61,9 +67,14 @@ fn restart(url: &SecretString) -> anyhow::Result<()> {
     control.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     ensure!(
         postgres::as_nobody(&mut control).status()?.success(),
-        "PostgreSQL does not start again"
+        "PostgreSQL does not start again; its log ends with:\n{}",
+        last_lines(&std::fs::read_to_string(format!("{folder}/log")).unwrap_or_default())
     );
     Ok(())
+}
+
+fn last_lines(log: &str) -> &str {
+    log.rmatch_indices('\n').nth(20).map_or(log, |(at, _)| &log[at + 1..])
 }
 
 impl Soak {

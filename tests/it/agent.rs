@@ -44,7 +44,7 @@ const LIMITS: AgentLimits = AgentLimits {
     turns: 30,
     tokens: 1_000_000,
     cost_micros: None,
-    wall: Duration::from_secs(60),
+    wall: Duration::from_secs(600),
 };
 
 /// A small repository, and the transcript of the loop's work on it.

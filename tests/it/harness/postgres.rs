@@ -158,7 +158,7 @@ fn start() -> Option<Server> {
     );
     let mut control = Command::new(programs.join("pg_ctl"));
     control
-        .args(["-w", "-o", &options, "-D"])
+        .args(["-w", "-t", "300", "-o", &options, "-D"])
         .arg(&data)
         .arg("-l")
         .arg(folder.join("log"))
@@ -166,7 +166,8 @@ fn start() -> Option<Server> {
     control.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     assert!(
         as_nobody(&mut control).status().unwrap().success(),
-        "PostgreSQL does not start"
+        "PostgreSQL does not start: {}",
+        std::fs::read_to_string(folder.join("log")).unwrap_or_default()
     );
     stop_at_the_end(&programs, (&folder, &data));
     let databases = AtomicUsize::new(0);
